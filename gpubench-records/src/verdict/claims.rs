@@ -243,7 +243,7 @@ mod tests {
             contradicted(&counts(None, Some(16)), None, &seen(32, 8, Some(8))).expect("it claims more");
         assert_eq!(
             reason.to_string(),
-            "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changes 8 MiB of \
+            "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changed 8 MiB of \
              it, tried with different contents (a byte counts once, however often it is read or written): does the kernel run \
              over the whole buffer, and is the count right?"
         );

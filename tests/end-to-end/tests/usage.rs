@@ -142,10 +142,10 @@ fn arguments_that_no_benchmark_takes_are_usage_errors() {
     // Without a parser, only what is listed can be chosen.
     run(SUITE, &["grid", "--arg", "unit=Tack"])
         .with_code(2)
-        .says_only("--arg unit: `Tack` is no value for `unit`: its benchmark lists Tick, Tock");
+        .says_only("--arg unit: `Tack` cannot be a value of `unit`, whose own values are Tick, Tock");
     run(SUITE, &["sweep", "--arg", "n=1Gb"])
         .with_code(2)
-        .says_only("`1Gb` is no value for `n`: its benchmark lists 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
+        .says_only("`1Gb` cannot be a value of `n`, whose own values are 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
         .says_only("--arg m=…: no selected benchmark has an argument `m`; they have n");

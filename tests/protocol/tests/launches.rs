@@ -106,7 +106,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .collect();
     let says = |moves, reads| {
         format!(
-            "outputs never written: it declares 16 KiB {moves}, and a launch changes no byte, tried with different contents: \
+            "outputs never written: it declares 16 KiB {moves}, and a launch changed no byte of memory, tried with different contents: \
              did the kernel run, on the declared buffers?{reads}"
         )
     };

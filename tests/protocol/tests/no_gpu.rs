@@ -127,7 +127,7 @@ fn what_is_left_out_of_a_suite_for_both_is_said() {
     assert!(!ended.stdout.contains("CUDA device"), "{ended}");
     run(MIXED, &["cuda::saxpy", "--arg", "n=4096,8192"])
         .with_code(5)
-        .says_only("error: no CUDA device (no-libcuda-here not found); these 2 benchmarks need one: `cargo gpubench doctor` says what is missing\n");
+        .says_only("error: no CUDA device (no-libcuda-here not found); the 2 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n");
     let ended = run(MIXED, &[&["--test"], &COPIES[..]].concat()).with_code(0);
     ended.shows("test gpubench_kernels::cuda::copy[n=4096] ... ignored, no CUDA device");
     ended.shows("test gpubench_kernels::host::copy[n=4096] ... ok");
