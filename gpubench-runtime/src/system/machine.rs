@@ -46,20 +46,19 @@ impl<'a> Stat<'a> {
         Some(Self(text.rsplit_once(") ")?.1.split_whitespace().collect()))
     }
 
-    /// Returns a word. The state is the third.
-    fn word(&self, number: usize) -> Option<&'a str> {
-        self.0.get(number.checked_sub(3)?).copied()
+    /// Returns the number that this word is. The first words are the process, its name and its state.
+    pub(crate) fn number(&self, word: usize) -> Option<u64> {
+        self.0.get(word.checked_sub(3)?)?.parse().ok()
     }
 
     /// Returns true if it runs, or waits for a processor.
     pub(crate) fn is_runnable(&self) -> bool {
-        self.word(3) == Some("R")
+        self.0.first() == Some(&"R")
     }
 
     /// Returns the ticks that it has run, in its own code and in the system's.
     pub(crate) fn ticks(&self) -> Option<u64> {
-        let [own, system] = [14, 15].map(|number| self.word(number)?.parse::<u64>().ok());
-        Some(own? + system?)
+        Some(self.number(14)? + self.number(15)?)
     }
 }
 
@@ -84,10 +83,7 @@ mod stat_tests {
     fn words_read_as_linux_writes_them() {
         let stat = Stat::read("17 (a) b) R 1 2 3 4 5 6 7 8 9 10 700 44 12 13 20").expect("it is one");
         assert_eq!((stat.is_runnable(), stat.ticks()), (true, Some(744)));
-        assert_eq!(
-            (stat.word(3), stat.word(18), stat.word(19), stat.word(2)),
-            (Some("R"), Some("20"), None, None)
-        );
+        assert_eq!((stat.number(18), stat.number(19), stat.number(2)), (Some(20), None, None));
         let sleeps = Stat::read("17 (a) R (b) S 1 2").expect("it is one");
         assert_eq!((sleeps.is_runnable(), sleeps.ticks()), (false, None));
         assert!(Stat::read("").is_none());

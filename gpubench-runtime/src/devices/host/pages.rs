@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::device::Work;
+use crate::{device::Work, system::machine::Stat};
 
 /// A launch that met more new pages has a time that is not its own.
 const FEW: u64 = 8;
@@ -40,10 +40,7 @@ pub(super) fn few_since(before: Option<u64>) -> bool {
 
 /// Returns the number of pages that this process has met so far; nothing where the system does not count them.
 pub(super) fn met() -> Option<u64> {
-    // The fields after the program's name, which may contain spaces (proc_pid_stat(5)).
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(7)?.parse().ok()
+    Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.number(10)
 }
 
 #[cfg(test)]
