@@ -77,7 +77,7 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     let piece = source.len().div_ceil(PIECES);
     let block = stream.stream().block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES];
-    Budget::begin(COPY_BUDGET).spend(LEAST_COPIES, || {
+    repeat(COPY_BUDGET, LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = timed(stream, || {
                 stream.run(|| {
@@ -97,7 +97,7 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
 fn sum_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
     stream.on_each_thread(|| work.run());
     let mut best = f64::INFINITY;
-    Budget::begin(SUMS_BUDGET).spend(1, || {
+    repeat(SUMS_BUDGET, 1, || {
         best = best.min(timed(stream, || _ = stream.on_each_thread(|| work.run())));
     });
     work.flops() * stream.threads() as f64 / best
@@ -111,26 +111,14 @@ fn timed(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// A time that the calling thread may run.
-struct Budget {
-    limit: Duration,
-    begin: Instant,
-    ran: Duration,
-}
-
-impl Budget {
-    fn begin(limit: Duration) -> Self {
-        Self { limit, begin: Instant::now(), ran: thread_time() }
-    }
-
-    /// Repeats `run` until the thread ran for the limit, at least `least` times unless that takes too long by the clock.
-    fn spend(self, least: usize, mut run: impl FnMut()) {
-        for runs in 1.. {
-            run();
-            let is_spent = runs >= least && thread_time() - self.ran >= self.limit;
-            if is_spent || self.begin.elapsed() >= PATIENCE * self.limit {
-                return;
-            }
+/// Repeats `run` until this thread ran for `budget`, at least `least` times unless that takes too long by the clock.
+fn repeat(budget: Duration, least: usize, mut run: impl FnMut()) {
+    let (begin, ran) = (Instant::now(), thread_time());
+    for runs in 1.. {
+        run();
+        let is_spent = runs >= least && thread_time() - ran >= budget;
+        if is_spent || begin.elapsed() >= PATIENCE * budget {
+            return;
         }
     }
 }
