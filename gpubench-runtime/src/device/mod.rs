@@ -12,7 +12,6 @@ pub(crate) mod interleaving;
 mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
-mod monitor;
 mod queue;
 pub mod single_launch_sampler;
 
@@ -23,16 +22,15 @@ pub use clock_target::ClockTarget;
 pub use error::DeviceError;
 pub use interleaving::swapped;
 pub use kind::DeviceKind;
-pub use monitor::Monitor;
 pub(crate) use queue::MarginalEmptyLaunch;
 pub use queue::{Batch, Calibration, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings};
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
 use gpubench_records::{
-    Cache, CuptiTimes, DeviceInfo, Failure, Flush, LaunchInfo, Method, Observation, Path, Peak, Relaunch,
-    Stage, Timer,
+    Cache, CuptiTimes, DeviceInfo, Failure, Flush, LaunchInfo, Method, Observation, Path, Peak, Reading,
+    Relaunch, Stage, Timer,
 };
-use gpubench_stats::{Bytes, Hertz, Nanoseconds};
+use gpubench_stats::{Bytes, Hertz, Joules, Nanoseconds};
 
 /// A [`Device`] in a crate of your own, which makes the streams of its kind. Tell the runtime of it with
 /// `gpubench::device_kind!`.
@@ -220,6 +218,17 @@ pub trait Device: Any {
     /// sizes, made in the same order with the same seed, have the same addresses if no others exist.
     fn set_allocation_seed(&mut self, allocation_seed: u64) {
         _ = allocation_seed;
+    }
+}
+
+/// Reads a device's sensors during a measurement, on a separate thread.
+pub trait Monitor: Send {
+    /// Reads the sensors.
+    fn read(&mut self) -> Reading;
+
+    /// Returns the energy drawn since some time in the past, if the device counts it.
+    fn energy(&mut self) -> Option<Joules> {
+        None
     }
 }
 

@@ -272,6 +272,7 @@ const LATE_OF: usize = 16;
 const RETRY_AFTER: usize = 64;
 
 /// Decides whether launches wait for spinning workers, from the launches of the case so far.
+#[derive(Default)]
 struct WakeUpPolicy {
     /// The number of launches that began with all workers spinning.
     with_workers: usize,
@@ -288,8 +289,7 @@ struct WakeUpPolicy {
 impl WakeUpPolicy {
     /// Begins before the first launch.
     fn new(cache: Cache) -> Self {
-        let back_to_back = cache == Cache::Hot;
-        Self { with_workers: 0, without_workers: 0, not_waited: 0, shortest: None, back_to_back }
+        Self { back_to_back: cache == Cache::Hot, ..Self::default() }
     }
 
     /// Counts a launch that waited, with all workers spinning or without.
