@@ -262,6 +262,13 @@ impl Measurement {
     }
 }
 
+impl Compared {
+    /// Returns the other case's measurement unless its verdict is invalid.
+    pub fn usable_measurement(&self) -> Option<&Measurement> {
+        (self.verdict.state != State::Invalid).then_some(&self.measurement)
+    }
+}
+
 impl Record {
     /// The record of `case`. [`measured_on`](Self::measured_on) adds what its device is.
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {

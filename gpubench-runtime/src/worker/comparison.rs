@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until, valid_median};
+use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until};
 use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, launch, remarked, set_up};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
@@ -10,7 +10,7 @@ use crate::device::{Device, SampleOptions, Sampler};
 use crate::method::{self, Placement, Rounds};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
-use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Record, Stage, Step};
+use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Measurement, Record, Stage, Step};
 use gpubench_stats::Nanoseconds;
 
 /// Compares the cases of a job, on one stream.
@@ -37,10 +37,8 @@ pub(super) fn run(
                 job.each(|job, cache| {
                     let record = record(job, case, partner, (with, options), (cache, hot))?;
                     if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
-                        hot = [
-                            valid_median(record.measurement.as_ref(), &record.verdict),
-                            valid_median(Some(&compared.measurement), &compared.verdict),
-                        ];
+                        let usable = [record.usable_measurement(), compared.usable_measurement()];
+                        hot = usable.map(|usable| usable.map(Measurement::median));
                     }
                     Ok(record)
                 });

@@ -12,7 +12,7 @@ use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
 use gpubench_records::{
     Cache, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record, Samples,
-    Sampling, Stage, State, Step, Verdict, metrics::resolved,
+    Sampling, Stage, Step, Verdict, metrics::resolved,
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
@@ -114,7 +114,7 @@ pub(super) fn run(
                     return Err(Failure::clone(failure));
                 }
                 let record = record(job, case, options, &prepared, (cache, hot))?;
-                let valid = record.measurement.as_ref().filter(|_| record.verdict.state != State::Invalid);
+                let valid = record.usable_measurement();
                 sampled.extend(valid.map(|measured| trace_options(cache, measured)));
                 if cache == Cache::Hot {
                     hot = valid.map(Measurement::median);
@@ -135,11 +135,6 @@ pub(super) fn run(
     if let Err(failure) = shown {
         job.fail(&failure);
     }
-}
-
-/// Returns the median of a measurement that is not invalid.
-pub(super) fn valid_median(measurement: Option<&Measurement>, verdict: &Verdict) -> Option<Nanoseconds> {
-    measurement.filter(|_| verdict.state != State::Invalid).map(Measurement::median)
 }
 
 /// Returns `sampling` with the benchmark's own options applied, and no more time than half of what is left until the worker is killed.

@@ -84,8 +84,7 @@ impl PreparedCase {
         report_step(Step::Check);
         prepared.checked =
             on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
-        on(device, Stage::Check, || case.drop_output())?;
-        synchronize(device, Stage::Check)?;
+        drop_output(case, device)?;
         if observed::needs_another_look(seen, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
@@ -132,6 +131,12 @@ fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failu
 pub(super) fn launch(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
     awaited(device, Stage::Launch, || catch(Stage::Launch, || case.launch()))
+}
+
+/// Drops what the launch function returned, and waits for the check.
+fn drop_output(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
+    on(device, Stage::Check, || case.drop_output())?;
+    synchronize(device, Stage::Check)
 }
 
 /// Waits for the device, and reports late errors as failures of `stage`.
@@ -325,8 +330,7 @@ impl PostSamplingChecks<'_> {
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
             check_failed = on(self.device, Stage::Check, || self.case.check()).err();
-            on(self.device, Stage::Check, || self.case.drop_output())?;
-            synchronize(self.device, Stage::Check)?;
+            drop_output(&mut self.case, self.device)?;
         }
         Ok(OnUsedInputs { relaunch, check_failed })
     }
@@ -374,8 +378,7 @@ impl PostSamplingChecks<'_> {
         self.case.0.keep_output(true);
         let fresh = self.timed(Inputs::Fresh)?;
         let checked = on(self.device, Stage::Check, || self.case.check())?;
-        on(self.device, Stage::Check, || self.case.drop_output())?;
-        synchronize(self.device, Stage::Check)?;
+        drop_output(&mut self.case, self.device)?;
         let used = self.timed(Inputs::Used)?;
         // If the first launch has no time, the second one is the freshest.
         let reuse = match (fresh.or(used), used) {
