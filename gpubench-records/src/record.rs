@@ -405,11 +405,3 @@ impl Record {
         Some((Range::of(self.measurements().map(Measurement::median))?, 1 + self.other_processes.len()))
     }
 }
-
-impl Program {
-    /// Returns the commit of the package, if no file of its checkout had changed since.
-    pub fn whole_commit(&self) -> Option<&str> {
-        let package = self.package.as_ref().filter(|package| package.dirty == Some(false))?;
-        package.commit.as_deref()
-    }
-}

@@ -50,14 +50,11 @@ mod summary;
 mod trimmed;
 
 pub use self::bisection::bisect;
-pub use self::decisions::{
-    DECISION_ERROR, MOST_ROUNDS, Side, benjamini_hochberg, last_look, look_after, process_looks,
-    process_order,
-};
+pub use self::decisions::{DECISION_ERROR, MOST_ROUNDS, benjamini_hochberg, last_look, look_after};
 pub use self::drift::Drift;
 pub use self::modes::Modes;
 pub use self::quantile::{mean, median, median_of, quantile, spread};
-pub use self::random::shuffle;
+pub use self::random::random;
 pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::StopRule;

@@ -49,8 +49,3 @@ pub(super) fn cache_of(record: &Record) -> Option<&'static str> {
 pub fn cell(share: &PeakFraction) -> String {
     format!("{} {}", format::percent(share.fraction), name(&share.quantity))
 }
-
-/// The same in a sentence: `93.1 % of DRAM`.
-pub fn phrase(share: &PeakFraction) -> String {
-    format!("{} of {}", format::percent(share.fraction), name(&share.quantity))
-}

@@ -3,14 +3,6 @@
 use gpubench_records::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Finding};
 use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 
-/// Returns the number of results with each answer, in words.
-pub fn answer_counts(answers: impl Iterator<Item = Answer> + Clone) -> String {
-    let count = |answer| answers.clone().filter(|it| *it == answer).count();
-    let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
-    let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
-    format!("{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
-}
-
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
 pub fn sentences(check: &BaselineComparison) -> Vec<String> {
     decided_together(check).into_iter().chain(assumption(check)).collect()

@@ -1,6 +1,7 @@
 //! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, in A/B pairs, until every
 //! result is decided, the time is up, or a signal comes. What was measured before the signal is compared.
 
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use std::{path::Path, process::Stdio};
 
@@ -13,10 +14,11 @@ use gpubench_report::{
     stored_runs::{NamedRun, StoredRuns, load},
 };
 use gpubench_runner::__private::{parse_positive_time, whole_number};
-use gpubench_stats::{DECISION_ERROR, Side, format::counted, process_looks, process_order};
-use gpubench_table::export::{Format, write_markdown};
+use gpubench_stats::{DECISION_ERROR, format::counted};
+use gpubench_table::export::{Format, escaped};
 use gpubench_table::paragraph;
 
+use crate::commands::process_pairs::{Side, process_looks, process_order};
 use crate::commands::revision::Revisions;
 use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
 use crate::commands::{exit_of_all, signals, suites};
@@ -155,6 +157,24 @@ fn write(results: &Results, runs: &[(String, Run)], others: &[String], options: 
         }
     }
     Ok(())
+}
+
+/// Writes the runs of suites as Markdown, each under its suite's name, and behind them `others`, sentences about suites that have none. The run
+/// of the only suite has no heading, as if it were exported alone.
+fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write) -> io::Result<()> {
+    for (number, (name, run)) in runs.iter().enumerate() {
+        if number > 0 {
+            out.write_all(b"\n")?;
+        }
+        if runs.len() > 1 {
+            write!(out, "## {}\n\n", escaped(name))?;
+        }
+        (Format::MARKDOWN.write)(run, out)?;
+    }
+    if !others.is_empty() && !runs.is_empty() {
+        out.write_all(b"\n")?;
+    }
+    others.iter().try_for_each(|other| writeln!(out, "- {}", escaped(other)))
 }
 
 /// A benchmark binary of two revisions, with the runs so far.

@@ -5,6 +5,7 @@ mod completions;
 mod doctor;
 mod init;
 mod over_time;
+mod process_pairs;
 mod revision;
 mod run;
 mod signals;

@@ -120,7 +120,7 @@ impl FleetRun {
                 missing.push((why, Some(record.case.to_string())));
             }
         }
-        let is_committed = run.program.whole_commit().is_some();
+        let is_committed = whole_commit(&run.program).is_some();
         let fingerprint = run.program.fingerprint.clone().filter(|_| !is_committed);
         let program = Program { fingerprint, ..run.program.clone() };
         let mut gpus = Vec::new();
@@ -175,12 +175,18 @@ fn facts(info: &DeviceInfo) -> Vec<String> {
     own.chain(bus.map(|peak| format!("bus to the host {}", peak.method))).collect()
 }
 
+/// Returns the commit of the package, if no file of its checkout had changed since.
+fn whole_commit(program: &Program) -> Option<&str> {
+    let package = program.package.as_ref().filter(|package| package.dirty == Some(false))?;
+    package.commit.as_deref()
+}
+
 impl Model {
     /// Describes the build in a few words.
     pub(super) fn build(&self) -> String {
         let program = &self.program;
         let suite = if program.suite.is_empty() { String::new() } else { format!("{}, ", program.suite) };
-        let built = match (program.whole_commit(), &program.fingerprint) {
+        let built = match (whole_commit(program), &program.fingerprint) {
             (Some(commit), _) => format!("commit {}", commit.get(..12).unwrap_or(commit)),
             (None, Some(fingerprint)) => format!("build {fingerprint}"),
             (None, None) => "a build without a fingerprint".to_owned(),

@@ -76,10 +76,18 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
         .collect()
 }
 
+/// Returns the number of results with each answer, in words.
+fn answer_counts(answers: impl Iterator<Item = Answer> + Clone) -> String {
+    let count = |answer| answers.clone().filter(|it| *it == answer).count();
+    let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
+    let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
+    format!("{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
+}
+
 /// The number of each answer, and a table of the cases that are not the same, the slower ones first. The table of all cases has the
 /// changes of the others.
 fn table(title: &str, mut rows: Vec<Row>) -> Markup {
-    let counts = together::answer_counts(rows.iter().filter_map(|row| Some(row.compared?.1)));
+    let counts = answer_counts(rows.iter().filter_map(|row| Some(row.compared?.1)));
     rows.retain(|row| !matches!(row.compared, Some((_, Answer::Same))));
     let ratio = |row: &Row| row.compared.map_or(0.0, |(ratio, _)| ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));

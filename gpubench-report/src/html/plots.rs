@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpubench_records::{Arg, DeviceInfo, Quantity, Record};
+use gpubench_records::{Arg, DeviceInfo, Quantity, Record, metrics::PeakFraction};
 use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, format};
 use gpubench_table::{roof, text::plain};
 use maud::{Markup, PreEscaped, html};
@@ -166,7 +166,10 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
 fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);
-        let of = roof::binding(row.it).map(|share| format!(", {}", roof::phrase(share))).unwrap_or_default();
+        let share = |share: &PeakFraction| {
+            format!(", {} of {}", format::percent(share.fraction), roof::name(&share.quantity))
+        };
+        let of = roof::binding(row.it).map(share).unwrap_or_default();
         let note = format!(": {} at {}{of}", format::throughput(rate), format::intensity(intensity));
         Some(row.point(intensity, rate.as_f64(), &note))
     };

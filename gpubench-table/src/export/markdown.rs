@@ -17,27 +17,6 @@ pub(super) fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(joined(parts).as_bytes())
 }
 
-/// Writes the runs of suites, each under its suite's name, and behind them `others`, sentences about suites that have none. The run of the
-/// only suite has no heading, as if it were exported alone.
-///
-/// # Errors
-/// If `out` takes no more.
-pub fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write) -> io::Result<()> {
-    for (number, (name, run)) in runs.iter().enumerate() {
-        if number > 0 {
-            out.write_all(b"\n")?;
-        }
-        if runs.len() > 1 {
-            write!(out, "## {}\n\n", escaped(name))?;
-        }
-        write_run(run, out)?;
-    }
-    if !others.is_empty() && !runs.is_empty() {
-        out.write_all(b"\n")?;
-    }
-    others.iter().try_for_each(|other| writeln!(out, "- {}", escaped(other)))
-}
-
 /// The devices with their names, and the notes that a reader must see first.
 fn devices(run: &Run) -> String {
     let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
@@ -127,7 +106,7 @@ fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Text that Markdown shows as it is. Line breaks become spaces, since a row is a line; other control characters, such as those
 /// that colour a terminal, are shown by their codes.
-fn escaped(text: &str) -> Cow<'_, str> {
+pub fn escaped(text: &str) -> Cow<'_, str> {
     let special = |c: char| c.is_control() || "\\`*_{}[]<>()#+!|~&$@".contains(c);
     if !text.contains(special) {
         return Cow::Borrowed(text);

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use gpubench_records::Run;
 
 pub use self::destination::{Export, ExportTo, exports, write_visibly};
-pub use self::markdown::write_markdown;
+pub use self::markdown::escaped;
 
 /// An output format of runs.
 #[derive(Clone, Copy, Debug)]

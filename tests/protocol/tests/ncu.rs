@@ -81,7 +81,7 @@ fn a_declaration_that_counters_contradict_is_suspect() {
         (
             "twice",
             2.0,
-            "it declares 128 MiB, and 64 MiB crossed the memory's bus according to the GPU's counters: does the kernel run",
+            "it declares 128 MiB, and 64 MiB crossed the memory's bus according to the GPU's counters: does the kernel process",
         ),
         (
             "half",

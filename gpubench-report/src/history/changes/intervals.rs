@@ -4,7 +4,9 @@
 //! Stretches of many lengths at many places (seeded binary segmentation, Kovács et al., *Biometrika* 110, 2023): a change that was
 //! soon undone is plain in a short one and lost in a long one. Together they are O(n·log n) values.
 
-use gpubench_stats::{median_of, shuffle};
+use gpubench_stats::median_of;
+
+use super::shuffle::shuffle;
 
 /// The fewest values on each side of a step: one value alone is an outlier.
 const LEAST: usize = 2;

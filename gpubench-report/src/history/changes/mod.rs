@@ -5,6 +5,7 @@
 //! change is then placed anew between its neighbours, and tested again there.
 
 mod intervals;
+mod shuffle;
 
 use self::intervals::{ORDERS, Step, Sums, residuals, strengths_by_chance};
 use gpubench_stats::{CONFIDENCE, student};
