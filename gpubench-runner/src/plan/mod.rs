@@ -13,10 +13,7 @@ use gpubench_runtime::cases::{ComparisonTarget, Listed, ListedVariant};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
 use gpubench_stats::format::joined;
 
-pub(crate) use self::share::{distinct_cases, share};
-
 mod pair;
-mod share;
 
 /// The jobs of a run.
 #[derive(Debug, Default)]
