@@ -7,8 +7,7 @@ pub use crate::suite::program;
 /// For `cargo gpubench`, which asks what a machine has.
 pub mod machine {
     #[cfg(feature = "doctor")]
-    pub use crate::doctor::examine;
-    pub use crate::runner::clock_lock::{clocked_devices, reset_clocks};
+    pub use crate::doctor::{clocked_devices, examine, reset_clocks};
     pub use crate::suite::run_as_child;
     #[cfg(feature = "doctor")]
     pub use gpubench_runtime::{

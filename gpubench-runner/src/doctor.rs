@@ -1,17 +1,19 @@
-//! Examines what a machine has for measuring and what it lacks. Changes nothing.
+//! Examines what a machine has for measuring and what it lacks, and resets clocks that another program locked.
 
 use std::{io, time::Duration};
 
+use crate::runner::clock_lock::{NO_GPU, clocks};
 use crate::runner::supervisor::Supervisor;
 use gpubench_runtime::__private::finding::{Finding, Level};
+use gpubench_runtime::device::{Available, DeviceError};
 use gpubench_runtime::devices::kinds::KINDS;
 use gpubench_runtime::worker::{Reply, Request};
 
 /// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Examines this machine, kind by kind of device, in a worker process: a driver may hang, or end the process that asks it. The program
-/// must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
+/// Examines this machine, kind by kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
+/// that asks it. The program must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
 ///
 /// # Errors
 /// Returns an error if no process can be started.
@@ -37,4 +39,32 @@ pub fn examine() -> io::Result<Vec<Finding>> {
     }
     supervisor.dismiss();
     Ok(findings)
+}
+
+/// Returns the devices of this machine whose clocks can be locked.
+///
+/// # Errors
+/// Returns the first reason if there is no such device.
+pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
+    let mut reason = None;
+    let mut devices = Vec::new();
+    for kind in KINDS.iter().filter(|kind| kind.clocks.is_some()) {
+        match (kind.list)() {
+            Ok(found) => devices.extend(found),
+            Err(error) => drop(reason.get_or_insert(error)),
+        }
+    }
+    if devices.is_empty() {
+        return Err(reason.unwrap_or_else(|| DeviceError::new(NO_GPU)));
+    }
+    Ok(devices)
+}
+
+/// Gives the clocks of a device back to the driver, whoever locked them.
+///
+/// # Errors
+/// Returns the reason that they cannot be reset.
+pub fn reset_clocks(Available { device, uuid, .. }: &Available) -> Result<(), DeviceError> {
+    let silent = || DeviceError::new("the driver lists it and answers nothing");
+    (clocks(device)?.reset)(uuid.as_deref().ok_or_else(silent)?)
 }

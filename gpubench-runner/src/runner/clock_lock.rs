@@ -1,4 +1,4 @@
-//! Locks clocks while a run lasts, and resets those that another program locked.
+//! Locks clocks while a run lasts.
 //!
 //! The lock must be released even if the run crashes, so a process of its own holds it. That process reads a pipe, and
 //! only the run's process has the other end: a return from `main`, a panic, a signal and `kill -9` all close it. The
@@ -11,12 +11,12 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use crate::system::{children, stopping};
 use gpubench_runtime::__private::ClockControl;
 use gpubench_runtime::device::{Available, ClockTarget, DeviceError};
-use gpubench_runtime::devices::kinds::{self, KINDS};
+use gpubench_runtime::devices::kinds;
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 
-const NO_GPU: &str = "there is no GPU whose clocks could be locked";
+pub(crate) const NO_GPU: &str = "there is no GPU whose clocks could be locked";
 
 /// A message of that process: each GPU's locked clock in words, nothing once they are reset, or the error.
 type Message = Result<Vec<String>, String>;
@@ -145,37 +145,10 @@ fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
     gpus.iter().map(reset).fold(Ok(()), Result::and)
 }
 
-fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
+/// Returns the control of the clocks of a device.
+pub(crate) fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
     let clocks = kinds::kind_of(device).and_then(|kind| kind.clocks);
     clocks.ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
-}
-
-/// Returns the devices of this machine whose clocks can be locked.
-///
-/// # Errors
-/// Returns the first reason if there is no such device.
-pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
-    let mut reason = None;
-    let mut devices = Vec::new();
-    for kind in KINDS.iter().filter(|kind| kind.clocks.is_some()) {
-        match (kind.list)() {
-            Ok(found) => devices.extend(found),
-            Err(error) => drop(reason.get_or_insert(error)),
-        }
-    }
-    if devices.is_empty() {
-        return Err(reason.unwrap_or_else(|| DeviceError::new(NO_GPU)));
-    }
-    Ok(devices)
-}
-
-/// Gives the clocks of a device back to the driver, whoever locked them.
-///
-/// # Errors
-/// Returns the reason that they cannot be reset.
-pub fn reset_clocks(Available { device, uuid, .. }: &Available) -> Result<(), DeviceError> {
-    let silent = || DeviceError::new("the driver lists it and answers nothing");
-    (clocks(device)?.reset)(uuid.as_deref().ok_or_else(silent)?)
 }
 
 #[cfg(test)]
