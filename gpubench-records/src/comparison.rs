@@ -161,6 +161,12 @@ impl FromStr for Threshold {
     }
 }
 
+/// Reads `0.5%` or `0.5` as 0.5: a percentage above 0.
+pub fn percentage(text: &str) -> Option<f64> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    number.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent > 0.0)
+}
+
 /// Returns the user's equivalence margin. Without one it is `usual`, but at most the regression threshold.
 pub fn equivalence_margin(given: Option<f64>, regression: Option<Threshold>, usual: f64) -> f64 {
     match (given, regression) {
@@ -173,9 +179,7 @@ pub fn equivalence_margin(given: Option<f64>, regression: Option<Threshold>, usu
 impl Threshold {
     /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
     pub fn part(text: &str) -> Option<f64> {
-        let number = text.trim().trim_end_matches('%').trim_end();
-        let percent = number.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent > 0.0);
-        percent.map(|percent| percent / 100.0)
+        percentage(text).map(|percent| percent / 100.0)
     }
 
     /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::ValueEnum;
-use gpubench_records::{Cache, Flush, Part, Path, ShareMode};
+use gpubench_records::{Cache, Flush, Part, Path, ShareMode, comparison::percentage};
 
 /// A percentage above 0: `Percent(0.5)` is 0.5 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +27,7 @@ impl FromStr for Percent {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = text.trim().trim_end_matches('%').trim_end().parse().ok().map(Self);
-        number.filter(|percent| percent.is_valid()).ok_or("give a percentage above 0, such as 0.5%")
+        percentage(text).map(Self).ok_or("give a percentage above 0, such as 0.5%")
     }
 }
 
