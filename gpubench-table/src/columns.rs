@@ -13,19 +13,19 @@ type Cell = fn(&Row<'_>) -> String;
 #[derive(Debug)]
 pub(super) struct Column {
     /// The text above the printed column.
-    pub(super) head: &'static str,
+    pub head: &'static str,
     /// The name of the column: its head in Markdown, and its name in the line *left out of some tables*.
-    pub(super) title: &'static str,
+    pub title: &'static str,
     /// The room that its cells take in the printed table.
-    pub(super) room: Room,
+    pub room: Room,
     /// The tables that have it.
     tables: Tables,
     /// True for a column that is left out where it would be empty.
     optional: bool,
     /// The rank in which columns fill a narrow page: those of the highest ranks are dropped first. Columns of rank 0 are always shown.
-    pub(super) rank: u8,
+    pub rank: u8,
     /// The cell of a row.
-    pub(super) cell: Cell,
+    pub cell: Cell,
 }
 
 impl Column {
@@ -75,7 +75,7 @@ const COLUMNS: &[Column] = &[
     Column::new("", Room::Words(4), 0, |row| row.shown.case.cache.to_string()).with_title("cache").always(),
     Column::new("time", TIME, 0, time).always(),
     Column::new("± %", Room::Number(2, 3, 0), 1, |row| {
-        of(row, |_| bare(format::plus_minus(row.shown.half_width())))
+        of(row, |_| Some(bare(format::plus_minus(row.shown.half_width()))))
     })
     .with_title("95 % interval, ± %")
     .always(),
@@ -87,31 +87,31 @@ const COLUMNS: &[Column] = &[
         .only(Tables::Printed),
     Column::new(SPREAD, Room::Words(CELLS), 7, |row| of(row, bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Room::Number(4, 3, 0), 5, |row| {
-        maybe(row, |it| it.metrics.bandwidth.map(format::gigabytes))
+        of(row, |it| it.metrics.bandwidth.map(format::gigabytes))
     }),
     Column::new("% of peak", SHARE, 4, |row| roof::binding_cell(row.shown).map(bare).unwrap_or_default()),
     Column::new("GFLOP/s", Room::Number(5, 3, 0), 8, |row| {
-        maybe(row, |it| it.metrics.throughput.map(format::gigaflops))
+        of(row, |it| it.metrics.throughput.map(format::gigaflops))
     }),
     Column::new("items", Room::Number(3, 3, 18), 10, items),
     Column::new("cold/hot", Room::Number(4, 3, 1), 9, |row| {
-        maybe(row, |it| it.metrics.cold_over_hot.map(format::ratio))
+        of(row, |it| it.metrics.cold_over_hot.map(format::ratio))
     }),
     Column::new("back-to-back", Room::Number(5, 4, 3), 11, |row| {
-        maybe(row, |it| it.samples.back_to_back.map(format::time))
+        of(row, |it| it.samples.back_to_back.map(format::time))
     }),
     Column::new("energy", Room::Number(4, 3, 3), 12, |row| {
-        maybe(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
+        of(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
     }),
     Column::new("moved", Room::Number(4, 3, 3), 13, |row| {
-        maybe(row, |it| counters(it)?.moved().map(format::bytes))
+        of(row, |it| counters(it)?.moved().map(format::bytes))
     }),
     Column::new("L2 hit", Room::Number(3, 3, 2), 14, |row| {
-        maybe(row, |it| counters(it)?.l2_hit.map(format::percent))
+        of(row, |it| counters(it)?.l2_hit.map(format::percent))
     }),
     Column::new("processes", Room::Words(25), 3, processes),
     Column::new("samples", Room::Number(7, 0, 0), 15, |row| {
-        of(row, |it| it.samples.time.samples.to_string())
+        of(row, |it| Some(it.samples.time.samples.to_string()))
     })
     .always(),
     Column::new("", Room::Number(0, 0, 0), 0, mark).with_title("verdict").only(Tables::Markdown).always(),
@@ -128,12 +128,8 @@ pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| column.tables != Tables::Printed && column.is_used(&rows)).collect()
 }
 
-/// The cell of a row that has a measurement; an empty one of any other.
-fn of(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> String) -> String {
-    row.shown.measurement.as_ref().map(cell).unwrap_or_default()
-}
-
-fn maybe(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
+/// The cell of a row that has a measurement, if that has a value for it; otherwise an empty one.
+fn of(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
     row.shown.measurement.as_ref().and_then(cell).unwrap_or_default()
 }
 
@@ -166,7 +162,7 @@ fn processes(row: &Row<'_>) -> String {
 }
 
 fn items(row: &Row<'_>) -> String {
-    maybe(row, |measured| {
+    of(row, |measured| {
         let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
         measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
     })
@@ -265,19 +261,19 @@ const EMPTY: char = '·';
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The bar of a measurement; nothing if its median is not above zero.
-fn bar(measured: &Measurement) -> String {
+fn bar(measured: &Measurement) -> Option<String> {
     let median = measured.median();
     // DRAM stalls are reported for the device, and not for each result.
     let times = measured.samples.stall_corrected();
     if median <= Nanoseconds::ZERO || times.is_empty() {
-        return String::new();
+        return None;
     }
     let mut counts = [0_usize; CELLS];
     for time in &times {
         let off = *time / median - 1.0;
         counts[BANDS.partition_point(|band| *band < off)] += 1;
     }
-    counts.iter().map(|count| height(*count, times.len())).collect()
+    Some(counts.iter().map(|count| height(*count, times.len())).collect())
 }
 
 /// The character for `count` of `all`.

@@ -12,9 +12,9 @@ use crate::text::{plain, plain_lines};
 /// A case on one device, or on several of a model.
 pub(super) struct Row<'a> {
     /// The record whose figures it has: the one whose median is in the middle; of two in the middle, the faster.
-    pub(super) shown: &'a Record,
+    pub shown: &'a Record,
     /// The records of all devices, in the order of the run.
-    pub(super) records: Vec<&'a Record>,
+    pub records: Vec<&'a Record>,
 }
 
 impl<'a> Row<'a> {
@@ -139,9 +139,9 @@ pub(super) fn grouped<K: PartialEq, V: PartialEq>(
 /// Devices of a run that are shown together.
 pub(super) struct Devices<'a> {
     /// The facts of each.
-    pub(super) info: Vec<&'a DeviceInfo>,
+    pub info: Vec<&'a DeviceInfo>,
     /// Their names, such as `cuda:0, cuda:1`; of many, the first and the last.
-    pub(super) label: String,
+    pub label: String,
 }
 
 /// The number of names that are listed.
@@ -198,9 +198,10 @@ fn without_numbers(words: &str) -> String {
 }
 
 /// The reasons so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Notes {
-    sampling: Sampling,
+    /// True if the user set the number of samples.
+    is_fixed_number: bool,
     /// The number of each reason and its text in the first row, by its words without numbers.
     numbers: HashMap<String, (usize, String)>,
     /// The cases of each, once for each row.
@@ -212,16 +213,16 @@ pub(super) struct Notes {
 /// A reason against a row.
 pub(super) struct Note {
     /// Its number, from 1.
-    pub(super) number: usize,
+    pub number: usize,
     /// The verdict that it allows at best.
-    pub(super) state: State,
+    pub state: State,
     /// The verdict and the words, where no row before had it.
-    pub(super) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl Notes {
     pub(super) fn new(sampling: Sampling) -> Self {
-        Self { sampling, numbers: HashMap::new(), rows: Vec::new(), have_other_figures: false }
+        Self { is_fixed_number: sampling.samples.is_some(), ..Self::default() }
     }
 
     /// The reasons against `row`. Those that only some of its devices have name them.
@@ -269,15 +270,17 @@ impl Notes {
         let has_modes = record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::TwoModes(_)));
         let samples = record.measurement.as_ref().map(|measured| &measured.samples);
         let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
-        let (end, remedy) = match self.sampling.samples {
-            Some(_) => ("the time limit ended", "raise --timeout"),
-            None if has_modes => ("the time for samples ended", "with two modes, more time does not help"),
-            None if *reached > 10.0 * requested => (
-                "the time for samples ended",
-                "the times vary too much: stop other programs, or do more work per launch",
-            ),
-            None if taken < MAX_AUTOMATIC_SAMPLES => ("the time for samples ended", "raise --max-time"),
-            None => ("the maximum of 65,536 samples came", "ask for less, as by --precision 10%"),
+        let ended = "the time for samples ended";
+        let (end, remedy) = if self.is_fixed_number {
+            ("the time limit ended", "raise --timeout")
+        } else if has_modes {
+            (ended, "with two modes, more time does not help")
+        } else if *reached > 10.0 * requested {
+            (ended, "the times vary too much: stop other programs, or do more work per launch")
+        } else if taken < MAX_AUTOMATIC_SAMPLES {
+            (ended, "raise --max-time")
+        } else {
+            ("the maximum of 65,536 samples came", "ask for less, as by --precision 10%")
         };
         format!("not converged: {end} before {wanted} was reached: {remedy}")
     }

@@ -25,7 +25,7 @@ const LEAST_NAME: usize = 16;
 const INDENT: usize = 4;
 
 /// The table of a run whose rows are printed one after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TableWriter {
     page: Page,
     /// The terminal columns of the longest name.
@@ -102,22 +102,12 @@ impl TableWriter {
             page,
             longest,
             names,
-            distinct: 0,
             labels,
             several_models,
             fake: run.devices.iter().any(|info| info.fake),
             notes: Notes::new(run.sampling),
-            used: Vec::new(),
-            lineup: Lineup::default(),
-            group: None,
             left,
-            waiting: Vec::new(),
-            dropped: Vec::new(),
-            has_bars: false,
-            cache: None,
-            has_ranges: false,
-            has_processes: false,
-            printed: HashMap::new(),
+            ..Self::default()
         }
     }
 
