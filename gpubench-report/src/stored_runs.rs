@@ -1,13 +1,14 @@
 //! Stored runs by name: a file, `-`, a run's folder, `last`, the name of a run or baseline, or the number of a run. Nothing is locked or
 //! changed: of a run that is still being measured, the records so far are read.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io, io::Read as _};
 
 use gpubench_records::files::{
     self, LAST, LoadRunError, Place, RECORDS, file_of, head_of, run_before, runs_in,
 };
-use gpubench_records::{Run, Stored, text::did_you_mean};
+use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
 use gpubench_stats::format::counted;
 
 /// The name by which a user asks for standard input.
@@ -176,7 +177,7 @@ impl StoredRuns {
         }
         let baseline =
             self.baseline(name).load().map_err(|error| LoadRunError::Unusable(error.to_string()))?;
-        let run = baseline.into_run().ok_or_else(|| self.unknown(name))?;
+        let run = one_run(baseline.into_runs()).ok_or_else(|| self.unknown(name))?;
         Ok(vec![run.into()])
     }
 
@@ -278,12 +279,37 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     read().map_err(|error| LoadRunError::Unreadable { path: shown.to_owned(), error })
 }
 
+/// Makes one run of the runs of a baseline: the newest, which is the first, with the records of older ones for cases that it has no number for.
+fn one_run(runs: Vec<Run>) -> Option<Run> {
+    let mut runs = runs.into_iter();
+    let mut whole = runs.next()?;
+    let places = whole.records.iter().map(Record::planned).zip(0..);
+    let mut places: HashMap<PlannedCase, usize> = places.collect();
+    for older in runs {
+        whole.add_devices(older.devices);
+        for record in older.records {
+            match places.get(&record.planned()).map(|place| &mut whole.records[*place]) {
+                None => {
+                    places.insert(record.planned(), whole.records.len());
+                    whole.records.push(record);
+                }
+                Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
+                    *newer = record;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    whole.planned_cases = whole.planned_cases.max(whole.records.len());
+    Some(whole)
+}
+
 #[cfg(test)]
 mod stored_runs_tests {
     use std::env;
 
     use super::*;
-    use gpubench_records::files::Store;
+    use gpubench_records::{State, files::Store};
 
     /// The number of a run in the list, which a baseline may have for a name.
     #[test]
@@ -314,6 +340,31 @@ mod stored_runs_tests {
         assert_eq!(stored.split(wanted), (wanted, None), "a file has that very name");
         assert_eq!(stored.split(name), (name, None));
     }
+
+    #[test]
+    fn a_baseline_is_one_run_with_the_records_that_count() {
+        let home = tempfile::tempdir().expect("a folder");
+        let place = StoredRuns::within(home.path().to_owned()).baseline("main");
+        let old = clockwork();
+        let records = [1, 0].map(|number: usize| old.records[number].clone()).to_vec();
+        let mut new = Run { started: old.started + 60, records, ..old.clone() };
+        new.records[0].measurement = None;
+        new.records[0].verdict.state = State::Invalid;
+        place.prepare().expect("a folder");
+        for run in [&old, &new] {
+            place.save(run).expect("it is written");
+        }
+        let baseline = place.load().expect("a baseline");
+        let counting = baseline.cases().filter_map(|record| Some(baseline.find(&old, record)?.1.clone()));
+        let counting: Vec<Record> = counting.collect();
+        let whole = one_run(baseline.into_runs()).expect("there are runs");
+        assert_eq!(
+            (whole.started, whole.planned_cases),
+            (new.started, old.planned_cases.max(old.records.len()))
+        );
+        assert_eq!(whole.records, counting);
+    }
+
     fn clockwork() -> Run {
         let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         files::read(&lines[..]).expect("a run").run

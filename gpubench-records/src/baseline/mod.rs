@@ -44,29 +44,9 @@ impl Baseline {
         Self { name, runs, places }
     }
 
-    /// Returns the baseline as one run: the newest, with the records of older ones for cases that it has no number for.
-    pub fn into_run(self) -> Option<Run> {
-        let mut runs = self.runs.into_iter();
-        let mut whole = runs.next()?;
-        let places = whole.records.iter().map(Record::planned).zip(0..);
-        let mut places: HashMap<PlannedCase, usize> = places.collect();
-        for older in runs {
-            whole.add_devices(older.devices);
-            for record in older.records {
-                match places.get(&record.planned()).map(|place| &mut whole.records[*place]) {
-                    None => {
-                        places.insert(record.planned(), whole.records.len());
-                        whole.records.push(record);
-                    }
-                    Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
-                        *newer = record;
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        whole.planned_cases = whole.planned_cases.max(whole.records.len());
-        Some(whole)
+    /// Returns its runs, the newest first.
+    pub fn into_runs(self) -> Vec<Run> {
+        self.runs
     }
 
     /// The record that `record`, of `run`, is compared with, with its run. It is of the same case: of the same device, if there is
@@ -164,23 +144,6 @@ mod newest_tests {
         let [first, second, rest @ ..] = &old.records[..] else { panic!("it has some") };
         let order = [second, first].into_iter().chain(rest).map(|record| &record.case);
         assert_eq!(cases, order.collect::<Vec<_>>(), "each once, the newest run's first");
-    }
-
-    #[test]
-    fn all_of_it_is_one_run_with_the_records_that_count() {
-        let old = stored_run();
-        let mut new = later(&old, [1, 0]);
-        new.records[0].measurement = None;
-        let baseline = Baseline::new("main".to_owned(), vec![new.clone(), old.clone()]);
-        let counting: Vec<Record> = baseline.cases().cloned().collect();
-        let counting: Vec<Record> =
-            counting.iter().filter_map(|record| Some(baseline.find(&old, record)?.1.clone())).collect();
-        let whole = baseline.into_run().expect("there are runs");
-        assert_eq!(
-            (whole.started, whole.planned_cases),
-            (new.started, old.planned_cases.max(old.records.len()))
-        );
-        assert_eq!(whole.records, counting);
     }
 
     #[test]

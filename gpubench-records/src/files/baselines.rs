@@ -254,8 +254,8 @@ mod open_tests {
             "nobody wanted it"
         );
         open.save(&part).expect("it is written");
-        let stored = Place::of(&new).load().expect("it was stored").into_run().expect("a run");
-        assert_eq!(stored.records.len(), part.records.len());
+        let stored = Place::of(&new).load().expect("it was stored").into_runs();
+        assert_eq!((stored.len(), stored[0].records.len()), (1, part.records.len()));
 
         let mut alone = whole;
         saving.check(&mut alone, &|_| true);
@@ -373,8 +373,8 @@ mod tests {
                 scope.spawn(|| place.save(&run).expect("it is written"));
             }
         });
-        let whole = place.load().expect("a baseline").into_run().expect("a run");
-        assert_eq!((whole.records.len(), stored_files(folder.path())), (cases.len(), 1));
+        let whole = place.load().expect("a baseline").into_runs();
+        assert_eq!((whole[0].records.len(), stored_files(folder.path())), (cases.len(), 1));
     }
 
     #[test]
