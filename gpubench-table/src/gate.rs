@@ -1,10 +1,8 @@
 //! The outcome of a gate in words. Cases that could not be judged fail it too.
 
+use gpubench_records::Threshold;
 use gpubench_records::gate::{Gate, Unjudged};
-use gpubench_records::{GateOutcome, GatedCase, Threshold};
 use gpubench_stats::format;
-
-use crate::together;
 
 /// The number of cases that a line names.
 const NAMES: usize = 8;
@@ -35,7 +33,7 @@ fn shown((why, names): (Unjudged, Vec<String>)) -> String {
 }
 
 /// The reason behind a case or several.
-fn words(why: Unjudged) -> &'static str {
+pub fn words(why: Unjudged) -> &'static str {
     match why {
         Unjudged::NotMeasured => "of the baseline not measured",
         Unjudged::NotComparable => "not comparable",
@@ -54,16 +52,5 @@ fn remedy(why: Unjudged) -> &'static str {
         Unjudged::Undecided => " (measure both with --runs 5)",
         Unjudged::NoiseUnknown => " (save the baseline with --runs 5, and measure with --runs 5)",
         Unjudged::NoNumber | Unjudged::NoInterval => "",
-    }
-}
-
-/// The sentence on a case that does not pass.
-pub fn sentence(case: &GatedCase) -> Option<String> {
-    match case.outcome {
-        GateOutcome::Passed => None,
-        GateOutcome::Regressed(ratio) => {
-            Some(format!("regression: {} {}", together::change(&ratio), case.about))
-        }
-        GateOutcome::Unjudged(why) => Some(format!("not judged: {} ({})", words(why), case.about)),
     }
 }

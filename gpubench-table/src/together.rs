@@ -66,7 +66,7 @@ pub(super) fn figures(finding: &Finding) -> Option<[String; 4]> {
 }
 
 /// Returns a change with its interval, such as `+2.04 % (+1.52 to +2.57 %)`.
-pub(super) fn change(ratio: &Ratio) -> String {
+pub fn change(ratio: &Ratio) -> String {
     changes(ratio).join(" ")
 }
 

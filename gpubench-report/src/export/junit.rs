@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use gpubench_records::{GateOutcome, GatedCase, Reason, Record, Run, Stage, State, files::time_of_day};
 use gpubench_stats::{Nanoseconds, format::joined};
-use gpubench_table::{case_name, gate, has_several_devices, remarks, text::plain};
+use gpubench_table::{case_name, gate, has_several_devices, remarks, text::plain, together};
 use maud::{PreEscaped, html};
 
 use crate::xml_text;
@@ -128,10 +128,15 @@ impl Test {
 
     /// Adds the outcome of the gate. It comes first, because the message is the first line.
     fn add_gate(&mut self, gated: &GatedCase) {
-        let Some(sentence) = gate::sentence(gated) else { return };
-        let outcome = match gated.outcome {
-            GateOutcome::Regressed(_) => Outcome::Failure,
-            GateOutcome::Passed | GateOutcome::Unjudged(_) => Outcome::Error,
+        let about = &gated.about;
+        let (outcome, sentence) = match gated.outcome {
+            GateOutcome::Passed => return,
+            GateOutcome::Regressed(ratio) => {
+                (Outcome::Failure, format!("regression: {} {about}", together::change(&ratio)))
+            }
+            GateOutcome::Unjudged(why) => {
+                (Outcome::Error, format!("not judged: {} ({about})", gate::words(why)))
+            }
         };
         self.outcome = self.outcome.max(outcome);
         let rest = if self.text.is_empty() { String::new() } else { format!("\n{}", self.text) };
