@@ -19,9 +19,6 @@ pub(crate) enum RunFile {
     Failed,
 }
 
-/// A record with the number of its job and its position in the job.
-type PlacedRecord = ((usize, usize), Record);
-
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
     /// The run, with the records of all rows that are finished.
@@ -31,8 +28,8 @@ pub(super) struct RunResults<'a> {
     file: RunFile,
     /// True if only the file of the run needs samples.
     drops_samples: bool,
-    /// The records of each row in progress.
-    rows: HashMap<usize, Vec<PlacedRecord>>,
+    /// The records of each row in progress, each with the number of its job and its position in the job.
+    rows: HashMap<usize, Vec<((usize, usize), Record)>>,
     /// True if the cases have been measured before.
     is_again: bool,
 }

@@ -2,13 +2,14 @@
 //! with `--in-process`. After a worker exits, the next request starts a new one.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use std::{collections::HashMap, path::PathBuf, thread};
 
 use super::RunError;
-use crate::system::children::{self, ProcessGroup, Requests};
+use crate::system::children::{self, ProcessGroup};
 use gpubench_records::{Failure, Stage, Step, threads};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 
@@ -233,7 +234,7 @@ impl<'a> Supervisor<'a> {
 /// A worker process with everything that it starts, and the channel to it.
 struct Process {
     group: ProcessGroup,
-    requests: Requests,
+    requests: UnixStream,
     replies: Receiver<io::Result<(u64, Reply)>>,
     /// The number of requests so far.
     asked: u64,
@@ -304,8 +305,8 @@ impl Process {
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
         let mut command = Command::new(children::THIS_PROGRAM);
         command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::VARIABLE, path)));
-        let (group, requests, stream) = ProcessGroup::start_with_channel(command)?;
-        let (sender, replies) = channel();
+        let (group, requests) = ProcessGroup::start_with_channel(command)?;
+        let (stream, (sender, replies)) = (requests.try_clone()?, channel());
         // Created first, so that the process is killed if no thread can listen to it.
         let process = Self { group, requests, replies, asked: 0, reaped: false };
         threads::start("replies", move || forward(stream, &sender))?;

@@ -14,8 +14,7 @@ use crate::runner::{RunEvent, RunEvents, RunSetup};
 use crate::select::{self, Devices, Missing, Selected};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
-use gpubench_records::files::{self, self as store};
-use gpubench_records::{EarlierRun, Package, Program, threads};
+use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
 use gpubench_runtime::device::{Available, DeviceKind};
 use gpubench_runtime::{devices::kinds, registry, system::machine::host};
 
@@ -251,7 +250,7 @@ pub(crate) fn with_commit(package: Package) -> Package {
     let folder = package.folder.clone();
     // If no thread can be started, there is no answer. A late answer is ignored.
     _ = threads::start("git", move || {
-        let built = files::program().and_then(|program| program.metadata()?.modified()).ok();
+        let built = store::program().and_then(|program| program.metadata()?.modified()).ok();
         _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
     });
     let (commit, dirty) = answer.recv_timeout(PATIENCE).ok().flatten().unzip();

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use signal_hook::consts::{
     SIGABRT, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGSEGV, SIGTERM,
 };
+use signal_hook::low_level::signal_name;
 
 use super::stopping::is_ignored;
 
@@ -18,11 +19,6 @@ pub struct ProcessGroup {
     child: Child,
     group: Pid,
 }
-
-/// Writes requests to a child.
-pub(crate) type Requests = UnixStream;
-/// Reads the replies of a child.
-pub(crate) type Replies = UnixStream;
 
 impl ProcessGroup {
     /// Starts `command` in a new process group, which a terminal's Ctrl-C does not reach.
@@ -35,16 +31,14 @@ impl ProcessGroup {
 
     /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them: see
     /// [`take_channel`](gpubench_runtime::system::stdio::take_channel). Its output goes to standard error. It is named as this process.
-    pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, Requests, Replies)> {
+    pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(OwnedFd::from(theirs)).stdout(io::stderr());
         if let Some(name) = env::args_os().next() {
             command.arg0(name);
         }
         // The command holds a copy of the child's end of the socket; it is dropped here, so that this side sees the socket close.
-        let group = Self::start(&mut command)?;
-        let replies = ours.try_clone()?;
-        Ok((group, ours, replies))
+        Ok((Self::start(&mut command)?, ours))
     }
 
     /// Returns true if the child has exited. Does not reap it, so that the system does not reuse the group's number.
@@ -92,7 +86,8 @@ pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 pub(crate) fn describe_exit(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => {
-            format!("the process was ended by {}", signal_name(signal))
+            let name = signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned);
+            format!("the process was ended by {name}")
         }
         (None, Some(code)) => format!("the process exited with code {code}"),
         (None, None) => "the process ended".to_owned(),
@@ -102,10 +97,6 @@ pub(crate) fn describe_exit(status: ExitStatus) -> String {
 /// Returns true if the process crashed: a debugger shows where.
 pub(crate) fn is_crash(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV].contains(&signal))
-}
-
-fn signal_name(signal: i32) -> String {
-    signal_hook::low_level::signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned)
 }
 
 /// Returns true if a signal that other processes send ended the process.
