@@ -83,10 +83,14 @@ fn list(
         let combinations = product(generics, &rows).into_iter().filter(|args| wanted(args));
         Ok(Listed {
             combinations: combinations.map(|args| (args.clone(), status(&args))).collect(),
-            axes: sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect(),
+            axes: axis_names(sweeps),
             refused,
         })
     })
+}
+
+fn axis_names(sweeps: &[&[&dyn ArgAxis]]) -> Vec<String> {
+    sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect()
 }
 
 /// The values of one axis, or of several that go together: a row per step.
@@ -209,9 +213,7 @@ pub fn comparison_target(
         .first()
         .ok_or_else(|| format!("that does not run on {device}; only what runs on one device is compared"))?;
     let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
-    let axes = show(first, |sweeps, _| {
-        Ok(sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect::<Vec<_>>())
-    });
+    let axes = show(first, |sweeps, _| Ok(axis_names(sweeps)));
     let generics = first.generics.iter().map(|generic| generic.name.to_owned());
     let names: Vec<String> = generics.chain(axes.map_err(refused)?).collect();
     if let Some(arg) = with.args.iter().find(|arg| !names.contains(&arg.name)) {

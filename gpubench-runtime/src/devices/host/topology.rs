@@ -16,8 +16,9 @@ pub fn cpu_name() -> String {
 
 /// Returns the names and sizes of the first processor's data caches, nearest first.
 pub(super) fn caches() -> Vec<(String, Bytes)> {
-    let data = caches_of(first_processor()).into_iter().map(|cache| (cache.name(), cache.size));
-    data.collect()
+    let first = allowed_processors().first().copied().unwrap_or(0);
+    let name = |cache: &DataCache| format!("L{}{} cache", cache.level, if cache.unified { "" } else { "d" });
+    caches_of(first).into_iter().map(|cache| (name(&cache), cache.size)).collect()
 }
 
 /// Returns the sum of the last-level caches of the processors that this process may use.
@@ -33,12 +34,6 @@ struct DataCache {
     unified: bool,
     size: Bytes,
     shared_by: String,
-}
-
-impl DataCache {
-    fn name(&self) -> String {
-        format!("L{}{} cache", self.level, if self.unified { "" } else { "d" })
-    }
 }
 
 fn caches_of(processor: usize) -> Vec<DataCache> {
@@ -63,16 +58,12 @@ fn read_cache(folder: &Path) -> Option<DataCache> {
 
 /// `33792K` in bytes.
 fn parse_size(text: &str) -> Option<Bytes> {
-    let (number, shift) = match text.as_bytes().last()? {
-        b'K' => (&text[..text.len() - 1], 10),
-        b'M' => (&text[..text.len() - 1], 20),
-        _ => (text, 0),
+    let (number, shift) = match (text.strip_suffix('K'), text.strip_suffix('M')) {
+        (Some(number), _) => (number, 10),
+        (None, Some(number)) => (number, 20),
+        (None, None) => (text, 0),
     };
     Some(Bytes(number.parse::<u64>().ok()? << shift))
-}
-
-fn first_processor() -> usize {
-    allowed_processors().first().copied().unwrap_or(0)
 }
 
 /// Returns the processors that the calling thread may use.
