@@ -164,29 +164,26 @@ fn is_of_same_host(run: &Run, other: &Run) -> bool {
 
 /// A thread that syncs the file, so that no case waits for the disk. However many records come meanwhile, it syncs once.
 #[derive(Debug)]
-struct Syncing {
-    wake: Option<SyncSender<()>>,
-    thread: Option<JoinHandle<io::Result<()>>>,
-}
+struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
 
 impl Syncing {
     fn of(file: File, folder: File) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         let thread = threads::start("sync", move || sync(&file, &folder, &woken))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread) })
+        Ok(Self(Some((wake, thread))))
     }
 
     fn wake(&self) {
-        if let Some(wake) = &self.wake {
+        if let Some((wake, _)) = &self.0 {
             // Fails if the next sync covers this record too, or if one has failed, which `end` reports.
             _ = wake.try_send(());
         }
     }
 
     fn end(&mut self) -> io::Result<()> {
-        drop(self.wake.take());
-        let ended = self.thread.take().map(JoinHandle::join);
-        ended.map_or(Ok(()), |ended| ended.unwrap_or_else(|_| Err(io::Error::other("the sync panicked"))))
+        let Some((wake, thread)) = self.0.take() else { return Ok(()) };
+        drop(wake);
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the sync panicked")))
     }
 }
 
