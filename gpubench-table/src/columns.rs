@@ -1,13 +1,22 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::{Counters, Energy, Measurement, NcuPass, Run, State};
-use gpubench_stats::{Nanoseconds, format, units::Range};
+use gpubench_records::{Counters, Measurement, NcuPass, Run, State};
+use gpubench_stats::{Nanoseconds, format};
 
+use self::{
+    Cell::{Measured, OfRow},
+    Room::{Number, Words},
+};
 use crate::text::{left, plain, right, shortened, width};
 use crate::{roof, rows::Row};
 
-/// Makes the cell of a row.
-type Cell = fn(&Row<'_>) -> String;
+/// Makes the cell of a row, which is empty where there is no value.
+#[derive(Debug)]
+enum Cell {
+    OfRow(fn(&Row<'_>) -> Option<String>),
+    /// Of the measurement that the row shows; a row without one has an empty cell.
+    Measured(fn(&Measurement) -> Option<String>),
+}
 
 /// A column of the table, after the one with the case's name.
 #[derive(Debug)]
@@ -24,8 +33,7 @@ pub(super) struct Column {
     optional: bool,
     /// The rank in which columns fill a narrow page: those of the highest ranks are dropped first. Columns of rank 0 are always shown.
     pub rank: u8,
-    /// The cell of a row.
-    pub cell: Cell,
+    cell: Cell,
 }
 
 impl Column {
@@ -42,9 +50,18 @@ impl Column {
         Self { tables, ..self }
     }
 
+    /// Returns the cell of a row.
+    pub(super) fn cell(&self, row: &Row<'_>) -> String {
+        let cell = match self.cell {
+            OfRow(cell) => cell(row),
+            Measured(cell) => row.shown.measurement.as_ref().and_then(cell),
+        };
+        cell.unwrap_or_default()
+    }
+
     /// Returns true if the column is shown in a table of these rows.
     pub(super) fn is_used(&self, rows: &[Row<'_>]) -> bool {
-        !self.optional || rows.iter().any(|row| !(self.cell)(row).is_empty())
+        !self.optional || rows.iter().any(|row| !self.cell(row).is_empty())
     }
 
     /// The same column, also where it is empty.
@@ -65,56 +82,48 @@ enum Tables {
 }
 
 /// Room for a time, such as `12.54 µs`.
-const TIME: Room = Room::Number(3, 4, 3);
+const TIME: Room = Number(3, 4, 3);
 /// The columns of the slowest device with its difference, such as `cuda:0 +12.5`.
 const SLOWEST: usize = 13;
 /// Room for a part of a peak and its name, such as `0.64 BF16 tensor`.
-const SHARE: Room = Room::Number(3, 3, 12);
+const SHARE: Room = Number(3, 3, 12);
 
 const COLUMNS: &[Column] = &[
-    Column::new("", Room::Words(4), 0, |row| row.shown.case.cache.to_string()).with_title("cache").always(),
-    Column::new("time", TIME, 0, time).always(),
-    Column::new("± %", Room::Number(2, 3, 0), 1, |row| {
-        of(row, |_| Some(bare(format::plus_minus(row.shown.half_width()))))
-    })
-    .with_title("95 % interval, ± %")
-    .always(),
-    Column::new("slowest %", Room::Words(SLOWEST), 2, |row| row.slowest().map(bare).unwrap_or_default())
+    Column::new("", Words(4), 0, OfRow(|row| Some(row.shown.case.cache.to_string())))
+        .with_title("cache")
+        .always(),
+    Column::new("time", TIME, 0, OfRow(time)).always(),
+    Column::new("± %", Number(2, 3, 0), 1, OfRow(half_width)).with_title("95 % interval, ± %").always(),
+    Column::new("slowest %", Words(SLOWEST), 2, OfRow(|row| row.slowest().map(bare)))
         .with_title("slowest device, %")
         .only(Tables::Printed),
-    Column::new("range %", Room::Number(4, 3, 0), 6, |row| row.range().map(bare).unwrap_or_default())
+    Column::new("range %", Number(4, 3, 0), 6, OfRow(|row| row.range().map(bare)))
         .with_title("range of devices, %")
         .only(Tables::Printed),
-    Column::new(SPREAD, Room::Words(CELLS), 7, |row| of(row, bar)).only(Tables::Printed).always(),
-    Column::new("GB/s", Room::Number(4, 3, 0), 5, |row| {
-        of(row, |it| it.metrics.bandwidth.map(format::gigabytes))
-    }),
-    Column::new("% of peak", SHARE, 4, |row| roof::binding_cell(row.shown).map(bare).unwrap_or_default()),
-    Column::new("GFLOP/s", Room::Number(5, 3, 0), 8, |row| {
-        of(row, |it| it.metrics.throughput.map(format::gigaflops))
-    }),
-    Column::new("items", Room::Number(3, 3, 18), 10, items),
-    Column::new("cold/hot", Room::Number(4, 3, 1), 9, |row| {
-        of(row, |it| it.metrics.cold_over_hot.map(format::ratio))
-    }),
-    Column::new("back-to-back", Room::Number(5, 4, 3), 11, |row| {
-        of(row, |it| it.samples.back_to_back.map(format::time))
-    }),
-    Column::new("energy", Room::Number(4, 3, 3), 12, |row| {
-        of(row, |it| it.energy.as_ref().and_then(Energy::per_launch).map(format::energy))
-    }),
-    Column::new("moved", Room::Number(4, 3, 3), 13, |row| {
-        of(row, |it| counters(it)?.moved().map(format::bytes))
-    }),
-    Column::new("L2 hit", Room::Number(3, 3, 2), 14, |row| {
-        of(row, |it| counters(it)?.l2_hit.map(format::percent))
-    }),
-    Column::new("processes", Room::Words(25), 3, processes),
-    Column::new("samples", Room::Number(7, 0, 0), 15, |row| {
-        of(row, |it| Some(it.samples.time.samples.to_string()))
-    })
-    .always(),
-    Column::new("", Room::Number(0, 0, 0), 0, mark).with_title("verdict").only(Tables::Markdown).always(),
+    Column::new(SPREAD, Words(CELLS), 7, Measured(bar)).only(Tables::Printed).always(),
+    Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
+    Column::new("% of peak", SHARE, 4, OfRow(|row| roof::binding_cell(row.shown).map(bare))),
+    Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
+    Column::new("items", Number(3, 3, 18), 10, Measured(items)),
+    Column::new("cold/hot", Number(4, 3, 1), 9, Measured(|it| it.metrics.cold_over_hot.map(format::ratio))),
+    Column::new(
+        "back-to-back",
+        Number(5, 4, 3),
+        11,
+        Measured(|it| it.samples.back_to_back.map(format::time)),
+    ),
+    Column::new(
+        "energy",
+        Number(4, 3, 3),
+        12,
+        Measured(|it| it.energy.as_ref()?.per_launch().map(format::energy)),
+    ),
+    Column::new("moved", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes))),
+    Column::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent))),
+    Column::new("processes", Words(25), 3, OfRow(processes)),
+    Column::new("samples", Number(7, 0, 0), 15, Measured(|it| Some(it.samples.time.samples.to_string())))
+        .always(),
+    Column::new("", Number(0, 0, 0), 0, OfRow(mark)).with_title("verdict").only(Tables::Markdown).always(),
 ];
 
 /// The columns that are printed, in their order.
@@ -128,11 +137,6 @@ pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| column.tables != Tables::Printed && column.is_used(&rows)).collect()
 }
 
-/// The cell of a row that has a measurement, if that has a value for it; otherwise an empty one.
-fn of(row: &Row<'_>, cell: impl FnOnce(&Measurement) -> Option<String>) -> String {
-    row.shown.measurement.as_ref().and_then(cell).unwrap_or_default()
-}
-
 /// What the hardware's counters say of a launch, if they were read.
 fn counters(measured: &Measurement) -> Option<&Counters> {
     match measured.verification.as_ref()?.ncu.as_ref()? {
@@ -141,11 +145,13 @@ fn counters(measured: &Measurement) -> Option<&Counters> {
     }
 }
 
-fn time(row: &Row<'_>) -> String {
-    row.shown
-        .measurement
-        .as_ref()
-        .map_or_else(|| "failed".to_owned(), |measured| format::time(measured.median()))
+fn time(row: &Row<'_>) -> Option<String> {
+    let time = row.shown.measurement.as_ref().map(|measured| format::time(measured.median()));
+    Some(time.unwrap_or_else(|| "failed".to_owned()))
+}
+
+fn half_width(row: &Row<'_>) -> Option<String> {
+    row.shown.measurement.as_ref().map(|_| bare(format::plus_minus(row.shown.half_width())))
 }
 
 /// Removes the signs that the head of a column has.
@@ -154,22 +160,18 @@ fn bare(cell: String) -> String {
 }
 
 /// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
-fn processes(row: &Row<'_>) -> String {
-    let spread = |(range, processes): (Range<Nanoseconds>, usize)| {
-        format!("{processes}: {}", format::from_to(range, format::time))
-    };
-    row.shown.processes().map(spread).unwrap_or_default()
+fn processes(row: &Row<'_>) -> Option<String> {
+    let (range, processes) = row.shown.processes()?;
+    Some(format!("{processes}: {}", format::from_to(range, format::time)))
 }
 
-fn items(row: &Row<'_>) -> String {
-    of(row, |measured| {
-        let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
-        measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
-    })
+fn items(measured: &Measurement) -> Option<String> {
+    let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
+    measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
 }
 
 /// The warning beside a number that is not valid.
-fn mark(row: &Row<'_>) -> String {
+fn mark(row: &Row<'_>) -> Option<String> {
     let record = row.shown;
     let mark = match record.verdict.state {
         _ if record.measurement.is_none() => "",
@@ -179,7 +181,7 @@ fn mark(row: &Row<'_>) -> String {
         State::Suspect => "?",
         State::Valid => "",
     };
-    mark.to_owned()
+    Some(mark.to_owned())
 }
 
 /// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is
@@ -296,15 +298,15 @@ mod tests {
     #[test]
     fn decimal_points_stand_under_each_other() {
         let shown = ["12.54 µs", "601.1 ns", "1000 µs", "4.473 ms", "-3.000 ns", "failed"]
-            .map(|it| Room::Number(3, 4, 3).fit(it));
+            .map(|it| Number(3, 4, 3).fit(it));
         assert_eq!(
             shown,
             [" 12.54  µs", "601.1   ns", "1000    µs", "  4.473 ms", " -3.000 ns", " failed   "]
         );
         let shares = ["93.1 % DRAM", "0.64 % bf16 tensor", "102 % L2"];
-        let shown = shares.map(|it| Room::Number(3, 3, 14).fit(it));
+        let shown = shares.map(|it| Number(3, 3, 14).fit(it));
         assert_eq!(shown, [" 93.1  % DRAM       ", "  0.64 % bf16 tensor", "102    % L2         "]);
-        let room = Room::Number(4, 3, 2);
+        let room = Number(4, 3, 2);
         assert_eq!(
             ["± 0.42 %", "± 99.99 %", "± 150 %", "± ?"].map(|it| room.fit(it)),
             [" ± 0.42 %", "± 99.99 %", "± 150   %", "    ± ?  "]

@@ -290,7 +290,7 @@ impl TableWriter {
         let name = shortened(&name, self.lineup.name);
         let mut line = format!("{mark}{}", left(&name, self.lineup.name + GAP));
         for column in &self.lineup.columns {
-            let cell = (column.cell)(row);
+            let cell = column.cell(row);
             self.has_bars |= column.title == SPREAD && !cell.is_empty();
             line += &spaces(GAP);
             line += &column.room.fit(&cell);

@@ -37,7 +37,7 @@ fn cases(run: &Run) -> String {
     text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
-        let cells: Vec<String> = columns.iter().map(|column| (column.cell)(&Row::of(record))).collect();
+        let cells: Vec<String> = columns.iter().map(|column| column.cell(&Row::of(record))).collect();
         let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = record.case.name() + &on;
         text += &row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));
