@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io, io::Read as _};
 
 use gpubench_records::files::{
-    self, LAST, LoadRunError, Place, RECORDS, file_of, head_of, run_before, runs_in,
+    self, LAST, LoadRunError, Place, RECORDS, RUN, ReadError, file_of, head_of, run_before, runs_in,
+    validated,
 };
 use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
 use gpubench_stats::format::counted;
@@ -273,10 +274,19 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
             true => _ = io::stdin().lock().read_to_end(&mut contents)?,
             false => contents = fs::read(path)?,
         }
-        files::read_all(&contents)
+        read_all(&contents)
     };
     let shown = if is_input { Path::new("standard input") } else { path };
     read().map_err(|error| LoadRunError::Unreadable { path: shown.to_owned(), error })
+}
+
+/// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
+fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
+    if contents.starts_with(b"{\"run\":") {
+        return Ok(vec![files::read(contents)?]);
+    }
+    let runs: Vec<Run> = RUN.read_all(contents)?;
+    Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
 }
 
 /// Makes one run of the runs of a baseline: the newest, which is the first, with the records of older ones for cases that it has no number for.

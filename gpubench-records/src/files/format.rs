@@ -100,7 +100,10 @@ impl FileFormat {
     }
 
     /// Reads a document of this format, or a list of them.
-    pub(super) fn read_all<T: DeserializeOwned>(self, json: &[u8]) -> Result<Vec<T>, FormatError> {
+    ///
+    /// # Errors
+    /// If one is of another format or version, or damaged.
+    pub fn read_all<T: DeserializeOwned>(self, json: &[u8]) -> Result<Vec<T>, FormatError> {
         if !json.trim_ascii_start().starts_with(b"[") {
             return Ok(vec![self.read(json)?]);
         }

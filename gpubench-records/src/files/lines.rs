@@ -225,20 +225,11 @@ impl Run {
     }
 }
 
-/// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
+/// Returns a run with one record for each case, each with its model.
 ///
 /// # Errors
-/// If they are no run of this format.
-pub fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
-    if contents.starts_with(b"{\"run\":") {
-        return Ok(vec![read(contents)?]);
-    }
-    let runs: Vec<Run> = RUN.read_all(contents)?;
-    Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
-}
-
-/// Returns a run with one record for each case, each with its model; or the error of the first record that no run has.
-fn validated(mut run: Run) -> Result<Run, FormatError> {
+/// If a record is one that no run has.
+pub fn validated(mut run: Run) -> Result<Run, FormatError> {
     let mut records = RecordsByCase::default();
     for record in std::mem::take(&mut run.records) {
         add(record, &mut records).map_err(|why| RUN.foreign(why))?;

@@ -20,6 +20,6 @@ pub use self::folders::{
 };
 pub(crate) use self::folders::{order, time_of_name};
 pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};
-pub use self::lines::{Checksum, Stored, add_checksum, check_line, head_of, read, read_all};
+pub use self::lines::{Checksum, Stored, add_checksum, check_line, head_of, read, validated};
 pub use self::replace::{Contents, Destination, create, fill, is_one_file, replace, resolved};
 pub use self::store::Store;
