@@ -6,20 +6,25 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::{collections::HashMap, sync::OnceLock};
 
-use crate::library;
+use crate::library::{self, Function};
 use crate::memory::made_unlisted;
-use crate::table::forwarders;
 use crate::types::CUuuid;
 
 /// The forwarders by the addresses of the driver's functions. The driver answers with the addresses of its exported
 /// symbols, per version and per kind of default stream.
 static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory.
+/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory. The
+/// first call reads `forwarders`.
 ///
 /// # Safety
 /// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.
-pub(crate) unsafe fn function_found(code: u32, name: *const c_char, place: *mut *mut c_void) {
+pub(crate) unsafe fn function_found(
+    code: u32,
+    name: *const c_char,
+    place: *mut *mut c_void,
+    forwarders: impl Iterator<Item = &'static (&'static str, Function)>,
+) {
     if code != 0 || name.is_null() || place.is_null() {
         return;
     }
@@ -29,7 +34,7 @@ pub(crate) unsafe fn function_found(code: u32, name: *const c_char, place: *mut 
         return;
     }
     let forwarder_of = FORWARDER_OF.get_or_init(|| {
-        forwarders()
+        forwarders
             .filter_map(|(name, forwarder)| Some((library::symbol(name)? as usize, *forwarder as usize)))
             .collect()
     });

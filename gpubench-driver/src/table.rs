@@ -90,9 +90,9 @@ forwarders! {
     cuGraphLaunch_ptsz(CUgraphExec CUstream) => launch_graph_ptsz;
     cuGraphExecDestroy(CUgraphExec) => destroy_executable;
     cuGraphDestroy(CUgraph);
-    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long) | function_found(symbol, pfn);
+    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long) | function_found(symbol, pfn, forwarders());
     cuGetExportTable(*mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
-    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long, Ptr) | function_found(symbol, pfn);
+    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long, Ptr) | function_found(symbol, pfn, forwarders());
     cuKernelGetFunction(*mut CUfunction, CUkernel) | function_of_kernel;
     cuLaunchHostFunc_v2(hStream: CUstream, Ptr, Ptr, c_uint) | called_back(hStream);
     cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | function_looked_up(pKernel.cast(), library.cast(), name);
