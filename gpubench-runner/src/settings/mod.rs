@@ -137,7 +137,7 @@ pub struct Settings {
     #[arg(long, value_name = "CLOCK")]
     pub lock_clocks: Option<ClockTarget>,
 
-    /// Measure everything N times, in new processes; with 5 or more, report how much they differ
+    /// Measure everything N times, in new processes, and report how much these differ
     #[arg(long, value_name = "N", value_parser = whole_number(1..=MOST_RUNS))]
     pub runs: Option<usize>,
 

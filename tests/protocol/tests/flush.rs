@@ -117,7 +117,7 @@ fn explain_tells_how_each_number_came_about() {
         "by the cross-check",
         "  path      graph",
         "  flush     discard; verified: reading a quarter of the cache takes ",
-        "after the sweep (",
+        "from an empty one (",
         ", steady",
         "on the device with flushes and empty launches, of",
     ] {

@@ -116,7 +116,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             ("launches::writes_nothing".to_owned(), says("written", "")),
             (
                 "launches::writes_half".to_owned(),
-                "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changes 8 KiB of it, \
+                "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changed 8 KiB of it, \
                  tried with different contents (a byte counts once, however often it is read or written): does the kernel run \
                  over the whole buffer, and is the count right?"
                     .to_owned()

@@ -64,7 +64,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "claims to write 16 MiB and changes 8",
                 SUSPECT,
-                &["changes 8 MiB", "changes 8.0 MiB"],
+                &["changed 8 MiB", "changed 8.0 MiB"],
             ),
             line(
                 "fifty_then_one",
