@@ -103,7 +103,7 @@ impl Found {
         let fake = gpu.is_some_and(|info| info.fake);
         let device = gpu.or_else(|| run.devices.first());
         let device = device.map_or("no device".to_owned(), |info| info.name.clone());
-        let device = if fake { format!("{device}, a stand-in") } else { device };
+        let device = if fake { format!("{device}, a fake driver") } else { device };
         // The fake driver's clock is not the host's, and other programs share the host's processor.
         let budget = (gpu.is_some() && !fake).then(|| run.sampling.max_time + Nanoseconds::from(BEYOND));
         let rows = lines.iter().map(|line| {
