@@ -28,11 +28,14 @@ pub(super) struct RunResults<'a> {
     file: RunFile,
     /// True if only the file of the run needs samples.
     drops_samples: bool,
-    /// The records of each row in progress, each with the number of its job and its position in the job.
-    rows: HashMap<usize, Vec<((usize, usize), Record)>>,
+    /// The records of each row in progress.
+    rows: HashMap<usize, Vec<PlacedRecord>>,
     /// True if the cases have been measured before.
     is_again: bool,
 }
+
+/// A record with the number of its job and its position in the job.
+type PlacedRecord = ((usize, usize), Record);
 
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
