@@ -50,7 +50,7 @@ fn everything_is_listed_in_the_order_of_the_source() {
     options::zipped[a=2, n=2, m=two]: benchmark
     options::zipped[a=2, n=3, m=three]: benchmark
     options::zipped_unevenly: benchmark
-    options::nightly tests::ignored: benchmark
+    options::nightly tests::ignored: benchmark (ignored)
     options::nightly tests::tagged: benchmark
     options::named::by another name: benchmark
     options::first of two[n=1]: benchmark
