@@ -1,6 +1,6 @@
-//! DeviceInfo about a driver. In: the result of opening the library. Out: its name and version, or an error that
-//! says what happened, where and what to do, as a sentence or in a few words.
+//! The driver that was opened, with its name and version; or an error that says what happened, where, and what to do.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The environment variable that names the library to open instead of the system's.
@@ -21,8 +21,7 @@ pub struct Driver {
 }
 
 /// A version of CUDA; its `Display` is `11.7`.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, thiserror::Error)]
-#[error("{major}.{minor}")]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Version {
     /// 11 in 11.7.
     pub major: u32,
@@ -35,6 +34,12 @@ impl Version {
     pub(crate) fn from_number(number: i32) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
         Self { major: number / 1000, minor: number % 1000 / 10 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
     }
 }
 

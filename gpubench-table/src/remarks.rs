@@ -173,7 +173,7 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
     let (shared, unshared): (Vec<_>, Vec<_>) = rows.partition(shared);
     let line = |rows: Vec<&Measurement>, what: &str| {
         let count = format::counted(rows.len(), "result");
-        if rows.is_empty() { String::new() } else { format!("{link} link: {count} copy over it, {what}\n") }
+        if rows.is_empty() { String::new() } else { format!("{link} link: {count}, {what}\n") }
     };
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }

@@ -249,7 +249,7 @@ gpubench_stats::stored! {
             throttle_reasons: Vec<String>,
         },
         /// Other processes had work on the device.
-        #[error("other processes: {} used the device during sampling: stop them, and measure again", format::counted(*.count as usize, "process"))]
+        #[error("other processes: {count} used the device during sampling: stop them, and measure again")]
         OtherProcesses {
             /// The number of them.
             count: u32,

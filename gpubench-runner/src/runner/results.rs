@@ -19,6 +19,9 @@ pub(crate) enum RunFile {
     Failed,
 }
 
+/// A record with the number of its job and its position in the job.
+type PlacedRecord = ((usize, usize), Record);
+
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
     /// The run, with the records of all rows that are finished.
@@ -33,9 +36,6 @@ pub(super) struct RunResults<'a> {
     /// True if the cases have been measured before.
     is_again: bool,
 }
-
-/// A record with the number of its job and its position in the job.
-type PlacedRecord = ((usize, usize), Record);
 
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {

@@ -69,7 +69,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "it also has {cases}, such as {name} {cache}, that the filters leave out now: the new run lacks them (resume with the same filters to keep them)"
+                "not selected now, and left in that run alone: {cases}, such as {name} {cache}"
             ));
         }
         resumed

@@ -171,7 +171,7 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// `noise` as PERCENT is the difference between the runs of the baseline. Exit with 1 if a case has too much noise to decide.
+    /// With `noise`, the limit is how much repeated runs of the baseline (--runs) differ. Exit with 1 if a case is too noisy to decide.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
@@ -195,7 +195,7 @@ pub struct Settings {
     #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     pub color: Option<clap::ColorChoice>,
 
-    /// The difference of two times that does not matter; 0.5 % by default, or the percentage of `--fail-on-regression` if that is less.
+    /// Times that differ by less than this count as equal; 0.5 % by default, or the percentage of `--fail-on-regression` if that is less.
     /// Its flag is not in the help.
     #[arg(long, hide = true)]
     pub equivalence_margin: Option<Percent>,

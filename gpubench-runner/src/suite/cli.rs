@@ -389,7 +389,7 @@ GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are paths of these libraries.
 Columns:
   time       the median time of a launch
   ± %        half of its 95 % interval; `?` if that is unknown, or 100 % and more
-  % of peak  the share of the limiting peak; or the name of a cache, if hot data from it is faster than memory
+  % of peak  share of the memory or arithmetic peak that is nearer; or the cache, if hot data come from one
   spread     histogram of the samples: the middle cell within 0.2 % of the median, then 1 %, 5 % and beyond
   cold/hot   the cold time over the hot time
   ? ! [1]    suspect, or invalid, for reason [1] below: read it before you rely on the result

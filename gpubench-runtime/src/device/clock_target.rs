@@ -1,20 +1,28 @@
 //! The clock to lock a device to. In: the words of the command line; out: a [`ClockTarget`].
 
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 /// The target of the multiprocessors' clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClockTarget {
     /// The base clock, at which the device stays within its power limit under any load.
-    #[error("base")]
     Base,
     /// The highest clock.
-    #[error("max")]
     Max,
     /// A clock in megahertz, or the nearest that the device has.
-    #[error("{0}")]
     Megahertz(u32),
+}
+
+impl Display for ClockTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Base => f.write_str("base"),
+            Self::Max => f.write_str("max"),
+            Self::Megahertz(clock) => write!(f, "{clock}"),
+        }
+    }
 }
 
 impl FromStr for ClockTarget {

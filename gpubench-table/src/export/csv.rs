@@ -8,8 +8,11 @@ use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The head of a column, and its cell in the row of a record.
-type CsvColumn = (&'static str, fn(&Run, &Record) -> String);
+/// A column, and its cell in the row of a record.
+struct CsvColumn {
+    head: &'static str,
+    cell: fn(&Run, &Record) -> String,
+}
 
 /// Defines columns: those of the case, then those of its measurement, whose cells are empty if it failed.
 macro_rules! columns {
@@ -18,8 +21,8 @@ macro_rules! columns {
         measurement { $($head:literal: |$it:ident| $cell:expr,)+ }
     ) => {
         const COLUMNS: &[CsvColumn] = &[
-            $(($case_head, |$run, $record| text($case_cell)),)+
-            $(($head, |_, record| of(record, |$it| text($cell))),)+
+            $(CsvColumn { head: $case_head, cell: |$run, $record| text($case_cell) },)+
+            $(CsvColumn { head: $head, cell: |_, record| of(record, |$it| text($cell)) },)+
         ];
     };
 }
@@ -84,10 +87,10 @@ columns! {
 /// Writes `run` as CSV.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let args = arguments(run);
-    let heads = COLUMNS.iter().map(|(head, _)| (*head).to_owned());
+    let heads = COLUMNS.iter().map(|column| column.head.to_owned());
     write_row(out, heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
     for record in &run.records {
-        let fixed = COLUMNS.iter().map(|(_, cell)| cell(run, record));
+        let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
         let own = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
         write_row(out, fixed.chain(own))?;
     }

@@ -269,7 +269,7 @@ fn bytes_over_a_link_are_not_held_against_the_memory() {
     assert_eq!((up.link, across.link), (Some(Link::H2d), Some(Link::D2d)));
     assert!(up.metrics.bandwidth.is_some() && up.metrics.bandwidth == across.metrics.bandwidth);
     assert_eq!((up.metrics.peak_fractions.len(), across.metrics.peak_fractions.len()), (0, 1));
-    ended.with_code(0).shows("h2d link: 1 result copy over it, whose peak is not known");
+    ended.with_code(0).shows("h2d link: 1 result, whose peak is not known");
 }
 
 #[test]

@@ -289,7 +289,8 @@ fn cases_that_are_gone_are_left_out() {
     let ended =
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
     ended.shows("2 results: 2 valid");
-    let remark = "it also has 1 result, such as two_devices::sweep[n=1] hot, that the filters leave out now: the new run lacks them (resume with the same filters to keep them)";
+    let remark =
+        "not selected now, and left in that run alone: 1 result, such as two_devices::sweep[n=1] hot";
     assert!(ended.stderr.contains(remark), "{ended}");
     row(here!(), "benchmarks gone", "left out, and told", &kept(2, 2));
 }
@@ -303,7 +304,10 @@ fn other_arguments_are_other_cases() {
     });
     let ended = ended.with_code(0);
     runs.has_all(&ended, 2);
-    assert!(ended.stderr.contains("it also has 1 result, such as two_devices::sweep[n=7] hot, "), "{ended}");
+    assert!(
+        ended.stderr.contains("left in that run alone: 1 result, such as two_devices::sweep[n=7] hot"),
+        "{ended}"
+    );
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));
 }
 

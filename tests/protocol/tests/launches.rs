@@ -35,7 +35,7 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     // It is captured as a child graph.
     let method = &of(&measured, "graph_of_its_own").samples.method;
     assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(2)));
-    measured.ended.with_code(0).shows("h2d link: 1 result copy over it, whose peak is not known");
+    measured.ended.with_code(0).shows("h2d link: 1 result, whose peak is not known");
 }
 
 /// Work that is missing in a time is told, longer or shorter than the rest.

@@ -108,7 +108,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
-    let told = "resuming then: it also has 2 results, such as a hot, that the filters leave out now: the new run lacks them (resume with the same filters to keep them)";
+    let told = "resuming then: not selected now, and left in that run alone: 2 results, such as a hot";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -151,7 +151,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 cases that failed for want of a device or of time: measured again",
-            "resuming then: it also has 1 result, such as a against b hot, that the filters leave out now: the new run lacks them (resume with the same filters to keep them)"
+            "resuming then: not selected now, and left in that run alone: 1 result, such as a against b hot"
         ]
     );
 }

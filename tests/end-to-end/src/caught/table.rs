@@ -139,9 +139,9 @@ impl Found {
 fn hidden(needs: Needs, fake: bool) -> Option<&'static str> {
     let sensors = || env::var_os("GPUBENCH_FAKE_SLOWED").is_some();
     match needs {
-        Needs::HostTime if fake => Some("the stand-in's clock stands still while the host works"),
+        Needs::HostTime if fake => Some("the fake driver's clock stands still while the host works"),
         Needs::Sensors if fake && !sensors() => {
-            Some("the stand-in has sensors only where they are asked for")
+            Some("the fake driver has sensors only where they are asked for")
         }
         _ => None,
     }

@@ -36,7 +36,7 @@ fn copies_are_a_part_of_their_bus() {
     assert_eq!(shares(&run, &Quantity::MemoryBandwidth), [None; 2]);
     let method = "(from attributes: PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8)";
     ended.shows(&format!("peak PCIe bandwidth to the device 63.0 GB/s {method}"));
-    ended.shows("h2d link: 1 result copy over it, compared with its peak");
+    ended.shows("h2d link: 1 result, compared with its peak");
     // In the table, and where the row is explained.
     let of_peak = shares(&run, &up)[0].map(|share| format!("{:.1}", 100.0 * share)).expect("it is there");
     ended.shows(&format!("of peak   {of_peak} % of PCIe bandwidth to the device 63.0 GB/s {method}"));
@@ -80,7 +80,7 @@ fn a_link_that_nobody_knows_judges_nothing() {
         let measured = measure(LASTING, &["--quick", "claims_up", "--color", "never"], asked);
         assert_eq!(shares(&measured.run, &Quantity::HostToDevice), [None; 2]);
         assert!(measured.run.records.iter().all(|record| record.verdict.state == State::Valid));
-        measured.ended.with_code(0).shows("h2d link: 2 results copy over it, whose peak is not known");
+        measured.ended.with_code(0).shows("h2d link: 2 results, whose peak is not known");
     }
     let given = {
         let peak = SettingsFile::peak("cuda:0", "h2d=55GB/s");

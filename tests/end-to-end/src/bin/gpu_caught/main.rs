@@ -1,5 +1,5 @@
 //! Launches that deceive, launches that were mistaken once, and launches that are as they should be, each compared with the
-//! verdict that it must have. On a GPU, or on the stand-in for one.
+//! verdict that it must have. On a GPU, or on the fake driver.
 //!
 //! ```sh
 //! gpu_caught                       # all of them, as a table of 80 columns; exit 1 if one has another verdict
