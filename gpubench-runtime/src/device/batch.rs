@@ -6,10 +6,8 @@ use gpubench_stats::Nanoseconds;
 
 /// A sample takes at least this many times the timer's resolution, which is then at most 1 % of it.
 const STEPS: f64 = 100.0;
-/// A launch of at least this time is timed alone: reading a clock takes some tens of nanoseconds, and varies by a few.
+/// A sample takes at least this time: reading a clock takes some tens of nanoseconds, and varies by a few.
 const SHORT: Nanoseconds = Nanoseconds(1e3);
-/// A batch takes at least this time, so that the readings are a negligible part of it.
-const BATCH: Nanoseconds = Nanoseconds(1e4);
 /// The largest batch: with it, empty launches take longer than a resolution of a microsecond.
 const LARGEST: usize = 1 << 16;
 /// A batch is long enough if the fastest of this many is: other work of the machine makes launches look longer.
@@ -17,12 +15,7 @@ const TRIES: usize = 3;
 
 /// Returns true if a sample of one launch, which read `event`, is too short for the timer.
 pub(super) fn is_short(event: Nanoseconds, timer: Timer) -> bool {
-    is_below(event, timer, SHORT)
-}
-
-/// Returns true if a sample that read `event` takes less than `least`, or than the steps of the timer that it needs.
-fn is_below(event: Nanoseconds, timer: Timer, least: Nanoseconds) -> bool {
-    event - timer.overhead < least.max(STEPS * timer.resolution)
+    event - timer.overhead < SHORT.max(STEPS * timer.resolution)
 }
 
 /// Returns the event time of one of `launches` back-to-back launches.
@@ -49,7 +42,7 @@ pub(super) fn size<D: LaunchTimer>(
         for _ in 1..TRIES {
             fastest = fastest.min(time(device, work, launches)?);
         }
-        if !is_below(launches as f64 * fastest, timer, BATCH) {
+        if !is_short(launches as f64 * fastest, timer) {
             break;
         }
         launches *= 2;
@@ -129,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_launch_below_the_step_is_timed_to_a_part_of_it() {
-        for (each, batch) in [(0.8, 16384), (7.3, 2048), (100.0, 128), (900.0, 16)] {
+        for (each, batch) in [(0.8, 2048), (7.3, 256), (100.0, 16), (900.0, 2)] {
             let (launches, time, _) = sampled::<true>(each, Cache::Hot, false);
             assert_eq!(launches, Some(batch), "{each} ns");
             assert!((time / each - 1.0).abs() < 0.01, "{time} ns of {each} ns");

@@ -23,7 +23,7 @@ pub trait LaunchTimer {
     const FLUSHES: &'static [Flush] = &[];
 
     /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
-    /// times, and a hot sample of a short launch without a reset has as many launches as make it 10 µs and 100 steps of the timer long.
+    /// times, and a hot sample of a short launch without a reset has as many launches as make it 1 µs and 100 steps of the timer long.
     const BATCHES: bool = false;
 
     /// Launches `work` once, waits for it, and returns its time. That begins when all earlier work has ended, such as a

@@ -11,7 +11,7 @@ use super::{PinnedPool, timed};
 use crate::device::single_launch_sampler::ThreadTime;
 use crate::{device::Work, system::machine::Stat};
 use gpubench_core::host::Stream;
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Nanoseconds, median};
 
 /// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
 /// as long as a tick of the operating system.
@@ -79,7 +79,8 @@ fn step_of(differences: &[u64]) -> Nanoseconds {
     })
 }
 
-/// The launches between two readings of the clock, and the number of such readings, of which the shortest counts. All take 0.1 ms.
+/// The launches between two readings of the clock, and the number of such readings, whose median counts: a busy machine slows them as it
+/// slows samples. All take 0.1 ms.
 const LAUNCHES: usize = 256;
 const READINGS: usize = 25;
 
@@ -92,8 +93,8 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     // Called as the launches of a case are: the compiler does not see what it calls.
     let empty: &mut dyn Work = black_box(&mut empty);
     let mut launches = || (0..LAUNCHES).try_for_each(|_| empty.launch());
-    let readings = (0..READINGS).filter_map(|_| timed(&mut launches).ok());
-    readings.reduce(Nanoseconds::min).unwrap_or_default() / LAUNCHES as f64
+    let readings: Vec<_> = (0..READINGS).filter_map(|_| timed(&mut launches).ok()).collect();
+    median(&readings).unwrap_or_default() / LAUNCHES as f64
 }
 
 /// The unit of these times: a hundred to the second, for programs, on all of Linux's architectures but Alpha.
