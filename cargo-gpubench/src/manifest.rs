@@ -37,7 +37,7 @@ impl Manifest {
         let text = fs::read_to_string(&path).map_err(|error| {
             CommandError::usage(match error.kind() {
                 io::ErrorKind::NotFound => format!(
-                    "{} has no Cargo.toml: make a package by `cargo new --lib NAME`, or name its folder, as in `cargo gpubench init FOLDER`",
+                    "{} has no Cargo.toml: make a package with `cargo new --lib NAME`, or name its folder: `cargo gpubench init FOLDER`",
                     folder.display()
                 ),
                 _ => at(&path, error),

@@ -143,7 +143,11 @@ pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
-        bail!(Usage, "{} is read as a run, and would be overwritten: give another file", path.display());
+        bail!(
+            Usage,
+            "{} is one of the runs to read, and would be overwritten: write to another file",
+            path.display()
+        );
     }
     // The reader of a pipe sees its end when the pipe is opened and closed.
     if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {

@@ -103,7 +103,7 @@ fn what_counts_as_slow_is_the_users_choice() {
         (&["--fdr", "200"], "'200' for '--fdr <PERCENT>': give a percentage above 0 and below 100"),
         (
             &["--json", "runs/gpu0-process0.json"],
-            "runs/gpu0-process0.json is read as a run, and would be overwritten: give another file\n",
+            "runs/gpu0-process0.json is one of the runs to read, and would be overwritten: write to another file\n",
         ),
     ] {
         let refused = project.run(&[&["fleet", "runs"], arguments].concat()).code(2).stderr();

@@ -60,7 +60,7 @@ impl<T: Clone> ArgAxis for Shown<'_, T> {
         let Some(value) = again().or_else(search).or_else(read) else {
             let (name, listed) = (self.values.name, self.values().join(", "));
             return Err(CaseError::new(format_args!(
-                "`{shown}` cannot be a value of `{name}`, whose own values are {listed}"
+                "`{shown}` is no value for `{name}`: give values such as the benchmark's own, {listed}"
             )));
         };
         *self.values.selected.borrow_mut() = Some(value);

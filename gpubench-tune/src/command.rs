@@ -40,9 +40,10 @@ const NOT_WITH_TUNE: [&str; 16] = [
 
 #[derive(Args)]
 struct TuneArgs {
-    /// Find the fastest variants of the benchmarks with `tune(…)`, for each problem
+    /// Find the fastest values of the parameters in `tune(…)`, for each problem size
     ///
-    /// A variant that is slower than the fastest by more than 0.5 % (the equivalence margin) is dropped; within it, it is a tie.
+    /// Variants that are slower than the fastest by more than 0.5 % (the equivalence margin) are dropped. The others count as equally
+    /// fast.
     #[arg(
         long,
         hide_short_help = true,
@@ -51,11 +52,11 @@ struct TuneArgs {
     )]
     tune: bool,
 
-    /// End the races after this time in total [default: no limit]
+    /// Stop tuning after this time in total [default: no limit]
     #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
     budget: Option<Duration>,
 
-    /// Write the results of the races to this file, as JSON; `-` prints them instead of the table
+    /// Write the results of tuning to this file, as JSON; `-` prints them instead of the table
     #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
     save_tuning: Option<PathBuf>,
 }
@@ -116,7 +117,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     Ok(tuning.exit())
 }
 
-const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark names parameters to tune: write `tune(BLOCK)` in the attribute of one whose parameter `BLOCK` has several values";
+const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark has parameters to tune: for a parameter `BLOCK` with several values, write `tune(BLOCK)` in its `#[gpu_bench(…)]`";
 
 /// A problem on a device, in one state of the cache.
 struct Problem {
@@ -229,6 +230,6 @@ mod tests {
         let help = parsed(&["--help"]).expect_err("it ends with the help");
         let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("no {text} in {help}"));
         assert!(at("Tuning:") < at("--tune") && at("--tune") < at("--budget <TIME>"));
-        assert!(help.contains("Write the results of the races to this file, as JSON"));
+        assert!(help.contains("Write the results of tuning to this file, as JSON"));
     }
 }

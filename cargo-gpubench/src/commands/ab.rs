@@ -37,7 +37,7 @@ pub(super) struct AbArgs {
     /// Run only benchmarks whose names contain one of these
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
-    /// Measure in at most this many pairs of processes, one of each revision; decided results are not measured again
+    /// Measure in at most this many pairs of processes, one of each revision; a result is measured until it is decided
     #[arg(long, value_name = "N", default_value = "16", value_parser = whole_number(2..=64), help_heading = "Comparison")]
     pairs: usize,
     /// The seed of the random order of processes

@@ -34,10 +34,10 @@ pub(super) struct InitArgs {
     /// The name of the bench target
     #[arg(long, value_name = "NAME", default_value = "kernels")]
     bench: String,
-    /// Depend on the checkout of gpubench in this folder [default: the one that this program was built from]
+    /// The folder with the sources of gpubench to depend on [default: those that this program was built from]
     #[arg(long, value_name = "FOLDER")]
     path: Option<PathBuf>,
-    /// Write a benchmark of a CUDA kernel, with streams of this binding
+    /// Write a benchmark of a CUDA kernel that uses this CUDA crate
     #[arg(long, value_parser = ["cudarc", "cust"])]
     binding: Option<String>,
 }
@@ -78,13 +78,13 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     changes.push(format!("a bench target `{bench}`"));
     if library.is_some() && manifest.leave_library_out_of_benches()? {
         changes.push(
-            "`bench = false` for the library, since its test harness would refuse the flags of `cargo bench`"
+            "`bench = false` for the library (its test harness would refuse the flags of `cargo bench`)"
                 .to_owned(),
         );
     }
     if manifest.leave_unoptimized() {
         changes.push(
-            "[profile.bench.package] entries for a faster build: no optimisation for the parts of gpubench that only print and store"
+            "[profile.bench.package] (a faster build: the parts of gpubench that only print and store are not optimised)"
                 .to_owned(),
         );
     }
@@ -118,7 +118,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
         "changed {}: {}\ncreated {}: a first benchmark, on {device}\n{next}\n\
          cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, precisely\n\
          cargo gpubench run                       # measures all benchmark binaries of a workspace\n\n\
-         To annotate functions of the library itself, add gpubench to [dependencies] too, without the feature `runtime`.\n",
+         To annotate functions of the library itself, add the same line to [dependencies] too, but without \"runtime\".\n",
         manifest.path.display(),
         changes.join(", "),
         file.display(),

@@ -42,16 +42,16 @@ pub(crate) enum Cargo {
     arg_required_else_help = true,
     after_help = "A benchmark binary is what cargo builds from a bench target with `gpubench::main!`. It measures and stores its \
                   results as a run.\n\
-                  A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run, the name \
-                  of a baseline, or `last`. A file with a list of runs means all of them; FILE#2 is the second.\n\
-                  A FILE `-` is standard output, which then carries nothing else.\n\
+                  A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run (1 is the \
+                  newest), the name of a baseline, or `last`. A file with several runs means all of them; FILE#2 is the second.\n\
+                  A FILE that is written may be `-`, standard output: nothing else is then printed there.\n\
                   \n\
                   Exit codes:\n  \
                   0              done\n  \
                   1              a benchmark failed or is invalid, or a result could not be judged or written\n  \
                   2              wrong usage\n  \
                   3              a regression, or a slow GPU\n  \
-                  4              nothing matched, no stored run, or no GPU judged\n  \
+                  4              nothing matched, no stored run, or no GPU that `fleet` could judge\n  \
                   5              a device is missing\n  \
                   129, 130, 143  interrupted by a signal"
 )]
@@ -63,7 +63,7 @@ pub(crate) struct Gpubench {
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
 
-    /// The folder with stored runs and baselines [default: the nearest `target/gpubench` in the folders above]
+    /// The folder with stored runs and baselines [default: `target/gpubench` in this folder or the nearest parent that has one]
     #[arg(long, value_name = "FOLDER", global = true)]
     home: Option<PathBuf>,
 
@@ -107,7 +107,7 @@ enum Command {
     Merge(stored::MergeArgs),
     /// Find slow GPUs in the runs of many GPUs; exit with 3 if there is one
     Fleet(over_time::FleetArgs),
-    /// Find which commits of a history changed each result, and by how much
+    /// Find the commits that changed each result, and by how much, in a history of runs
     #[command(
         after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
                       cargo gpubench history history saxpy --json changes.json\n\
@@ -208,7 +208,7 @@ fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Re
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
         bail!(
             Nothing,
-            "{name}: the selection ({}) matches none of its {}: `cargo gpubench report {name}` shows them all",
+            "{name}: nothing is selected ({}); the run has {}: `cargo gpubench report {name}` shows everything",
             describe(selection),
             counted(results, "result")
         );

@@ -125,7 +125,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
         CommandError::usage(format!(
-            "no history in {shown}: {error}. {make}. If {shown} is a filter, give the folder before it"
+            "no history in `{shown}`: {error}. {make}. If `{shown}` is a filter, write `cargo gpubench history FOLDER {shown}`"
         ))
     })?;
     if history.is_empty() {

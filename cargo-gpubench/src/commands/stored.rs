@@ -25,7 +25,7 @@ use crate::output::{self, CommandError, PrintOptions, Result, Results, bail};
 
 #[derive(Args)]
 pub(super) struct ReportArgs {
-    /// The runs, or the file of a tuning [default: the last run of this package]
+    /// The runs, or a file that --save-tuning wrote [default: the last run of this package]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     /// Add how each number came about
@@ -69,8 +69,8 @@ pub(super) struct LimitArgs {
     /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
     #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
-    /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: by more than
-    /// processes of the same program differ from each other
+    /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: the limit is
+    /// the difference between processes of the same program
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }
@@ -82,7 +82,7 @@ pub(super) struct SelectionArgs {
     #[arg(value_name = "FILTER", last = true)]
     names: Vec<String>,
 
-    /// Compare filters and skips with whole names
+    /// Match whole names, in filters and in --skip
     #[arg(long, help_heading = "Selection")]
     exact: bool,
 
@@ -90,7 +90,7 @@ pub(super) struct SelectionArgs {
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
-    /// Take only results with these values of an argument, such as n=1024,4096, and those without this argument
+    /// Leave out results with other values of this argument, as in n=1024,4096
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
     args: Vec<ArgValues>,
 

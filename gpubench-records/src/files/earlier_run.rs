@@ -78,7 +78,7 @@ pub fn run_before(
     runs_in(folder).find_map(complete).ok_or_else(|| {
         let runs = folder.display();
         LoadRunError::Missing(format!(
-            "there is no earlier complete run of `{suite}` in {runs} to compare with: run `cargo bench` again"
+            "there is no earlier complete run of `{suite}` in {runs} to compare with: run the same `cargo bench` command once more"
         ))
     })
 }

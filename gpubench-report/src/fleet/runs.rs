@@ -116,7 +116,7 @@ impl FleetRun {
                 let reasons = joined(&record.verdict.reasons, "; ");
                 let [host, device] = place(&run, &record.device);
                 let place = format!("{host} {device}");
-                let why = format!("invalid on {} and left out: {reasons}", place.trim_start());
+                let why = format!("invalid on {}: {reasons}", place.trim_start());
                 missing.push((why, Some(record.case.to_string())));
             }
         }
@@ -131,7 +131,7 @@ impl FleetRun {
                 _ if records.is_empty() => {}
                 None => {
                     let why = format!(
-                        "{} has no UUID and cannot be told from other GPUs: left out, give runs measured on GPUs",
+                        "{} is no GPU with a UUID: give runs that were measured on GPUs",
                         info.device
                     );
                     missing.push((why, None));

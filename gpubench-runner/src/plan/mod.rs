@@ -87,7 +87,7 @@ impl Plan {
         {
             let others = match &*joined(&axes_seen, ", ") {
                 "" => String::new(),
-                names => format!("; they have {names}"),
+                names => format!("; their arguments: {names}"),
             };
             return Err(PlanError::Usage(format!(
                 "--arg {name}=…: no selected benchmark has an argument `{name}`{others}"
@@ -195,8 +195,8 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     for entry in entries {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
-                "two benchmarks are called `{}`: {} and {}. Rename one of them, or give it another name by `name = \"…\"` \
-                 (functions nested in functions share their module's path)",
+                "two benchmarks are called `{}`: {} and {}. Rename one of them, or write `name = \"…\"` in its \
+                 `#[gpu_bench(…)]`. The path of a function inside another function is that of their module",
                 entry.path(),
                 place(first),
                 place(entry)
@@ -316,7 +316,7 @@ impl Selection {
         let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
         Some(match &*joined(&tags, ", ") {
             "" => ": no benchmark of this program has a tag".to_owned(),
-            tags => format!(": the tags of this program are {tags}"),
+            tags => format!(": the tags of this program: {tags}"),
         })
     }
 

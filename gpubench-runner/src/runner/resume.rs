@@ -69,7 +69,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "not selected now, and left in that run alone: {cases}, such as {name} {cache}"
+                "only in that run, since this one does not select them: {cases}, such as {name} {cache}"
             ));
         }
         resumed

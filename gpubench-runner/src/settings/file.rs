@@ -56,13 +56,14 @@ impl Settings {
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
         let (mut flags, mut filters, mut args, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, value) in table.get_ref() {
-            let at_line = |error: String| {
-                let before = &text[..name.span().start];
-                format!("line {}: {error}", 1 + before.matches('\n').count())
+            let at = |place: usize, error: String| {
+                format!("line {}: {error}", 1 + text[..place].matches('\n').count())
             };
+            let at_line = |error| at(name.span().start, error);
             let (key, value) = (&**name.get_ref(), value.get_ref());
             if key == PEAKS {
-                peaks = stated_peaks(value).map_err(at_line)?;
+                peaks = stated_peaks(value)
+                    .map_err(|(place, error)| at(place.unwrap_or(name.span().start), error))?;
                 continue;
             }
             if let ("arg", Value::Table(axes)) = (key, value) {
@@ -89,14 +90,19 @@ impl Settings {
 }
 
 /// Reads the peaks: tables of texts, one for each device.
-fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, String> {
+fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, String)> {
+    let wrong = || (None, NOT_PEAKS.to_owned());
     let mut peaks = Vec::new();
-    for (device, quantities) in devices.as_table().ok_or(NOT_PEAKS)? {
-        for (quantity, value) in quantities.get_ref().as_table().ok_or(NOT_PEAKS)? {
+    for (device, quantities) in devices.as_table().ok_or_else(wrong)? {
+        for (quantity, value) in quantities.get_ref().as_table().ok_or_else(wrong)? {
+            let place = Some(quantity.span().start);
             let (device, quantity) = (device.get_ref(), quantity.get_ref());
             let value = value.get_ref().as_str().ok_or_else(|| {
-                format!(
-                    "peaks: `{quantity}` of `{device}`: give the unit too, in quotes, such as \"4800GB/s\""
+                (
+                    place,
+                    format!(
+                        "`{quantity}` of `{device}` has no unit: write it in quotes, such as \"4800GB/s\""
+                    ),
                 )
             })?;
             let [device, quantity, value] = [device, quantity, value].map(ToString::to_string);

@@ -67,10 +67,10 @@ pub struct Settings {
     #[arg(long)]
     pub include_ignored: bool,
 
-    /// Replace the values of a sweep in `args(…)`, as in n=1024,1Mi
+    /// Use these values of an argument in place of the benchmark's own, as in n=1024,1Mi
     ///
-    /// Of types and constants, such as T=f32, choose among the values that the benchmark lists. A number may end in k, M, G or T
-    /// (powers of 1000), or in Ki, Mi, Gi or Ti (powers of 1024).
+    /// A type or a constant, as in T=f32, must have one of the benchmark's own values. A number may end in k, M, G or T (powers of
+    /// 1000), or in Ki, Mi, Gi or Ti (powers of 1024).
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub arg: Vec<ArgValues>,
 
@@ -78,14 +78,14 @@ pub struct Settings {
     #[arg(long, value_name = "STATE")]
     pub cache: Option<CacheStates>,
 
-    /// Measure on these, separated by commas: 0, cuda:0, wgpu:1, a UUID, cuda, host (CPU), all
+    /// Measure on these devices, as in cuda:0,cuda:1; also a UUID, `cuda` (every CUDA device), `host` (the CPU) or `all`
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
-    /// Measure a share of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
+    /// Measure a part of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
     ///
-    /// 3/8 is the third of eight shares. `split`: the share that has the number of this Slurm task. `replicate`: every task measures all cases, on
-    /// its own GPUs. `none`: all cases on all GPUs, whatever Slurm says.
+    /// 3/8: the third of eight parts. `split`: the part with the number of this Slurm task. `replicate`: all cases, on the GPUs of this Slurm
+    /// task. `none`: all cases on all GPUs, even in a Slurm task.
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
@@ -93,7 +93,7 @@ pub struct Settings {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
-    /// Sample until `± %` is this small, or one step of the timer [default: 0.5%, on a CPU 2%]
+    /// Sample until the uncertainty (`± %`) is at most this, or one step of the timer [default: 0.5%, on a CPU 2%]
     #[arg(long, value_name = "PERCENT")]
     pub precision: Option<Percent>,
 
@@ -121,15 +121,15 @@ pub struct Settings {
     #[arg(long, value_name = "HOW")]
     pub flush: Option<FlushChoice>,
 
-    /// Time launches in a captured CUDA graph (`graph`) or on the stream (`stream`) [default: auto]
+    /// Launch from a CUDA graph (`graph`) or directly on the stream (`stream`) [default: auto, a graph where possible]
     #[arg(long, value_name = "PATH", hide_possible_values = true)]
     pub path: Option<PathChoice>,
 
-    /// Measure the energy of a launch, in 1 to 2 s after the hot samples of each case
+    /// Also measure the energy of a launch; takes 1 to 2 s more per hot case
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub energy: Option<bool>,
 
-    /// Trace launches after the samples with `cupti`, and compare the times (feature `verify`)
+    /// After sampling, also time launches with `cupti`, and compare; needs the Cargo feature `verify`
     #[arg(long, value_name = "TOOL", hide_possible_values = true)]
     pub verify: Option<Verifier>,
 
@@ -171,7 +171,8 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// With `noise`, the limit is how much repeated runs of the baseline (--runs) differ. Exit with 1 if a case is too noisy to decide.
+    /// `noise`: the limit is the difference between the processes of the baseline, which needs --runs too. Exit with 1 if a case is too
+    /// noisy to decide.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 

@@ -164,7 +164,7 @@ fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
             &OPERATIONS,
-            "bandwidths are called memory, l2, h2d, d2h and p2p; any other name is a data type, whose peak is above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
+            "give GFLOP/s, TFLOP/s or PFLOP/s for a data type; a bandwidth is called memory, l2, h2d, d2h or p2p",
         ),
         _ => (&BYTES, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };

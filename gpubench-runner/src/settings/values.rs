@@ -122,9 +122,9 @@ pub enum FlushChoice {
     Discard,
     /// Read a buffer of twice the cache's size
     Read,
-    /// Write a buffer of the cache's size: the launch pays for its write-back
+    /// Write a buffer of the cache's size: the time of a launch then includes writing it back
     Write,
-    /// Drop the cache lines of the inputs' memory only: on an x86-64 CPU
+    /// Drop only the inputs from the cache (x86-64 CPUs)
     Lines,
     /// Do not flush
     None,
@@ -217,7 +217,7 @@ impl FromStr for ShareChoice {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "give SHARE/SHARES, the first at most the second, such as 1/2 or 2/2; `split` or \
+        let wrong = "give a part such as 1/2 or 2/2; `split` or \
                      `replicate`, whose numbers come from a scheduler; or `none`";
         let mode = |text: &str| match text {
             "replicate" => Some(ShareMode::Replicate),

@@ -31,8 +31,8 @@ pub(super) fn warning(folder: &Path) -> Option<String> {
         (false, false) => return None,
     };
     Some(format!(
-        "flags of `cargo bench -- FLAGS` would go to {target} first, whose harness refuses them: add `bench = false` below {section} \
-         in Cargo.toml; `cargo bench --bench NAME -- FLAGS` works as it is"
+        "`cargo bench -- FLAGS` fails in this package: cargo also gives the flags to the test harness of {target}. Add `bench = false` below \
+         {section} in Cargo.toml, or name the bench target: `cargo bench --bench NAME -- FLAGS`"
     ))
 }
 

@@ -340,10 +340,12 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
         // A missing value.
         ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
             let value = |flag: &Arg| Some(flag.get_value_names()?.first()?.to_string());
-            flag.and_then(|flag| Some(format!("{name} takes a {}: {}", value(flag)?, flag.get_help()?)))
+            flag.and_then(|flag| Some(format!("give {name} {}: {}", value(flag)?, flag.get_help()?)))
         }
         _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
-        _ => flag.and_then(Arg::get_env).map(|name| format!("the value is that of {}", name.display())),
+        _ => flag
+            .and_then(Arg::get_env)
+            .map(|name| format!("the value comes from the environment variable {}", name.display())),
     };
     if let Some(hint) = hint {
         error.insert(Suggested, ContextValue::StyledStrs(vec![hint.into()]));
@@ -379,20 +381,20 @@ A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a u
 Flags that take lists can be repeated. `-` as a FILE is standard output.
 
 A setting comes from the command line, else from the environment, else from gpubench.toml: the file that GPUBENCH_CONFIG names, or \
-the nearest at or above the package. Its keys are flags, as in precision = \"1%\". Keys without a flag: equivalence-margin \
-(differences that do not matter), no-wait (fail if another program measures the GPU), one-at-a-time (no two GPUs together), cache-dir \
-(GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
+the first that is found in the package's folder and its parents. Its keys are flags, as in precision = \"1%\". Keys without a flag: \
+equivalence-margin (smaller differences do not matter), no-wait (do not wait until a GPU that another benchmark uses is free), \
+one-at-a-time (measure on one GPU after another), cache-dir (the folder of measured peaks; also GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
 GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are paths of these libraries.
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
 
 Columns:
   time       the median time of a launch
-  ± %        half of its 95 % interval; `?` if that is unknown, or 100 % and more
-  % of peak  share of the memory or arithmetic peak that is nearer; or the cache, if hot data come from one
-  spread     histogram of the samples: the middle cell within 0.2 % of the median, then 1 %, 5 % and beyond
+  ± %        half the width of its 95 % interval, in % of the median; `?` if unknown or at least 100 %
+  % of peak  the memory bandwidth or the arithmetic, in % of the device's peak: the larger one. For hot data in a cache, `cache`
+  spread     histogram of the samples. Cells: within 0.2 % of the median (middle), up to 1 %, up to 5 %, more
   cold/hot   the cold time over the hot time
-  ? ! [1]    suspect, or invalid, for reason [1] below: read it before you rely on the result
+  ? ! [1]    `?` before a name: suspect; `!`: invalid; [1]: the reason, which is below the table
 
 Exit codes, the first that applies:
   129, 130, 143  interrupted by a signal

@@ -75,7 +75,7 @@ fn peaks_come_from_a_file() {
 /// The message of a wrong value names its flag, and the variable where the value is from there.
 #[test]
 fn a_wrong_value_is_reported_with_its_variable() {
-    let tip = "tip: the value is that of GPUBENCH_SHARE";
+    let tip = "tip: the value comes from the environment variable GPUBENCH_SHARE";
     let refused =
         |flags: &[&str]| run_with(SUITE, flags, &[("GPUBENCH_SHARE", "3")]).with_code(2).stderr.contains(tip);
     assert!(refused(&["--list"]));

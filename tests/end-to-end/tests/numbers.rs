@@ -134,7 +134,7 @@ fn the_table_shows_them() {
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 
-    ± %: half of the 95 % interval of the median; spread: a histogram of the samples, whose 7 cells end at -5, -1, -0.2, +0.2, +1 and +5 % of the median
+    ± %: half of the 95 % interval of the median; spread: a histogram of the samples in 7 cells, which are divided at 0.2, 1 and 5 % below and above the median
 
     peak DRAM bandwidth 12.0 GB/s (measured: by definition)
 

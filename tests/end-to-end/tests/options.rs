@@ -71,7 +71,7 @@ fn everything_is_listed_in_the_order_of_the_source() {
     options::wrong: benchmark
     options::on_both[S=host::Stream]: benchmark
 
-    36 benchmarks (2 skipped), 36 results (hot and cold count separately)
+    36 benchmarks (2 skipped), 36 results (hot and cold are two)
     ");
 }
 

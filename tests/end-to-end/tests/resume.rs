@@ -289,8 +289,7 @@ fn cases_that_are_gone_are_left_out() {
     let ended =
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
     ended.shows("2 results: 2 valid");
-    let remark =
-        "not selected now, and left in that run alone: 1 result, such as two_devices::sweep[n=1] hot";
+    let remark = "only in that run, since this one does not select them: 1 result, such as two_devices::sweep[n=1] hot";
     assert!(ended.stderr.contains(remark), "{ended}");
     row(here!(), "benchmarks gone", "left out, and told", &kept(2, 2));
 }

@@ -21,7 +21,7 @@ fn help_goes_to_standard_output() {
     }
     assert_eq!(help.stderr, "");
     let valueless = run(SUITE, &["--precision"]).with_code(2);
-    assert!(valueless.stderr.contains("tip: --precision takes a PERCENT: "), "{valueless}");
+    assert!(valueless.stderr.contains("tip: give --precision PERCENT: "), "{valueless}");
     let short = run_with(SUITE, &["-h"], &[("COLUMNS", "80"), ("LINES", "24")]).with_code(0);
     assert!(short.stdout.lines().count() <= 40, "{short}");
     assert!(!short.stdout.contains("GPUBENCH_"), "{short}");
@@ -137,18 +137,18 @@ fn values_that_make_no_sense_are_usage_errors() {
 #[test]
 fn arguments_that_no_benchmark_takes_are_usage_errors() {
     run(SUITE, &["sweep", "--arg", "n=few"]).with_code(2).says_only(
-        "--arg n: `few` cannot be a value of `n`, whose own values are 1, 2, 10 (benchmark two_devices::sweep)",
+        "--arg n: `few` is no value for `n`: give values such as the benchmark's own, 1, 2, 10 (benchmark two_devices::sweep)",
     );
     // Without a parser, only what is listed can be chosen.
-    run(SUITE, &["grid", "--arg", "unit=Tack"])
-        .with_code(2)
-        .says_only("--arg unit: `Tack` cannot be a value of `unit`, whose own values are Tick, Tock");
+    run(SUITE, &["grid", "--arg", "unit=Tack"]).with_code(2).says_only(
+        "--arg unit: `Tack` is no value for `unit`: give values such as the benchmark's own, Tick, Tock",
+    );
     run(SUITE, &["sweep", "--arg", "n=1Gb"])
         .with_code(2)
-        .says_only("`1Gb` cannot be a value of `n`, whose own values are 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
+        .says_only("`1Gb` is no value for `n`: give values such as the benchmark's own, 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
-        .says_only("--arg m=…: no selected benchmark has an argument `m`; they have n");
+        .says_only("--arg m=…: no selected benchmark has an argument `m`; their arguments: n");
     // `grid` has a `unit`; it is not selected.
     run(SUITE, &["sweep", "--arg", "unit=Tick"])
         .with_code(2)

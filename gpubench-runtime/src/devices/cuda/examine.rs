@@ -53,8 +53,7 @@ fn is_absence(error: &NoGpu) -> bool {
 fn of_gpu(found: &Available) -> Vec<Finding> {
     let device = &*found.device;
     if let Some(fault) = &found.fault {
-        let advice =
-            "the driver lists it and cannot open it, so it is left out: `nvidia-smi` and `dmesg` may say why";
+        let advice = "the driver lists this GPU but cannot open it, so it is not measured: `nvidia-smi` and `dmesg` may say why";
         return vec![Finding::with_advice("GPU", Level::Problem, fault, advice).on(device)];
     }
     let name = Finding::good("GPU", &*found.name).on(device);
@@ -159,7 +158,7 @@ fn cupti() -> Finding {
             "libcupti",
             Level::Note,
             "not found",
-            format!("for `--verify cupti`: {error}"),
+            format!("optional, for `cargo bench -- --verify cupti`: {error}"),
         ),
     }
 }
