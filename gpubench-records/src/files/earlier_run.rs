@@ -246,7 +246,11 @@ mod tests {
             |after| run_before(&runs, "ours/kernels", Some(("", second + after))).map(|(name, _)| name);
         assert_eq!(before(9).expect("it is there"), "2026-08-01T12-33-13Z");
         assert_eq!(before(3).expect("it is there"), "2026-08-01T12-33-10Z");
-        assert!(before(0).is_err_and(|told| told.to_string().ends_with("run `cargo bench` again")));
+        assert!(
+            before(0).is_err_and(|told| told
+                .to_string()
+                .ends_with("run the same `cargo bench` command once more"))
+        );
     }
 
     #[test]

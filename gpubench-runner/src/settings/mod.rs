@@ -74,8 +74,8 @@ pub struct Settings {
     #[arg(long, value_name = "NAME=VALUE,…")]
     pub arg: Vec<ArgValues>,
 
-    /// Measure with caches: hot, cold or both
-    #[arg(long, value_name = "STATE")]
+    /// Measure with the data in the caches (hot), with the last-level cache flushed before each sample (cold), or both
+    #[arg(long, value_name = "STATE", hide_possible_values = true)]
     pub cache: Option<CacheStates>,
 
     /// Measure on these devices, as in cuda:0,cuda:1; also a UUID, `cuda` (every CUDA device), `host` (the CPU) or `all`

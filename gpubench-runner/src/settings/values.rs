@@ -96,11 +96,11 @@ pub fn whole_number(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usi
 /// The cache states to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CacheStates {
-    /// The data is in the caches
+    /// The data is in the caches.
     Hot,
-    /// The last-level cache is flushed before each sample
+    /// The last-level cache is flushed before each sample.
     Cold,
-    /// Hot, then cold
+    /// Hot, then cold.
     Both,
 }
 

@@ -384,7 +384,8 @@ A setting comes from the command line, else from the environment, else from gpub
 the first that is found in the package's folder and its parents. Its keys are flags, as in precision = \"1%\". Keys without a flag: \
 equivalence-margin (smaller differences do not matter), no-wait (do not wait until a GPU that another benchmark uses is free), \
 one-at-a-time (measure on one GPU after another), cache-dir (the folder of measured peaks; also GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
-GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are paths of these libraries.
+Flags with variables: GPUBENCH_DEVICE, \
+GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are the paths of these libraries.
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
 
@@ -412,7 +413,7 @@ pub(super) fn command(caller: &Caller) -> Command {
         let id = arg.get_id().as_str();
         topic = TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
         let is_short = SHORT.contains(&id);
-        arg.help_heading(topic).hide_short_help(!is_short)
+        arg.help_heading(topic).hide_short_help(!is_short).hide_env(true)
     });
     let command = match caller.extension {
         Some(extension) => (extension.add_flags)(own),

@@ -215,7 +215,7 @@ fn what_does_not_pair_says_why() {
     against(
         "longer",
         "compared::plain[n=few]",
-        "that does not take these arguments: `few` cannot be a value of `n`",
+        "that does not take these arguments: `few` is no value for `n`",
     );
     against("longer", "on_host", "that does not run on clockwork; only what runs on one device is compared");
     against("longer", "blocks[BLOCK=128", "there is no benchmark of this name");

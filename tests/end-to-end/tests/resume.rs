@@ -304,7 +304,9 @@ fn other_arguments_are_other_cases() {
     let ended = ended.with_code(0);
     runs.has_all(&ended, 2);
     assert!(
-        ended.stderr.contains("left in that run alone: 1 result, such as two_devices::sweep[n=7] hot"),
+        ended
+            .stderr
+            .contains("since this one does not select them: 1 result, such as two_devices::sweep[n=7] hot"),
         "{ended}"
     );
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));

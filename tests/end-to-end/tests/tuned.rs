@@ -121,7 +121,7 @@ fn races_refuse_what_they_do_not_obey() {
     assert!(told.contains("'--tune' cannot be used with '--json"), "{told}");
     let lone = run(SUITE, &["--budget", "3s"]).with_code(2).stderr;
     assert!(lone.contains("--tune"), "{lone}");
-    assert!(refused(&["without_variants"], 2).contains("no selected benchmark names parameters to tune"));
+    assert!(refused(&["without_variants"], 2).contains("no selected benchmark has parameters to tune"));
     assert!(
         refused(&["equal", "--budget", "0"], 2).contains("'0' for '--budget <TIME>': give a time above 0")
     );
