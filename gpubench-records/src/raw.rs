@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{CuptiPass, DeviceInfo, Record, Sampling};
 
-/// A type whose JSON this crate writes and reads.
+/// A type that this crate converts to and from JSON text, so that no other crate compiles its serde code again.
 pub trait Raw: Sized {
     /// Writes it as JSON.
     ///

@@ -30,12 +30,12 @@ pub struct CaseSelection {
 impl CaseSelection {
     /// Returns true if a benchmark of this name, arguments included, is selected: as it is, or as lists show it.
     pub fn matches(&self, name: &str) -> bool {
-        let hit = |filter: &NameFilter| self.hits(filter, name);
+        let hit = |filter: &NameFilter| self.filter_matches(filter, name);
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
 
-    /// Returns true if one of the filters, or of the skips, takes a benchmark of this name, as it is or as lists show it.
-    pub fn hits(&self, filter: &NameFilter, name: &str) -> bool {
+    /// Returns true if `filter`, one of the filters or of the skips, matches this name, as it is or as lists show it.
+    pub fn filter_matches(&self, filter: &NameFilter, name: &str) -> bool {
         [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
     }
 

@@ -14,7 +14,8 @@ const FLOPS_PER_THREAD: u64 = 32;
 const SPECIAL: &str = "xu";
 const WARP: u64 = 32;
 
-/// Stores the counters of the launches of `record`, and compares its declared work with them. The last-level cache has this size.
+/// Stores Nsight Compute's counters in `record`, and adds reasons to its verdict where they contradict its declared work.
+/// `last_level_cache` is the size of that cache, if known.
 pub fn set_ncu(record: &mut Record, pass: NcuPass, last_level_cache: Option<Bytes>) {
     let Some(measured) = &mut record.measurement else { return };
     if let NcuPass::Counted(counters) = &pass {

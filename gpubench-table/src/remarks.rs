@@ -42,7 +42,7 @@ pub fn methods(run: &Run) -> String {
         );
     }
     let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
-    if cold.any(roof::is_above_memory) {
+    if cold.any(roof::is_above_memory_peak) {
         text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {

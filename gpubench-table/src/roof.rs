@@ -26,8 +26,8 @@ pub fn binding(measured: &Measurement) -> Option<&PeakFraction> {
     measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
 
-/// Returns true for a result that holds and is faster than the memory's peak.
-pub(super) fn is_above_memory(record: &Record) -> bool {
+/// Returns true if a usable result is faster than the memory's peak bandwidth, and no reason says that work is missing.
+pub(super) fn is_above_memory_peak(record: &Record) -> bool {
     let of_memory = record.usable_measurement().and_then(|it| it.metrics.share(&Quantity::MemoryBandwidth));
     of_memory > Some(1.0) && !record.verdict.reasons.iter().any(Reason::is_missing_work)
 }
@@ -41,7 +41,7 @@ pub fn binding_cell(record: &Record) -> Option<String> {
 pub(super) fn cache_of(record: &Record) -> Option<&'static str> {
     let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
     let is_bound_by_memory = record.measurement.as_ref().and_then(binding).is_some_and(is_memory);
-    let is_served = record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory(record);
+    let is_served = record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory_peak(record);
     is_served.then(|| if record.device.starts_with("cuda") { "L2" } else { "cache" })
 }
 

@@ -225,7 +225,7 @@ impl Tuning {
         out.write_all(b"\n")
     }
 
-    /// Returns the exit code of a program that races or shows races: failed if a problem has no winner.
+    /// Returns the exit code: failed if a problem has no winner.
     pub fn exit(&self) -> Exit {
         let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
         if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }

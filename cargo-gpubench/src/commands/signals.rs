@@ -21,12 +21,13 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 pub(super) fn listen() -> Result<()> {
     let catch = || -> io::Result<()> {
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-        gpubench_records::threads::start("signals", move || signals.forever().for_each(pass_on)).map(drop)
+        gpubench_records::threads::start("signals", move || signals.forever().for_each(on_signal)).map(drop)
     };
     catch().map_err(|error| CommandError::usage(format!("signals cannot be caught: {error}")))
 }
 
-fn pass_on(signal: i32) {
+/// Remembers the first signal, and passes each one on to the child, but for Ctrl-C, which the terminal sends to both.
+fn on_signal(signal: i32) {
     _ = FIRST.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
     // A terminal sends Ctrl-C to the child too, which would end at once if a second one came.
     let signal = match Signal::from_named_raw(signal) {

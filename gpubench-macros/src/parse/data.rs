@@ -45,7 +45,7 @@ impl Data {
                 match &*option {
                     "data_type" => data_type(&value, errors),
                     "tags" => tags(&value, errors),
-                    "link" => link(&value, errors),
+                    "link" => parse_link(&value, errors),
                     _ => seconds(name, &value, errors),
                 }
             }
@@ -160,7 +160,8 @@ fn tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     Some(generated!(&[#(#tags),*]))
 }
 
-fn link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+/// Parses the value of `link`: `h2d`, `d2h`, `d2d` or `p2p`.
+fn parse_link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
         let variant = Ident::new(variant, mixed());

@@ -79,7 +79,7 @@ impl Baseline {
     }
 }
 
-/// The part of a case that is the same on all models.
+/// Returns what identifies a case on GPUs of different models.
 fn name_and_cache(case: &CaseId) -> (String, Cache) {
     (case.name(), case.cache)
 }

@@ -154,7 +154,7 @@ impl EarlierRun {
         let unusable = |why: String| Err(LoadRunError::Unusable(format!("{} {why}", path.display())));
         let file = File::open(path).map_err(|error| unreadable(error.into()))?;
         // Its writer has it locked. This lock ends with the file, before anything is measured.
-        if locked && store::is_marked(&file) {
+        if locked && store::is_locked(&file) {
             return unusable("is still being measured by another process".to_owned());
         }
         let Stored { run, mut remarks, is_cut_off, .. } = read_lines(file).map_err(unreadable)?;

@@ -39,14 +39,14 @@ impl Store {
     /// If it cannot be written.
     pub fn create(folder: &Path, run: &Run, resumed: &[&Record]) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = claim(folder, run)?;
+        let path = create_run_folder(folder, run)?;
         let (before, begin) = (run.wall_time, Instant::now());
         let mut beginning = Line::Run(Cow::Borrowed(run)).written()?;
         for record in resumed {
             beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.written()?);
         }
         let hidden = path.join("records.part");
-        let mut file = create(&hidden)?;
+        let mut file = create_locked(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
         let syncing = Syncing::of(file.try_clone()?, File::open(&path)?)?;
@@ -105,9 +105,9 @@ impl Store {
     }
 }
 
-/// Creates a folder in `folder` for `run`. The name of a task's has its host, job, number and process, so that tasks of any
-/// number of hosts may write into one folder.
-fn claim(folder: &Path, run: &Run) -> io::Result<PathBuf> {
+/// Creates a new folder for `run` in `folder`, and returns its path. If the run is a task of a job, the name has its host, job, number and
+/// process, so that tasks of many hosts may write into one folder.
+fn create_run_folder(folder: &Path, run: &Run) -> io::Result<PathBuf> {
     let environment = &run.environment;
     let label = environment.task.as_ref().map(|task| {
         let host = file_name_part(environment.host.as_deref().unwrap_or("host"));
@@ -146,7 +146,7 @@ fn remove_old(folder: &Path, run: &Run) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
         let ended = File::open(&records)
-            .is_ok_and(|file| is_unmarked(&file) && read(file).is_ok_and(|stored| stored.is_done()));
+            .is_ok_and(|file| is_unlocked(&file) && read(file).is_ok_and(|stored| stored.is_done()));
         if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
@@ -207,20 +207,20 @@ fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a new file, which is marked until it is closed, if the file system has locks.
-pub(super) fn create(path: &Path) -> io::Result<File> {
+/// Creates a file, which must not exist, and locks it if the file system can: a lock shows that it is still being written.
+pub(super) fn create_locked(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().append(true).create_new(true).open(path)?;
     _ = file.try_lock();
     Ok(file)
 }
 
-/// Returns true if a file is marked. No writer can mark it until it is closed here.
-pub(super) fn is_marked(file: &File) -> bool {
+/// Returns true if a file is locked by its writer. No writer can lock it until it is closed here.
+pub(super) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// Returns true if a file is known not to be marked; false on file systems without locks.
-fn is_unmarked(file: &File) -> bool {
+fn is_unlocked(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
@@ -288,7 +288,7 @@ mod file_tests {
         let task = serde_json::from_str("{\"share\":\"split\",\"number\":1,\"of\":2}").expect("a task");
         let mut run = run();
         run.environment.task = Some(task);
-        let refused = claim(&place, &run).expect_err("it is a file");
+        let refused = create_run_folder(&place, &run).expect_err("it is a file");
         assert_eq!(refused.kind(), io::ErrorKind::NotADirectory);
     }
 
@@ -390,13 +390,13 @@ mod in_progress_tests {
     use super::*;
 
     #[test]
-    fn a_file_is_marked_until_it_is_closed() {
+    fn a_file_is_locked_until_it_is_closed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("records.jsonl");
-        let ours = create(&path).expect("it can be made");
+        let ours = create_locked(&path).expect("it can be made");
         let seen = || File::open(&path).expect("it is there");
-        assert!(is_marked(&seen()) && !is_unmarked(&seen()));
+        assert!(is_locked(&seen()) && !is_unlocked(&seen()));
         drop(ours);
-        assert!(!is_marked(&seen()) && is_unmarked(&seen()));
+        assert!(!is_locked(&seen()) && is_unlocked(&seen()));
     }
 }

@@ -9,8 +9,9 @@ pub fn needs_another_look(seen: &LaunchInfo, host_work: bool) -> bool {
     seen.observations.iter().any(|seen| state(seen, host_work) == State::Invalid || asks(seen))
 }
 
-/// Returns the first observation that makes a launch invalid, with its remedy.
-pub fn refused(seen: &LaunchInfo, host_work: bool) -> Option<String> {
+/// Returns the first observation that makes a launch invalid, with its remedy. `host_work` is true if the benchmark declares that the
+/// host's part belongs to the launch.
+pub fn first_invalid(seen: &LaunchInfo, host_work: bool) -> Option<String> {
     seen.observations.iter().find(|seen| state(seen, host_work) == State::Invalid).map(with_hint)
 }
 
@@ -95,16 +96,16 @@ mod tests {
     fn the_first_invalid_one_is_told_with_its_remedy() {
         let observations = vec![Observation::LaunchesGraphs { count: 1 }];
         let mut seen = LaunchInfo { observations, ..LaunchInfo::default() };
-        assert_eq!(refused(&seen, false), None);
+        assert_eq!(first_invalid(&seen, false), None);
         seen.observations.push(Observation::Waits(DriverCalls::of("cuStreamSynchronize", 2)));
-        let told = refused(&seen, false).expect("waits are invalid");
+        let told = first_invalid(&seen, false).expect("waits are invalid");
         assert!(
             told.starts_with(
                 "waits for the GPU: cuStreamSynchronize and 1 more call: a graph cannot capture that"
             ),
             "{told}"
         );
-        assert_eq!(refused(&seen, true), None);
+        assert_eq!(first_invalid(&seen, true), None);
     }
 
     #[test]

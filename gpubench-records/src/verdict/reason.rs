@@ -11,7 +11,7 @@ use gpubench_stats::{
 };
 
 gpubench_stats::stored! {
-    /// The reason against a row.
+    /// A reason why a result is suspect or invalid.
     #[derive(thiserror::Error)]
     #[non_exhaustive]
     pub enum Reason {

@@ -110,7 +110,7 @@ impl FleetRun {
         let unfinished =
             (planned > measured).then(|| format!("unfinished: {measured} of {planned} cases are there"));
         narrow(selection, &mut run);
-        for record in run.records.iter().filter(|record| is_invalid(record)) {
+        for record in run.records.iter().filter(|record| is_unusable(record)) {
             // A GPU that could not be opened has no facts, and invalid records alone.
             if run.device_of(record).is_none_or(|info| !info.runs_program_code) {
                 let reasons = joined(&record.verdict.reasons, "; ");
@@ -145,7 +145,7 @@ impl FleetRun {
                     };
                     let [host, device] = place(&run, &info.device).map(str::to_owned);
                     let gpu = FleetGpu::new(uuid.to_owned(), host, device, facts(info));
-                    let valid = records.into_iter().filter(|record| !is_invalid(record));
+                    let valid = records.into_iter().filter(|record| !is_unusable(record));
                     let readings = valid.flat_map(|record| Reading::all(record, info, &run.program));
                     gpus.push((model, gpu, readings.collect()));
                 }
@@ -155,8 +155,8 @@ impl FleetRun {
     }
 }
 
-/// Returns true if the numbers of a record do not count. A median of zero has no logarithm.
-fn is_invalid(record: &Record) -> bool {
+/// Returns true if a record cannot be compared: its verdict is invalid, or a median is not above zero and has no logarithm.
+fn is_unusable(record: &Record) -> bool {
     record.verdict.state == State::Invalid
         || record.measurements().any(|measured| measured.median() <= Nanoseconds::ZERO)
 }

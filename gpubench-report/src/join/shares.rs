@@ -25,7 +25,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     });
     same_split(&runs)?;
     let (lost, missing) = missing(&runs);
-    name_devices(&mut runs);
+    rename_devices(&mut runs);
     same_models(&runs)?;
     let remark = leave_out_doubles(&mut runs);
     let is_one_host = runs.iter().all(|it| it.run.environment.host == runs[0].run.environment.host);
@@ -96,9 +96,9 @@ fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
     (lost, (lost > 0).then(sentence))
 }
 
-/// Names the devices by their hosts, such as `n1/cuda:0`. Tasks on one host may each call their own GPU `cuda:0`: GPUs are told
-/// apart by their UUIDs, and those of a host numbered anew.
-fn name_devices(runs: &mut [NamedRun]) {
+/// Renames each device to `HOST/KIND:NUMBER`, such as `n1/cuda:0`. Tasks on one host may each call their own GPU `cuda:0`, so the GPUs of a
+/// host are numbered from 0 by their UUIDs.
+fn rename_devices(runs: &mut [NamedRun]) {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     for run in runs.iter_mut().map(|named| &mut named.run) {

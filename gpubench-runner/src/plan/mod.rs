@@ -148,7 +148,7 @@ impl Plan {
         }
         self.unmatched.retain(|filter| {
             let names = listed.combinations.iter().map(|(args, _)| shown_name(&benchmark, args));
-            !names.into_iter().any(|name| selection.cases.hits(filter, &name))
+            !names.into_iter().any(|name| selection.cases.filter_matches(filter, &name))
         });
         if !selection.ignored.takes(entry.options.ignore) {
             self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };

@@ -33,7 +33,7 @@ impl AnyWork<'_> {
     }
 }
 
-/// The launches to sample.
+/// The launch to sample, and what its samples are interleaved with.
 pub(super) struct Works<'a> {
     pub first: AnyWork<'a>,
     pub partner: Partner<'a>,

@@ -23,13 +23,13 @@ const LONGEST_STAMPED: Nanoseconds = Nanoseconds(2e5);
 /// The most launches in a batch without readings between them.
 const LONGEST_BACK_TO_BACK: usize = 256;
 
-/// Records groups and submits them.
+/// Measures by recording each group of samples as a batch, which is submitted as a whole.
 pub(super) struct RecordedPath<'a> {
     pub groups: Groups<'a>,
     /// The number of groups so far.
-    taken: usize,
+    groups_taken: usize,
     /// The number of samples requested for the last group.
-    asked: usize,
+    requested: usize,
     /// The slots of the next group, and its batch or the reason why recording it failed.
     next: Option<(Range<usize>, Result<Batch, Failure>)>,
     /// The batch of the previous group. Releasing it takes time, so it is released while the device has work.
@@ -49,8 +49,8 @@ impl<'a> RecordedPath<'a> {
     pub(super) fn new(groups: Groups<'a>) -> Self {
         Self {
             groups,
-            taken: 0,
-            asked: 0,
+            groups_taken: 0,
+            requested: 0,
             next: None,
             previous: None,
             back_to_back: None,
@@ -64,7 +64,7 @@ impl<'a> RecordedPath<'a> {
     /// Takes a group of this many samples, or of as many as a batch holds.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let slots = self.slots(samples);
-        self.taken += 1;
+        self.groups_taken += 1;
         let batch = match self.next.take() {
             Some((same, batch)) if same == slots => batch?,
             other => {
@@ -77,7 +77,7 @@ impl<'a> RecordedPath<'a> {
         self.groups.queue.submit(&batch)?;
         self.groups.queue.close_group()?;
         let stamped = self.submit_stamped(samples)?;
-        let grows = std::mem::replace(&mut self.asked, samples) != samples;
+        let grows = std::mem::replace(&mut self.requested, samples) != samples;
         // A batch contains the addresses of its inputs.
         if !grows && !self.relocates {
             let slots = self.slots(samples);
@@ -159,7 +159,7 @@ impl<'a> RecordedPath<'a> {
 
     /// Returns the slots of the next group if it has this many samples. Interleaved launches swap their slots in every other batch.
     fn slots(&self, samples: usize) -> Range<usize> {
-        let first = self.taken % 2 * self.capacity();
+        let first = self.groups_taken % 2 * self.capacity();
         first..first + self.groups.slots(samples, self.capacity())
     }
 

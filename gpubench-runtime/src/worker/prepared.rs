@@ -74,7 +74,7 @@ impl PreparedCase {
         );
         let seen = &mut prepared.seen;
         let refusal = |seen: &LaunchInfo| {
-            observed::refused(seen, options.host_work).map(|why| Failure::new(Stage::Launch, why))
+            observed::first_invalid(seen, options.host_work).map(|why| Failure::new(Stage::Launch, why))
         };
         if let (Some(Observation::IgnoresError { .. }), Some(failure)) =
             (seen.observations.first(), refusal(seen))
