@@ -37,6 +37,9 @@ gpubench_stats::stored! {
         pub sampling: Sampling,
         /// The wall time that a case might take, unless its attribute says otherwise.
         pub timeout: Option<Nanoseconds>,
+        /// The names of the table's columns, if the user chose them, in their order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub columns: Vec<String>,
         /// The number of cases that were planned: an interrupted run has fewer records.
         pub planned_cases: usize,
         /// The devices that they ran on.
