@@ -64,13 +64,13 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns each case that has a usable measurement, with its name.
-fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
+pub(super) fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
     let several_devices = has_several_devices(run);
     run.records.iter().filter_map(move |record| {
         Some((case_name(record, several_devices), record, Record::usable_measurement(record)?))
     })
 }
 
-fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{value:#}")
 }
