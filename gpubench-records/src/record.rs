@@ -95,6 +95,9 @@ gpubench_stats::stored! {
 
     /// The measurement of a case.
     pub struct Measurement {
+        /// The group of the benchmark, which precedes its name in the path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub group: Option<String>,
         /// The work of one launch.
         pub counts: Counts,
         /// The data type, which selects the compute peak that results are compared with.
