@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use gpubench_records::files::replace;
-use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
 use crate::output::{CommandError, Result, at, bail};
 
@@ -80,6 +80,18 @@ impl Manifest {
                 dependency.get("package").and_then(Item::as_str).unwrap_or(key) == name
             })
         })
+    }
+
+    /// Adds features to a dependency of benchmarks and tests. Returns those that it did not have; `None` if it is no such dependency, or has no
+    /// table of its own.
+    pub(crate) fn add_features(&mut self, name: &str, wanted: &[&str]) -> Option<Vec<String>> {
+        let dependency = self.document.get_mut("dev-dependencies")?.get_mut(name)?.as_table_like_mut()?;
+        let features = dependency.entry("features").or_insert_with(|| value(Array::new())).as_array_mut()?;
+        let has = |feature: &str| features.iter().any(|has| has.as_str() == Some(feature));
+        let missing: Vec<_> =
+            wanted.iter().filter(|feature| !has(feature)).map(ToString::to_string).collect();
+        features.extend(missing.iter());
+        Some(missing)
     }
 
     /// Adds a bench target with a `main` of its own.

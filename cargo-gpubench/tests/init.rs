@@ -125,6 +125,18 @@ fn a_binding_gets_a_kernel() {
     }
 }
 
+/// A package that has a benchmark of the CPU gets one of a GPU: its gpubench gets the feature.
+#[test]
+fn a_second_benchmark_adds_the_feature_of_its_binding() {
+    let project = Project::new();
+    project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    _ = project.run(&["init"]).code(0);
+    let ended = project.run(&["init", "--binding", "cudarc", "--bench", "gpu"]).code(0);
+    assert!(ended.stdout.contains("gpubench with the features cudarc"), "{}", ended.stdout);
+    let manifest = project.read("src/Cargo.toml");
+    assert!(manifest.contains("features = [\"runtime\", \"cudarc\"]"), "{manifest}");
+}
+
 /// Cargo reads profiles at the root of a workspace alone.
 #[test]
 fn a_member_of_a_workspace_gets_no_profile() {

@@ -8,7 +8,7 @@ use super::style::{NOTE, heading, of_answer, styled};
 use super::text::{joined, left, paragraph, plain, width, wrapped};
 use super::{aligned::columns, gate, page::Page, table::split, together};
 use gpubench_records::{
-    Answer, BaselineComparison, CaseFinding, Compared, Comparison, Finding, Measurement, Record, Run,
+    Answer, BaselineComparison, Cache, CaseFinding, Compared, Comparison, Finding, Measurement, Record, Run,
 };
 use gpubench_stats::{DECISION_ERROR, format};
 
@@ -17,7 +17,7 @@ const FEWEST_ROUNDS: usize = 4;
 
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {
-    let check = run.baseline_comparison.as_ref().map(|check| checked(check, page)).unwrap_or_default();
+    let check = run.baseline_comparison.as_ref().map(|check| checked(check, run, page)).unwrap_or_default();
     joined([in_turn(run, page), check, regressions(run, page)])
 }
 
@@ -35,7 +35,7 @@ fn in_turn(run: &Run, page: Page) -> String {
         let name = split(&record.case.benchmark, &record.case.args).1;
         let mut cells = vec![
             name,
-            record.case.cache.to_string(),
+            cache_and_device(record.case.cache, &record.device, run),
             measured.median().to_string(),
             format!("against {}", compared.measurement.median()),
         ];
@@ -48,6 +48,11 @@ fn in_turn(run: &Run, page: Page) -> String {
         text += &styled(lines, of_answer(compared.comparison.answer));
     }
     text
+}
+
+/// Returns the cache state, with the device if the run has several.
+fn cache_and_device(cache: Cache, device: &str, run: &Run) -> String {
+    if run.devices.len() > 1 { format!("{cache} {device}") } else { cache.to_string() }
 }
 
 fn measured_in_turn(record: &Record) -> Option<(&Record, &Measurement, &Compared)> {
@@ -71,11 +76,16 @@ fn than(compared: &Compared) -> String {
 }
 
 /// The cases of a run that was compared with a baseline.
-fn checked(check: &BaselineComparison, page: Page) -> String {
+fn checked(check: &BaselineComparison, run: &Run, page: Page) -> String {
     let mut text = title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
     let longest = check.findings.iter().map(|line| width(&plain(&line.name))).max().unwrap_or_default();
-    let case =
-        |line: &CaseFinding| format!("{}  {:4}", left(&plain(&line.name), longest), line.cache.to_string());
+    let case = |line: &CaseFinding| {
+        format!(
+            "{}  {:4}",
+            left(&plain(&line.name), longest),
+            cache_and_device(line.cache, &line.device, run)
+        )
+    };
     let cells = check.findings.iter().map(|line| {
         let mut cells = vec![case(line)];
         if let Some([now, then, change, interval]) = together::figures(&line.finding) {

@@ -57,10 +57,12 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
         Some(_) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
     };
     if manifest.depends_on(GPUBENCH) {
-        changes.push(
-            "gpubench stays as it is (it needs the feature `runtime`, and for a GPU that of the binding)"
-                .to_owned(),
-        );
+        let wanted: Vec<&str> = binding.map(|(name, ..)| name).into_iter().chain(["runtime"]).collect();
+        changes.push(match manifest.add_features(GPUBENCH, &wanted) {
+            Some(added) if added.is_empty() => "gpubench stays as it is".to_owned(),
+            Some(added) => format!("gpubench with the features {}", added.join(", ")),
+            None => format!("gpubench stays as it is (benchmarks need its features {})", wanted.join(", ")),
+        });
     } else {
         let dependency = dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
         manifest.table("dev-dependencies")?.insert(GPUBENCH, value(dependency));
@@ -107,12 +109,14 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
         created.iter().for_each(|path| drop(fs::remove_file(path)));
         return Err(error);
     }
-    let next = binding.map_or_else(String::new, |_| {
+    let next = binding.map_or_else(String::new, |(name, ..)| {
         let kernel = benches.join("saxpy.{cu,ptx}");
-        format!(
-            "{}: the kernel and its PTX (cust builds with CUDA_LIBRARY_PATH=/usr where no toolkit is)\n",
-            kernel.display()
-        )
+        let where_no_toolkit_is = if name == "cust" {
+            " (cust builds with CUDA_LIBRARY_PATH=/usr where no toolkit is)"
+        } else {
+            ""
+        };
+        format!("{}: the kernel and its PTX{where_no_toolkit_is}\n", kernel.display())
     });
     options.print_paragraph(&format!(
         "changed {}: {}\ncreated {}: a first benchmark, on {device}\n{next}\n\
