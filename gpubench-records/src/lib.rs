@@ -11,6 +11,7 @@ pub mod conditions;
 pub mod counts;
 pub mod device_info;
 mod display;
+pub mod environment;
 pub mod exit;
 pub mod failure;
 pub mod files;
@@ -41,6 +42,7 @@ pub use self::{
     comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Threshold},
     conditions::{Conditions, DeviceClock, GroupClock, Reading, SensorRange},
     device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
+    environment::Environment,
     exit::Exit,
     failure::{Failure, Stage, Step},
     files::ceilings::Ceiling,
@@ -52,7 +54,7 @@ pub use self::{
     method::{Cache, Flush, FlushVerification, Method, Path, Timer},
     metrics::Metrics,
     observation::Observation,
-    record::{Compared, Environment, Measurement, Package, Program, Record, Run},
+    record::{Compared, Measurement, Package, Program, Record, Run},
     relaunch::{Relaunch, Reuse, Rewritten},
     samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp},
     sampling::Sampling,

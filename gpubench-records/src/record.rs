@@ -8,8 +8,8 @@ use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::R
 use crate::work::{Counts, Link};
 use crate::{
     Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CuptiPass, DeclaredWork, DeviceInfo,
-    Energy, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples, Sampling, State, Task,
-    Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+    Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples, Sampling,
+    State, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
 };
 
 /// The name of this format.
@@ -167,24 +167,6 @@ gpubench_stats::stored! {
         /// Its folder when it was built. Not stored, because it describes a machine and not the program.
         #[serde(skip)]
         pub folder: String,
-    }
-
-    /// The environment of a run.
-    #[derive(Default, Eq)]
-    pub struct Environment {
-        /// The machine's name.
-        pub host: Option<String>,
-        /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container, that of its image.
-        pub system: Option<String>,
-        /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.
-        pub kernel: Option<String>,
-        /// The model of the CPU.
-        pub cpu: Option<String>,
-        /// The command line: the program without its folder, then its arguments.
-        #[serde(default)]
-        pub command: Vec<String>,
-        /// The task that the run is, if it is one of several.
-        pub task: Option<Task>,
     }
 
     /// The cases of a resumed run that the earlier run measured.

@@ -4,8 +4,8 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
-    counts::ResultCounts, verdict::WIDEST, work::Link,
+    Cache, CuptiPass, Energy, Environment, Flush, Measurement, Method, Path, Property, Quantity, Record, Run,
+    ShareMode, Task, Value, counts::ResultCounts, environment::effect_on_times, verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -49,6 +49,7 @@ pub fn methods(run: &Run) -> String {
         text += &over(link, measured().map(|(_, measured)| measured));
     }
     text += &coarse_timers(run);
+    text += &settings(run);
     text += &unavailable(run, "no energy", no_energy);
     text += &unavailable(run, "no time by CUPTI", not_traced);
     // Where the user chose the path there is nothing to explain.
@@ -139,6 +140,23 @@ fn coarse_timers(run: &Run) -> String {
     });
     let line = |(words, devices): (String, Vec<&str>)| format!("{}: {words}\n", listed(&devices));
     grouped(timers).into_iter().map(line).collect()
+}
+
+/// The processors that a GPU's launches need: for the thread that launches, and for the one that reads sensors.
+const GPU_PROCESSORS: f64 = 2.0;
+
+/// The settings of the environment that can change times, each with its effect.
+fn settings(run: &Run) -> String {
+    let is_enough = |quota| quota >= GPU_PROCESSORS && run.devices.iter().all(|info| !info.runs_program_code);
+    let quota = run.environment.cpu_quota.filter(|quota| !is_enough(*quota));
+    let environment = Environment { cpu_quota: quota, ..run.environment.clone() };
+    let line = |setting: &Property| match &setting.value {
+        Value::Text(value) => {
+            Some(format!("{}: {}\n", plain(&setting.to_string()), effect_on_times(&setting.name, value)?))
+        }
+        _ => None,
+    };
+    environment.settings().iter().filter_map(line).collect()
 }
 
 /// Why `what` was asked for and is not known, each reason once with the number of its results.
@@ -253,6 +271,21 @@ pub fn summary(run: &Run) -> String {
 mod tests {
     use super::*;
     use gpubench_records::files;
+
+    /// A GPU needs two processors, and a CPU all that its pool has.
+    #[test]
+    fn a_cpu_quota_is_remarked_on_where_it_can_stop_launches() {
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let mut with = |quota, runs_program_code| {
+            run.environment.cpu_quota = Some(quota);
+            run.devices[0].runs_program_code = runs_program_code;
+            settings(&run)
+        };
+        assert!(with(1.5, false).starts_with("CPU quota 1.5 processors: the system stops"));
+        assert_eq!(with(2.0, false), "");
+        assert!(with(8.0, true).starts_with("CPU quota 8 processors: "));
+    }
 
     #[test]
     fn a_reason_for_another_path_stands_once() {
