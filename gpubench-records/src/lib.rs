@@ -8,6 +8,7 @@ pub mod baseline;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;
+pub mod cool_down;
 pub mod counts;
 pub mod device_info;
 mod display;
@@ -41,6 +42,7 @@ pub use self::{
     clock_faults::ClockFaults,
     comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Threshold},
     conditions::{Conditions, DeviceClock, GroupClock, Reading, SensorRange},
+    cool_down::{CoolDown, HeatLevel},
     device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
     environment::Environment,
     exit::Exit,

@@ -7,9 +7,9 @@ use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::R
 
 use crate::work::{Counts, Link};
 use crate::{
-    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CuptiPass, DeclaredWork, DeviceInfo,
-    Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples, Sampling,
-    State, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, CuptiPass, DeclaredWork,
+    DeviceInfo, Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples,
+    Sampling, State, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
 };
 
 /// The name of this format.
@@ -110,6 +110,9 @@ gpubench_stats::stored! {
         pub verification: Option<Verification>,
         /// The energy of a launch, or the reason that it is not known, if it was requested.
         pub energy: Option<Energy>,
+        /// The wait until the device was cool, if it was asked for and the device has sensors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub cool_down: Option<CoolDown>,
         /// The metrics that follow from it.
         pub metrics: Metrics,
         /// The samples. Stored with their fields beside those of the measurement.

@@ -50,6 +50,9 @@ pub fn methods(run: &Run) -> String {
     }
     text += &coarse_timers(run);
     text += &settings(run);
+    if run.sampling.cool_down.is_some() {
+        text += &unavailable(run, "no cool-down", not_cooled);
+    }
     text += &unavailable(run, "no energy", no_energy);
     text += &unavailable(run, "no time by CUPTI", not_traced);
     // Where the user chose the path there is nothing to explain.
@@ -160,22 +163,32 @@ fn settings(run: &Run) -> String {
 }
 
 /// Why `what` was asked for and is not known, each reason once with the number of its results.
-fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a String>) -> String {
+fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a str>) -> String {
     let unknown = run.measured().enumerate().filter_map(|(at, (_, measured))| Some((reason(measured)?, at)));
-    let line = |(why, results): (&String, Vec<usize>)| {
+    let line = |(why, results): (&str, Vec<usize>)| {
         format!("{what} for {}: {why}\n", format::counted(results.len(), "result"))
     };
     grouped(unknown).into_iter().map(line).collect()
 }
 
-fn no_energy(measured: &Measurement) -> Option<&String> {
+fn not_cooled(measured: &Measurement) -> Option<&str> {
+    match &measured.cool_down {
+        None => Some("no sensor reads what `--cool-down` names"),
+        Some(it) if it.after > it.threshold => {
+            Some("the device got no cooler: raise the level, or cool it better")
+        }
+        Some(_) => None,
+    }
+}
+
+fn no_energy(measured: &Measurement) -> Option<&str> {
     match &measured.energy {
         Some(Energy::Unavailable(why)) => Some(why),
         _ => None,
     }
 }
 
-fn not_traced(measured: &Measurement) -> Option<&String> {
+fn not_traced(measured: &Measurement) -> Option<&str> {
     match measured.verification.as_ref()?.cupti.as_ref()? {
         CuptiPass::Failed(why) => Some(why),
         CuptiPass::Traced(_) => None,
@@ -270,7 +283,8 @@ pub fn summary(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_records::files;
+    use gpubench_records::{CoolDown, HeatLevel, files};
+    use gpubench_stats::Nanoseconds;
 
     /// A GPU needs two processors, and a CPU all that its pool has.
     #[test]
@@ -285,6 +299,30 @@ mod tests {
         assert!(with(1.5, false).starts_with("CPU quota 1.5 processors: the system stops"));
         assert_eq!(with(2.0, false), "");
         assert!(with(8.0, true).starts_with("CPU quota 8 processors: "));
+    }
+
+    #[test]
+    fn results_that_began_on_a_warm_device_are_counted() {
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let told = |run: &Run| -> Vec<String> {
+            methods(run).lines().filter(|line| line.starts_with("no cool-down")).map(str::to_owned).collect()
+        };
+        assert_eq!(told(&run), [""; 0]);
+        let [threshold, before] = [60, 80].map(HeatLevel::Temperature);
+        run.sampling.cool_down = Some(threshold);
+        for (number, after) in [60, 71, 66].map(HeatLevel::Temperature).into_iter().enumerate() {
+            let cool_down = CoolDown { threshold, before, after, waited: Nanoseconds(2e10) };
+            run.records[number].measurement.as_mut().expect("it was measured").cool_down = Some(cool_down);
+        }
+        let others = format::counted(run.measured().count() - 3, "result");
+        assert_eq!(
+            told(&run),
+            [
+                "no cool-down for 2 results: the device got no cooler: raise the level, or cool it better",
+                &format!("no cool-down for {others}: no sensor reads what `--cool-down` names"),
+            ]
+        );
     }
 
     #[test]

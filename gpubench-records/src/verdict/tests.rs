@@ -268,6 +268,7 @@ fn measured(samples: Samples, counts: Counts) -> Measurement {
         relaunch: None,
         verification: None,
         energy: None,
+        cool_down: None,
         metrics: Metrics::default(),
         samples,
     }
