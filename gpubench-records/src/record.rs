@@ -104,6 +104,10 @@ gpubench_stats::stored! {
         pub checked: bool,
         /// The checked launch: its kernels, their occupancy, and the memory that it wrote.
         pub launch: LaunchInfo,
+        /// The median time of a call of the launch function on the host, from calls after the samples; nothing if the host does the
+        /// work, or if launches are too long to repeat.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub call_time: Option<Nanoseconds>,
         /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
         pub relaunch: Option<Relaunch>,
         /// The checks by other clocks, if they were asked for.

@@ -72,7 +72,7 @@ pub fn sentences(
     add("writes", launch::writes(&measured.counts, launch));
     launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
     add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
-    add("host", launch::host(samples));
+    add("host", launch::host(measured));
     add("of peak", info.and_then(|info| of_peaks(measured, info)));
     add("roof", limit(record, measured));
     add("launch", launch_bound(measured));

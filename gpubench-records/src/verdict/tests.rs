@@ -269,6 +269,7 @@ fn measured(samples: Samples, counts: Counts) -> Measurement {
         verification: None,
         energy: None,
         cool_down: None,
+        call_time: None,
         metrics: Metrics::default(),
         samples,
     }

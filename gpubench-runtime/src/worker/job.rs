@@ -249,7 +249,15 @@ fn record(
     let reasons = match used {
         Ok((left, used)) => {
             let time = (prepared.set_up, time_until(deadline));
-            checks.on_fresh_inputs(time, left, used, &mut measurement)
+            let mut reasons = checks.on_fresh_inputs(time, left, used, &mut measurement);
+            // The host's time of a launch on the CPU is the time itself.
+            if reasons.is_empty() && !info.runs_program_code {
+                match checks.call_time(measurement.median()) {
+                    Ok(time) => measurement.call_time = time,
+                    Err(failure) => reasons.push(Reason::FailedAfterwards(failure)),
+                }
+            }
+            reasons
         }
         Err(failure) => {
             let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
@@ -333,6 +341,7 @@ pub(super) fn measurement(
         link,
         checked: prepared.checked,
         launch: prepared.seen.clone(),
+        call_time: None,
         relaunch: None,
         verification: None,
         cool_down: None,
