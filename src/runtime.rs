@@ -11,6 +11,7 @@ pub use gpubench_tune as tuning;
 /// The values of [`Settings`].
 pub mod settings {
     pub use gpubench_records::comparison::Threshold;
+    pub use gpubench_records::cool_down::HeatLevel;
     pub use gpubench_records::id::BenchmarkId;
     pub use gpubench_records::task::{Part, ShareMode};
     pub use gpubench_runner::{

@@ -69,6 +69,15 @@ fn a_gpu_as_it_should_be_has_nothing_against_it() {
 }
 
 #[test]
+fn variables_that_change_times_are_reported() {
+    let set = [("CUDA_LAUNCH_BLOCKING", "1"), ("CUDA_MODULE_LOADING", "LAZY")];
+    let shown = run(&["doctor"], &set).code(0).of_gpus();
+    let found: Vec<&str> = shown.lines().filter(|line| line.contains("CUDA_")).map(str::trim).collect();
+    assert_eq!(found.len(), 1, "{shown}");
+    assert!(found[0].starts_with("? CUDA_LAUNCH_BLOCKING ") && found[0].ends_with(" 1"), "{shown}");
+}
+
+#[test]
 fn what_is_against_a_gpu_is_told_with_what_to_do() {
     let faults = [
         ("GPUBENCH_FAKE_GPUS", "2"),

@@ -49,6 +49,9 @@ gpubench_stats::stored! {
         /// The user's `check`.
         #[error("check")]
         Check,
+        /// The wait before a case until the device is cool.
+        #[error("waiting for the device to cool")]
+        CoolDown,
         /// The device's preparation: capture of a launch, proof of the flush, and the timer.
         #[error("before the warm-up")]
         Preparation,

@@ -18,6 +18,10 @@ gpubench_stats::stored! {
         pub written: Option<Written>,
         /// The time of an empty launch, if the device has just measured one: launches that take no longer do no work.
         pub empty_launch_time: Option<Nanoseconds>,
+        /// The time of the first launch on the host's clock, from the call until the device was done. It contains the load and the
+        /// compilation of code that no launch of the process has used before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub first_launch_time: Option<Nanoseconds>,
         /// What it does beside its work on the given stream.
         #[serde(default)]
         pub observations: Vec<Observation>,

@@ -8,9 +8,11 @@ pub mod baseline;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;
+pub mod cool_down;
 pub mod counts;
 pub mod device_info;
 mod display;
+pub mod environment;
 pub mod exit;
 pub mod failure;
 pub mod files;
@@ -40,7 +42,9 @@ pub use self::{
     clock_faults::ClockFaults,
     comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Threshold},
     conditions::{Conditions, DeviceClock, GroupClock, Reading, SensorRange},
+    cool_down::{CoolDown, HeatLevel},
     device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
+    environment::Environment,
     exit::Exit,
     failure::{Failure, Stage, Step},
     files::ceilings::Ceiling,
@@ -52,7 +56,7 @@ pub use self::{
     method::{Cache, Flush, FlushVerification, Method, Path, Timer},
     metrics::Metrics,
     observation::Observation,
-    record::{Compared, Environment, Measurement, Package, Program, Record, Run},
+    record::{Compared, Measurement, Package, Program, Record, Run},
     relaunch::{Relaunch, Reuse, Rewritten},
     samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp},
     sampling::Sampling,

@@ -7,9 +7,9 @@ use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::R
 
 use crate::work::{Counts, Link};
 use crate::{
-    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CuptiPass, DeclaredWork, DeviceInfo,
-    Energy, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples, Sampling, State, Task,
-    Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, CuptiPass, DeclaredWork,
+    DeviceInfo, Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples,
+    Sampling, State, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
 };
 
 /// The name of this format.
@@ -110,12 +110,19 @@ gpubench_stats::stored! {
         pub checked: bool,
         /// The checked launch: its kernels, their occupancy, and the memory that it wrote.
         pub launch: LaunchInfo,
+        /// The median time of a call of the launch function on the host, from calls after the samples; nothing if the host does the
+        /// work, or if launches are too long to repeat.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub call_time: Option<Nanoseconds>,
         /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
         pub relaunch: Option<Relaunch>,
         /// The checks by other clocks, if they were asked for.
         pub verification: Option<Verification>,
         /// The energy of a launch, or the reason that it is not known, if it was requested.
         pub energy: Option<Energy>,
+        /// The wait until the device was cool, if it was asked for and the device has sensors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub cool_down: Option<CoolDown>,
         /// The metrics that follow from it.
         pub metrics: Metrics,
         /// The samples. Stored with their fields beside those of the measurement.
@@ -173,24 +180,6 @@ gpubench_stats::stored! {
         /// Its folder when it was built. Not stored, because it describes a machine and not the program.
         #[serde(skip)]
         pub folder: String,
-    }
-
-    /// The environment of a run.
-    #[derive(Default, Eq)]
-    pub struct Environment {
-        /// The machine's name.
-        pub host: Option<String>,
-        /// The operating system, such as `Debian GNU/Linux 12 (bookworm)`. In a container, that of its image.
-        pub system: Option<String>,
-        /// The kernel and its release, such as `Linux 6.1.0-18-amd64`.
-        pub kernel: Option<String>,
-        /// The model of the CPU.
-        pub cpu: Option<String>,
-        /// The command line: the program without its folder, then its arguments.
-        #[serde(default)]
-        pub command: Vec<String>,
-        /// The task that the run is, if it is one of several.
-        pub task: Option<Task>,
     }
 
     /// The cases of a resumed run that the earlier run measured.

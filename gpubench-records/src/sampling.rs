@@ -1,6 +1,6 @@
 //! The rules of sampling: precision, numbers of samples, budgets. Given by the command line, kept in every run.
 
-use crate::{Flush, Path, comparison::USUAL_BAND};
+use crate::{Flush, HeatLevel, Path, comparison::USUAL_BAND};
 use gpubench_stats::Nanoseconds;
 
 /// The most samples of a case whose number the user does not fix: more would cost memory and tell nothing new.
@@ -40,6 +40,9 @@ gpubench_stats::stored! {
         pub path: Option<Path>,
         /// True to measure the energy of launches, whatever their attributes say; nothing to follow the attributes.
         pub energy: Option<bool>,
+        /// The level that a device's temperature or power should have at most before a case; nothing to begin at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub cool_down: Option<HeatLevel>,
         /// The difference of two times that does not matter, as a fraction.
         pub equivalence_margin: f64,
     }
@@ -60,6 +63,7 @@ impl Sampling {
         flush: None,
         path: None,
         energy: None,
+        cool_down: None,
         equivalence_margin: USUAL_BAND,
     };
 
@@ -102,6 +106,7 @@ impl Sampling {
             ("--flush", self.flush != earlier.flush),
             ("--path", self.path != earlier.path),
             ("--energy", self.energy != earlier.energy),
+            ("--cool-down", self.cool_down != earlier.cool_down),
             ("--max-time", self != earlier),
         ];
         differ.iter().find(|(_, differs)| *differs).map(|(setting, _)| *setting)
@@ -129,6 +134,7 @@ mod tests {
             (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
             (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
             (Sampling { energy: Some(true), ..THEN }, "--energy"),
+            (Sampling { cool_down: Some(HeatLevel::Temperature(60)), ..THEN }, "--cool-down"),
             (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
         ] {
             assert_eq!(now.difference(&THEN), Some(flag));

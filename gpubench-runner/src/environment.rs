@@ -1,7 +1,7 @@
 //! The environment of this process. In: the task that it is, if it is one of several; out: an [`Environment`]: the machine's
-//! name, its system and CPU, and the command line without the program's folder. No user name is read.
+//! name, its system and CPU, the settings that can change times, and the command line without the program's folder. No user name is read.
 
-use std::{env, path::Path};
+use std::{env, fs, path::Path};
 
 use gpubench_records::{Environment, Task};
 use gpubench_runtime::{devices::host::cpu_name, system::machine};
@@ -13,6 +13,8 @@ pub fn environment(task: Option<Task>) -> Environment {
         system: machine::system(),
         kernel: Some(machine::kernel()),
         cpu: Some(cpu_name()),
+        variables: machine::time_variables(),
+        cpu_quota: machine::cpu_quota(&|path| fs::read_to_string(path).ok()),
         command: command(env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
         task,
     }

@@ -113,6 +113,9 @@ const COLUMNS: &[Column] = &[
     on_request("p99", Measured(|it| Some(format::time(it.samples.time.p99)))),
     on_request("max", Measured(|it| Some(format::time(it.samples.time.max)))),
     on_request("mean", Measured(|it| Some(format::time(it.samples.time.mean)))),
+    on_request("call", Measured(|it| it.call_time.map(format::time))).with_title("host call"),
+    on_request("first", Measured(|it| it.launch.first_launch_time.map(format::time)))
+        .with_title("first launch"),
     Column::new("slowest %", Words(SLOWEST), 2, OfRow(|row| row.slowest().map(bare)))
         .with_title("slowest device, %")
         .with_name("slowest")

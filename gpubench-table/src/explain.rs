@@ -6,7 +6,7 @@ use super::header::{all_properties, shown_peak};
 use super::text::{paragraph, plain, plain_lines, wrapped};
 use super::{launch, page::Page, roof, style::heading};
 use gpubench_records::{
-    Cache, Compared, Comparison, Conditions, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
+    Cache, Compared, Comparison, Conditions, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
@@ -62,6 +62,7 @@ pub fn sentences(
         .into_iter()
         .for_each(|(word, sentence)| add(word, Some(sentence)));
     add("stall", samples.dram_stall.as_ref().map(|it| stall(it, measured.median())));
+    add("cool-down", measured.cool_down.as_ref().map(cool_down));
     add("flush", (record.case.cache == Cache::Cold).then(|| flush(measured)));
     add("warm-up", Some(warm_up(measured)));
     add("samples", Some(sampling(measured)));
@@ -72,7 +73,7 @@ pub fn sentences(
     add("writes", launch::writes(&measured.counts, launch));
     launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
     add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
-    add("host", launch::host(samples));
+    add("host", launch::host(measured));
     add("of peak", info.and_then(|info| of_peaks(measured, info)));
     add("roof", limit(record, measured));
     add("launch", launch_bound(measured));
@@ -224,6 +225,15 @@ fn proved(proof: &FlushVerification) -> String {
     );
     let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
     format!("{works}{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+}
+
+/// The wait until the device was cool.
+fn cool_down(it: &CoolDown) -> String {
+    let CoolDown { threshold, before, after, waited } = it;
+    match *waited {
+        Nanoseconds::ZERO => format!("no wait: {before}, at most {threshold} wanted"),
+        waited => format!("waited {waited}, from {before} to {after}; at most {threshold} wanted"),
+    }
 }
 
 /// The clock by the device's own counters.

@@ -1,9 +1,9 @@
 //! The parts of a launch, for `--explain`: its kernels, and the memory that it wrote.
 
 use gpubench_records::{
-    Kernel, LaunchInfo, Multiprocessors, Relaunch, Reuse, Rewritten, Samples, Written, work::Counts,
+    Kernel, LaunchInfo, Measurement, Multiprocessors, Relaunch, Reuse, Rewritten, Written, work::Counts,
 };
-use gpubench_stats::{Bytes, format};
+use gpubench_stats::{Bytes, Nanoseconds, format};
 
 const WARP: u64 = 32;
 
@@ -136,13 +136,22 @@ pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
     (!found.is_empty()).then(|| found.join("; "))
 }
 
-/// Returns the time of a call of the launch function, if that is longer than the time of the launch.
-pub(super) fn host(samples: &Samples) -> Option<String> {
-    let call = samples.host_call_time.filter(|call| *call > samples.time.median)?;
-    Some(format!(
-        "a call of the launch function takes {call} on the host, longer than the launch: back-to-back launches are limited by the \
-         host"
-    ))
+/// Returns the time of a call of the launch function and of the first launch. Without calls after the samples, the shortest call is named
+/// if it takes longer than the launch.
+pub(super) fn host(measured: &Measurement) -> Option<String> {
+    let is_longer = |call: &Nanoseconds| *call > measured.median();
+    let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));
+    let call = call.map(|call| {
+        let limit = match is_longer(&call) {
+            true => ", longer than the launch: back-to-back launches are limited by the host",
+            false => "",
+        };
+        format!("a call of the launch function takes {call} on the host{limit}")
+    });
+    let first = measured.launch.first_launch_time;
+    let first = first.map(|time| format!("the first launch took {time} until the device was done"));
+    let costs: Vec<String> = call.into_iter().chain(first).collect();
+    (!costs.is_empty()).then(|| costs.join("; "))
 }
 
 #[cfg(test)]

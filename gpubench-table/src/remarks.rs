@@ -4,8 +4,8 @@ use super::rows::{grouped, listed};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Flush, Measurement, Method, Path, Quantity, Record, Run, ShareMode, Task,
-    counts::ResultCounts, verdict::WIDEST, work::Link,
+    Cache, CuptiPass, Energy, Environment, Flush, Measurement, Method, Path, Property, Quantity, Record, Run,
+    ShareMode, Task, Value, counts::ResultCounts, environment::effect_on_times, verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE, format};
 
@@ -49,6 +49,10 @@ pub fn methods(run: &Run) -> String {
         text += &over(link, measured().map(|(_, measured)| measured));
     }
     text += &coarse_timers(run);
+    text += &settings(run);
+    if run.sampling.cool_down.is_some() {
+        text += &unavailable(run, "no cool-down", not_cooled);
+    }
     text += &unavailable(run, "no energy", no_energy);
     text += &unavailable(run, "no time by CUPTI", not_traced);
     // Where the user chose the path there is nothing to explain.
@@ -141,23 +145,50 @@ fn coarse_timers(run: &Run) -> String {
     grouped(timers).into_iter().map(line).collect()
 }
 
+/// The processors that a GPU's launches need: for the thread that launches, and for the one that reads sensors.
+const GPU_PROCESSORS: f64 = 2.0;
+
+/// The settings of the environment that can change times, each with its effect.
+fn settings(run: &Run) -> String {
+    let is_enough = |quota| quota >= GPU_PROCESSORS && run.devices.iter().all(|info| !info.runs_program_code);
+    let quota = run.environment.cpu_quota.filter(|quota| !is_enough(*quota));
+    let environment = Environment { cpu_quota: quota, ..run.environment.clone() };
+    let line = |setting: &Property| match &setting.value {
+        Value::Text(value) => {
+            Some(format!("{}: {}\n", plain(&setting.to_string()), effect_on_times(&setting.name, value)?))
+        }
+        _ => None,
+    };
+    environment.settings().iter().filter_map(line).collect()
+}
+
 /// Why `what` was asked for and is not known, each reason once with the number of its results.
-fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a String>) -> String {
+fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a str>) -> String {
     let unknown = run.measured().enumerate().filter_map(|(at, (_, measured))| Some((reason(measured)?, at)));
-    let line = |(why, results): (&String, Vec<usize>)| {
+    let line = |(why, results): (&str, Vec<usize>)| {
         format!("{what} for {}: {why}\n", format::counted(results.len(), "result"))
     };
     grouped(unknown).into_iter().map(line).collect()
 }
 
-fn no_energy(measured: &Measurement) -> Option<&String> {
+fn not_cooled(measured: &Measurement) -> Option<&str> {
+    match &measured.cool_down {
+        None => Some("no sensor reads what `--cool-down` names"),
+        Some(it) if it.after > it.threshold => {
+            Some("the device got no cooler: raise the level, or cool it better")
+        }
+        Some(_) => None,
+    }
+}
+
+fn no_energy(measured: &Measurement) -> Option<&str> {
     match &measured.energy {
         Some(Energy::Unavailable(why)) => Some(why),
         _ => None,
     }
 }
 
-fn not_traced(measured: &Measurement) -> Option<&String> {
+fn not_traced(measured: &Measurement) -> Option<&str> {
     match measured.verification.as_ref()?.cupti.as_ref()? {
         CuptiPass::Failed(why) => Some(why),
         CuptiPass::Traced(_) => None,
@@ -252,7 +283,47 @@ pub fn summary(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpubench_records::files;
+    use gpubench_records::{CoolDown, HeatLevel, files};
+    use gpubench_stats::Nanoseconds;
+
+    /// A GPU needs two processors, and a CPU all that its pool has.
+    #[test]
+    fn a_cpu_quota_is_remarked_on_where_it_can_stop_launches() {
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let mut with = |quota, runs_program_code| {
+            run.environment.cpu_quota = Some(quota);
+            run.devices[0].runs_program_code = runs_program_code;
+            settings(&run)
+        };
+        assert!(with(1.5, false).starts_with("CPU quota 1.5 processors: the system stops"));
+        assert_eq!(with(2.0, false), "");
+        assert!(with(8.0, true).starts_with("CPU quota 8 processors: "));
+    }
+
+    #[test]
+    fn results_that_began_on_a_warm_device_are_counted() {
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
+        let mut run = files::read(&lines[..]).expect("a run").run;
+        let told = |run: &Run| -> Vec<String> {
+            methods(run).lines().filter(|line| line.starts_with("no cool-down")).map(str::to_owned).collect()
+        };
+        assert_eq!(told(&run), [""; 0]);
+        let [threshold, before] = [60, 80].map(HeatLevel::Temperature);
+        run.sampling.cool_down = Some(threshold);
+        for (number, after) in [60, 71, 66].map(HeatLevel::Temperature).into_iter().enumerate() {
+            let cool_down = CoolDown { threshold, before, after, waited: Nanoseconds(2e10) };
+            run.records[number].measurement.as_mut().expect("it was measured").cool_down = Some(cool_down);
+        }
+        let others = format::counted(run.measured().count() - 3, "result");
+        assert_eq!(
+            told(&run),
+            [
+                "no cool-down for 2 results: the device got no cooler: raise the level, or cool it better",
+                &format!("no cool-down for {others}: no sensor reads what `--cool-down` names"),
+            ]
+        );
+    }
 
     #[test]
     fn a_reason_for_another_path_stands_once() {

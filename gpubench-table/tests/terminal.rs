@@ -154,6 +154,20 @@ fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
+#[test]
+fn the_host_s_costs_are_columns_on_request() {
+    let mut run = stored("docs/results/h200/readme.json");
+    run.records.truncate(1);
+    let measured = run.records[0].measurement.as_mut().expect("it was measured");
+    (measured.call_time, measured.launch.first_launch_time) =
+        (Some(Nanoseconds(3_200.0)), Some(Nanoseconds(1.9e6)));
+    assert!(!plain(&render(&run, page(200))).contains("1.900 ms"));
+    run.columns = ["time", "call", "first"].map(str::to_owned).to_vec();
+    let table = plain(&render(&run, page(120)));
+    let row = table.lines().find(|line| line.contains("saxpy")).expect("a row");
+    assert!(row.contains("3.200 µs") && row.contains("1.900 ms"), "{table}");
+}
+
 /// On a narrow page, the first ones that were chosen. In Markdown, all.
 #[test]
 fn chosen_columns_are_those_that_are_shown() {
@@ -191,7 +205,7 @@ fn an_unknown_column_is_an_error_with_all_names() {
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(check_columns(&names(&["p50", "GB/S", "L2-hit"])), Ok(()));
     let error = check_columns(&names(&["time", "p42"])).expect_err("there is none");
-    assert_snapshot!(error, @"--columns: unknown column `p42`: choose from time, ±, min, p5, p50, p95, p99, max, mean, slowest, range, spread, GB/s, peak, GFLOP/s, items, cold/hot, back-to-back, energy, moved, L2-hit, processes, samples");
+    assert_snapshot!(error, @"--columns: unknown column `p42`: choose from time, ±, min, p5, p50, p95, p99, max, mean, call, first, slowest, range, spread, GB/s, peak, GFLOP/s, items, cold/hot, back-to-back, energy, moved, L2-hit, processes, samples");
     assert!(check_columns(&names(&[""])).is_err() && check_columns(&names(&["cache"])).is_err());
 }
 

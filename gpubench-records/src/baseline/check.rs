@@ -238,12 +238,20 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     found
 }
 
-/// The other differences: properties of the device, some of them known on one side alone. They may be the very change that
+/// The other differences: properties of the device and settings of the environment, some of them known on one side alone. They may be the very change that
 /// is being measured.
 pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
-    let mut found = Vec::new();
     let devices = [now, then].map(|measured| &*measured.record.device);
-    for (what, now, then) in properties(now, then) {
+    let settings = [now, then].map(|measured| measured.run.environment.settings());
+    let mut found = changes([device_properties(now), device_properties(then)], "not told", devices);
+    found.extend(changes([&settings[0], &settings[1]], "not set", devices));
+    found
+}
+
+/// The differences of properties now and then. `missing` is said of one that is known on one side alone.
+fn changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str; 2]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (what, now, then) in shared(now, then) {
         match (now, then) {
             _ if now == then => {}
             (Value::Count(_), _) => {}
@@ -253,12 +261,11 @@ pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<
             _ => found.push(format!("another {what}")),
         }
     }
-    for (one, other, when) in [(now, then, "now, not told then"), (then, now, "then, not told now")] {
-        let others = device_properties(other);
+    for (one, others, when, otherwise) in [(now, then, "now", "then"), (then, now, "then", "now")] {
         let is_shared = |property: &&Property| others.iter().any(|same| same.name == property.name);
-        let alone = device_properties(one).iter().filter(|property| !is_shared(property));
+        let alone = one.iter().filter(|property| !is_shared(property));
         found.extend(alone.filter_map(|Property { name, value }| match value {
-            Value::Text(text) if name != UUID => Some(format!("{name} {text} {when}")),
+            Value::Text(text) if name != UUID => Some(format!("{name} {text} {when}, {missing} {otherwise}")),
             _ => None,
         }));
     }
@@ -286,8 +293,15 @@ fn properties<'a>(
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
 ) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
-    device_properties(now).iter().filter_map(move |property| {
-        let other = device_properties(then).iter().find(|other| other.name == property.name)?;
+    shared(device_properties(now), device_properties(then))
+}
+
+fn shared<'a>(
+    now: &'a [Property],
+    then: &'a [Property],
+) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
+    now.iter().filter_map(move |property| {
+        let other = then.iter().find(|other| other.name == property.name)?;
         Some((&*property.name, &property.value, &other.value))
     })
 }

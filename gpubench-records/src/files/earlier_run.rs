@@ -180,8 +180,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::Environment;
     use crate::files::{Store, read as read_run};
-    use crate::record::Environment;
     use crate::task::ShareMode;
 
     fn run(host: &str, task: Option<Task>, started: u64) -> Run {

@@ -269,6 +269,8 @@ fn measured(samples: Samples, counts: Counts) -> Measurement {
         relaunch: None,
         verification: None,
         energy: None,
+        cool_down: None,
+        call_time: None,
         metrics: Metrics::default(),
         samples,
     }

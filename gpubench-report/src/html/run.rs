@@ -83,6 +83,7 @@ fn environment(run: &Run) -> Markup {
         ("system", machine.system.clone()),
         ("kernel", machine.kernel.clone()),
         ("CPU", machine.cpu.clone()),
+        ("settings", some(&format::joined(machine.settings().iter().map(header::shown), "; "))),
         ("task", machine.task.as_ref().map(|task| format!("{task} ({})", task.share))),
         ("command", some(&machine.command.join(" "))),
         ("begun", Some(time_of_day(run.started))),

@@ -184,10 +184,10 @@ fn is_copy(record: &Record, other: &Record) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpubench_records::Environment;
     use gpubench_records::device_info::{Property, Value};
     use gpubench_records::failure::{Failure, Stage};
     use gpubench_records::files;
-    use gpubench_records::record::Environment;
     use gpubench_stats::units::Nanoseconds;
 
     /// Six cases in three shares of two: what task `number` measured on a GPU of `node`.

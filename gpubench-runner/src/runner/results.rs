@@ -1,7 +1,8 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
 //! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use super::{RunEvent, RunEvents, device_thread::Scheduled};
 use crate::plan::Plan;
@@ -35,20 +36,25 @@ pub(super) struct RunResults<'a> {
     rows: HashMap<usize, Vec<PlacedRecord>>,
     /// True if the cases have been measured before.
     is_again: bool,
+    /// The warnings so far.
+    warnings: HashSet<String>,
 }
 
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
         let (store, file, rows) = (None, RunFile::None, HashMap::new());
-        Self { run, events, store, file, drops_samples, rows, is_again: false }
+        Self { run, events, store, file, drops_samples, rows, is_again: false, warnings: HashSet::new() }
     }
 
     pub(super) fn event(&mut self, event: &RunEvent<'_>) {
         self.events.event(event);
     }
 
+    /// Prints a warning, unless it was printed before.
     pub(super) fn warn(&mut self, warning: &str) {
-        self.event(&RunEvent::Warning(warning));
+        if self.warnings.insert(warning.to_owned()) {
+            self.event(&RunEvent::Warning(warning));
+        }
     }
 
     /// Tells the observer that the run starts with these records, and begins its file in a folder. If the folder is `required`, a run

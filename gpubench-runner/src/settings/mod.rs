@@ -6,8 +6,8 @@ use std::{path::PathBuf, time::Duration};
 use self::validate::MOST_RUNS;
 use crate::plan::{Ignored, Selection};
 use gpubench_records::{
-    BenchmarkId, CaseSelection, Sampling, Threshold, comparison::equivalence_margin, sampling::MOST_SAMPLES,
-    selection::parse_filters,
+    BenchmarkId, CaseSelection, HeatLevel, Sampling, Threshold, comparison::equivalence_margin,
+    sampling::MOST_SAMPLES, selection::parse_filters,
 };
 use gpubench_runtime::device::ClockTarget;
 use gpubench_stats::Nanoseconds;
@@ -101,7 +101,7 @@ pub struct Settings {
     #[arg(long, value_name = "N", value_parser = whole_number(1..=MOST_SAMPLES))]
     pub samples: Option<usize>,
 
-    /// Warm up for at least this time, or with exactly N launches [default: 2ms, and until times are steady]
+    /// Warm up for at least this time, or N launches [default: 2ms, and until times are steady]
     #[arg(long, value_name = "TIME|N")]
     pub warmup: Option<WarmUp>,
 
@@ -113,7 +113,7 @@ pub struct Settings {
     #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time)]
     pub max_time: Option<Duration>,
 
-    /// Kill the process of a case that takes longer than this [default: 60s, or the benchmark's own]
+    /// Kill the process of a case that takes longer [default: 60s, or the benchmark's own]
     #[arg(long, value_name = "TIME", value_parser = values::parse_positive_time)]
     pub timeout: Option<Duration>,
 
@@ -121,7 +121,7 @@ pub struct Settings {
     #[arg(long, value_name = "HOW")]
     pub flush: Option<FlushChoice>,
 
-    /// Launch from a CUDA graph (`graph`) or directly on the stream (`stream`) [default: auto, a graph where possible]
+    /// Launch from a CUDA graph (`graph`) or on the stream (`stream`) [default: auto]
     #[arg(long, value_name = "PATH", hide_possible_values = true)]
     pub path: Option<PathChoice>,
 
@@ -132,6 +132,10 @@ pub struct Settings {
     /// After sampling, also time launches with `cupti`, and compare; needs the Cargo feature `verify`
     #[arg(long, value_name = "TOOL", hide_possible_values = true)]
     pub verify: Option<Verifier>,
+
+    /// Before each case, wait until the GPU has at most this temperature or power: 60C or 150W
+    #[arg(long, value_name = "LEVEL")]
+    pub cool_down: Option<HeatLevel>,
 
     /// Lock the GPU's clock to `base`, `max` or a number of MHz during the run (needs root)
     #[arg(long, value_name = "CLOCK")]
@@ -157,9 +161,7 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 
-    /// Show these columns of the table, in this order, such as time,±,p5,p50,p95,p99,min,max,mean,samples
-    ///
-    /// The name of a column is its heading without %. Any other name is an error that lists the names.
+    /// Show these columns of the table, in this order, such as time,±,p50,p99 (a wrong name lists all)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub columns: Vec<String>,
 
@@ -295,6 +297,7 @@ impl Settings {
             flush: self.flush.map(Into::into),
             path: self.path.and_then(PathChoice::path),
             energy: self.energy.or(usual.energy),
+            cool_down: self.cool_down,
             equivalence_margin: equivalence_margin(margin, self.fail_on_regression, usual.equivalence_margin),
         }
     }

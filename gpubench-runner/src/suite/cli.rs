@@ -249,6 +249,7 @@ const HINTS: &str = "\
 --devices --gpu -d -g: use --device
 --max-noise: use --precision
 --lock-gpu-clocks: use --lock-clocks
+--throttle-threshold --throttle-recovery-delay: use --cool-down
 --cold --hot: use --cache cold or --cache hot
 --verbose -v: use --explain
 --run-once: use --test

@@ -15,7 +15,7 @@ pub(crate) mod launch_timer;
 mod queue;
 pub mod single_launch_sampler;
 
-use std::any::Any;
+use std::{any::Any, time::Instant};
 
 pub use available::Available;
 pub use clock_target::ClockTarget;
@@ -92,9 +92,10 @@ pub trait Device: Any {
     /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would miss part
     /// of the launch.
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
+        let begin = Instant::now();
         work.launch()?;
         self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
-        Ok(LaunchInfo::default())
+        Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
     /// Launches `work` once more, waits for it, and returns what it does in addition to its work on its stream. Called if the first launch

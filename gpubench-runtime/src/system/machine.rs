@@ -1,7 +1,8 @@
-//! Reads the name, the system and the times of this machine.
+//! Reads the name, the system and the times of this machine, and the settings that can change times.
 
-use std::{ffi::CStr, fs, time::Duration};
+use std::{collections::BTreeMap, env, ffi::CStr, fs, path::Path, time::Duration};
 
+use gpubench_records::environment::TIME_VARIABLES;
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -29,6 +30,47 @@ fn text(text: &CStr) -> String {
 fn pretty_name(release: &str) -> Option<String> {
     let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(name.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Returns the variables that can change times, if they are set. Of a path it returns the last part, since folders may have the names of
+/// users.
+pub fn time_variables() -> BTreeMap<String, String> {
+    let set = TIME_VARIABLES.iter().filter_map(|name| {
+        let value = env::var_os(name).filter(|value| !value.is_empty())?;
+        let value = Path::new(&value).file_name().unwrap_or(&value);
+        Some(((*name).to_owned(), value.to_string_lossy().into_owned()))
+    });
+    set.collect()
+}
+
+/// Returns the number of processors whose time this process may use, if it is limited: the lowest limit of its control groups and of those
+/// that they are in, in both versions of control groups. `read` reads a file of the machine.
+pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
+    let groups = read("/proc/self/cgroup").unwrap_or_default();
+    // Version 2 names no controllers.
+    let path = |line: &str| -> Option<String> {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let is_of_cpu = controllers.is_empty() || controllers.split(',').any(|it| it == "cpu");
+        is_of_cpu.then(|| path.to_owned())
+    };
+    // A container without its own view sees another path than its files have: those of the root are its own.
+    let paths: Vec<String> = groups.lines().filter_map(path).chain(["/".to_owned()]).collect();
+    let folders = paths.iter().flat_map(|path| Path::new(path).ancestors()).filter_map(Path::to_str);
+    let limits = folders.filter_map(|folder| {
+        let folder = folder.trim_end_matches('/');
+        let first = |name: &str| read(&format!("/sys/fs/cgroup/cpu{folder}/cpu.cfs_{name}_us"));
+        let both = read(&format!("/sys/fs/cgroup{folder}/cpu.max"))
+            .or_else(|| Some(format!("{} {}", first("quota")?.trim(), first("period")?)))?;
+        let (quota, period) = both.trim().split_once(' ')?;
+        limit(quota, period)
+    });
+    limits.reduce(f64::min)
+}
+
+/// Divides a quota by its period. One that is no limit is `max` or negative.
+fn limit(quota: &str, period: &str) -> Option<f64> {
+    let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// Returns the time that the calling thread ran so far.

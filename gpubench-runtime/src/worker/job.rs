@@ -1,7 +1,9 @@
 //! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each cache state.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
+use super::cool_down;
 use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, remarked, report_lost_device};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
@@ -11,8 +13,8 @@ use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
 use gpubench_records::{
-    Cache, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record, Samples,
-    Sampling, Stage, Step, Verdict, metrics::resolved,
+    Cache, CoolDown, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record,
+    Samples, Sampling, Stage, Step, Verdict, metrics::resolved,
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
@@ -76,6 +78,28 @@ impl<'a> JobInProgress<'a> {
         self.deadline = Instant::now() + self.task.limit;
     }
 
+    /// Waits until the device is cool, if that is wanted. The case's time begins afterwards.
+    fn cool_down(&mut self) -> Option<CoolDown> {
+        let threshold = self.task.sampling.cool_down?;
+        let reply = &mut *self.reply;
+        let mut pause = || {
+            reply(Reply::Step(Step::CoolDown));
+            thread::sleep(cool_down::PERIOD);
+        };
+        let waited = self.device.monitor().map_err(|why| why.to_string()).and_then(|mut monitor| {
+            let waited = cool_down::wait(monitor.as_mut(), threshold, &mut pause);
+            waited.ok_or_else(|| "its sensors do not read that".to_owned())
+        });
+        self.deadline = Instant::now() + self.task.limit;
+        waited
+            .map_err(|why| {
+                let device = &self.task.job.device;
+                let remark = format!("--cool-down {threshold}: cases on `{device}` begin at once: {why}");
+                (self.reply)(Reply::Remark(remark));
+            })
+            .ok()
+    }
+
     /// Makes the record of each case, and passes it on at once. Returns false if that lost the device: then the remaining cases get no
     /// record, since another process may still measure them.
     pub(super) fn each(
@@ -83,8 +107,10 @@ impl<'a> JobInProgress<'a> {
         mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
     ) -> bool {
         while let Some(&cache) = self.left.first() {
-            let made = record(self, cache).unwrap_or_else(|failure| self.failed(cache, failure));
+            let cool_down = self.cool_down();
+            let mut made = record(self, cache).unwrap_or_else(|failure| self.failed(cache, failure));
             let failed = made.measurement.is_none();
+            made.measurement.iter_mut().for_each(|measured| measured.cool_down = cool_down);
             self.finish(made);
             if failed && report_lost_device(self.device, self.reply) {
                 return false;
@@ -223,7 +249,15 @@ fn record(
     let reasons = match used {
         Ok((left, used)) => {
             let time = (prepared.set_up, time_until(deadline));
-            checks.on_fresh_inputs(time, left, used, &mut measurement)
+            let mut reasons = checks.on_fresh_inputs(time, left, used, &mut measurement);
+            // The host's time of a launch on the CPU is the time itself.
+            if reasons.is_empty() && !info.runs_program_code {
+                match checks.call_time(measurement.median()) {
+                    Ok(time) => measurement.call_time = time,
+                    Err(failure) => reasons.push(Reason::FailedAfterwards(failure)),
+                }
+            }
+            reasons
         }
         Err(failure) => {
             let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
@@ -308,8 +342,10 @@ pub(super) fn measurement(
         link,
         checked: prepared.checked,
         launch: prepared.seen.clone(),
+        call_time: None,
         relaunch: None,
         verification: None,
+        cool_down: None,
         metrics: metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch)),
         energy,
         samples,

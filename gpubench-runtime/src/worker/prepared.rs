@@ -12,7 +12,7 @@ use gpubench_records::verdict::{launched, observed};
 use gpubench_records::{
     Failure, LaunchInfo, Measurement, Observation, Reason, Relaunch, Reuse, Stage, Step, work::Counts,
 };
-use gpubench_stats::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds, median};
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {
@@ -303,6 +303,11 @@ pub(super) struct OnUsedInputs {
     check_failed: Option<Failure>,
 }
 
+/// The calls that are timed on the host: as many as take the device this long in all, but neither fewer nor more.
+const TIME_FOR_CALLS: Nanoseconds = Nanoseconds::from_seconds(0.02);
+const FEWEST_TIMED_CALLS: usize = 3;
+const MOST_TIMED_CALLS: usize = 15;
+
 /// The two launches on fresh inputs, and a reserve of half a launch.
 const FRESH_LAUNCHES: f64 = 2.5;
 /// The likely reason that a check which passed before the samples fails after them.
@@ -372,6 +377,29 @@ impl PostSamplingChecks<'_> {
         reasons.extend(unchecked);
         measurement.relaunch = relaunch;
         reasons
+    }
+
+    /// Calls the launch function several times, each after a reset if there is one, and waits for the launches. Returns the median time of
+    /// a call on the host; nothing if launches of this time take the device too long.
+    pub(super) fn call_time(&mut self, each: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
+        let calls = ((TIME_FOR_CALLS / each) as usize).min(MOST_TIMED_CALLS);
+        if self.host_work || calls < FEWEST_TIMED_CALLS {
+            return Ok(None);
+        }
+        self.case.0.keep_output(false);
+        let case = &mut self.case;
+        let timed = || {
+            (0..calls)
+                .map(|_| {
+                    case.reset()?;
+                    let begin = Instant::now();
+                    case.launch().map(|()| Nanoseconds::from(begin.elapsed()))
+                })
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let times = on(self.device, Stage::Launch, || catch(Stage::Launch, timed))?;
+        synchronize(self.device, Stage::Launch)?;
+        Ok(median(&times))
     }
 
     fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {

@@ -59,6 +59,8 @@ columns! {
         "converged": |it| it.samples.converged,
         "back_to_back_ns": |it| it.samples.back_to_back,
         "stream_time_ns": |it| it.samples.stream_time,
+        "host_call_ns": |it| it.call_time,
+        "first_launch_ns": |it| it.launch.first_launch_time,
         "overhead_ns": |it| it.samples.overhead(),
         "timer_resolution_ns": |it| it.samples.timer.resolution,
         "path": |it| it.samples.method.path,

@@ -1,6 +1,6 @@
 //! An adapter as a device of gpubench, with the results that were measured on it so far.
 
-use std::{any::Any, collections::HashMap, ops::Range};
+use std::{any::Any, collections::HashMap, ops::Range, time::Instant};
 
 use gpubench_core::{StreamSource, inventory};
 use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value, device_info::DRIVER};
@@ -182,6 +182,7 @@ impl Device for Wgpu {
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         self.encoder.take_encoded();
+        let begin = Instant::now();
         work.launch()?;
         // wgpu's errors come first: work that it refused may count as none.
         self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
@@ -189,7 +190,7 @@ impl Device for Wgpu {
             let message = "the launch encoded no work: it goes into the `Encoder`, and what is submitted to the queue is not timed";
             return Err(Failure::new(Stage::Launch, message));
         }
-        Ok(LaunchInfo::default())
+        Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
     fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {

@@ -64,9 +64,9 @@ pub fn command(program: &str) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     for (name, _) in env::vars_os() {
         let known = name.to_string_lossy();
-        let begins = ["GPUBENCH_", "SLURM_"].iter().any(|begin| known.starts_with(begin));
+        let begins = ["GPUBENCH_", "SLURM_", "CUDA_"].iter().any(|begin| known.starts_with(begin));
         let others =
-            ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "CUDA_VISIBLE_DEVICES"];
+            ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE", "NVIDIA_TF32_OVERRIDE"];
         if begins || others.contains(&&*known) {
             command.env_remove(name);
         }

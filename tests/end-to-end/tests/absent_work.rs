@@ -20,6 +20,11 @@ fn is_missing(run: &Run, case: &str) -> bool {
 #[test]
 fn a_launch_that_ignores_its_stream_is_suspect() {
     let (ended, run) = measure(SUITE, &[&QUICK[..], &["::copies"]].concat());
+    // The time on the host is the time itself.
+    assert!(
+        !ended.stdout.contains("on the host") && !ended.stdout.contains("the first launch took"),
+        "{ended}"
+    );
     for n in ["4096", "1048576"] {
         assert!(!is_missing(&run, &format!("copies[n={n}]")), "{:?}", run.records);
         let case = format!("copies_beside_its_stream[n={n}]");

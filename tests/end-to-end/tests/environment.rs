@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use end_to_end::running::{cases, run_with};
+use end_to_end::running::{cases, measure_with, run_with};
 use gpubench_records::device_info::PeakSource;
 use gpubench_records::record::Run;
 
@@ -125,4 +125,51 @@ fn flags_win() {
     let run =
         measured(&["hair", "--device", "clockwork", "--quick"], &[("FILTER", "sweep"), ("DEVICE", "host")]);
     assert_eq!(cases(&run), ["two_devices::hair hot"]);
+}
+
+/// Variables that the driver reads are stored without folders, remarked on where they can change times, and compared.
+#[test]
+fn variables_that_change_times_are_stored_and_remarked_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let baseline = folder.path().join("baseline.json");
+    let baseline = baseline.to_str().expect("UTF-8");
+    let beat = ["s::beat", "--device", "clockwork", "--quick", "--cache", "hot"];
+    let set = [
+        ("CUDA_LAUNCH_BLOCKING", "1"),
+        ("CUDA_MODULE_LOADING", "EAGER"),
+        ("CUDA_MPS_PIPE_DIRECTORY", "/home/someone/mps"),
+        ("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100"),
+        ("NVIDIA_TF32_OVERRIDE", ""),
+    ];
+    let (ended, run) = measure_with(SUITE, &[&beat[..], &["--save-baseline", baseline]].concat(), &set);
+    let stored: Vec<(&str, &str)> =
+        run.environment.variables.iter().map(|(name, value)| (&**name, &**value)).collect();
+    assert_eq!(
+        stored,
+        [
+            ("CUDA_LAUNCH_BLOCKING", "1"),
+            ("CUDA_MODULE_LOADING", "EAGER"),
+            ("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100"),
+            ("CUDA_MPS_PIPE_DIRECTORY", "mps"),
+        ]
+    );
+    let remarks: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("CUDA_")).collect();
+    assert_eq!(
+        remarks,
+        [
+            "CUDA_LAUNCH_BLOCKING 1: each launch waits for the GPU, so that times on a stream include gaps: unset it",
+            "CUDA_MPS_PIPE_DIRECTORY mps: if an MPS server listens there, launches share the GPU with those of its other clients",
+        ],
+        "{ended}"
+    );
+
+    let (ended, run) = measure_with(
+        SUITE,
+        &[&beat[..], &["--baseline", baseline]].concat(),
+        &[("CUDA_LAUNCH_BLOCKING", "0")],
+    );
+    assert!(!ended.stdout.contains("each launch waits"), "{ended}");
+    let check = run.baseline_comparison.expect("it was compared");
+    assert_eq!(check.remarks[0], "CUDA_LAUNCH_BLOCKING 0, was 1");
+    ended.with_code(0).shows("; CUDA_MODULE_LOADING EAGER then, not set now;");
 }

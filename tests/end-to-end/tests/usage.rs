@@ -106,6 +106,10 @@ fn values_that_make_no_sense_are_usage_errors() {
             "'0.5' for '--warmup <TIME|N>': give a time with its unit, such as 5ms, or a number of launches",
         ),
         (
+            &["--cool-down", "60"],
+            "'60' for '--cool-down <LEVEL>': give a temperature or a power, such as 60C or 150W",
+        ),
+        (
             &["--lock-clocks", "fast"],
             "'fast' for '--lock-clocks <CLOCK>': give `base`, `max`, or a clock in MHz such as 1500",
         ),

@@ -49,6 +49,8 @@ pub(crate) struct Config {
     pub(crate) gone: Option<Code>,
     /// The sensors' readings of the multiprocessors' clock in MHz. The last one repeats.
     pub(crate) clocks: Vec<u32>,
+    /// Their readings of the temperature in °C, likewise.
+    pub(crate) heat: Vec<u32>,
     /// The causes that hold it down, as bits of that library.
     pub(crate) slowed: u64,
     /// The number of processes with work on the GPU.
@@ -210,6 +212,12 @@ impl Config {
         let items = |list: &str| -> Vec<String> {
             list.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
         };
+        let readings = |name, usual: &str| -> Vec<u32> {
+            let number = |item: &String| {
+                item.parse().unwrap_or_else(|_| refuse(format!("a reading is a whole number, not `{item}`")))
+            };
+            items(&value(name).unwrap_or_else(|| usual.to_owned())).iter().map(number).collect()
+        };
         Self {
             driver: number(value, "DRIVER", 13_000),
             log: value("LOG").map(PathBuf::from),
@@ -238,12 +246,8 @@ impl Config {
                 .map(|item| counted(item).unwrap_or_else(refuse))
                 .collect(),
             gone: value("GONE").map(|_| number(value, "GONE", 0)),
-            clocks: items(&value("CLOCKS").unwrap_or_else(|| "1980".to_owned()))
-                .iter()
-                .map(|item| {
-                    item.parse().unwrap_or_else(|_| refuse(format!("a clock is in MHz, not `{item}`")))
-                })
-                .collect(),
+            clocks: readings("CLOCKS", "1980"),
+            heat: readings("HEAT", "41"),
             slowed: number(value, "SLOWED", 0),
             processes: number(value, "PROCESSES", 1),
             energy: number(value, "ENERGY", 20),

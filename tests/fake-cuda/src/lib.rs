@@ -30,6 +30,7 @@
 //! | `COUNTED` | `1410@0.3` | The clock of the multiprocessors, in MHz, that kernels count from this second of the device's time on; before, and usually, 1980. |
 //! | `GONE` | `999` | With `ONCE`: what costs the context costs the device; `cuInit` returns this in all processes that begin later. |
 //! | `CLOCKS` | `1980,1410` | What the sensors say of the clock, reading by reading, where `GPUBENCH_LIBNVML` names this library too. |
+//! | `HEAT` | `72,58` | What they say of the temperature in °C, likewise; usually 41. |
 //! | `SLOWED` | `4` | What they say holds it down: bits of NVIDIA's management library, 4 being the power cap. |
 //! | `PROCESSES` | `3` | How many processes they say have work on the GPU, this one included; usually 1. |
 //! | `ENERGY` | `100` | How often they count the energy of 212.4 W, in milliseconds of the host's time; usually 20, never with 0. |

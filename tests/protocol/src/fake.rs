@@ -75,7 +75,7 @@ fn stored_by(program: &str, arguments: &[&str], asked: &[(&str, &str)]) -> Measu
     // Suites on the fake wait for nobody: each has a GPU of its own, as far as locks tell.
     environment.push(("TMPDIR".to_owned(), folder.path().to_str().expect("UTF-8").to_owned()));
     // Sensors are read by a thread of their own, at any time: only who asks for them has them.
-    let sensors = ["CLOCKS", "SLOWED", "PROCESSES", "ENERGY", "LOCK", "UNLOCK", "PCIE", "NVLINKS"];
+    let sensors = ["CLOCKS", "HEAT", "SLOWED", "PROCESSES", "ENERGY", "LOCK", "UNLOCK", "PCIE", "NVLINKS"];
     if asked.iter().any(|(name, _)| sensors.contains(name)) {
         environment.push(("GPUBENCH_LIBNVML".to_owned(), library().to_str().expect("UTF-8").to_owned()));
     }

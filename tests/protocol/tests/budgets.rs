@@ -36,6 +36,7 @@ fn all_launches_of_a_case_count_against_its_budget() {
             assert!(launches <= most, "{launches} launches of {ms} ms, {cache}: {}", measured.ended);
             let (measurement, reasons) = only(&measured);
             assert!(measurement.relaunch.is_some(), "{ms} ms, {cache}: no launch on fresh inputs");
+            assert_eq!(measurement.call_time, None, "{ms} ms, {cache}: launches to time calls");
             match ms {
                 10 | 300 => assert_eq!(reasons, [], "{ms} ms, {cache}"),
                 _ => {

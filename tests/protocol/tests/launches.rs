@@ -5,7 +5,7 @@ use gpubench_records::launch::Written;
 use gpubench_records::method::Path;
 use gpubench_records::record::Measurement;
 use gpubench_records::verdict::State;
-use gpubench_stats::units::Bytes;
+use gpubench_stats::units::{Bytes, Nanoseconds};
 use protocol::fake::{Measured, failed, measure};
 
 /// A time is resolved to half of the fake's step where all of its samples read alike.
@@ -36,6 +36,33 @@ fn several_kernels_copies_and_graphs_are_timed_as_one_launch() {
     let method = &of(&measured, "graph_of_its_own").samples.method;
     assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(2)));
     measured.ended.with_code(0).shows("h2d link: 1 result, whose peak is not known");
+}
+
+/// They are times of this machine, whatever the fake driver's clock. The calls come after all samples.
+#[test]
+fn the_costs_of_a_launch_on_the_host_are_stored_and_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let csv = folder.path().join("run.csv");
+    let csv = csv.to_str().expect("UTF-8");
+    let case = ["::kernels", "--arg", "KERNELS=1", "--cache", "hot", "--samples", "8", "--warmup", "0"];
+    let measured = measure(LAUNCHES, &[&case[..], &["--explain", "--csv", csv]].concat(), &[("LOG", "")]);
+    assert_eq!(failed(&measured.run), []);
+    let found = of(&measured, "kernels[KERNELS=1]");
+    let call = found.call_time.expect("the host only enqueues");
+    let first = found.launch.first_launch_time.expect("there was one");
+    let second = Nanoseconds::from_seconds(1.0);
+    assert!(Nanoseconds::ZERO < call && call < first && first < second, "{call}, {first}");
+    let ended = measured.ended.with_code(0);
+    ended.shows(&format!("  host      a call of the launch function takes {call} on the host"));
+    let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(&format!("the first launch took {first} until the device was done")), "{ended}");
+    let text = std::fs::read_to_string(csv).expect("it was written");
+    let [heads, row] = &text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    let cell = |name: &str| {
+        let at = heads.split(',').position(|head| head == name).expect("there is such a column");
+        row.split(',').nth(at).expect("a cell").parse().map(Nanoseconds)
+    };
+    assert_eq!((cell("host_call_ns"), cell("first_launch_ns")), (Ok(call), Ok(first)));
 }
 
 /// Work that is missing in a time is told, longer or shorter than the rest.

@@ -182,8 +182,9 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
     }
 }
 
-/// The launches after the samples of a case: on what they left, on used inputs, two with other contents, and two on fresh inputs.
-const RELAUNCHES: usize = 6;
+/// The launches after the samples of a case: on what they left, on used inputs, two with other contents, two on fresh inputs, and those
+/// whose calls the host times.
+const RELAUNCHES: usize = 6 + 15;
 
 /// On the stream the same is enqueued anew for each group, behind a delay.
 #[test]

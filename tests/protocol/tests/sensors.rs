@@ -1,8 +1,9 @@
 //! Readings of a GPU's sensors beside a measurement, and the reasons against rows that follow from them.
 
+use gpubench_records::HeatLevel;
 use gpubench_records::record::Record;
 use gpubench_records::samples::Energy;
-use gpubench_stats::units::{Hertz, Range, Watts};
+use gpubench_stats::units::{Hertz, Nanoseconds, Range, Watts};
 use protocol::fake::{Measured, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
@@ -59,6 +60,40 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
         ]
     );
     capped.ended.with_code(0).shows("1 result: 0 valid, 1 suspect, 0 invalid");
+}
+
+/// The wait ends at the threshold, is stored, and is no part of the time limit, which is shorter here.
+#[test]
+fn a_case_begins_when_the_gpu_is_cool() {
+    let heat = format!("{}66,60,59", "80,".repeat(35));
+    let arguments = ["cuda::copy", "--arg", "n=4096", "--cache", "both", "--samples", "8", "--warmup", "0"];
+    let cooled = [&arguments[..], &["--cool-down", "60C", "--timeout", "3s", "--explain"]].concat();
+    let measured = measure(KERNELS, &cooled, &[("HEAT", &heat)]);
+    assert_eq!(measured.run.sampling.cool_down, Some(HeatLevel::Temperature(60)));
+    let [hot, cold] = &measured.run.records[..] else { panic!("{:?}", measured.run.records) };
+    let [hot, cold] = [hot, cold].map(|record| {
+        let measured = record.measurement.as_ref().unwrap_or_else(|| panic!("{:?}", record.verdict));
+        let start = measured.samples.conditions.as_ref().and_then(|it| it.before.temperature);
+        (measured.cool_down.expect("there are sensors"), start)
+    });
+    assert_eq!((hot.0.before, hot.0.after), (HeatLevel::Temperature(80), HeatLevel::Temperature(60)));
+    assert!(hot.0.waited > Nanoseconds::from_seconds(3.6), "36 pauses of 0.1 s, not {}", hot.0.waited);
+    assert_eq!((cold.0.before, cold.0.waited), (HeatLevel::Temperature(59), Nanoseconds::ZERO));
+    assert_eq!([hot.1, cold.1], [Some(59); 2]);
+    let ended = measured.ended.with_code(0);
+    ended.shows(&format!("  cool-down waited {}, from 80 °C to 60 °C; at most 60 °C wanted", hot.0.waited));
+    ended.shows("  cool-down no wait: 59 °C, at most 60 °C wanted");
+    assert!(!ended.stdout.contains("no cool-down"), "{ended}");
+}
+
+#[test]
+fn without_sensors_cases_begin_at_once() {
+    let arguments = ["cuda::copy", "--arg", "n=4096", "--cache", "both", "--quick", "--cool-down", "150W"];
+    let ended = measure(KERNELS, &arguments, &[]).ended.with_code(0);
+    let warning = "warning: --cool-down 150 W: cases on `cuda:0` begin at once: no-libnvml-here not found";
+    assert_eq!(ended.stderr.matches("--cool-down").count(), 1, "{ended}");
+    assert!(ended.stderr.contains(warning), "{ended}");
+    ended.shows("no cool-down for 2 results: no sensor reads what `--cool-down` names");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use super::device_info::{NoGpu, count, list};
 use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
 use crate::devices::machine::Machine;
+use crate::system::machine::time_variables;
 use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
-use gpubench_records::{Value, device_info::DRIVER};
+use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times};
 
 /// The bit of the capability to administer the system, which profilers ask for.
 const ADMINISTERS: u32 = 21;
@@ -37,6 +38,9 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     }
     findings.extend([clock_locks(rustix::process::geteuid().is_root()), counters(&machine)]);
     findings.extend([cupti(), ncu(&machine)]);
+    findings.extend(time_variables().iter().filter_map(|(name, value)| {
+        Some(Finding::with_advice(name, Level::Warning, value, effect_on_times(name, value)?))
+    }));
     findings
 }
 

@@ -1,13 +1,15 @@
 //! What affects measurements on this machine's CPU, and the launches of all other devices. In: the system's files; out: findings.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
+use gpubench_records::environment::shown_quota;
 use gpubench_stats::{Bytes, format};
 
 use super::cpu_name;
 use super::topology::allowed_processors;
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
+use crate::system::machine::cpu_quota;
 
 /// The least memory with which suites of usual sizes run: their inputs are made here, before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);
@@ -43,31 +45,11 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
 
 /// The processor time that a container may use.
 fn processor_time(machine: &Machine) -> Option<Finding> {
-    let processors = quota_processors(machine)?;
-    let found = format!("limited to the time of {} processors", format::number(processors));
+    let processors = cpu_quota(&|path| machine.read(path))?;
+    let found = format!("limited to the time of {}", shown_quota(processors));
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
                   processors (`--cpuset-cpus`) rather than a part of their time";
     Some(Finding::with_advice("CPU time", Level::Warning, found, advice))
-}
-
-/// Returns the lowest limit of the groups of this process and of those that they are in, in the second version of control groups.
-fn quota_processors(machine: &Machine) -> Option<f64> {
-    let groups = machine.read("/proc/self/cgroup").unwrap_or_default();
-    // A container without its own view sees another path than its files have: those of the root are its own.
-    let paths = groups.lines().filter_map(|line| line.strip_prefix("0::")).chain(["/"]);
-    let folders = paths.flat_map(|path| Path::new(path).ancestors()).filter_map(Path::to_str);
-    let limits = folders.filter_map(|folder| {
-        let both = machine.read(&format!("/sys/fs/cgroup{}/cpu.max", folder.trim_end_matches('/')))?;
-        let (quota, period) = both.split_once(' ')?;
-        limit(quota, period)
-    });
-    limits.reduce(f64::min)
-}
-
-/// Divides a quota by its period. One that is no limit is `max` or negative.
-fn limit(quota: &str, period: &str) -> Option<f64> {
-    let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// The memory that this process may use.
@@ -150,7 +132,7 @@ mod quota_tests {
 
     fn limited(files: &[(&str, &str)]) -> Option<f64> {
         let (_root, machine) = Machine::of_files(files);
-        quota_processors(&machine)
+        cpu_quota(&|path| machine.read(path))
     }
 
     #[test]
@@ -170,5 +152,21 @@ mod quota_tests {
     fn a_container_has_the_limit_of_the_root() {
         let own = ("/proc/self/cgroup", "0::/docker/17\n");
         assert_eq!(limited(&[own, ("/sys/fs/cgroup/cpu.max", "150000 100000\n")]), Some(1.5));
+    }
+
+    #[test]
+    fn the_first_version_has_its_limit_in_two_files() {
+        let own = ("/proc/self/cgroup", "4:memory:/docker/9\n3:cpu,cpuacct:/docker/17\n");
+        let quota = |of| ("/sys/fs/cgroup/cpu/docker/17/cpu.cfs_quota_us", of);
+        let period = ("/sys/fs/cgroup/cpu/docker/17/cpu.cfs_period_us", "100000\n");
+        assert_eq!(limited(&[own, quota("250000\n"), period]), Some(2.5));
+        assert_eq!(limited(&[own, quota("-1\n"), period]), None);
+        assert_eq!(
+            limited(&[
+                ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n"),
+                ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n")
+            ]),
+            Some(0.5)
+        );
     }
 }

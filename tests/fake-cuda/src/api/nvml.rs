@@ -25,8 +25,9 @@ const INSUFFICIENT_SIZE: Code = 7;
 const FIRST: usize = 0xd0;
 
 pub(super) static CONFIG: LazyLock<Config> = LazyLock::new(Config::read);
-/// The number of readings of the clock.
+/// The number of readings of the clock, and of the temperature.
 static READ: AtomicUsize = AtomicUsize::new(0);
+static HEAT_READ: AtomicUsize = AtomicUsize::new(0);
 /// Since when energy is counted.
 static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -95,7 +96,7 @@ unsafe extern "C" fn nvmlDeviceGetMigMode(
 
 tells! {
     fn nvmlDeviceGetClockInfo(_device: usize, kind: c_int; c_uint) { clock(kind) }
-    fn nvmlDeviceGetTemperature(_device: usize, _sensor: c_int; c_uint) { 41 }
+    fn nvmlDeviceGetTemperature(_device: usize, _sensor: c_int; c_uint) { next(&CONFIG.heat, &HEAT_READ) }
     fn nvmlDeviceGetPowerUsage(_device: usize; c_uint) { POWER }
     fn nvmlDeviceGetEnforcedPowerLimit(_device: usize; c_uint) { 700_000 }
     fn nvmlDeviceGetMaxClockInfo(_device: usize, kind: c_int; c_uint) { if kind == 1 { MAX_CLOCK } else { 3201 } }
@@ -148,6 +149,11 @@ fn clock(kind: c_int) -> c_uint {
     if kind != 1 {
         return 3201;
     }
-    let read = READ.fetch_add(1, Ordering::Relaxed).min(CONFIG.clocks.len().saturating_sub(1));
-    CONFIG.clocks.get(read).copied().unwrap_or(0)
+    next(&CONFIG.clocks, &READ)
+}
+
+/// The next of these readings; the last one repeats.
+fn next(readings: &[c_uint], read: &AtomicUsize) -> c_uint {
+    let number = read.fetch_add(1, Ordering::Relaxed).min(readings.len().saturating_sub(1));
+    readings.get(number).copied().unwrap_or(0)
 }

@@ -5,7 +5,8 @@ pub(crate) mod calls;
 pub(crate) mod memory;
 pub(crate) mod relaunch;
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, StreamOp};
@@ -38,6 +39,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     let allocated = allocated();
     let (pair, stream) = (EventPair::new()?, device.stream);
     pair.start.record(stream)?;
+    let begin = Instant::now();
     let (launched, calls) = gpubench_driver::watch(|| work.launch());
     launched?;
     let kept = kept_since(allocated);
@@ -46,6 +48,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         std::mem::forget((shadow, pair));
         return Err(failure);
     }
+    let first_launch_time = Some(begin.elapsed().into());
     pair.stop.record(stream)?;
     synchronize(device)?;
     device.first_launch = pair.read().ok();
@@ -69,6 +72,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         multiprocessors: Some(device.multiprocessors),
         written: Some(written),
         empty_launch_time: None,
+        first_launch_time,
         observations: calls::observations(device.stream, &calls).into_iter().chain(kept).collect(),
     })
 }

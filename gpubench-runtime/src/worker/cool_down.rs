@@ -1,0 +1,93 @@
+//! Waits before a case until its device is cool.
+
+use std::time::{Duration, Instant};
+
+use crate::device::Monitor;
+use gpubench_records::{CoolDown, HeatLevel};
+use gpubench_stats::Nanoseconds;
+
+/// The time between two readings.
+pub(super) const PERIOD: Duration = Duration::from_millis(100);
+/// The most pauses of a wait: 60 s.
+const MOST_PAUSES: usize = 600;
+/// The most pauses without a reading below the lowest: 10 s. The device then gets no cooler.
+const MOST_WITHOUT_FALL: usize = 100;
+
+/// Reads the sensors until they read `threshold` or less, with a `pause` between two readings. Ends at the latest after 60 s, and after 10 s
+/// in which no reading was below all before. Returns `None` if the sensors do not have what is wanted.
+pub(super) fn wait(
+    monitor: &mut dyn Monitor,
+    threshold: HeatLevel,
+    pause: &mut dyn FnMut(),
+) -> Option<CoolDown> {
+    let mut read = || threshold.read(&monitor.read());
+    let before = read()?;
+    let (mut after, mut lowest, mut without_fall, mut pauses) = (before, before, 0, 0);
+    let begin = Instant::now();
+    while after > threshold && pauses < MOST_PAUSES && without_fall < MOST_WITHOUT_FALL {
+        pause();
+        after = read()?;
+        pauses += 1;
+        without_fall += 1;
+        if after < lowest {
+            (lowest, without_fall) = (after, 0);
+        }
+    }
+    let waited = if pauses == 0 { Nanoseconds::ZERO } else { begin.elapsed().into() };
+    Some(CoolDown { threshold, before, after, waited })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpubench_records::Reading;
+    use gpubench_stats::Watts;
+
+    /// A device whose temperature is given for each reading; the last one repeats. It draws 200 W.
+    struct Cools(Vec<u32>);
+
+    impl Monitor for Cools {
+        fn read(&mut self) -> Reading {
+            let temperature = if self.0.len() > 1 { self.0.remove(0) } else { self.0[0] };
+            Reading { temperature: Some(temperature), power: Some(Watts(200.0)), ..Reading::default() }
+        }
+    }
+
+    /// The last temperature and the number of pauses before it.
+    fn cooled(temperatures: impl IntoIterator<Item = u32>, threshold: HeatLevel) -> (HeatLevel, usize) {
+        let (mut monitor, mut pauses) = (Cools(temperatures.into_iter().collect()), 0);
+        let found = wait(&mut monitor, threshold, &mut || pauses += 1).expect("there are sensors");
+        assert_eq!((found.threshold, found.waited == Nanoseconds::ZERO), (threshold, pauses == 0));
+        (found.after, pauses)
+    }
+
+    #[test]
+    fn a_wait_ends_at_the_threshold() {
+        let [cool, at] = [59, 60].map(HeatLevel::Temperature);
+        assert_eq!(cooled([59], at), (cool, 0));
+        assert_eq!(cooled([60], at), (at, 0));
+        assert_eq!(cooled([80, 81, 72, 59, 90], at), (cool, 3));
+    }
+
+    #[test]
+    fn a_wait_ends_if_the_device_gets_no_cooler() {
+        let hot = HeatLevel::Temperature(70);
+        assert_eq!(cooled([72, 70], HeatLevel::Temperature(60)), (hot, 1 + MOST_WITHOUT_FALL));
+        let power = HeatLevel::Power(Watts(100.0));
+        assert_eq!(cooled([72], power), (HeatLevel::Power(Watts(200.0)), MOST_WITHOUT_FALL));
+        // One degree in five seconds: it would take minutes.
+        let slowly = (0..2000).map(|number| 100 - number / 50);
+        assert_eq!(cooled(slowly, HeatLevel::Temperature(60)), (HeatLevel::Temperature(88), MOST_PAUSES));
+    }
+
+    #[test]
+    fn sensors_may_lack_what_is_wanted() {
+        struct Nothing;
+        impl Monitor for Nothing {
+            fn read(&mut self) -> Reading {
+                Reading::default()
+            }
+        }
+        assert_eq!(wait(&mut Nothing, HeatLevel::Temperature(60), &mut || {}), None);
+    }
+}
