@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
-use crate::work::{Counts, Link};
+use crate::work::{Counts, Link, UserMetric};
 use crate::{
     Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CuptiPass, DeclaredWork, DeviceInfo,
     Energy, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples, Sampling, State, Task,
@@ -112,6 +112,9 @@ gpubench_stats::stored! {
         pub energy: Option<Energy>,
         /// The metrics that follow from it.
         pub metrics: Metrics,
+        /// The benchmark's own metrics.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub user_metrics: Vec<UserMetric>,
         /// The samples. Stored with their fields beside those of the measurement.
         #[serde(flatten)]
         pub samples: Samples,

@@ -1,10 +1,10 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::{Counters, Measurement, NcuPass, Run, State};
+use gpubench_records::{Counters, Measurement, NcuPass, Run, State, work::UserMetric};
 use gpubench_stats::{Nanoseconds, format};
 
 use self::{
-    Cell::{Measured, OfRow},
+    Cell::{Measured, OfRow, OwnMetric},
     Room::{Number, Words},
 };
 use crate::text::{left, plain, right, shortened, width};
@@ -16,6 +16,8 @@ enum Cell {
     OfRow(fn(&Row<'_>) -> Option<String>),
     /// Of the measurement that the row shows; a row without one has an empty cell.
     Measured(fn(&Measurement) -> Option<String>),
+    /// The benchmark's own metric of this name.
+    OwnMetric(&'static str),
 }
 
 /// A column of the table, after the one with the case's name.
@@ -52,11 +54,32 @@ impl Column {
 
     /// Returns the cell of a row.
     pub(super) fn cell(&self, row: &Row<'_>) -> String {
+        let measured = row.shown.measurement.as_ref();
         let cell = match self.cell {
             OfRow(cell) => cell(row),
-            Measured(cell) => row.shown.measurement.as_ref().and_then(cell),
+            Measured(cell) => measured.and_then(cell),
+            OwnMetric(name) => measured.and_then(|it| {
+                let metric = it.user_metrics.iter().find(|metric| metric.name == name)?;
+                Some(plain(&format::metric(metric.value, &metric.unit)))
+            }),
         };
         cell.unwrap_or_default()
+    }
+
+    /// The column of the benchmark's own metric `name`. Leaks a few bytes for each name: columns are static.
+    fn of_metric(name: &str) -> &'static Self {
+        let column = Self::new(plain(name).leak(), Number(5, 4, 8), 4, OwnMetric(name.to_owned().leak()));
+        Box::leak(Box::new(column))
+    }
+
+    /// Returns the name of the metric, if it is the column of one.
+    fn metric(&self) -> Option<&'static str> {
+        if let OwnMetric(name) = self.cell { Some(name) } else { None }
+    }
+
+    /// Returns true for the same column.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.title, self.metric()) == (other.title, other.metric())
     }
 
     /// Returns true if the column is shown in a table of these rows.
@@ -121,20 +144,41 @@ const COLUMNS: &[Column] = &[
     Column::new("moved", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes))),
     Column::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent))),
     Column::new("processes", Words(25), 3, OfRow(processes)),
+];
+
+/// The columns after those of the benchmarks' own metrics.
+const LAST: &[Column] = &[
     Column::new("samples", Number(7, 0, 0), 15, Measured(|it| Some(it.samples.time.samples.to_string())))
         .always(),
     Column::new("", Number(0, 0, 0), 0, OfRow(mark)).with_title("verdict").only(Tables::Markdown).always(),
 ];
 
-/// The columns that are printed, in their order.
-pub(super) fn printed() -> impl Iterator<Item = &'static Column> {
-    COLUMNS.iter().filter(|column| column.tables != Tables::Markdown)
+/// All columns with those of `metrics`, in their order.
+fn columns(metrics: &[&'static Column]) -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().chain(metrics.iter().copied()).chain(LAST)
+}
+
+/// The columns that are printed with those of `metrics`, in their order.
+pub(super) fn printed(metrics: &[&'static Column]) -> impl Iterator<Item = &'static Column> {
+    columns(metrics).filter(|column| column.tables != Tables::Markdown)
+}
+
+/// Adds the columns of the own metrics of `rows` that `metrics` does not have yet.
+pub(super) fn add_metrics(metrics: &mut Vec<&'static Column>, rows: &[Row<'_>]) {
+    let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
+    for UserMetric { name, .. } in measured.flat_map(|it| &it.user_metrics) {
+        if !metrics.iter().any(|column| column.metric() == Some(name)) {
+            metrics.push(Column::of_metric(name));
+        }
+    }
 }
 
 /// The columns of the Markdown table of `run`.
 pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
     let rows: Vec<Row<'_>> = run.records.iter().map(Row::of).collect();
-    COLUMNS.iter().filter(|column| column.tables != Tables::Printed && column.is_used(&rows)).collect()
+    let mut metrics = Vec::new();
+    add_metrics(&mut metrics, &rows);
+    columns(&metrics).filter(|column| column.tables != Tables::Printed && column.is_used(&rows)).collect()
 }
 
 /// What the hardware's counters say of a launch, if they were read.
@@ -290,7 +334,7 @@ mod tests {
 
     #[test]
     fn no_column_has_the_rank_of_another() {
-        let mut ranks: Vec<u8> = printed().map(|column| column.rank).filter(|rank| *rank > 0).collect();
+        let mut ranks: Vec<u8> = printed(&[]).map(|column| column.rank).filter(|rank| *rank > 0).collect();
         ranks.sort_unstable();
         assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
     }

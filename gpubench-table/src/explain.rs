@@ -8,6 +8,7 @@ use super::{launch, page::Page, roof, style::heading};
 use gpubench_records::{
     Cache, Compared, Comparison, Conditions, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
+    metrics::is_rate, work::UserMetric,
 };
 use gpubench_stats::{DramStall, Nanoseconds, format};
 
@@ -66,6 +67,10 @@ pub fn sentences(
     add("samples", Some(sampling(measured)));
     add("clock", samples.device_clock.as_ref().map(clock));
     add("sensors", samples.conditions.as_ref().map(sensors));
+    measured
+        .user_metrics
+        .iter()
+        .for_each(|metric| add("metric", Some(own_metric(metric, measured.median()))));
     add("energy", measured.energy.as_ref().map(|it| energy(it, &measured.metrics)));
     launch::kernels(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
     add("writes", launch::writes(&measured.counts, launch));
@@ -246,6 +251,19 @@ fn sensors(conditions: &Conditions) -> String {
         others => format::counted(others as usize, "other process"),
     }));
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
+}
+
+/// A metric of the benchmark's own; of a rate, also the value for one launch.
+fn own_metric(metric: &UserMetric, time: Nanoseconds) -> String {
+    let UserMetric { name, unit, value } = metric;
+    let shown = format!("{name} {}", format::metric(*value, unit));
+    match is_rate(metric) {
+        true => {
+            let of_launch = format::metric(value * time.as_seconds(), unit.trim_end_matches("/s"));
+            format!("{shown} = {of_launch} / {time}")
+        }
+        false => shown,
+    }
 }
 
 /// The energy of a launch, its measurement, and the work for each joule.

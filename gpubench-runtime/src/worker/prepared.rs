@@ -10,13 +10,16 @@ use crate::{catch::catch, job::Job};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{launched, observed};
 use gpubench_records::{
-    Failure, LaunchInfo, Measurement, Observation, Reason, Relaunch, Reuse, Stage, Step, work::Counts,
+    Failure, LaunchInfo, Measurement, Observation, Reason, Relaunch, Reuse, Stage, Step,
+    work::{Counts, UserMetric},
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {
     pub counts: Counts,
+    /// The benchmark's own metrics, of one launch.
+    pub metrics: Vec<UserMetric>,
     pub checked: bool,
     pub seen: LaunchInfo,
     /// The time that making the inputs took; zero for those of another that shares them.
@@ -54,10 +57,12 @@ impl PreparedCase {
         reset(case, device)?;
         report_step(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
+        let metrics = on(device, Stage::Counts, || case.metrics())?;
         report_step(Step::CheckedLaunch);
         let begin = Instant::now();
         let prepared = |seen| Self {
             counts,
+            metrics,
             checked: false,
             seen,
             set_up: Duration::ZERO,
