@@ -112,6 +112,9 @@ gpubench_stats::stored! {
         pub energy: Option<Energy>,
         /// The metrics that follow from it.
         pub metrics: Metrics,
+        /// The most device memory that its `setup` allocated at once, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub setup_memory: Option<Bytes>,
         /// The benchmark's own metrics.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub user_metrics: Vec<UserMetric>,

@@ -73,6 +73,7 @@ pub fn sentences(
         .for_each(|metric| add("metric", Some(own_metric(metric, measured.median()))));
     add("energy", measured.energy.as_ref().map(|it| energy(it, &measured.metrics)));
     launch::kernels(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
+    add("memory", memory(measured));
     add("writes", launch::writes(&measured.counts, launch));
     launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
     add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
@@ -316,6 +317,14 @@ fn sampling(measured: &Measurement) -> String {
         measured.samples.wall_time,
         format::percent(measured.samples.device_time / measured.samples.wall_time)
     )
+}
+
+/// The most device memory that was allocated at once, if that is known.
+fn memory(measured: &Measurement) -> Option<String> {
+    let setup = measured.setup_memory.map(|bytes| format!("{bytes} by `setup`"));
+    let launch = measured.launch.memory.map(|bytes| format!("{bytes} more by the first launch"));
+    let known: Vec<String> = setup.into_iter().chain(launch).collect();
+    (!known.is_empty()).then(|| format!("at most {}", known.join(", ")))
 }
 
 /// The peaks of the shares, with their sources.

@@ -269,6 +269,7 @@ fn measured(samples: Samples, counts: Counts) -> Measurement {
         verification: None,
         energy: None,
         metrics: Metrics::default(),
+        setup_memory: None,
         user_metrics: Vec::new(),
         samples,
     }

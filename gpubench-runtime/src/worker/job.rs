@@ -313,6 +313,7 @@ pub(super) fn measurement(
         verification: None,
         metrics: metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch)),
         energy,
+        setup_memory: prepared.setup_memory,
         user_metrics: user_metrics(&prepared.metrics, time),
         samples,
     };

@@ -80,6 +80,8 @@ columns! {
         "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.data_type.clone())),
         "intensity_flop_per_byte": |it| it.metrics.arithmetic_intensity,
         "cold_over_hot": |it| it.metrics.cold_over_hot,
+        "setup_memory_bytes": |it| it.setup_memory,
+        "launch_memory_bytes": |it| it.launch.memory,
         "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch),
     }
 }
