@@ -132,7 +132,7 @@ fn a_second_benchmark_adds_the_feature_of_its_binding() {
     project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     _ = project.run(&["init"]).code(0);
     let ended = project.run(&["init", "--binding", "cudarc", "--bench", "gpu"]).code(0);
-    assert!(ended.stdout.contains("gpubench with the features cudarc"), "{}", ended.stdout);
+    assert!(ended.stdout().contains("gpubench with the features cudarc"), "{}", ended.stdout());
     let manifest = project.read("src/Cargo.toml");
     assert!(manifest.contains("features = [\"runtime\", \"cudarc\"]"), "{manifest}");
 }

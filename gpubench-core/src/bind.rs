@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 use std::{any::type_name, cell::RefCell, str::FromStr};
 
-use crate::{ArgAxis, CaseError, Memory};
+use crate::{ArgAxis, CaseError, Memory, UserMetric};
 
 /// The values of one axis and the selected one, initially the first.
 pub struct Values<T> {
@@ -140,7 +140,7 @@ pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = us
     })
 }
 
-/// A number type that `bytes`, `reads`, `writes`, `flops` and `items` accept.
+/// A number type that `bytes`, `reads`, `writes`, `flops`, `items` and `metric` accept.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a count",
     label = "expected an integer such as `usize` or `u64`, or a float"
@@ -150,11 +150,18 @@ pub trait Count: WholeNumber + Display {
     fn count(self) -> Option<u64> {
         u64::try_from(self.whole()?).ok().filter(|count| *count > 0)
     }
+
+    /// Returns the nearest `f64`.
+    fn number(self) -> f64;
 }
 
 macro_rules! integers {
     ($($integer:ty)*) => {$(
-        impl Count for $integer {}
+        impl Count for $integer {
+            fn number(self) -> f64 {
+                self as f64
+            }
+        }
 
         impl WholeNumber for $integer {
             fn whole(self) -> Option<i128> {
@@ -172,6 +179,10 @@ macro_rules! floats {
                 let rounded = f64::from(self).round();
                 // 2^64 is the first float that does not fit.
                 (1.0..18_446_744_073_709_551_616.0).contains(&rounded).then_some(rounded as u64)
+            }
+
+            fn number(self) -> f64 {
+                f64::from(self)
             }
         }
 
@@ -191,8 +202,17 @@ pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, Cas
     value.count().map(Some).ok_or_else(refused)
 }
 
-/// Returns the same for a value whose arithmetic was also done in exact numbers.
-pub fn count_exact<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<Option<u64>, CaseError> {
+/// Returns the value of the metric `name`, or the mistake in it.
+pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, CaseError> {
+    let (number, unit) = (value.number(), unit.to_owned());
+    match number.is_finite() {
+        true => Ok(UserMetric { name: name.to_owned(), unit, value: number }),
+        false => Err(CaseError::new(format_args!("metric `{name}` is {value}: it must be finite"))),
+    }
+}
+
+/// Returns a value whose arithmetic was also done in exact numbers, or the mistake in it.
+pub fn exactly<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<T, CaseError> {
     match (value.whole(), exact.0) {
         (Some(wrapped), Some(exact)) if wrapped != exact => {
             let number = type_name::<T>();
@@ -200,7 +220,7 @@ pub fn count_exact<T: Count>(option: &'static str, value: T, exact: Exact) -> Re
                 "`{option}` is {exact}, and came out as {wrapped}: `{number}` does not hold it. Count in `usize` or `u64`"
             )))
         }
-        _ => count(option, value),
+        _ => Ok(value),
     }
 }
 
@@ -444,15 +464,24 @@ mod tests {
     }
 
     #[test]
+    fn metrics_are_finite() {
+        let metric = |value: f64| metric("fill", "%", value).map(|metric| metric.value);
+        assert_eq!([metric(-0.5), metric(0.0)], [Ok(-0.5), Ok(0.0)]);
+        let refused = metric(f64::NAN).expect_err("it is no number").to_string();
+        assert_eq!(refused, "metric `fill` is NaN: it must be finite");
+        assert!(metric(f64::INFINITY).is_err());
+    }
+
+    #[test]
     fn a_value_that_wrapped_is_told_by_the_exact_one() {
         let n = 100_000u32;
         let exact = exact!(n) * exact!(n);
-        let error = count_exact("flops", n.wrapping_mul(n), exact).expect_err("it wrapped");
+        let error = exactly("flops", n.wrapping_mul(n), exact).expect_err("it wrapped");
         assert_eq!(
             error.to_string(),
             "`flops` is 10000000000, and came out as 1410065408: `u32` does not hold it. Count in `usize` or `u64`"
         );
-        assert_eq!(count_exact("flops", u64::from(n) * u64::from(n), exact), Ok(Some(10_000_000_000)));
+        assert_eq!(exactly("flops", u64::from(n) * u64::from(n), exact), Ok(10_000_000_000));
     }
 }
 

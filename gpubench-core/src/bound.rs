@@ -2,7 +2,7 @@
 
 use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
-use crate::{Case, CaseError, Counts, Memory, Restore, StreamParameter, StreamSource};
+use crate::{Case, CaseError, Counts, Memory, Restore, StreamParameter, StreamSource, UserMetric};
 
 /// The steps of a case as an expansion writes them.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
@@ -10,6 +10,7 @@ type Enqueue<'a, S, T, O = ()> = Box<dyn Fn(&mut T, &S) -> Result<O, CaseError> 
 /// Copies a part of the inputs, and returns what puts the copy back.
 type CopyInput<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<Enqueue<'a, S, T>, CaseError> + 'a>;
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
+type ComputeMetrics<'a, T> = Box<dyn Fn(&T) -> Result<Vec<UserMetric>, CaseError> + 'a>;
 type CheckOutputs<'a, T, O> = Box<dyn Fn(&T, &O) -> Result<(), CaseError> + 'a>;
 type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
 /// The stream of a case, and perhaps of the one that it is compared with.
@@ -23,6 +24,7 @@ pub struct Bound<'a, S: ?Sized, T, O = ()> {
     reset: Option<Enqueue<'a, S, T>>,
     restore: Vec<CopyInput<'a, S, T>>,
     counts: CountWork<'a, T>,
+    metrics: ComputeMetrics<'a, T>,
     check: Option<CheckOutputs<'a, T, O>>,
     memory: Option<ShowMemory<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
@@ -55,6 +57,7 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
             reset: None,
             restore: Vec::new(),
             counts: Box::new(|_| Ok(Counts::default())),
+            metrics: Box::new(|_| Ok(Vec::new())),
             check: None,
             memory: None,
             skip_if: None,
@@ -70,6 +73,11 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
     /// Adds the work that each launch does.
     pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, CaseError> + 'a) -> Self {
         Self { counts: Box::new(counts), ..self }
+    }
+
+    /// Adds the benchmark's own metrics.
+    pub fn metrics(self, metrics: impl Fn(&T) -> Result<Vec<UserMetric>, CaseError> + 'a) -> Self {
+        Self { metrics: Box::new(metrics), ..self }
     }
 
     /// Adds a `reset`, which makes the inputs fresh again before each sample.
@@ -210,6 +218,10 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
             Some(_) => Ok(counts),
             None => Err(CaseError::new("`reads` and `writes` together do not fit 64 bits")),
         }
+    }
+
+    fn metrics(&self) -> Result<Vec<UserMetric>, CaseError> {
+        (self.metrics)(self.inputs()?)
     }
 
     fn is_checked(&self) -> bool {

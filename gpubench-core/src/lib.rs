@@ -39,4 +39,4 @@ pub use self::peer::Peer;
 pub use self::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Generic, Group, Variant, Visitor};
 pub use self::restore::Restore;
 pub use self::stream::{LaunchStream, StreamParameter, StreamSource};
-pub use self::work::{Counts, Link};
+pub use self::work::{Counts, Link, UserMetric};

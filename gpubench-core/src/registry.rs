@@ -3,7 +3,7 @@
 
 use std::{any::Any, marker::PhantomData, rc::Rc};
 
-use crate::{CaseError, Counts, Link, Memory, StreamParameter, StreamSource};
+use crate::{CaseError, Counts, Link, Memory, StreamParameter, StreamSource, UserMetric};
 
 /// One annotated launch function.
 pub struct Entry {
@@ -156,6 +156,11 @@ pub trait Case {
     /// # Errors
     /// Returns an error if a count is not positive or does not fit 64 bits.
     fn counts(&self) -> Result<Counts, CaseError>;
+    /// Returns the benchmark's own metrics of one launch on these inputs.
+    ///
+    /// # Errors
+    /// Returns an error if a value is not finite.
+    fn metrics(&self) -> Result<Vec<UserMetric>, CaseError>;
     /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
     /// Returns true if the benchmark has a check.

@@ -19,6 +19,19 @@ pub struct Counts {
     pub items: Option<u64>,
 }
 
+/// A figure of a benchmark's own, as its attribute names and computes it.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UserMetric {
+    /// Its name.
+    pub name: String,
+    /// Its unit; empty for a number without one.
+    pub unit: String,
+    /// Its value in this unit; before the launch is timed, that of one launch.
+    pub value: f64,
+}
+
 /// The link that bytes move over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]

@@ -69,7 +69,7 @@ pub use graphs::{capture_graphs, instantiate_unlisted, new_executables};
 pub use interpose::{NotInterposed, interpose, interposed};
 pub use kernel_info::KernelInfo;
 pub use library::{library_path, load};
-pub use memory::{Memory, MemoryKind, memory, unlisted};
+pub use memory::{Memory, MemoryKind, memory, memory_growth, unlisted};
 pub use result::{Call, last_call, take_failure};
 pub use text::{error_name, error_text};
 

@@ -44,11 +44,24 @@ struct Allocations {
     /// The ranges by address, each with its module, or [`NO_MODULE`].
     there: BTreeMap<u64, (Memory, usize)>,
     made: u64,
+    on_devices: DeviceBytes,
     unlisted: Option<&'static str>,
 }
 
-static KNOWN: Mutex<Allocations> =
-    Mutex::new(Allocations { there: BTreeMap::new(), made: 0, unlisted: None });
+/// The bytes that are allocated on devices.
+struct DeviceBytes {
+    now: u64,
+    /// Those at the last call of [`memory_growth`], and the most at once since.
+    before: u64,
+    peak: u64,
+}
+
+static KNOWN: Mutex<Allocations> = Mutex::new(Allocations {
+    there: BTreeMap::new(),
+    made: 0,
+    on_devices: DeviceBytes { now: 0, before: 0, peak: 0 },
+    unlisted: None,
+});
 
 /// The key of memory that belongs to no module.
 const NO_MODULE: usize = 0;
@@ -65,6 +78,18 @@ pub fn memory() -> Vec<Memory> {
     there
 }
 
+/// Returns the most bytes that calls of this process had allocated on devices at once since this was called before, beyond those
+/// allocated then. Managed memory counts. Memory that is allocated or freed in the order of a stream counts from the call.
+#[must_use]
+pub fn memory_growth() -> u64 {
+    with(|known| {
+        let bytes = &mut known.on_devices;
+        let growth = bytes.peak - bytes.before;
+        (bytes.before, bytes.peak) = (bytes.now, bytes.now);
+        growth
+    })
+}
+
 /// Returns the first call, if any, that made memory which [`memory`] does not list, such as
 /// `cuArrayCreate_v2`, or that may lead to such memory.
 #[must_use]
@@ -76,14 +101,27 @@ fn made(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     with(|known| {
         let memory = Memory { address, bytes: bytes as u64, kind, number: known.made };
         known.made += 1;
-        known.there.insert(address, (memory, module));
+        let replaced = known.there.insert(address, (memory, module));
+        let bytes = &mut known.on_devices;
+        bytes.now -= replaced.map_or(0, |(memory, _)| on_device(&memory));
+        bytes.now += on_device(&memory);
+        bytes.peak = bytes.peak.max(bytes.now);
     });
+}
+
+/// Returns the bytes of an allocation on a device; 0 for other memory.
+fn on_device(memory: &Memory) -> u64 {
+    if matches!(memory.kind, MemoryKind::Device | MemoryKind::Managed) { memory.bytes } else { 0 }
 }
 
 /// Removes the memory that begins at `address`.
 fn gone(code: u32, address: u64) {
     if code == 0 {
-        with(|known| known.there.remove(&address));
+        with(|known| {
+            if let Some((memory, _)) = known.there.remove(&address) {
+                known.on_devices.now -= on_device(&memory);
+            }
+        });
     }
 }
 
@@ -212,6 +250,28 @@ mod tests {
             freed(0, pinned as u64);
         }
         assert_eq!(listed(0x1000..0x4000), [rows]);
+    }
+
+    #[test]
+    fn the_growth_of_device_memory_is_that_of_the_most_at_once() {
+        let _alone = calls::alone();
+        let [kept, first, second] = [0x11_000_u64, 0x12_000, 0x13_000];
+        let pinned = 0x14_000_u64;
+        // SAFETY: each call succeeded, and its result stands in this place.
+        let allocate = |place: &u64, bytes, kind| unsafe { allocated(0, &raw const *place, bytes, kind) };
+        allocate(&kept, 1000, MemoryKind::Device);
+        _ = memory_growth();
+        allocate(&first, 64, MemoryKind::Device);
+        allocate(&second, 32, MemoryKind::Managed);
+        allocate(&pinned, 512, MemoryKind::Pinned);
+        // SAFETY: this is safe.
+        unsafe { freed(0, first) };
+        allocate(&first, 16, MemoryKind::Device);
+        assert_eq!(memory_growth(), 96);
+        assert_eq!(memory_growth(), 0, "48 bytes are there already");
+        // SAFETY: this is safe.
+        [kept, first, second, pinned].into_iter().for_each(|address| unsafe { freed(0, address) });
+        assert_eq!(memory_growth(), 0);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::check::{Benchmark, Role, is_named};
 use crate::code::{Code, inlined, mentions};
 use crate::errors::{at, first, generated, last, mixed};
 use crate::exact::exact;
-use crate::parse::{GroupOption, some};
+use crate::parse::{GroupOption, Metric, some};
 use crate::signature::{Instantiation, Passed};
 
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
@@ -47,7 +47,9 @@ pub(crate) fn refused(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> T
         Code::Closure(closure) => closure.to_token_stream(),
         code => code.value().to_token_stream(),
     });
-    let values = axes.iter().chain(&options.counts).map(|named| named.value.to_token_stream()).chain(codes);
+    let metrics = options.metrics.iter().map(|metric| &metric.value);
+    let values = axes.iter().chain(&options.counts).map(|named| &named.value).chain(metrics);
+    let values = values.map(ToTokens::to_token_stream).chain(codes);
     let names = axes.iter().map(|axis| &axis.name).chain([&stream]);
     let names = names.chain(launch.params.iter().filter_map(|param| param.name.as_ref()));
     generated! {
@@ -73,6 +75,7 @@ impl Benchmark {
         let setup = self.setup();
         let launch = self.launch(variant);
         let counts = self.counts();
+        let metrics = self.metrics();
         let reset = self.reset();
         let restore = self.restore();
         let check = self.check_outputs();
@@ -91,7 +94,7 @@ impl Benchmark {
                     #(#declared)*
                     #setup
                     let mut case =
-                        __gb::Bound::new(setup, #launch) #counts #reset #restore #check #memory #skip_if;
+                        __gb::Bound::new(setup, #launch) #counts #metrics #reset #restore #check #memory #skip_if;
                     visitor(#sweeps, #case);
                 })
             };
@@ -242,11 +245,9 @@ impl Benchmark {
         let lets =
             self.bind(|name| self.options.counts.iter().any(|count| mentions(&count.value, name)), read_only);
         let counts = self.options.counts.iter().map(|count| {
-            let (option, text, value) = (&count.name, shown(&count.name), &count.value);
-            match exact(value) {
-                Some(exact) => generated!(#option: __gb::count_exact(#text, #value, #exact)?,),
-                None => generated!(#option: __gb::count(#text, #value)?,),
-            }
+            let (option, text) = (&count.name, shown(&count.name));
+            let value = checked(&text, &count.value);
+            generated!(#option: __gb::count(#text, #value)?,)
         });
         Some(generated! {
             .counts(|state| {
@@ -257,6 +258,20 @@ impl Benchmark {
                 })
             })
         })
+    }
+
+    /// Writes `.metrics(|inputs| …)`, if there are metrics.
+    fn metrics(&self) -> Option<TokenStream> {
+        let metrics = &self.options.metrics;
+        if metrics.is_empty() {
+            return None;
+        }
+        let lets = self.bind(|name| metrics.iter().any(|metric| mentions(&metric.value, name)), read_only);
+        let values = metrics.iter().map(|Metric { name, unit, value }| {
+            let value = checked(&name.value(), value);
+            generated!(__gb::metric(#name, #unit, #value)?)
+        });
+        Some(generated!(.metrics(|state| { #lets ::core::result::Result::Ok(::std::vec![#(#values),*]) })))
     }
 
     /// Writes `.reset(|inputs, stream| …)`, if there is a reset.
@@ -350,6 +365,14 @@ fn run(
             inlined(&lets, &closure.body, &closure.output)
         }
         Code::Expr(expr) => inlined(&bound(expr), expr, &ReturnType::Default),
+    }
+}
+
+/// Returns the value of a count or metric, with a check of its arithmetic for overflow where that is visible.
+fn checked(option: &str, value: &Expr) -> TokenStream {
+    match exact(value) {
+        Some(exact) => generated!(__gb::exactly(#option, #value, #exact)?),
+        None => value.to_token_stream(),
     }
 }
 

@@ -40,6 +40,6 @@ fn the_largest() {
         "#[cfg(feature = \"bench\")] pub unsafe fn largest<'a, T: Copy, const BLOCK: usize>(k: usize, x: &'a [T], \
          queue: &Stream, y: &mut impl AsMut<[T]>, a: f32) -> Result<(), Error> { body }",
     );
-    assert!(tokens(expansion.clone()) < 2_300, "{}", tokens(expansion));
+    assert!(tokens(expansion.clone()) < 2_350, "{}", tokens(expansion));
     insta::assert_snapshot!(pretty(expansion));
 }

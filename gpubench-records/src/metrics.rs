@@ -2,7 +2,7 @@
 //! peaks. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both come from the
 //! median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
 
-use crate::work::{Counts, Link};
+use crate::work::{Counts, Link, UserMetric};
 use crate::{DeviceInfo, Quantity};
 use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate};
 
@@ -111,6 +111,24 @@ impl Metrics {
     }
 }
 
+/// The end of the unit of a rate.
+const PER_SECOND: &str = "/s";
+
+/// Returns true for a metric per second.
+pub fn is_rate(metric: &UserMetric) -> bool {
+    metric.unit.ends_with(PER_SECOND)
+}
+
+/// Returns the metrics of a launch that takes `time`, from their values for one launch: a rate is its value over the time, and is
+/// left out where that is not known.
+pub fn user_metrics(of_launch: &[UserMetric], time: Option<Nanoseconds>) -> Vec<UserMetric> {
+    let timed = |metric: &UserMetric| {
+        let value = metric.value / if is_rate(metric) { time?.as_seconds() } else { 1.0 };
+        value.is_finite().then(|| UserMetric { value, ..metric.clone() })
+    };
+    of_launch.iter().filter_map(timed).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +188,18 @@ mod tests {
         assert_eq!(roof(Some(7_000_000), "f64", None), (Some(7.0), None));
         assert_eq!(roof(None, "f32", None), (None, None));
         assert_eq!(roof(Some(7_000_000), "f32", Some(Link::H2d)), (None, None));
+    }
+
+    #[test]
+    fn a_metric_per_second_is_over_the_time() {
+        let metric = |unit: &str| UserMetric { name: "m".to_owned(), unit: unit.to_owned(), value: 6.0 };
+        let all = ["rows", "rows/s", "", "s"].map(metric);
+        let values = |time| {
+            let timed = user_metrics(&all, time);
+            timed.into_iter().map(|metric| metric.value).collect::<Vec<_>>()
+        };
+        assert_eq!(values(Some(Nanoseconds::from_seconds(0.5))), [6.0, 12.0, 6.0, 6.0]);
+        assert_eq!(values(None), [6.0; 3], "a rate without a time is left out");
     }
 
     #[test]

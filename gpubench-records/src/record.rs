@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
-use crate::work::{Counts, Link};
+use crate::work::{Counts, Link, UserMetric};
 use crate::{
     Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, CuptiPass, DeclaredWork,
     DeviceInfo, Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples,
@@ -125,6 +125,12 @@ gpubench_stats::stored! {
         pub cool_down: Option<CoolDown>,
         /// The metrics that follow from it.
         pub metrics: Metrics,
+        /// The most device memory that its `setup` allocated at once, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub setup_memory: Option<Bytes>,
+        /// The benchmark's own metrics.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub user_metrics: Vec<UserMetric>,
         /// The samples. Stored with their fields beside those of the measurement.
         #[serde(flatten)]
         pub samples: Samples,

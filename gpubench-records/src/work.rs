@@ -1,6 +1,6 @@
 //! The work of one launch, as its author counts it, and the link that its bytes move over.
 
-pub use gpubench_core::{Counts, Link};
+pub use gpubench_core::{Counts, Link, UserMetric};
 
 /// One of the counts, if it is known.
 type CountOf = fn(&Counts) -> Option<u64>;

@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt::Display, rc::Rc};
 
-use gpubench_core::{ArgAxis, Case, Counts, Generic, Variant, inventory};
+use gpubench_core::{ArgAxis, Case, Counts, Generic, UserMetric, Variant, inventory};
 use gpubench_records::{Arg, Failure, Stage};
 
 pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
@@ -92,6 +92,10 @@ impl CaughtCase<'_> {
     }
 
     /// Returns the work of one launch on these inputs.
+    pub(crate) fn metrics(&self) -> Result<Vec<UserMetric>, Failure> {
+        catch(Stage::Counts, || self.0.metrics().map_err(failed(Stage::Counts)))
+    }
+
     pub(crate) fn counts(&self) -> Result<Counts, Failure> {
         catch(Stage::Counts, || self.0.counts().map_err(failed(Stage::Counts)))
     }

@@ -126,6 +126,15 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A value in a unit that its author chose, to four significant digits, such as `0.83`, `96 rows` or `1.235e9 tokens/s`.
+pub fn metric(value: f64, unit: &str) -> String {
+    let number = match value.abs() {
+        0.0 | 1e-4..1e9 => number(value),
+        _ => format!("{value:.3e}"),
+    };
+    if unit.is_empty() { number } else { format!("{number} {unit}") }
+}
+
 /// The texts of `items`, separated by `between`.
 pub fn joined(items: impl IntoIterator<Item: ToString>, between: &str) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
@@ -313,6 +322,13 @@ mod tests {
     fn plain_numbers_end_where_their_digits_do() {
         let shown = [0.0, 0.00256, 0.01, 1.0, 12.3456, 100.0, 4814.4, 104_857.6, -1.5].map(number);
         assert_eq!(shown, ["0", "0.00256", "0.01", "1", "12.35", "100", "4814", "104858", "-1.5"]);
+    }
+
+    #[test]
+    fn a_metric_has_the_unit_of_its_author() {
+        let shown = [(0.0, ""), (0.83, ""), (-96.0, "rows"), (1.2346e9, "tokens/s"), (2e-9, "m")];
+        let shown = shown.map(|(value, unit)| metric(value, unit));
+        assert_eq!(shown, ["0", "0.83", "-96 rows", "1.235e9 tokens/s", "2.000e-9 m"]);
     }
 
     #[test]

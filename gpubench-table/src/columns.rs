@@ -1,10 +1,10 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::{Counters, Measurement, NcuPass, Run, State};
+use gpubench_records::{Counters, Measurement, NcuPass, Run, State, work::UserMetric};
 use gpubench_stats::{Nanoseconds, format};
 
 use self::{
-    Cell::{Measured, OfRow},
+    Cell::{Measured, OfRow, OwnMetric},
     Room::{Number, Words},
 };
 use crate::text::{left, plain, right, shortened, width};
@@ -16,6 +16,8 @@ enum Cell {
     OfRow(fn(&Row<'_>) -> Option<String>),
     /// Of the measurement that the row shows; a row without one has an empty cell.
     Measured(fn(&Measurement) -> Option<String>),
+    /// The benchmark's own metric of this name.
+    OwnMetric(&'static str),
 }
 
 /// A column of the table, after the one with the case's name.
@@ -58,11 +60,31 @@ impl Column {
 
     /// Returns the cell of a row.
     pub(super) fn cell(&self, row: &Row<'_>) -> String {
+        let measured = row.shown.measurement.as_ref();
         let cell = match self.cell {
             OfRow(cell) => cell(row),
-            Measured(cell) => row.shown.measurement.as_ref().and_then(cell),
+            Measured(cell) => measured.and_then(cell),
+            OwnMetric(name) => measured.and_then(|it| {
+                let metric = it.user_metrics.iter().find(|metric| metric.name == name)?;
+                Some(plain(&format::metric(metric.value, &metric.unit)))
+            }),
         };
         cell.unwrap_or_default()
+    }
+
+    /// The column of the benchmark's own metric `name`. Leaks the name, since columns are static.
+    fn of_metric(name: &str) -> Self {
+        Self::new(plain(name).leak(), Number(5, 4, 8), 4, OwnMetric(name.to_owned().leak()))
+    }
+
+    /// Returns the name of the metric, if it is the column of one.
+    fn metric(&self) -> Option<&'static str> {
+        if let OwnMetric(name) = self.cell { Some(name) } else { None }
+    }
+
+    /// Returns true for the same column.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.title, self.metric()) == (other.title, other.metric())
     }
 
     /// Returns true if the column is shown in a table of these rows.
@@ -156,6 +178,9 @@ const COLUMNS: &[Column] = &[
         .always(),
 ];
 
+/// The columns after those of the benchmarks' own metrics.
+const LAST: [&str; 2] = ["samples", "verdict"];
+
 /// A time that is only shown if the user chooses its column.
 const fn on_request(name: &'static str, cell: Cell) -> Column {
     Column::new(name, TIME, 0, cell).only(Tables::OnRequest)
@@ -176,15 +201,27 @@ fn chosen(name: &str) -> Option<&'static Column> {
     COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
 }
 
-/// The columns that are printed of `run`, in their order.
+/// The columns that are printed of `run`, in their order, without those of its own metrics.
 pub(super) fn printed(run: &Run) -> Vec<Column> {
     columns(run, Tables::Printed)
+}
+
+/// Adds the columns of the own metrics of `rows` that are not among `columns` yet.
+pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[Row<'_>]) {
+    let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
+    for UserMetric { name, .. } in measured.flat_map(|it| &it.user_metrics) {
+        if !columns.iter().any(|column| column.metric() == Some(name)) {
+            let after = columns.iter().rev().take_while(|column| LAST.contains(&column.title)).count();
+            columns.insert(columns.len() - after, Column::of_metric(name));
+        }
+    }
 }
 
 /// The columns of the Markdown table of `run`.
 pub(super) fn columns_of(run: &Run) -> Vec<Column> {
     let rows: Vec<Row<'_>> = run.records.iter().map(Row::of).collect();
     let mut columns = columns(run, Tables::Markdown);
+    add_metrics(&mut columns, &rows);
     columns.retain(|column| column.is_used(&rows));
     columns
 }

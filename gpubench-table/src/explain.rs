@@ -8,6 +8,7 @@ use super::{launch, page::Page, roof, style::heading};
 use gpubench_records::{
     Cache, Compared, Comparison, Conditions, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
+    metrics::is_rate, work::UserMetric,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
@@ -68,8 +69,13 @@ pub fn sentences(
     add("samples", Some(sampling(measured)));
     add("clock", samples.device_clock.as_ref().map(clock));
     add("sensors", samples.conditions.as_ref().map(sensors));
+    measured
+        .user_metrics
+        .iter()
+        .for_each(|metric| add("metric", Some(own_metric(metric, measured.median()))));
     add("energy", measured.energy.as_ref().map(|it| energy(it, &measured.metrics)));
     launch::kernels(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
+    add("memory", memory(measured));
     add("writes", launch::writes(&measured.counts, launch));
     launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
     add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
@@ -267,6 +273,19 @@ fn sensors(conditions: &Conditions) -> String {
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
+/// A metric of the benchmark's own; of a rate, also the value for one launch.
+fn own_metric(metric: &UserMetric, time: Nanoseconds) -> String {
+    let UserMetric { name, unit, value } = metric;
+    let shown = format!("{name} {}", format::metric(*value, unit));
+    match is_rate(metric) {
+        true => {
+            let of_launch = format::metric(value * time.as_seconds(), unit.trim_end_matches("/s"));
+            format!("{shown} = {of_launch} / {time}")
+        }
+        false => shown,
+    }
+}
+
 /// The energy of a launch, its measurement, and the work for each joule.
 fn energy(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
@@ -317,6 +336,14 @@ fn sampling(measured: &Measurement) -> String {
         measured.samples.wall_time,
         format::percent(measured.samples.device_time / measured.samples.wall_time)
     )
+}
+
+/// The most device memory that was allocated at once, if that is known.
+fn memory(measured: &Measurement) -> Option<String> {
+    let setup = measured.setup_memory.map(|bytes| format!("{bytes} by `setup`"));
+    let launch = measured.launch.memory.map(|bytes| format!("{bytes} more by the first launch"));
+    let known: Vec<String> = setup.into_iter().chain(launch).collect();
+    (!known.is_empty()).then(|| format!("at most {}", known.join(", ")))
 }
 
 /// The peaks of the shares, with their sources.

@@ -136,7 +136,10 @@ fn shown_limit(peak: &Peak) -> String {
         (true, PeakSource::Measured) => "at least ",
         (true, _) => "about ",
     };
-    let limit = match peak.quantity {
+    let limit = match &peak.quantity {
+        Quantity::Compute(data_type) if data_type.starts_with("int") => {
+            format::throughput(peak.value.into()).replace("FLOP", "OP")
+        }
         Quantity::Compute(_) => format::throughput(peak.value.into()),
         _ => format::bandwidth(peak.value.into()),
     };
@@ -169,6 +172,9 @@ mod tests {
             "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; measured: 160 TFLOP/s, mma.sync at \
              2520 MHz)"
         );
+        let mut integer = reached.clone();
+        integer.quantity = Quantity::Compute("int8 tensor".to_owned());
+        assert_eq!(shown_peak(&integer), "INT8 tensor 160 TOP/s (measured: mma.sync at 2520 MHz)");
         let low = reached.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&low]),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::columns::{Column, SPREAD, SPREAD_MEANING, printed};
+use super::columns::{Column, SPREAD, SPREAD_MEANING, add_metrics, printed};
 use super::page::Page;
 use super::roof;
 use super::rows::{self, Devices, Note, Notes, Row, grouped};
@@ -75,8 +75,8 @@ struct Lineup {
 }
 
 impl Lineup {
-    fn has(&self, title: &str) -> bool {
-        self.columns.iter().any(|column| column.title == title)
+    fn has(&self, column: &Column) -> bool {
+        self.columns.iter().any(|other| other.is(column))
     }
 }
 
@@ -208,16 +208,15 @@ impl TableWriter {
 
     /// Adds the columns that `rows` need. Returns true if that changes the heads.
     fn use_columns(&mut self, rows: &[Row<'_>]) -> bool {
-        let is_used = |column: &&Column| {
-            self.used.iter().any(|used| used.title == column.title) || column.is_used(rows)
-        };
+        add_metrics(&mut self.columns, rows);
+        let is_used = |column: &&Column| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
         self.used = self.columns.iter().filter(is_used).copied().collect();
         let lineup = self.lineup();
-        let titles = |lineup: &Lineup| lineup.columns.iter().map(|column| column.title).collect::<Vec<_>>();
-        let is_same = titles(&lineup) == titles(&self.lineup);
-        for title in self.used.iter().map(|column| column.title) {
-            if !lineup.has(title) && !self.dropped.contains(&title) {
-                self.dropped.push(title);
+        let is_same = lineup.columns.len() == self.lineup.columns.len()
+            && lineup.columns.iter().all(|column| self.lineup.has(column));
+        for column in &self.used {
+            if !lineup.has(column) && !self.dropped.contains(&column.title) {
+                self.dropped.push(column.title);
             }
         }
         self.lineup = lineup;
@@ -240,7 +239,7 @@ impl TableWriter {
             free -= if fits { needs } else { 0 };
             fits
         });
-        let columns = self.used.iter().filter(|column| lineup.has(column.title)).copied().collect();
+        let columns = self.used.iter().filter(|column| lineup.has(column)).copied().collect();
         Lineup { name: self.longest.min(least + free), columns }
     }
 

@@ -75,9 +75,9 @@ const NO_BREAK: char = '\u{a0}';
 
 /// Puts a space without a line break between each number and its unit.
 fn with_whole_quantities(text: &str) -> String {
-    const UNITS: [&str; 16] = [
-        "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "MHz",
-        "W", "J",
+    const UNITS: [&str; 18] = [
+        "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "GOP/s",
+        "TOP/s", "MHz", "W", "J",
     ];
     let mut words = text.split(' ').peekable();
     let mut joined = String::with_capacity(text.len());

@@ -3,7 +3,9 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse as _, ParseStream, Parser as _};
-use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _};
+use syn::{
+    Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _, parenthesized,
+};
 
 use crate::code::{Code, bare};
 use crate::errors::{Errors, did_you_mean};
@@ -15,9 +17,9 @@ mod data;
 mod sweeps;
 
 /// The options of the attribute alone.
-const KNOWN: [&str; 19] = [
-    "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "reset",
-    "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
+const KNOWN: [&str; 20] = [
+    "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "metric",
+    "reset", "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
 
 /// The options of the attribute.
@@ -39,6 +41,7 @@ pub(crate) struct AttributeOptions {
     pub counts: Vec<Named>,
     /// The unit of `items`.
     pub item: Option<LitStr>,
+    pub metrics: Vec<Metric>,
     pub data: Data,
     pub name: Option<LitStr>,
     pub group: Option<GroupOption>,
@@ -50,6 +53,13 @@ pub(crate) struct AttributeOptions {
 /// An axis with its values, or a count with its number.
 pub(crate) struct Named {
     pub name: Ident,
+    pub value: Expr,
+}
+
+/// `metric("name", "unit") = value`.
+pub(crate) struct Metric {
+    pub name: LitStr,
+    pub unit: LitStr,
     pub value: Expr,
 }
 
@@ -120,6 +130,16 @@ impl AttributeOptions {
                 }
                 self.counts.push(Named { name: name.unraw(), value });
             }
+            "metric" => {
+                let metric = metric(name, input)?;
+                let named = metric.name.value();
+                if named.trim().is_empty() {
+                    errors.at(&metric.name, "a metric has a name, which heads its column");
+                } else if self.metrics.iter().any(|other| other.name.value() == named) {
+                    errors.at(&metric.name, format_args!("metric `{named}` is given twice"));
+                }
+                self.metrics.push(metric);
+            }
             "name" => {
                 let value = value(name, input, Expr::parse)?;
                 match name_of(name, &value, errors) {
@@ -149,7 +169,24 @@ impl AttributeOptions {
     }
 }
 
-/// Reads comma-separated options, each at most once.
+/// Reads `("name", "unit") = VALUE`.
+fn metric(option: &Ident, input: ParseStream) -> syn::Result<Metric> {
+    let read = |input: ParseStream| {
+        let content;
+        parenthesized!(content in input);
+        let name = content.parse()?;
+        content.parse::<Token![,]>()?;
+        let unit = content.parse()?;
+        content.parse::<Option<Token![,]>>()?;
+        if content.is_empty() { Ok((name, unit)) } else { Err(content.error("two strings")) }
+    };
+    let usage = "`metric` takes a name and a unit: `metric(\"fill\", \"%\") = …`";
+    let (name, unit) = read(input).map_err(|error| syn::Error::new(error.span(), usage))?;
+    input.parse::<Token![=]>().map_err(|_| syn::Error::new(option.span(), usage))?;
+    Ok(Metric { name, unit, value: input.parse()? })
+}
+
+/// Reads comma-separated options, each at most once, except for `metric`.
 pub(crate) fn each_option(
     input: ParseStream,
     errors: &mut Errors,
@@ -160,7 +197,7 @@ pub(crate) fn each_option(
         let name = input
             .call(Ident::parse_any)
             .map_err(|error| syn::Error::new(error.span(), "expected an option such as `cold`"))?;
-        if given.contains(&name.unraw()) {
+        if name != "metric" && given.contains(&name.unraw()) {
             errors.at(&name, format_args!("`{}` is given twice", name.unraw()));
             skip_value(input);
             let _ = text_after(input);

@@ -3,14 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
+use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds, format};
 
 use crate::baseline::decisions::{RowDecision, RowMedians, decide};
-use crate::work::{self, Link, was};
+use crate::work::{self, Link, UserMetric, was};
 use crate::{
     AssumedSpread, BaselineComparison, Cache, CaseFinding, CaseId, DeviceInfo, Finding, Measurement,
     PlannedCase, Property, Reason, Record, Run, State, Threshold, Value, baseline::Baseline,
-    device_info::UUID,
+    device_info::UUID, metrics::is_rate,
 };
 
 /// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
@@ -238,13 +238,14 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     found
 }
 
-/// The other differences: properties of the device and settings of the environment, some of them known on one side alone. They may be the very change that
-/// is being measured.
+/// The other differences: properties of the device and settings of the environment, some of them known on one side alone, and the
+/// benchmark's own metrics. They may be the very change that is being measured.
 pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let devices = [now, then].map(|measured| &*measured.record.device);
     let settings = [now, then].map(|measured| measured.run.environment.settings());
     let mut found = changes([device_properties(now), device_properties(then)], "not told", devices);
     found.extend(changes([&settings[0], &settings[1]], "not set", devices));
+    found.extend(changed_metrics(now, then));
     found
 }
 
@@ -270,6 +271,19 @@ fn changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str; 2]) -> 
         }));
     }
     found
+}
+
+/// The benchmark's own metrics that both have with other values. Rates change with the time, which is compared.
+fn changed_metrics<'a>(
+    now: MeasuredRecord<'a>,
+    then: MeasuredRecord<'a>,
+) -> impl Iterator<Item = String> + 'a {
+    now.measurement.user_metrics.iter().filter_map(move |new| {
+        let same = |old: &&UserMetric| (&old.name, &old.unit) == (&new.name, &new.unit) && !is_rate(old);
+        let old = then.measurement.user_metrics.iter().find(same)?;
+        let [value, was] = [new, old].map(|it| format::metric(it.value, &it.unit));
+        (value != was).then(|| format!("{} {value}, was {was} ({})", new.name, now.record.case))
+    })
 }
 
 /// Returns true if both were measured on the same device, as far as devices can be told apart.
@@ -580,6 +594,29 @@ mod comparable_tests {
             told(|now, _| now.fake = true),
             ["device a clock with known hands (a fake), was a clock with known hands"]
         );
+    }
+
+    /// A metric is no part of the work: the comparison goes on.
+    #[test]
+    fn a_metric_that_changed_is_a_remark() {
+        let of = |unit: &'static str, value| {
+            let metric = UserMetric { name: "steps".to_owned(), unit: unit.to_owned(), value };
+            changed(move |_, now| now.user_metrics = vec![metric.clone()])
+        };
+        let told = |now: &Run, then: &Run| {
+            let [now, then] = [now, then].map(|run| {
+                let record = &run.records[0];
+                MeasuredRecord { run, record, measurement: record.measurement.as_ref().expect("measured") }
+            });
+            (differences(now, then), remarks(now, then))
+        };
+        let case = of("", 1.0).records[0].case.to_string();
+        assert_eq!(told(&of("", 12.0), &of("", 9.0)), (vec![], vec![format!("steps 12, was 9 ({case})")]));
+        for (now, then) in
+            [(("", 12.0), ("", 12.00001)), (("1/s", 12.0), ("1/s", 9.0)), (("", 1.0), ("%", 2.0))]
+        {
+            assert_eq!(told(&of(now.0, now.1), &of(then.0, then.1)), (vec![], vec![]));
+        }
     }
 
     /// The sum of bytes is work of its own only where it is not told apart.

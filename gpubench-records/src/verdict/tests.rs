@@ -272,6 +272,8 @@ fn measured(samples: Samples, counts: Counts) -> Measurement {
         cool_down: None,
         call_time: None,
         metrics: Metrics::default(),
+        setup_memory: None,
+        user_metrics: Vec::new(),
         samples,
     }
 }

@@ -26,7 +26,9 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             ("energy", energy.map(|energy| measure(energy.as_f64(), &[]))),
         ];
         let known = measures.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
-        cases.insert(name, Value::Object(known.collect()));
+        let own =
+            measured.user_metrics.iter().map(|it| (format!("metric.{}", it.name), measure(it.value, &[])));
+        cases.insert(name, Value::Object(known.chain(own).collect()));
     }
     write(&cases.into(), out)
 }
@@ -52,6 +54,8 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         extra.push(quantiles(time));
         extra.extend(measured.metrics.bandwidth.map(format::bandwidth));
         extra.extend(measured.metrics.throughput.map(format::throughput));
+        let own = measured.user_metrics.iter();
+        extra.extend(own.map(|it| format!("{} {}", it.name, format::metric(it.value, &it.unit))));
         points.push(json!({
             "name": name,
             "unit": "ns",

@@ -201,7 +201,7 @@ fn clock(measured: &Measurement) -> Option<String> {
     Some(format::joined(clock.over_time.iter().step_by(step).map(shown), " "))
 }
 
-/// Returns the figures of the samples that have no column.
+/// Returns the figures of the samples that have no column. The benchmark's own metrics are among the sentences.
 fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let item = measured.item.as_deref().unwrap_or("items");

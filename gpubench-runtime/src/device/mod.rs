@@ -86,6 +86,13 @@ pub trait Device: Any {
         Ok(None)
     }
 
+    /// Returns the most memory of devices that this process had allocated at once since this was called before, beyond that allocated
+    /// then; nothing if it is not known.
+    #[doc(hidden)]
+    fn memory_growth(&mut self) -> Option<Bytes> {
+        None
+    }
+
     /// Launches `work` once, outside of any measurement, waits for it and returns its facts.
     ///
     /// # Errors

@@ -14,7 +14,8 @@ use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
 use gpubench_records::{
     Cache, CoolDown, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record,
-    Samples, Sampling, Stage, Step, Verdict, metrics::resolved,
+    Samples, Sampling, Stage, Step, Verdict,
+    metrics::{resolved, user_metrics},
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
@@ -328,7 +329,8 @@ pub(super) fn measurement(
 ) -> (Measurement, Verdict) {
     let BenchmarkOptions { group, data_type, link, item, host_work, .. } = *options;
     let (median, timer) = (samples.time.median, samples.timer);
-    let metrics = if resolved(median, timer.resolution) {
+    let time = resolved(median, timer.resolution).then_some(median);
+    let metrics = if let Some(median) = time {
         let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
         Metrics::of(&prepared.counts, median, info, (data_type, link), hot)
     } else {
@@ -348,6 +350,8 @@ pub(super) fn measurement(
         cool_down: None,
         metrics: metrics.with_energy(&prepared.counts, energy.as_ref().and_then(Energy::per_launch)),
         energy,
+        setup_memory: prepared.setup_memory,
+        user_metrics: user_metrics(&prepared.metrics, time),
         samples,
     };
     let claim = measurement.declared_work(cache);

@@ -10,15 +10,20 @@ use crate::{catch::catch, job::Job};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{launched, observed};
 use gpubench_records::{
-    Failure, LaunchInfo, Measurement, Observation, Reason, Relaunch, Reuse, Stage, Step, work::Counts,
+    Failure, LaunchInfo, Measurement, Observation, Reason, Relaunch, Reuse, Stage, Step,
+    work::{Counts, UserMetric},
 };
 use gpubench_stats::{Bytes, Nanoseconds, median};
 
 /// The facts that all cases of a job share.
 pub(super) struct PreparedCase {
     pub counts: Counts,
+    /// The benchmark's own metrics, of one launch.
+    pub metrics: Vec<UserMetric>,
     pub checked: bool,
     pub seen: LaunchInfo,
+    /// The most device memory that making the inputs allocated at once; nothing for those of another, or if it is not known.
+    pub setup_memory: Option<Bytes>,
     /// The time that making the inputs took; zero for those of another that shares them.
     pub set_up: Duration,
     /// The time of the first launch, including everything that observes it.
@@ -36,10 +41,11 @@ impl PreparedCase {
         let mut report_step = |step| reply(Reply::Step(step));
         report_step(Step::Setup);
         case.open(device)?;
+        _ = device.memory_growth();
         let begin = Instant::now();
         set_up(case, device)?;
-        let set_up = begin.elapsed();
-        Ok(Self { set_up, ..Self::launched(case, options, device, &mut report_step)? })
+        let (set_up, setup_memory) = (begin.elapsed(), device.memory_growth());
+        Ok(Self { set_up, setup_memory, ..Self::launched(case, options, device, &mut report_step)? })
     }
 
     /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch makes calls that falsify any time.
@@ -54,12 +60,15 @@ impl PreparedCase {
         reset(case, device)?;
         report_step(Step::Counts);
         let counts = on(device, Stage::Counts, || case.counts())?;
+        let metrics = on(device, Stage::Counts, || case.metrics())?;
         report_step(Step::CheckedLaunch);
         let begin = Instant::now();
         let prepared = |seen| Self {
             counts,
+            metrics,
             checked: false,
             seen,
+            setup_memory: None,
             set_up: Duration::ZERO,
             first_launch: begin.elapsed(),
         };

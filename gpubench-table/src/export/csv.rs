@@ -1,9 +1,9 @@
 //! CSV according to RFC 4180: a row for each case, under columns that name their units. Numbers have all their digits, so that
-//! they are read back exactly. The last columns are the arguments of the run, one for each.
+//! they are read back exactly. The last columns are the benchmarks' own metrics and the arguments of the run, one for each.
 
 use std::io::{self, Write};
 
-use gpubench_records::{Arg, Energy, Measurement, Quantity, Record, Run};
+use gpubench_records::{Arg, Energy, Measurement, Quantity, Record, Run, work::UserMetric};
 use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
@@ -82,21 +82,47 @@ columns! {
         "throughput_of_peak": |it| it.metrics.share(&Quantity::Compute(it.data_type.clone())),
         "intensity_flop_per_byte": |it| it.metrics.arithmetic_intensity,
         "cold_over_hot": |it| it.metrics.cold_over_hot,
+        "setup_memory_bytes": |it| it.setup_memory,
+        "launch_memory_bytes": |it| it.launch.memory,
         "energy_j": |it| it.energy.as_ref().and_then(Energy::per_launch),
     }
 }
 
 /// Writes `run` as CSV.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let args = arguments(run);
+    let (args, metrics) = (arguments(run), metrics(run));
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
+    let heads = heads.chain(metrics.iter().cloned());
     write_row(out, heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
     for record in &run.records {
         let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
-        let own = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
-        write_row(out, fixed.chain(own))?;
+        let own = metrics.iter().map(|head| metric(record, head).map(text).unwrap_or_default());
+        let args = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
+        write_row(out, fixed.chain(own).chain(args))?;
     }
     out.flush()
+}
+
+/// The head of the column of a benchmark's own metric, such as `metric.fill (%)`.
+fn metric_head(UserMetric { name, unit, .. }: &UserMetric) -> String {
+    if unit.is_empty() { format!("metric.{name}") } else { format!("metric.{name} ({unit})") }
+}
+
+/// The heads of all such columns, in the order in which the metrics first appear.
+fn metrics(run: &Run) -> Vec<String> {
+    let mut heads = Vec::new();
+    for head in run.measured().flat_map(|(_, it)| &it.user_metrics).map(metric_head) {
+        if !heads.contains(&head) {
+            heads.push(head);
+        }
+    }
+    heads
+}
+
+/// The value in the column `head`.
+fn metric(record: &Record, head: &str) -> Option<f64> {
+    let mut metrics = record.measurement.iter().flat_map(|it| &it.user_metrics);
+    metrics.find(|metric| metric_head(metric) == head).map(|metric| metric.value)
 }
 
 /// Writes fields, with quotes around those that need them.

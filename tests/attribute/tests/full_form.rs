@@ -15,6 +15,8 @@ use crate::support::Benchmarks;
     writes = 4 * y.len(),
     flops = 2 * n,
     items = n, "elements",
+    metric("fill", "%") = 100 * x.len() / n,
+    metric("throughput", "rows/s") = n as f64 / 2.0,
     cold,
     check = verify,
     skip_if = n > 1 << 9 && seed.len() > 3, "long",
@@ -84,6 +86,8 @@ fn every_option_is_taken() {
     let counts =
         Counts { reads: Some(64), writes: Some(32), bytes: Some(96), flops: Some(16), items: Some(8) };
     assert_eq!(seen.counts, counts);
+    let metrics: Vec<_> = seen.metrics.iter().map(|it| (&*it.name, &*it.unit, it.value)).collect();
+    assert_eq!(metrics, [("fill", "%", 100.0), ("throughput", "rows/s", 4.0)]);
     assert!(seen.checked && seen.skipped.is_none() && seen.generics.is_empty());
 
     let seen = OURS.run_with("a x plus y", &[("n", "20"), ("seed", "two")]).unwrap();

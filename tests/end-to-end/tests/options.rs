@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use end_to_end::running::{cases, measure, record, run};
+use end_to_end::running::{cases, measure, measure_with, record, run};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
 use gpubench_records::work::Link;
@@ -68,10 +68,12 @@ fn everything_is_listed_in_the_order_of_the_source() {
     options::squares[n=100000]: benchmark
     options::counts_nothing[n=0]: benchmark
     options::counts_nothing[n=1]: benchmark
+    options::own_metrics[n=0]: benchmark
+    options::own_metrics[n=1000]: benchmark
     options::wrong: benchmark
     options::on_both[S=host::Stream]: benchmark
 
-    36 benchmarks (2 skipped), 36 results (hot and cold are two)
+    38 benchmarks (2 skipped), 38 results (hot and cold are two)
     ");
 }
 
@@ -263,6 +265,49 @@ fn items_have_their_rate_and_their_name() {
     let rate = measured.metrics.items_per_second.expect("items are counted").0;
     assert!((rate * 3.2e-6 - 1.0).abs() < 1e-12, "{rate}");
     ended.shows(" 312    k blocks/s  ");
+}
+
+/// In each format, and in none as a number where it is not finite.
+#[test]
+fn own_metrics_are_shown_as_they_are_or_per_second() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (csv, markdown) = (path("run.csv"), path("run.md"));
+    let formats = ["own_metrics", "--explain", "--csv", &csv, "--markdown", &markdown];
+    let (ended, run) = measure_with(SUITE, &[&CLOCKWORK[..], &formats].concat(), &[("COLUMNS", "160")]);
+    let ended = ended.with_code(1);
+
+    let told = record(&run, "options::own_metrics[n=0] hot").verdict.reasons[0].to_string();
+    assert_eq!(told, "counts: metric `fill, left` is inf: it must be finite");
+    let of = record(&run, "options::own_metrics[n=1000] hot").measurement.as_ref().expect("it was measured");
+    let metrics = of.user_metrics.iter().map(|it| (&*it.name, &*it.unit, (1e6 * it.value).round() / 1e6));
+    let expected = [("rows", "krows/s", 312_500.0), ("fill, left", "", 0.003), ("last", "%", 7.0)];
+    assert_eq!(metrics.collect::<Vec<_>>(), expected);
+
+    let shown = |text: &str| {
+        let is_told = |line: &&str| ["rows", "fill", "last"].iter().any(|name| line.contains(name));
+        let lines = text.lines().filter(is_told).filter(|line| !line.contains("[n=0] | hot"));
+        lines.map(str::trim).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(shown(&ended.stdout), @r"
+    [1] invalid: counts: metric `fill, left` is inf: it must be finite
+    time   ± % spread  rows              fill, left        last              samples
+    own_metrics[n=1000]  hot    3.200 µs  1.00 ···█··· 312500    krows/s     0.003             7     %           512
+    metric    rows 312500 krows/s = 1 krows / 3.200 µs
+    metric    fill, left 0.003
+    metric    last 7 %
+    ");
+    let read = |path: &str| std::fs::read_to_string(path).expect("it was written");
+    insta::assert_snapshot!(shown(&read(&markdown)), @r"
+    | case | cache | time | 95 % interval, ± % | rows | fill, left | last | samples | verdict |
+    | options::own\_metrics\[n=1000\] | hot | 3.200 µs | 1.00 | 312500 krows/s | 0.003 | 7 % | 512 |  |
+    - **invalid** options::own\_metrics\[n=0\] hot: counts: metric \`fill, left\` is inf: it must be finite
+    ");
+    let csv = read(&csv);
+    let heads = csv.lines().next().expect("a line of heads");
+    assert!(heads.ends_with(",metric.rows (krows/s),\"metric.fill, left\",metric.last (%),arg.n"), "{heads}");
+    let row = csv.lines().last().expect("a row");
+    assert!(row.ends_with(",312500,0.003,7,1000"), "{row}");
 }
 
 #[test]

@@ -65,6 +65,17 @@ fn the_costs_of_a_launch_on_the_host_are_stored_and_explained() {
     assert_eq!((cell("host_call_ns"), cell("first_launch_ns")), (Ok(call), Ok(first)));
 }
 
+/// The memory of the inputs is that of their buffer, without the engine's own.
+#[test]
+fn memory_that_setup_and_launch_allocate_is_counted() {
+    let measured = measure(LAUNCHES, &["--quick", "::writes_half", "--explain"], &[]);
+    for name in ["writes_half", "writes_half_anew"] {
+        let found = of(&measured, name);
+        assert_eq!([found.setup_memory, found.launch.memory], [Some(Bytes(4 << 12)), Some(Bytes::ZERO)]);
+    }
+    measured.ended.with_code(0).shows("memory    at most 16 KiB by `setup`, 0 B more by the first launch");
+}
+
 /// Work that is missing in a time is told, longer or shorter than the rest.
 #[test]
 fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {

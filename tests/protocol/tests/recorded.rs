@@ -3,6 +3,7 @@
 use gpubench_records::method::Path;
 use gpubench_records::record::Measurement;
 use gpubench_records::verdict::State;
+use gpubench_stats::units::Bytes;
 use protocol::fake::{Measured, failed, measure};
 use protocol::log::{Line, replays};
 
@@ -131,6 +132,8 @@ fn an_output_that_a_launch_returns_is_checked() {
         let measurement = record.measurement.as_ref().expect("it was measured");
         let method = &measurement.samples.method;
         assert_eq!((method.path, method.kernel_count), (Path::Graph, Some(1)), "{:?}", method.path_reason);
+        let memory = [measurement.setup_memory, measurement.launch.memory];
+        assert_eq!(memory, [Some(Bytes::ZERO), Some(Bytes(4 << 12))], "the output alone");
         let written = measurement.launch.written.as_ref().expect("writes were looked at");
         assert_eq!(written.unseen_reason.as_deref(), is_checked.then_some("the launch allocates memory"));
     }

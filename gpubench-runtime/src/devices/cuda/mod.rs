@@ -227,6 +227,11 @@ impl Device for Cuda {
         Ok(wait()?)
     }
 
+    fn memory_growth(&mut self) -> Option<Bytes> {
+        let growth = Bytes(gpubench_driver::memory_growth());
+        gpubench_driver::unlisted().is_none().then_some(growth)
+    }
+
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         watch::observe(&mut Guarded::new(work, self.context), self)
     }

@@ -5,7 +5,7 @@
 
 use gpubench::device::Device;
 use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant};
-use gpubench_records::work::Counts;
+use gpubench_records::work::{Counts, UserMetric};
 use gpubench_runtime::devices::host::Host;
 use gpubench_runtime::registry::entries;
 
@@ -18,6 +18,7 @@ pub(crate) struct Seen {
     /// The number of axes that go together in each sweep.
     pub(crate) sweeps: Vec<usize>,
     pub(crate) counts: Counts,
+    pub(crate) metrics: Vec<UserMetric>,
     pub(crate) checked: bool,
     pub(crate) skipped: Option<&'static str>,
 }
@@ -91,6 +92,7 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
                     axes: axes().map(|axis| (axis.name(), axis.values())).collect(),
                     sweeps: sweeps.iter().map(|sweep| sweep.len()).collect(),
                     counts: case.counts().map_err(at("counts"))?,
+                    metrics: case.metrics().map_err(at("metrics"))?,
                     checked: case.check().map_err(at("check"))?,
                     skipped,
                 })

@@ -120,6 +120,14 @@ fn counts_nothing(stream: &Clockwork) {
     stream.advance(3_200);
 }
 
+#[gpu_bench(
+    args(n = [0u32, 1_000]), setup = Ok(vec![7u8; 3]),
+    metric("rows", "krows/s") = f64::from(n) * 1e-3, metric("fill, left", "") = _x.len() as f64 / f64::from(n), metric("last", "%") = _x[2],
+)]
+fn own_metrics(_x: &[u8], stream: &Clockwork) {
+    stream.advance(3_200);
+}
+
 #[gpu_bench(setup = Ok(vec![0]), check = if x[0] == 1 { Ok(()) } else { Err(format!("x is {}", x[0])) })]
 fn wrong(x: &mut [u8], stream: &Clockwork) {
     x[0] = 2;

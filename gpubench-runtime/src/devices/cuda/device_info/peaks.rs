@@ -2,7 +2,7 @@
 //! first.
 //!
 //! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its
-//! edges. Throughput is multiprocessors × fused multiply-adds a clock × 2 × clock. The driver does not report
+//! edges. Throughput is multiprocessors × multiply-adds a clock × 2 × clock. The driver does not report
 //! multiply-adds a clock, so they are in a table here, and so are the peaks that NVIDIA states for a few cards.
 
 use gpubench_records::{Peak, PeakSource, Quantity};
@@ -36,7 +36,7 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
         peaks.push(if uncertain { peak.uncertain() } else { peak });
     };
     let (_, rates) =
-        FMA_A_CLOCK.iter().find(|(of, _)| *of == attributes.capability).unwrap_or(&((0, 0), [0; 9]));
+        FMA_A_CLOCK.iter().find(|(of, _)| *of == attributes.capability).unwrap_or(&((0, 0), [0; TYPES]));
     let stated = DATASHEETS.iter().find(|(card, ..)| *card == name);
     if bandwidth > 0 {
         let method = "2 × memory clock × bus width / 8".to_owned();
@@ -50,7 +50,8 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
         let compute = |data_type: &str| Quantity::Compute(data_type.to_owned());
         for (data_type, rate) in DATA_TYPES.iter().zip(rates).filter(|(_, rate)| **rate != 0) {
             let fma = rate.unsigned_abs();
-            let method = format!("multiprocessors × {fma} FMA × 2 × clock");
+            let what = if data_type.starts_with("int") { "multiply-adds" } else { "FMA" };
+            let method = format!("multiprocessors × {fma} {what} × 2 × clock");
             let value = (2 * fma * clocks) as f64;
             add(compute(data_type), value, PeakSource::Attribute, method, *rate < 0 || part);
         }
@@ -66,62 +67,71 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
 }
 
 /// The columns of both tables, as `data_type = "…"` names them.
-pub(crate) const DATA_TYPES: [&str; 9] =
-    ["f64", "f32", "f16", "bf16", "f64 tensor", "tf32 tensor", "f16 tensor", "bf16 tensor", "fp8 tensor"];
+#[rustfmt::skip]
+pub(crate) const DATA_TYPES: [&str; TYPES] = [
+    "f64", "f32", "f16", "bf16", "f64 tensor", "tf32 tensor", "f16 tensor", "bf16 tensor", "fp8 tensor", "fp6 tensor", "fp4 tensor",
+    "int8 tensor", "int32",
+];
+const TYPES: usize = 13;
 
-/// Fused multiply-adds of a multiprocessor in a clock, dense, by compute capability and data type; each is two operations. 0 is an
-/// unknown rate. A negative one is uncertain: cards of this capability differ, or no source was found to confirm it.
+/// Multiply-adds of a multiprocessor in a clock, dense, by compute capability and data type; each is two operations. 0 is an
+/// unknown rate, or none. A negative one is uncertain: cards of this capability differ, or no source was found to confirm it.
 ///
-/// Sources: f64, f32, f16 and bf16 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming
+/// Sources: f64, f32, f16, bf16 and int32 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming
 /// Guide; tensor data types from NVIDIA's white papers on the architectures (named at each row), as the dense rates
 /// that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is
-/// never counted.
-const FMA_A_CLOCK: [((u64, u64), [i64; 9]); 9] = [
+/// never counted. The rate of int32 is that of multiply-adds. It is uncertain everywhere: logic and additions have units of their
+/// own, so that a kernel that mixes them with multiply-adds does more operations.
+const FMA_A_CLOCK: [((u64, u64), [i64; TYPES]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
-    ((7, 0), [32, 64, 128, 0, 0, 0, 512, 0, 0]),
-    // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32.
-    ((7, 5), [2, 64, 128, 0, 0, 0, -512, 0, 0]),
+    ((7, 0), [32, 64, 128, 0, 0, 0, 512, 0, 0, 0, 0, 0, -64]),
+    // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32, and all of int8:
+    // 68 × 1024 × 2 × 1.545 GHz = 215 TOP/s on an RTX 2080 Ti.
+    ((7, 5), [2, 64, 128, 0, 0, 0, -512, 0, 0, 0, 0, 1024, -64]),
     // "NVIDIA A100 Tensor Core GPU Architecture": 108 × 1024 × 2 × 1.41 GHz = 312 TFLOP/s.
-    ((8, 0), [32, 64, 256, 128, 64, 512, 1024, 1024, 0]),
-    // "NVIDIA Ampere GA102 GPU Architecture". GeForce cards do half as much where they accumulate in f32.
-    ((8, 6), [2, 128, 128, -128, 0, -256, -512, -512, 0]),
+    ((8, 0), [32, 64, 256, 128, 64, 512, 1024, 1024, 0, 0, 0, 2048, -64]),
+    // "NVIDIA Ampere GA102 GPU Architecture". GeForce cards do half as much where they accumulate in f32, and all of int8:
+    // 68 × 1024 × 2 × 1.71 GHz = 238 TOP/s on an RTX 3080.
+    ((8, 6), [2, 128, 128, -128, 0, -256, -512, -512, 0, 0, 0, 1024, -64]),
     // "NVIDIA Ada GPU Architecture". As above: an RTX 4090 does half of what an L40S does a multiprocessor and clock.
-    ((8, 9), [2, 128, 128, -128, 0, -256, -512, -512, -1024]),
+    ((8, 9), [2, 128, 128, -128, 0, -256, -512, -512, -1024, 0, 0, 1024, -64]),
     // "NVIDIA H100 Tensor Core GPU Architecture": 132 × 2048 × 2 × 1.83 GHz = 989 TFLOP/s. Cards made for export, such
     // as the H20, do less than their multiprocessors would.
-    ((9, 0), [64, 128, 256, 256, 128, 1024, 2048, 2048, 4096]),
-    // "NVIDIA Blackwell Architecture Technical Brief": 148 × 4096 × 2 × 1.85 GHz = 2243 TFLOP/s on a B200.
-    ((10, 0), [-64, 128, -256, -256, -64, -2048, -4096, -4096, -8192]),
-    // B300, which gives up f64. The rates follow from the card's published totals, not from its multiprocessors.
-    ((10, 3), [-2, 128, -256, -256, 0, -2048, -4096, -4096, -8192]),
-    // "NVIDIA RTX Blackwell GPU Architecture". GeForce cards do half as much where they accumulate in f32.
-    ((12, 0), [2, 128, 128, -128, 0, -256, -512, -512, -1024]),
+    ((9, 0), [64, 128, 256, 256, 128, 1024, 2048, 2048, 4096, 0, 0, 4096, -64]),
+    // "NVIDIA Blackwell Architecture Technical Brief": 148 × 4096 × 2 × 1.85 GHz = 2243 TFLOP/s on a B200; its fp4 is 9 PFLOP/s.
+    ((10, 0), [-64, 128, -256, -256, -64, -2048, -4096, -4096, -8192, -8192, -16384, -8192, 0]),
+    // B300, which gives up f64 and int8 for half as much more of fp4. The rates follow from the card's published totals, not
+    // from its multiprocessors.
+    ((10, 3), [-2, 128, -256, -256, 0, -2048, -4096, -4096, -8192, -8192, -24576, 0, 0]),
+    // "NVIDIA RTX Blackwell GPU Architecture". GeForce cards do half as much where they accumulate in f32, and all of int8 and
+    // fp4: 170 × 2048 × 2 × 2.407 GHz = 1676 TFLOP/s on an RTX 5090. It has no figure for fp6.
+    ((12, 0), [2, 128, 128, -128, 0, -256, -512, -512, -1024, 0, 2048, 1024, -128]),
 ];
 
-const HOPPER: [f64; 9] = [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9];
-const A100: [f64; 9] = [9.7, 19.5, 0.0, 0.0, 19.5, 156.0, 312.0, 312.0, 0.0];
+const HOPPER: [f64; TYPES] = [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9, 0.0, 0.0, 1978.9, 0.0];
+const H100_PCIE: [f64; TYPES] =
+    [26.0, 51.0, 0.0, 0.0, 51.0, 378.0, 756.5, 756.5, 1513.0, 0.0, 0.0, 1513.0, 0.0];
+const A100: [f64; TYPES] = [9.7, 19.5, 0.0, 0.0, 19.5, 156.0, 312.0, 312.0, 0.0, 0.0, 0.0, 624.0, 0.0];
+const L4: [f64; TYPES] = [0.0, 30.3, 0.0, 0.0, 0.0, 60.0, 121.0, 121.0, 242.5, 0.0, 0.0, 242.5, 0.0];
+const L40S: [f64; TYPES] = [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0, 0.0, 0.0, 733.0, 0.0];
+// The rates of f16 and fp8 are for accumulation in f16; in f32 they are half.
+const RTX_4090: [f64; TYPES] = [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6, 0.0, 0.0, 660.6, 0.0];
 
-/// NVIDIA's stated peaks of a few cards: the name as the driver reports it, the source, memory bandwidth in GB/s, and throughput in TFLOP/s
-/// by data type, 0 if it is not stated. The whole name must match: a part of a card is named after it. Users compare with
-/// these, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
+/// NVIDIA's stated peaks of a few cards: the name as the driver reports it, the source, memory bandwidth in GB/s, and throughput in
+/// 10¹² operations a second by data type, 0 if it is not stated. The whole name must match: a part of a card is named after it. Users
+/// compare with these, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
 /// look the same to the driver. Tensor rates are dense: half of the figure stated "with sparsity".
-const DATASHEETS: [(&str, &str, f64, [f64; 9]); 10] = [
+const DATASHEETS: [(&str, &str, f64, [f64; TYPES]); 10] = [
     ("NVIDIA H200", "H200", 4800.0, HOPPER),
     ("NVIDIA H100 80GB HBM3", "H100 SXM", 3350.0, HOPPER),
-    ("NVIDIA H100 PCIe", "H100 PCIe", 2000.0, [26.0, 51.0, 0.0, 0.0, 51.0, 378.0, 756.5, 756.5, 1513.0]),
+    ("NVIDIA H100 PCIe", "H100 PCIe", 2000.0, H100_PCIE),
     ("NVIDIA A100-SXM4-40GB", "A100 40GB", 1555.0, A100),
     ("NVIDIA A100-PCIE-40GB", "A100 40GB", 1555.0, A100),
     ("NVIDIA A100-SXM4-80GB", "A100 80GB SXM", 2039.0, A100),
     ("NVIDIA A100 80GB PCIe", "A100 80GB PCIe", 1935.0, A100),
-    ("NVIDIA L4", "L4", 300.0, [0.0, 30.3, 0.0, 0.0, 0.0, 60.0, 121.0, 121.0, 242.5]),
-    ("NVIDIA L40S", "L40S", 864.0, [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0]),
-    // From the white paper on Ada. The rates of f16 and fp8 are for accumulation in f16; in f32 they are half.
-    (
-        "NVIDIA GeForce RTX 4090",
-        "Ada white paper, RTX 4090",
-        1008.0,
-        [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6],
-    ),
+    ("NVIDIA L4", "L4", 300.0, L4),
+    ("NVIDIA L40S", "L40S", 864.0, L40S),
+    ("NVIDIA GeForce RTX 4090", "Ada white paper, RTX 4090", 1008.0, RTX_4090),
 ];
 
 #[cfg(test)]
@@ -135,7 +145,7 @@ mod tests {
         memory_clock: 3_201_000_000,
         bus_width: 6016,
     };
-    const RTX_4090: Attributes = Attributes {
+    const CARD_4090: Attributes = Attributes {
         capability: (8, 9),
         multiprocessors: 128,
         clock: 2_520_000_000,
@@ -165,6 +175,7 @@ mod tests {
             ("tf32 tensor", 535.27),
             ("bf16 tensor", 1070.53),
             ("fp8 tensor", 2141.06),
+            ("int8 tensor", 2141.06),
         ] {
             let expected = Some((value, PeakSource::Attribute, true));
             assert_eq!(counts(&peaks, data_type), expected, "{data_type}");
@@ -178,11 +189,11 @@ mod tests {
 
     #[test]
     fn where_attributes_mislead_the_datasheet_counts() {
-        let geforce = peaks("NVIDIA GeForce RTX 4090", &RTX_4090);
+        let geforce = peaks("NVIDIA GeForce RTX 4090", &CARD_4090);
         assert_eq!(counts(&geforce, "f32"), Some((82.58, PeakSource::Attribute, true)));
         assert_eq!(counts(&geforce, "bf16 tensor"), Some((165.2, PeakSource::Datasheet, true)));
         // For a card without a datasheet, the table's guess is marked as one.
-        let other = peaks("NVIDIA RTX 9999", &RTX_4090);
+        let other = peaks("NVIDIA RTX 9999", &CARD_4090);
         assert_eq!(counts(&other, "bf16 tensor"), Some((330.3, PeakSource::Attribute, false)));
     }
 
@@ -216,6 +227,12 @@ mod tests {
             ("NVIDIA L40S", (8, 9), 142, 2_520_000_000, "f32"),
             ("NVIDIA L40S", (8, 9), 142, 2_520_000_000, "fp8 tensor"),
             ("NVIDIA GeForce RTX 4090", (8, 9), 128, 2_520_000_000, "f16 tensor"),
+            ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 1_410_000_000, "int8 tensor"),
+            ("NVIDIA H100 80GB HBM3", (9, 0), 132, 1_830_000_000, "int8 tensor"),
+            ("NVIDIA H100 PCIe", (9, 0), 114, 1_620_000_000, "int8 tensor"),
+            ("NVIDIA L4", (8, 9), 58, 2_040_000_000, "int8 tensor"),
+            ("NVIDIA L40S", (8, 9), 142, 2_520_000_000, "int8 tensor"),
+            ("NVIDIA GeForce RTX 4090", (8, 9), 128, 2_520_000_000, "int8 tensor"),
         ] {
             let attributes = Attributes { capability, multiprocessors, clock, ..H200 };
             let all = peaks(name, &attributes);
@@ -228,5 +245,35 @@ mod tests {
             let ratio = of(PeakSource::Attribute) / of(PeakSource::Datasheet);
             assert!((ratio - 1.0).abs() < 0.02, "{name}, {data_type}: {ratio}");
         }
+    }
+
+    /// Checks rates of cards without a datasheet here, with the figures of the white papers in units of 10¹² a second.
+    #[test]
+    fn rates_give_what_white_papers_state() {
+        for (card, capability, multiprocessors, clock, data_type, stated, is_certain) in [
+            ("T4", (7, 5), 40, 1_590_000_000, "int8 tensor", 130.0, true),
+            ("RTX 3080", (8, 6), 68, 1_710_000_000, "int8 tensor", 238.0, true),
+            ("A100", (8, 0), 108, 1_410_000_000, "int32", 19.5, false),
+            ("H100", (9, 0), 132, 1_980_000_000, "int32", 33.5, false),
+            ("RTX 4090", (8, 9), 128, 2_520_000_000, "int32", 41.3, false),
+            ("RTX 5090", (12, 0), 170, 2_407_000_000, "int32", 104.8, false),
+            ("RTX 5090", (12, 0), 170, 2_407_000_000, "int8 tensor", 838.0, true),
+            ("RTX 5090", (12, 0), 170, 2_407_000_000, "fp4 tensor", 1676.0, true),
+            ("B200", (10, 0), 148, 1_850_000_000, "fp6 tensor", 4500.0, false),
+            ("B200", (10, 0), 148, 1_850_000_000, "fp4 tensor", 9000.0, false),
+            ("B200", (10, 0), 148, 1_850_000_000, "int8 tensor", 4500.0, false),
+            ("B300", (10, 3), 148, 1_850_000_000, "fp4 tensor", 13_500.0, false),
+        ] {
+            let attributes = Attributes { capability, multiprocessors, clock, ..H200 };
+            let (value, source, certain) = counts(&peaks(card, &attributes), data_type).expect(data_type);
+            assert!((value / stated - 1.0).abs() < 0.02, "{card}, {data_type}: {value}");
+            assert_eq!((source, certain), (PeakSource::Attribute, is_certain), "{card}, {data_type}");
+        }
+        let none = Attributes { capability: (10, 3), ..H200 };
+        assert_eq!(
+            counts(&peaks("B300", &none), "int8 tensor"),
+            None,
+            "no rate is published that fits the card"
+        );
     }
 }

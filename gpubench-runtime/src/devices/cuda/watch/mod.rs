@@ -37,11 +37,13 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     let shadow = before.as_ref().ok().and_then(|before| Shadow::copy(&device.write_detector, before));
     synchronize(device)?;
     let allocated = allocated();
+    _ = device.memory_growth();
     let (pair, stream) = (EventPair::new()?, device.stream);
     pair.start.record(stream)?;
     let begin = Instant::now();
     let (launched, calls) = gpubench_driver::watch(|| work.launch());
     launched?;
+    let memory = device.memory_growth();
     let kept = kept_since(allocated);
     if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| synchronize(device)) {
         // On a lost device nothing can be freed, and trying to would hide the launch's own error.
@@ -71,6 +73,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         kernel_count: kernels().count(),
         multiprocessors: Some(device.multiprocessors),
         written: Some(written),
+        memory,
         empty_launch_time: None,
         first_launch_time,
         observations: calls::observations(device.stream, &calls).into_iter().chain(kept).collect(),
