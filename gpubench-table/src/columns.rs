@@ -359,8 +359,8 @@ const CELLS: usize = 7;
 const BANDS: [f64; CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
 /// The sentence that explains the bar.
-pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: a histogram of the samples in 7 cells, which \
-                                  are divided at 0.2, 1 and 5 % below and above the median";
+pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: a histogram of the samples: in the middle \
+                                  within 0.2 % of the median, outwards within 1 %, 5 %, and more";
 
 const EMPTY: char = '·';
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -117,7 +117,7 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     Ok(tuning.exit())
 }
 
-const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark has parameters to tune: for a parameter `BLOCK` with several values, write `tune(BLOCK)` in its `#[gpu_bench(…)]`";
+const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark has parameters to tune: to tune a parameter with several values, such as `BLOCK`, write `tune(BLOCK)` in the `#[gpu_bench(…)]` of the benchmark";
 
 /// A problem on a device, in one state of the cache.
 struct Problem {

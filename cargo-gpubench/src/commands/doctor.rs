@@ -98,5 +98,5 @@ fn text(findings: &[Finding]) -> String {
     let no_gpu =
         if findings.iter().any(|finding| finding.device.is_some()) { "" } else { "; no GPU can be measured" };
     // A paragraph drops the blanks before its first word.
-    format!("{}\n{problems}, {warnings}{no_gpu}\n", lines.trim_end())
+    format!("{}\n{problems} (!), {warnings} (?){no_gpu}\n", lines.trim_end())
 }

@@ -122,7 +122,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
         "changed {}: {}\ncreated {}: a first benchmark, on {device}\n{next}\n\
          cargo bench --bench {bench} -- --quick   # measures it roughly; without --quick, precisely\n\
          cargo gpubench run                       # measures all benchmark binaries of a workspace\n\n\
-         To annotate functions of the library itself, add the same line to [dependencies] too, but without \"runtime\".\n",
+         To annotate functions of the library itself, copy the line of gpubench from [dev-dependencies] to [dependencies] too, without its feature \"runtime\".\n",
         manifest.path.display(),
         changes.join(", "),
         file.display(),

@@ -43,8 +43,8 @@ pub(crate) enum Cargo {
     after_help = "A benchmark binary is what cargo builds from a bench target with `gpubench::main!`. It measures and stores its \
                   results as a run.\n\
                   A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run (1 is the \
-                  newest), the name of a baseline, or `last`. A file with several runs means all of them; FILE#2 is the second.\n\
-                  A FILE that is written may be `-`, standard output: nothing else is then printed there.\n\
+                  newest), the name of a baseline, or `last`. Of a file with several runs, all are meant; FILE#2 means its second run.\n\
+                  Where a command writes a FILE, `-` is standard output; then nothing else is printed there.\n\
                   \n\
                   Exit codes:\n  \
                   0              done\n  \
@@ -63,7 +63,7 @@ pub(crate) struct Gpubench {
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
 
-    /// The folder with stored runs and baselines [default: `target/gpubench` in this folder or the nearest parent that has one]
+    /// The folder with stored runs and baselines [default: the `target/gpubench` of this folder or of the nearest parent that has it]
     #[arg(long, value_name = "FOLDER", global = true)]
     home: Option<PathBuf>,
 
@@ -73,7 +73,7 @@ pub(crate) struct Gpubench {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Add a first benchmark to a package: a dependency, a bench target, and an annotated function for the CPU, or with --binding for a GPU
+    /// Add a first benchmark to a package (dependency, bench target, annotated function): for the CPU, or for a GPU with --binding
     #[command(
         after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
     )]

@@ -115,8 +115,8 @@ impl FleetRun {
             if run.device_of(record).is_none_or(|info| !info.runs_program_code) {
                 let reasons = joined(&record.verdict.reasons, "; ");
                 let [host, device] = place(&run, &record.device);
-                let place = format!("{host} {device}");
-                let why = format!("invalid on {}: {reasons}", place.trim_start());
+                let host = if host.is_empty() { String::new() } else { format!(" of host {host}") };
+                let why = format!("invalid on {device}{host}: {reasons}");
                 missing.push((why, Some(record.case.to_string())));
             }
         }

@@ -196,7 +196,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
                 "two benchmarks are called `{}`: {} and {}. Rename one of them, or write `name = \"…\"` in its \
-                 `#[gpu_bench(…)]`. The path of a function inside another function is that of their module",
+                 `#[gpu_bench(…)]`. A function inside another function is named by the module alone",
                 entry.path(),
                 place(first),
                 place(entry)

@@ -82,7 +82,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
-    /// Measure a part of the cases, as one of several tasks: 3/8, split, replicate or none [default: replicate]
+    /// Share the work with other tasks, as of Slurm: 3/8, split, replicate or none [default: replicate]
     ///
     /// 3/8: the third of eight parts. `split`: the part with the number of this Slurm task. `replicate`: all cases, on the GPUs of this Slurm
     /// task. `none`: all cases on all GPUs, even in a Slurm task.
@@ -93,7 +93,7 @@ pub struct Settings {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
-    /// Sample until the uncertainty (`± %`) is at most this, or one step of the timer [default: 0.5%, on a CPU 2%]
+    /// Sample until the uncertainty (`± %`) is at most this [default: 0.5%, on a CPU 2%]
     #[arg(long, value_name = "PERCENT")]
     pub precision: Option<Percent>,
 
@@ -179,8 +179,8 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// `noise`: the limit is the difference between the processes of the baseline, which needs --runs too. Exit with 1 if a case is too
-    /// noisy to decide.
+    /// `noise`: the limit is how much the processes of the baseline differ (save it with --runs 5). Exit with 1 if a case is too noisy to
+    /// decide.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 

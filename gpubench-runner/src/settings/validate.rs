@@ -166,7 +166,7 @@ fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
             &OPERATIONS,
-            "give GFLOP/s, TFLOP/s or PFLOP/s for a data type; a bandwidth is called memory, l2, h2d, d2h or p2p",
+            "this is no bandwidth (memory, l2, h2d, d2h, p2p), and a data type has a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
         ),
         _ => (&BYTES, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };

@@ -385,7 +385,7 @@ A setting comes from the command line, else from the environment, else from gpub
 the first that is found in the package's folder and its parents. Its keys are flags, as in precision = \"1%\". Keys without a flag: \
 equivalence-margin (smaller differences do not matter), no-wait (do not wait until a GPU that another benchmark uses is free), \
 one-at-a-time (measure on one GPU after another), cache-dir (the folder of measured peaks; also GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
-Flags with variables: GPUBENCH_DEVICE, \
+Variables that set flags: GPUBENCH_DEVICE, \
 GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are the paths of these libraries.
 
 `cargo gpubench report` shows stored runs, and writes pages, JUnit and other formats.
@@ -393,8 +393,8 @@ GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUB
 Columns:
   time       the median time of a launch
   ± %        half the width of its 95 % interval, in % of the median; `?` if unknown or at least 100 %
-  % of peak  the memory bandwidth or the arithmetic, in % of the device's peak: the larger one. For hot data in a cache, `cache`
-  spread     histogram of the samples. Cells: within 0.2 % of the median (middle), up to 1 %, up to 5 %, more
+  % of peak  the memory bandwidth or the arithmetic, in % of the device's peak: the larger one. `cache` instead if a cache holds the hot data
+  spread     histogram of the samples: in the middle within 0.2 % of the median, outwards up to 1 %, 5 %, more
   cold/hot   the cold time over the hot time
   ? ! [1]    `?` before a name: suspect; `!`: invalid; [1]: the reason, which is below the table
 

@@ -186,8 +186,8 @@ impl<'a> Planner<'a> {
 fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
     let left_out = match plan.absent.len() {
-        1 => "1 benchmark needs one and is left out".to_owned(),
-        number => format!("{number} benchmarks need one and are left out"),
+        1 => "1 benchmark needs such a device and is left out".to_owned(),
+        number => format!("{number} benchmarks need such a device and are left out"),
     };
     match notes.iter_mut().find(|note| note.starts_with(why)) {
         Some(note) => *note += &format!("; {left_out}"),

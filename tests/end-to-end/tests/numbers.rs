@@ -134,9 +134,9 @@ fn the_table_shows_them() {
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 
-    ± %: half of the 95 % interval of the median; spread: a histogram of the samples in 7 cells, which are divided at 0.2, 1 and 5 % below and above the median
+    ± %: half of the 95 % interval of the median; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
 
-    peak DRAM bandwidth 12.0 GB/s (measured: by definition)
+    peak DRAM bandwidth 12.0 GB/s (measured: a rule of this device)
 
     clockwork hot: timed by the device's own clock
     clockwork cold: timed by the device's own clock, flushed by `read`

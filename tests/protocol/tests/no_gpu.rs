@@ -50,7 +50,7 @@ fn a_list_needs_no_device() {
          gpu_only::clears_more[n=1024]: benchmark\n\
          gpu_only::clears_at_night[n=1024]: benchmark (ignored)\n\
          \n\
-         4 benchmarks, 6 results (hot and cold are two)\n"
+         4 benchmarks, 6 results (hot and cold are two results)\n"
     );
     assert_eq!(ended.stderr, "");
 }
@@ -119,7 +119,7 @@ fn with_a_gpu_none_but_its_own_is_ignored() {
 fn what_is_left_out_of_a_suite_for_both_is_said() {
     let arguments = [&["--quick", "--color", "never", "--cache", "hot"], &COPIES[..]].concat();
     let ended = run(MIXED, &arguments).with_code(0);
-    let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark needs one and is left out";
+    let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark needs such a device and is left out";
     assert_eq!(ended.stdout.lines().next(), Some(note), "{ended}");
     ended.shows("1 result: ");
     // Who asks for the CPU hears of nothing else.
