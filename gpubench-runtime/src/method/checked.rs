@@ -1,4 +1,4 @@
-//! Groups whose readings are checked, on any device. Readings that no working clock returns are counted and left out.
+//! GroupRunner whose readings are checked, on any device. Readings that no working clock returns are counted and left out.
 
 use std::time::Instant;
 
@@ -71,7 +71,7 @@ impl CheckedGroups {
     }
 
     /// Returns the event times of the first of the launches that each sample times.
-    pub(super) fn of_first(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
+    pub(super) fn first_launch_events(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
         group.events.iter().step_by(self.launches).copied().collect()
     }
 

@@ -8,7 +8,7 @@ use gpubench_stats::{Hertz, Nanoseconds, units::Range};
 pub(super) const USUAL_GROUPS: usize = 600;
 
 /// A clock that changes by more than this fraction is not steady yet. Readings of a steady clock agree within 0.1 %.
-const MOVED: f64 = 0.005;
+const STEADY_CLOCK_CHANGE: f64 = 0.005;
 
 /// The readings taken after the groups.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl ClockReadings {
     }
 
     /// Returns true if the readings after the last two groups differ by this fraction at most, or if there are none.
-    pub(super) fn agree(&self, fraction: f64) -> bool {
+    pub(super) fn last_two_agree(&self, fraction: f64) -> bool {
         match &self.groups[..] {
             [.., before, last] => (last.clock.as_f64() / before.clock.as_f64() - 1.0).abs() <= fraction,
             _ => true,
@@ -42,12 +42,12 @@ impl ClockReadings {
     }
 
     /// Returns true if the clock of the last third of the groups was lower or higher than that of the first.
-    pub(super) fn moved(&self) -> bool {
+    pub(super) fn has_drifted(&self) -> bool {
         let third = self.groups.len() / 3;
         let sum = |groups: &[GroupClock]| groups.iter().map(|group| group.clock.as_f64()).sum::<f64>();
         let (first, last) = (sum(&self.groups[..third]), sum(&self.groups[self.groups.len() - third..]));
         // With fewer than three groups, the ratio is NaN, and the comparison false.
-        (last / first - 1.0).abs() > MOVED
+        (last / first - 1.0).abs() > STEADY_CLOCK_CHANGE
     }
 
     fn range(&self) -> Option<Range<Hertz>> {
@@ -55,7 +55,7 @@ impl ClockReadings {
     }
 
     /// Summarises these readings of the samples, together with the readings of the warm-up before them.
-    pub(super) fn after(&self, warm_up: &Self) -> Option<DeviceClock> {
+    pub(super) fn summarize_after(&self, warm_up: &Self) -> Option<DeviceClock> {
         let readings = self.groups.len();
         let sum: Hertz = self.groups.iter().map(|group| group.clock).sum();
         Some(DeviceClock {
@@ -96,14 +96,14 @@ mod tests {
             (&[2000, 1000], false),
             (&[], false),
         ] {
-            assert_eq!(readings(clocks).moved(), moved, "{clocks:?}");
+            assert_eq!(readings(clocks).has_drifted(), moved, "{clocks:?}");
         }
     }
 
     #[test]
     fn readings_are_summarised_with_those_of_the_warm_up() {
         let samples = readings(&[1900, 2000, 1980]);
-        let clock = samples.after(&readings(&[1200, 1800])).expect("it was read");
+        let clock = samples.summarize_after(&readings(&[1200, 1800])).expect("it was read");
         let range = |low: u64, high: u64| Range::of([Hertz(low * 1_000_000), Hertz(high * 1_000_000)]);
         assert_eq!((clock.before, Some(clock.during)), (range(1200, 1800), range(1900, 2000)));
         assert_eq!(
@@ -111,8 +111,8 @@ mod tests {
             (Hertz(1_960_000_000), Hertz(1_980_000_000), 3)
         );
         assert_eq!(clock.over_time, samples.groups);
-        assert_eq!(readings(&[]).after(&samples), None);
-        assert_eq!(samples.after(&readings(&[])).expect("it was read").before, None);
+        assert_eq!(readings(&[]).summarize_after(&samples), None);
+        assert_eq!(samples.summarize_after(&readings(&[])).expect("it was read").before, None);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
             (&[1], true),
             (&[], true),
         ] {
-            assert_eq!(readings(clocks).agree(0.005), agree, "{clocks:?}");
+            assert_eq!(readings(clocks).last_two_agree(0.005), agree, "{clocks:?}");
         }
     }
 }

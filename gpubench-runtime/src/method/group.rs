@@ -10,7 +10,7 @@ use crate::device::{
 use gpubench_records::{Cache, Failure, Flush, Stage};
 use gpubench_stats::{Nanoseconds, interpolated_median};
 
-use super::LONG;
+use super::LONG_LAUNCH;
 
 /// The usual delay before each hot sample; a cold sample has its flush instead. Without it the GPU catches up with the submitted
 /// commands, and waits between the events: on an H200, some hot launches of 2 µs then read 0.1 to 0.3 µs more.
@@ -34,7 +34,7 @@ impl AnyWork<'_> {
 }
 
 /// The launch to sample, and what its samples are interleaved with.
-pub(super) struct Works<'a> {
+pub(super) struct WorkWithPartner<'a> {
     pub first: AnyWork<'a>,
     pub partner: Partner<'a>,
 }
@@ -48,15 +48,15 @@ pub(super) enum Partner<'a> {
     Case(AnyWork<'a>),
 }
 
-impl Works<'_> {
+impl WorkWithPartner<'_> {
     /// Returns the first of them.
     pub(super) fn first(&mut self) -> &mut dyn Work {
         self.first.get()
     }
 
     /// Returns the launch in this slot.
-    fn at(&mut self, slot: usize) -> &mut dyn Work {
-        let is_second = interleaved_slot(slot) % 2 == 1;
+    fn work_in_slot(&mut self, slot: usize) -> &mut dyn Work {
+        let is_second = swap_slot(slot) % 2 == 1;
         match &mut self.partner {
             Partner::Empty(empty) if is_second => &mut **empty,
             Partner::Case(other) if is_second => other.get(),
@@ -65,25 +65,25 @@ impl Works<'_> {
     }
 
     /// Returns the slot of a launch in the logical order, with the first of each pair first.
-    fn slot(&self, logical_slot: usize) -> usize {
-        if self.are_interleaved() { interleaved_slot(logical_slot) } else { logical_slot }
+    fn physical_slot(&self, logical_slot: usize) -> usize {
+        if self.has_partner() { swap_slot(logical_slot) } else { logical_slot }
     }
 
-    fn are_interleaved(&self) -> bool {
+    fn has_partner(&self) -> bool {
         !matches!(self.partner, Partner::None)
     }
 }
 
 /// Maps a slot of interleaved launches between two orders: the order in which they run, and the logical order, with the first of each
 /// pair first. The map is its own inverse.
-fn interleaved_slot(slot: usize) -> usize {
+fn swap_slot(slot: usize) -> usize {
     if swapped(slot / 2) { slot ^ 1 } else { slot }
 }
 
 /// Takes groups: the works, the steps before each launch, and the clock around it.
-pub(super) struct Groups<'a> {
+pub(super) struct GroupRunner<'a> {
     pub queue: &'a mut dyn Queue,
-    pub works: Works<'a>,
+    pub works: WorkWithPartner<'a>,
     pub cache: Cache,
     pub flush: Flush,
     /// True if the host's part belongs to the launch.
@@ -97,10 +97,10 @@ pub(super) struct Groups<'a> {
     pub shortest: Option<Nanoseconds>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> GroupRunner<'a> {
     pub(super) fn new(
         queue: &'a mut dyn Queue,
-        works: Works<'a>,
+        works: WorkWithPartner<'a>,
         mode: LaunchMode,
         flush: Flush,
         wanted: &SampleOptions,
@@ -128,12 +128,12 @@ impl<'a> Groups<'a> {
         cache: Cache,
         flush: Flush,
     ) -> Self {
-        let works = Works { first: work, partner: Partner::None };
+        let works = WorkWithPartner { first: work, partner: Partner::None };
         Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
     }
 
     /// Returns the number of slots for a group of `samples` samples, at most `longest`; an even number if launches are interleaved.
-    pub(super) fn slots(&self, samples: usize, longest: usize) -> usize {
+    pub(super) fn slot_count(&self, samples: usize, longest: usize) -> usize {
         match self.works.partner {
             Partner::None => samples.min(longest),
             Partner::Empty(_) => 2 * samples.min(longest / 2).max(1),
@@ -146,15 +146,15 @@ impl<'a> Groups<'a> {
         let Self { queue, works, .. } = self;
         let QueueProperties { is_coarse, first_launch, .. } = queue.properties();
         let hot = self.cache == Cache::Hot;
-        let (is_pair, interleaved) = (matches!(works.partner, Partner::Case(_)), works.are_interleaved());
+        let (is_pair, interleaved) = (matches!(works.partner, Partner::Case(_)), works.has_partner());
         // Filling the caches takes a negligible part of a long launch.
-        let is_long = self.shortest.or(first_launch).is_some_and(|time| time > LONG);
+        let is_long = self.shortest.or(first_launch).is_some_and(|time| time > LONG_LAUNCH);
         if hot && !is_pair && !is_long {
             works.first().launch()?;
         }
         let count = slots.len();
         for slot in slots {
-            let work = works.at(slot);
+            let work = works.work_in_slot(slot);
             // The previous launch of a pair may have evicted this one's data. An empty launch evicts nothing.
             if hot && is_pair {
                 work.launch()?;
@@ -199,7 +199,7 @@ impl<'a> Groups<'a> {
     /// whose difference is measured.
     pub(super) fn read(&mut self, slots: Range<usize>) -> Result<SampledGroup, Failure> {
         self.queue.wait()?;
-        let slots: Vec<usize> = slots.map(|slot| self.works.slot(slot)).collect();
+        let slots: Vec<usize> = slots.map(|slot| self.works.physical_slot(slot)).collect();
         let starts: Vec<usize> = match self.works.partner {
             Partner::Case(_) => Vec::new(),
             _ if self.mode.clock == Clock::Stamps => Vec::new(),
@@ -207,14 +207,14 @@ impl<'a> Groups<'a> {
             Partner::Empty(_) => slots.iter().copied().step_by(2).collect(),
         };
         let Readings { times, starts, elapsed, clock } = self.queue.read(&slots, &starts, self.mode.clock)?;
-        let [events, empty_events] = self.split(times);
+        let [events, empty_events] = self.split_partners(times);
         self.shortest = events.iter().copied().reduce(Nanoseconds::min);
         Ok(SampledGroup { events, empty_events, starts, overhead_by_stamps: None, elapsed, clock })
     }
 
     /// Returns the median of a launch without its overhead, according to stamps in the first `slots` slots of a group; `None` if it has no
     /// empty launches.
-    pub(super) fn read_stamps(
+    pub(super) fn launch_time_by_stamps(
         &mut self,
         slots: usize,
         step: Nanoseconds,
@@ -222,15 +222,15 @@ impl<'a> Groups<'a> {
         if !matches!(self.works.partner, Partner::Empty(_)) {
             return Ok(None);
         }
-        let slots: Vec<usize> = (0..slots).map(|slot| self.works.slot(slot)).collect();
+        let slots: Vec<usize> = (0..slots).map(|slot| self.works.physical_slot(slot)).collect();
         let times = self.queue.times(&slots, Clock::Stamps)?;
-        let [launch, empty] = self.split(times).map(|times| interpolated_median(&times, step));
+        let [launch, empty] = self.split_partners(times).map(|times| interpolated_median(&times, step));
         let marginal = self.queue.calibration().marginal_empty_launch.unwrap_or_default().time;
         Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + marginal))
     }
 
     /// Splits times in the logical order into those of launches and those of empty launches.
-    fn split(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
+    fn split_partners(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
         match self.works.partner {
             Partner::Empty(_) => [0, 1].map(|first| times.iter().copied().skip(first).step_by(2).collect()),
             _ => [times, Vec::new()],
@@ -239,14 +239,14 @@ impl<'a> Groups<'a> {
 }
 
 /// Makes a launch that every queue has.
-pub(super) fn own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
+pub(super) fn require_own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
     queue.own_launch(launch)?.ok_or_else(|| {
         Failure::new(Stage::Device, format_args!("this device has no launch of its own that is {launch:?}"))
     })
 }
 
 /// Records a batch of what `enqueue` enqueues.
-pub(super) fn record(
+pub(super) fn record_batch(
     queue: &mut dyn Queue,
     copied: bool,
     enqueue: impl FnOnce(&mut dyn Queue) -> Result<(), Failure>,
@@ -270,7 +270,7 @@ fn end_recording(
     }
 }
 
-impl Drop for Groups<'_> {
+impl Drop for GroupRunner<'_> {
     /// Ends a recording that a panic of the user's code left open.
     fn drop(&mut self) {
         self.queue.abandon();

@@ -8,7 +8,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::{clock::ClockReadings, group_size::GroupSize, no_samples, warm_up::warm_up, watch::Watch};
+use super::{
+    clock::ClockReadings, group_size::GroupSize, no_samples_failure, warm_up::warm_up, watch::SensorWatch,
+};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,
@@ -19,55 +21,55 @@ use gpubench_stats::{
 };
 
 /// The fewest A/B pairs of a round: AB BA.
-const FEWEST_PAIRS: usize = 2;
+const FEWEST_PAIRS_PER_ROUND: usize = 2;
 /// If the user asks for a number of samples, they are spread over this many rounds.
-const ROUNDS_OF_A_NUMBER: usize = 16;
+const MOST_ROUNDS_FOR_SAMPLES: usize = 16;
 /// The fewest rounds with an interval, if a round would get less than the fewest pairs otherwise.
-const FEWEST_ROUNDS: usize = 4;
+const FEWEST_ROUNDS_FOR_SAMPLES: usize = 4;
 
 /// Makes rounds.
 pub trait Rounds {
-    /// Makes the inputs of both launches with this placement, replaces those of the previous round, and prepares to sample both,
+    /// Makes the inputs of both launches with this layout, replaces those of the previous round, and prepares to sample both,
     /// interleaved.
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
     fn begin(
         &mut self,
-        placement: Placement,
+        layout: RoundLayout,
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure>;
 }
 
 /// The placement of a round's inputs in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub struct RoundLayout {
     /// The random number that determines the addresses. Both rounds of a pair have the same.
     pub allocation_seed: u64,
     /// True in the second round of a pair: each launch has the addresses that the other had in the first, and the second goes first.
     pub swapped: bool,
 }
 
-impl Placement {
+impl RoundLayout {
     /// Returns the placement of a round, counted from zero, in a comparison with this seed.
-    pub fn new(round: usize, seed: u64) -> Self {
-        Self { allocation_seed: Self::allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
+    pub fn for_round(round: usize, seed: u64) -> Self {
+        Self { allocation_seed: Self::derive_allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
     }
 
     /// Draws the seed of all allocation seeds; for a simulated device it is the same in each process.
-    pub(crate) fn seed(simulated: bool) -> u64 {
+    pub(crate) fn random_seed(simulated: bool) -> u64 {
         if simulated { 0 } else { RandomState::new().hash_one(0) }
     }
 
     /// Returns the allocation seed with this number, derived from `seed`.
-    pub(crate) fn allocation_seed(number: usize, seed: u64) -> u64 {
-        mixed(seed.wrapping_add(mixed(number as u64)))
+    pub(crate) fn derive_allocation_seed(number: usize, seed: u64) -> u64 {
+        split_mix(seed.wrapping_add(split_mix(number as u64)))
     }
 }
 
 /// Returns a number that looks random and depends on `number` alone: the output function of `SplitMix64` (Steele, Lea & Flood,
 /// *Fast splittable pseudorandom number generators*, OOPSLA 2014).
-fn mixed(number: u64) -> u64 {
+fn split_mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -84,7 +86,7 @@ pub struct ComparedSamples {
 }
 
 /// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of `sampling`, or `limit`
-/// on the host's clock, including the time to make inputs. `seed` determines the placements. Calls `report_step` before the warm-up, and
+/// on the host's clock, including the time to make inputs. `seed` determines the layouts. Calls `report_step` before the warm-up, and
 /// before and after every round.
 ///
 /// # Errors
@@ -98,7 +100,7 @@ pub fn compare(
     report_step: &mut dyn FnMut(Step),
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
-    let watch = monitor.map(Watch::start);
+    let watch = monitor.map(SensorWatch::start);
     let mut size = GroupSize::default();
     let mut comparing: Option<RunningComparison> = None;
     let mut answered = None;
@@ -106,7 +108,7 @@ pub fn compare(
         report_step(
             comparing.as_ref().map_or(Step::Setup, |comparing| Step::Samples(comparing.events.len())),
         );
-        let mut sampler = rounds.begin(Placement::new(number, seed), report_step)?;
+        let mut sampler = rounds.begin(RoundLayout::for_round(number, seed), report_step)?;
         let comparing = match &mut comparing {
             Some(comparing) => comparing,
             None => comparing.insert(RunningComparison::begin(
@@ -116,7 +118,7 @@ pub fn compare(
                 report_step,
             )?),
         };
-        comparing.round(number, sampler.as_mut(), sampling, &mut size)?;
+        comparing.take_round(number, sampler.as_mut(), sampling, &mut size)?;
         let is_whole_pair = number % 2 == 1;
         let done = match sampling.samples {
             Some(wanted) => comparing.read >= wanted,
@@ -146,7 +148,7 @@ pub fn compare(
         seed: Some(seed),
     };
     let conditions =
-        watch.and_then(|watch| watch.conditions(comparing.sampling_since, end, comparing.rounds.len()));
+        watch.and_then(|watch| watch.into_conditions(comparing.sampling_since, end, comparing.rounds.len()));
     let wall = Nanoseconds::from(end - comparing.sampling_since);
     let [first, second] = [0, 1].map(|index| -> Result<_, Failure> {
         let events: Vec<_> = comparing.events.iter().map(|pair| pair[index]).collect();
@@ -156,7 +158,7 @@ pub fn compare(
             timer: comparing.checked.timer,
             warm_up: comparing.warm_up,
             conditions: conditions.clone(),
-            device_clock: comparing.clocks.after(&comparing.warming),
+            device_clock: comparing.clocks.summarize_after(&comparing.warming),
             clock_faults: comparing.checked.faults(),
             groups: comparing.rounds.len(),
             relocations: 0,
@@ -166,7 +168,7 @@ pub fn compare(
             wall_time: wall,
             // The answer shows whether there are enough samples.
             converged: true,
-            time: time.ok_or_else(|| no_samples(comparing.checked.faults()))?,
+            time: time.ok_or_else(|| no_samples_failure(comparing.checked.faults()))?,
             dram_stall: None,
             back_to_back: None,
             stream_time: None,
@@ -241,7 +243,7 @@ impl RunningComparison {
     }
 
     /// Takes the pairs of the round with this number.
-    fn round(
+    fn take_round(
         &mut self,
         number: usize,
         sampler: &mut dyn Sampler,
@@ -250,8 +252,8 @@ impl RunningComparison {
     ) -> Result<(), Failure> {
         let previous = self.events.len();
         let wanted = match sampling.samples {
-            None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
-            Some(samples) => pairs_of_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
+            None => size.size_within(sampling.max_time - self.spent).max(FEWEST_PAIRS_PER_ROUND),
+            Some(samples) => pairs_in_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
         };
         let mut round = GroupCost::default();
         while round.samples < wanted {
@@ -264,7 +266,7 @@ impl RunningComparison {
             round.spent += cost.spent;
             self.clocks.add(group.clock, self.events.len(), self.sampling_since.elapsed().into());
         }
-        size.learn(&round);
+        size.adapt(&round);
         self.read += round.samples;
         self.elapsed += round.device;
         self.spent += round.spent;
@@ -289,8 +291,10 @@ impl RunningComparison {
 
 /// Returns the number of pairs of a round, counted from zero, if all rounds have `samples` pairs together. The number of rounds is even, and
 /// their sizes differ by one pair at most.
-fn pairs_of_round(number: usize, samples: usize) -> usize {
-    let rounds = (samples / FEWEST_PAIRS).next_multiple_of(2).clamp(FEWEST_ROUNDS, ROUNDS_OF_A_NUMBER);
+fn pairs_in_round(number: usize, samples: usize) -> usize {
+    let rounds = (samples / FEWEST_PAIRS_PER_ROUND)
+        .next_multiple_of(2)
+        .clamp(FEWEST_ROUNDS_FOR_SAMPLES, MOST_ROUNDS_FOR_SAMPLES);
     let before = |round: usize| samples * round.min(rounds) / rounds;
     before(number + 1) - before(number)
 }
@@ -303,16 +307,16 @@ mod tests {
 
     #[test]
     fn rounds_of_a_pair_share_an_allocation_seed_and_pairs_do_not() {
-        let placements: Vec<_> = (0..64).map(|round| Placement::new(round, 7)).collect();
-        for pair in placements.chunks(2) {
+        let layouts: Vec<_> = (0..64).map(|round| RoundLayout::for_round(round, 7)).collect();
+        for pair in layouts.chunks(2) {
             assert_eq!(
                 (pair[0].allocation_seed, pair[0].swapped),
                 (pair[1].allocation_seed, !pair[1].swapped)
             );
         }
-        let seeds: BTreeSet<u64> = placements.iter().map(|placement| placement.allocation_seed).collect();
+        let seeds: BTreeSet<u64> = layouts.iter().map(|layout| layout.allocation_seed).collect();
         assert_eq!(seeds.len(), 32);
-        assert_ne!(Placement::new(0, 7), Placement::new(0, 8));
+        assert_ne!(RoundLayout::for_round(0, 7), RoundLayout::for_round(0, 8));
     }
 
     #[test]
@@ -325,7 +329,7 @@ mod tests {
             (10, &[1, 2, 2, 1, 2, 2]),
             (512, &[32; 16]),
         ] {
-            let all: Vec<usize> = (0..16).map(|round| pairs_of_round(round, samples)).collect();
+            let all: Vec<usize> = (0..16).map(|round| pairs_in_round(round, samples)).collect();
             let taken: Vec<usize> = all.iter().copied().filter(|pairs| *pairs > 0).collect();
             assert_eq!(taken, expected, "{samples}");
             assert_eq!(all.iter().sum::<usize>(), samples);

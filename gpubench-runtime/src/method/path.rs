@@ -1,6 +1,6 @@
 //! The two paths of samples: recorded batches, and the stream for launches that cannot be recorded.
 
-use super::group::Groups;
+use super::group::GroupRunner;
 use super::recorded_path::RecordedPath;
 use super::stream_path::StreamPath;
 use crate::device::SampledGroup;
@@ -9,11 +9,11 @@ use gpubench_records::Failure;
 /// The path on which a case is sampled.
 pub(super) enum SamplingPath<'a> {
     Recorded(RecordedPath<'a>),
-    Stream(Groups<'a>, StreamPath),
+    Stream(GroupRunner<'a>, StreamPath),
 }
 
 impl<'a> SamplingPath<'a> {
-    pub(super) fn new(groups: Groups<'a>) -> Self {
+    pub(super) fn new(groups: GroupRunner<'a>) -> Self {
         match groups.mode.recorded {
             true => Self::Recorded(RecordedPath::new(groups)),
             false => Self::Stream(groups, StreamPath::default()),
@@ -28,7 +28,7 @@ impl<'a> SamplingPath<'a> {
         }
     }
 
-    pub(super) fn groups(&mut self) -> &mut Groups<'a> {
+    pub(super) fn groups(&mut self) -> &mut GroupRunner<'a> {
         match self {
             Self::Recorded(path) => &mut path.groups,
             Self::Stream(groups, _) => groups,

@@ -6,13 +6,13 @@
 
 use std::time::Instant;
 
-use super::interleaving::Placement;
+use super::interleaving::RoundLayout;
 use crate::device::{Queue, Sampler, Work};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
 /// Inputs that take longer to make are not relocated: eight groups, the fewest, would take a tenth of a second more.
-const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);
+const LONGEST_RELOCATION: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
 /// Relocates a case's inputs before its groups.
 pub(super) struct InputRelocator {
@@ -28,7 +28,7 @@ impl InputRelocator {
     /// Begins with the first inputs.
     pub(super) fn new(timer: Timer) -> Self {
         Self {
-            seed: Placement::seed(timer.simulated),
+            seed: RoundLayout::random_seed(timer.simulated),
             relocations: 0,
             may_move: true,
             simulated: timer.simulated,
@@ -41,14 +41,15 @@ impl InputRelocator {
         sampler: &mut dyn Sampler,
         cost: Option<Nanoseconds>,
     ) -> Result<(), Failure> {
-        self.may_move &= cost.is_none_or(|cost| cost <= QUICK);
+        self.may_move &= cost.is_none_or(|cost| cost <= LONGEST_RELOCATION);
         if !self.may_move {
             return Ok(());
         }
         let begin = Instant::now();
-        let moved = sampler.relocate_inputs(Placement::allocation_seed(self.relocations, self.seed))?;
+        let moved =
+            sampler.relocate_inputs(RoundLayout::derive_allocation_seed(self.relocations, self.seed))?;
         let is_first = self.relocations == 0;
-        let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > QUICK;
+        let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > LONGEST_RELOCATION;
         if moved && is_first && slow {
             sampler.restore_inputs();
         }

@@ -4,8 +4,8 @@
 use std::any::Any;
 use std::time::{Duration, Instant};
 
-use super::calibration::{GROUPS, PAIRS, timer};
-use super::group::{AnyWork, Groups, Partner, Works, own_launch};
+use super::calibration::{COUNTED_GROUPS, SAMPLES_PER_GROUP, timer};
+use super::group::{AnyWork, GroupRunner, Partner, WorkWithPartner, require_own_launch};
 use super::path::SamplingPath;
 use super::stream_path::StreamPath;
 use crate::device::{
@@ -44,9 +44,9 @@ pub fn sampler<'a>(
     wanted: &SampleOptions,
     chosen: Chosen,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let empty = own_launch(queue, OwnLaunch::Empty(chosen.mode, wanted.cache))?;
-    let works = Works { first: work, partner: Partner::Empty(empty) };
-    Ok(with_works(queue, works, wanted, chosen, None))
+    let empty = require_own_launch(queue, OwnLaunch::Empty(chosen.mode, wanted.cache))?;
+    let works = WorkWithPartner { first: work, partner: Partner::Empty(empty) };
+    Ok(new_sampler(queue, works, wanted, chosen, None))
 }
 
 /// Prepares to sample two interleaved `works` as `chosen`. The second has the method `partner`.
@@ -57,18 +57,18 @@ pub fn pair_sampler<'a>(
     chosen: Chosen,
     partner: Method,
 ) -> Box<dyn Sampler + 'a> {
-    let works = Works { first, partner: Partner::Case(other) };
-    with_works(queue, works, wanted, chosen, Some(partner))
+    let works = WorkWithPartner { first, partner: Partner::Case(other) };
+    new_sampler(queue, works, wanted, chosen, Some(partner))
 }
 
-fn with_works<'a>(
+fn new_sampler<'a>(
     queue: &'a mut dyn Queue,
-    works: Works<'a>,
+    works: WorkWithPartner<'a>,
     wanted: &SampleOptions,
     Chosen { mode, method, setting }: Chosen,
     partner: Option<Method>,
 ) -> Box<dyn Sampler + 'a> {
-    let path = SamplingPath::new(Groups::new(queue, works, mode, method.flush, wanted));
+    let path = SamplingPath::new(GroupRunner::new(queue, works, mode, method.flush, wanted));
     let relocates_inputs = wanted.relocates_inputs && partner.is_none();
     Box::new(QueueSampler { path, method, partner, relocates_inputs, _setting: setting })
 }
@@ -108,7 +108,7 @@ impl Sampler for QueueSampler<'_> {
         match &mut self.path {
             // Stamps are no clock for the start of a copy engine.
             SamplingPath::Recorded(path) if self.method.kernel_count == self.method.operations => {
-                path.take_stamps()
+                path.enable_stamps()
             }
             _ => Ok(()),
         }
@@ -164,20 +164,21 @@ impl Sampler for QueueSampler<'_> {
 }
 
 /// The time limit for the additional launches on the stream of a case that is sampled in batches.
-const STREAM_TIME_LIMIT: Duration = Duration::from_millis(500);
+const STREAM_TIME_BUDGET: Duration = Duration::from_millis(500);
 
 /// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
-pub(super) fn stream_time(groups: &mut Groups<'_>) -> Result<Nanoseconds, Failure> {
+pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, Failure> {
     let timer = timer(groups.queue, LaunchMode::AT_ONCE, groups.cache)?;
     let mut path = StreamPath::default();
     let begin = Instant::now();
     // The first group measures how long the others take to enqueue, and how many there is time for.
     path.group(groups, 1)?;
-    let fitting = (STREAM_TIME_LIMIT.as_secs_f64() / GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
+    let fitting =
+        (STREAM_TIME_BUDGET.as_secs_f64() / COUNTED_GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
     let mut events = Vec::new();
-    for _ in 0..GROUPS {
-        if events.is_empty() || begin.elapsed() < STREAM_TIME_LIMIT {
-            events.extend(path.group(groups, fitting.clamp(1, PAIRS))?.events);
+    for _ in 0..COUNTED_GROUPS {
+        if events.is_empty() || begin.elapsed() < STREAM_TIME_BUDGET {
+            events.extend(path.group(groups, fitting.clamp(1, SAMPLES_PER_GROUP))?.events);
         }
     }
     Ok(median(&events).unwrap_or_default() - timer.overhead)

@@ -67,7 +67,7 @@ impl SampleCollector {
     }
 
     /// Takes groups until the stop policy ends, the limits are reached, or there are as many samples as the user wants.
-    pub(super) fn take(
+    pub(super) fn take_samples(
         sampler: &mut dyn Sampler,
         checked: &mut CheckedGroups,
         sampling: &Sampling,
@@ -86,14 +86,19 @@ impl SampleCollector {
         loop {
             report_step(Step::Samples(taken.read));
             relocator.relocate(sampler, size.cost)?;
-            let fitting =
-                if sampling.samples.is_some() { size.samples } else { size.within(budget.left()).max(1) };
-            let before_deadline =
-                samples_before_deadline(deadline, taken.cost().or(size.cost).unwrap_or_default());
+            let fitting = if sampling.samples.is_some() {
+                size.samples
+            } else {
+                size.size_within(budget.left()).max(1)
+            };
+            let before_deadline = samples_before_deadline(
+                deadline,
+                taken.mean_host_time_per_sample().or(size.cost).unwrap_or_default(),
+            );
             let wanted = fitting.min(most - taken.read).min(before_deadline).max(1);
             let (group, cost) = checked.take(sampler, wanted)?;
-            taken.add(&group, &cost, checked.overhead(&group), &mut origin);
-            size.learn(&cost);
+            taken.add_group(&group, &cost, checked.overhead(&group), &mut origin);
+            size.adapt(&cost);
             budget.pay(&cost);
             let is_complete = taken.read >= most;
             let no_time = before_deadline <= cost.samples;
@@ -104,9 +109,9 @@ impl SampleCollector {
                 }
                 continue;
             }
-            let goes_beyond =
-                taken.read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
-            let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || is_complete || no_time;
+            let goes_beyond = taken.read < SMALLEST_SAMPLE
+                && size.samples_fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
+            let is_last = (size.size_within(budget.left()) == 0 && !goes_beyond) || is_complete || no_time;
             taken.interim_check(sampler, timer, &mut policy, (budget.spent(), is_last));
             taken.converged = policy.converged;
             if is_last || policy.ends(budget.spent(), || is_kept_waiting(sampler)) {
@@ -118,7 +123,7 @@ impl SampleCollector {
     }
 
     /// Adds a group with its overhead, if it has one of its own. `origin` is the start of the first sample.
-    fn add(
+    fn add_group(
         &mut self,
         group: &SampledGroup,
         cost: &GroupCost,
@@ -139,7 +144,7 @@ impl SampleCollector {
     }
 
     /// Returns the mean time of a sample according to the host's clock; `None` before the first.
-    fn cost(&self) -> Option<Nanoseconds> {
+    fn mean_host_time_per_sample(&self) -> Option<Nanoseconds> {
         (self.read > 0).then(|| Nanoseconds::from(self.begin.elapsed()) / self.read as f64)
     }
 
@@ -151,7 +156,7 @@ impl SampleCollector {
         policy: &mut StopPolicy<'_>,
         (spent, is_last): (Nanoseconds, bool),
     ) {
-        let split = interrupted::split(&self.events, sampler.interrupted());
+        let split = interrupted::split_interrupted(&self.events, sampler.interrupted());
         let undisturbed = split.as_ref().map_or(&self.events, |[undisturbed, _]| undisturbed);
         let enough_groups = self.overheads.is_empty() || self.groups >= MIN_GROUPS;
         if !(is_last || enough_groups && policy.is_due(undisturbed.len())) {
@@ -181,7 +186,7 @@ impl SampleCollector {
     /// Returns true if the device's clock changed during the samples: a high power draw may lower it only after some time. Always false if
     /// the user fixed the number of samples or of warm-up launches.
     pub(super) fn is_still_warm_up(&self, sampling: &Sampling) -> bool {
-        sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.moved()
+        sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.has_drifted()
     }
 
     /// Uses the last group of the warm-up as the samples, for a launch so long that the budget is too short for another sample.

@@ -7,20 +7,20 @@ use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
 /// Checks again after 10 to 30 % more samples: each check costs time and raises the rate of false stops.
-const NEXT_CHECK: RangeInclusive<f64> = 1.1..=1.3;
+const NEXT_CHECK_GROWTH: RangeInclusive<f64> = 1.1..=1.3;
 /// Within this range, the next check is due at this part of the number of samples that the interval seems to need.
-const PART_OF_NEED: f64 = 0.7;
+const PART_OF_NEEDED_SAMPLES: f64 = 0.7;
 
 /// After this time, sampling stops if the interval seems to need this many times the budget: it narrows only with the square root of the
 /// time.
-const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
-const HOPELESS: f64 = 1.5;
+const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.3);
+const HOPELESS_BUDGETS: f64 = 1.5;
 
 /// A case that has converged continues until its interval is this much narrower than required, or as narrow as the timer's resolution, as
 /// long as it has spent less than this time and this part of its budget: ± 0.25 % of 15 µs takes some ten milliseconds more than ± 0.5 %.
-const FINER: f64 = 0.5;
-const CHEAP: Nanoseconds = Nanoseconds::from_seconds(0.05);
-const CHEAP_PART: f64 = 0.1;
+const FINER_PRECISION: f64 = 0.5;
+const FINER_PRECISION_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
+const FINER_PRECISION_BUDGET_PART: f64 = 0.1;
 
 /// Decides when sampling stops, from interim checks of the samples.
 pub(super) struct StopPolicy<'a> {
@@ -46,7 +46,7 @@ impl<'a> StopPolicy<'a> {
             budget,
             resolution,
             rule: StopRule::new(sampling.precision, MIN_SAMPLES),
-            finer: StopRule::new(FINER * sampling.precision, MIN_SAMPLES),
+            finer: StopRule::new(FINER_PRECISION * sampling.precision, MIN_SAMPLES),
             next_check: MIN_SAMPLES,
             converged: false,
             is_fine: false,
@@ -68,7 +68,7 @@ impl<'a> StopPolicy<'a> {
         (spent, is_last): (Nanoseconds, bool),
         shares_processors: impl FnOnce() -> bool,
     ) {
-        let mut later = *NEXT_CHECK.start();
+        let mut later = *NEXT_CHECK_GROWTH.start();
         if let Some(time) = time {
             self.converged = match is_last {
                 true => self.rule.check_last(time, self.resolution),
@@ -78,9 +78,9 @@ impl<'a> StopPolicy<'a> {
             let growth = self.rule.growth(time, self.resolution);
             // `max` ignores a factor that is not a number.
             let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };
-            later = later.max((PART_OF_NEED * need).min(*NEXT_CHECK.end()));
-            let is_known = spent >= PROMISING.max(self.sampling.min_time);
-            self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS * self.budget;
+            later = later.max((PART_OF_NEEDED_SAMPLES * need).min(*NEXT_CHECK_GROWTH.end()));
+            let is_known = spent >= TIME_BEFORE_GIVING_UP.max(self.sampling.min_time);
+            self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS_BUDGETS * self.budget;
             if self.is_hopeless && shares_processors() {
                 // Results on shared processors are valid up to this width.
                 let wide = time.relative_half_width() / WIDEST;
@@ -93,9 +93,13 @@ impl<'a> StopPolicy<'a> {
     /// Returns true if sampling ends after `spent`. It takes longer if other programs keep threads of the launches waiting: the samples so
     /// far may cover only one time slice of those programs.
     pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
-        let cheap = if self.is_fine { Nanoseconds::ZERO } else { CHEAP.min(CHEAP_PART * self.budget) };
+        let cheap = if self.is_fine {
+            Nanoseconds::ZERO
+        } else {
+            FINER_PRECISION_TIME.min(FINER_PRECISION_BUDGET_PART * self.budget)
+        };
         let is_done = self.converged && spent >= self.sampling.min_time.max(cheap);
-        self.is_hopeless || is_done && (spent >= PROMISING || !are_kept_waiting())
+        self.is_hopeless || is_done && (spent >= TIME_BEFORE_GIVING_UP || !are_kept_waiting())
     }
 }
 

@@ -43,7 +43,7 @@ use self::relocation::Spacers;
 use self::watch::memory::WriteDetector;
 use self::watch::relaunch::Outputs;
 use crate::device::{Calibration, Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
-use crate::method::dram_stall::read_memory;
+use crate::method::dram_stall::search_dram_stall;
 use crate::method::marginal::marginal_empty_launch;
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
@@ -141,7 +141,7 @@ impl Cuda {
         };
         // Before any other stream has work.
         marginal_empty_launch(&mut device).map_err(DeviceError::new)?;
-        let (resolution, clock) = read_memory(&mut device).map_err(DeviceError::new)?;
+        let (resolution, clock) = search_dram_stall(&mut device).map_err(DeviceError::new)?;
         if let Some(dither) = Dither::load(resolution, clock)? {
             device.dither = Some(dither);
             // The delays of that measurement ended on ticks.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::device::{SampledGroup, Sampler};
 use crate::method::interleaving::ComparedSamples;
-use crate::method::{Placement, Rounds, compare};
+use crate::method::{RoundLayout, Rounds, compare};
 use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
 use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};
 
@@ -42,12 +42,12 @@ struct FakeRound<'a> {
 impl Rounds for FakeRounds {
     fn begin(
         &mut self,
-        placement: Placement,
+        layout: RoundLayout,
         _: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure> {
         let first = 100e3 * (1.0 + self.differences[self.begun % self.differences.len()]);
         self.begun += 1;
-        Ok(Box::new(FakeRound { first, is_swapped: placement.swapped, rounds: self }))
+        Ok(Box::new(FakeRound { first, is_swapped: layout.swapped, rounds: self }))
     }
 }
 
@@ -198,7 +198,7 @@ fn the_clock_of_the_device_is_kept() {
 /// The sequence of SplitMix64 that begins at 0, as its authors' program prints it.
 #[test]
 fn places_are_those_of_a_known_generator() {
-    let allocation_seed = |round, seed| Placement::new(round, seed).allocation_seed;
+    let allocation_seed = |round, seed| RoundLayout::for_round(round, seed).allocation_seed;
     // Of the first pair: the output for 0, added to the seed, and put in again.
     assert_eq!(allocation_seed(0, 0_u64.wrapping_sub(0xe220_a839_7b1d_cdaf)), 0xe220_a839_7b1d_cdaf);
     assert_eq!(
