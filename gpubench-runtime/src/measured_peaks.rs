@@ -22,7 +22,7 @@ pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
 
 /// Returns the facts of `device`. Measures the peaks that `ceilings` is to keep unless it has them, and stores them there if they are
 /// certain: whoever reads them there adds them. Peaks that are not stored are among the facts.
-pub(crate) fn device_of(
+pub(crate) fn info_with_peaks(
     device: &mut dyn Device,
     ceilings: Option<&CeilingCache>,
 ) -> Result<DeviceInfo, DeviceError> {
@@ -86,7 +86,7 @@ mod tests {
 
     /// Returns the peaks in GB/s that a run with this cache has.
     fn peaks(cpu: &mut Cpu, ceilings: Option<CeilingCache>) -> Vec<f64> {
-        let mut info = device_of(cpu, ceilings.as_ref()).expect("nothing fails");
+        let mut info = info_with_peaks(cpu, ceilings.as_ref()).expect("nothing fails");
         let stored =
             ceilings.map_or(Ok(Vec::new()), |ceilings| ceilings.read(&info)).expect("it can be used");
         info.add(stored.into_iter().map(|ceiling| ceiling.peak).collect());

@@ -8,18 +8,18 @@ use gpubench_stats::Nanoseconds;
 
 /// A thread counts as interrupted if it waits longer than this and than this part of a sample's time: a woken thread waits some
 /// microseconds even on an idle machine.
-const SHORT_WAIT: Nanoseconds = Nanoseconds(10_000.0);
-const SMALL_PART: f64 = 0.1;
+const LONGEST_IGNORED_WAIT: Nanoseconds = Nanoseconds(10_000.0);
+const LONGEST_IGNORED_PART: f64 = 0.1;
 
 /// Reading the threads' times takes at most this part of the time of back-to-back samples.
-const READING_PART: f64 = 0.1;
+const LARGEST_READING_PART: f64 = 0.1;
 /// The number of readings that measure the time of one reading.
-const TRIES: usize = 8;
+const COST_READINGS: usize = 8;
 
 /// Other programs count if they use at least this part of one processor. Otherwise, waiting threads wait for each other.
-const OTHERS_PART: f64 = 0.1;
+const LEAST_OTHERS_PART: f64 = 0.1;
 /// The error of the system's times, which it counts in ticks.
-const TICKS: Nanoseconds = Nanoseconds(30e6);
+const TICK_ERROR: Nanoseconds = Nanoseconds(30e6);
 
 /// The waits of threads since the first sample began.
 pub(super) struct Interruptions {
@@ -29,9 +29,9 @@ pub(super) struct Interruptions {
     last: Vec<ThreadTime>,
     now: Vec<ThreadTime>,
     /// The time that other programs had used when the first sample began.
-    others: Option<Nanoseconds>,
+    others_time_before: Option<Nanoseconds>,
     /// The time of a reading.
-    cost: Nanoseconds,
+    reading_time: Nanoseconds,
     /// True for each sample during which a thread waited.
     interrupted: Vec<bool>,
     /// The end of the samples between two readings, and the number of the first of them.
@@ -43,55 +43,55 @@ impl Interruptions {
     pub(super) fn begin<D: LaunchTimer>(device: &mut D) -> Option<Self> {
         let mut first = Vec::new();
         let begin = Instant::now();
-        for _ in 0..TRIES {
+        for _ in 0..COST_READINGS {
             first.clear();
             device.thread_times(&mut first);
         }
-        let cost = Nanoseconds::from(begin.elapsed()) / TRIES as f64;
+        let reading_time = Nanoseconds::from(begin.elapsed()) / COST_READINGS as f64;
         (!first.is_empty()).then(|| Self {
             begin: Instant::now(),
             last: Vec::with_capacity(first.len()),
             now: first.clone(),
             first,
-            others: device.others_time(),
-            cost,
+            others_time_before: device.others_time(),
+            reading_time,
             interrupted: Vec::new(),
             ends: Vec::new(),
         })
     }
 
     /// Returns the number of samples between two readings, if each sample takes this long.
-    pub(super) fn samples_for(&self, sample: Nanoseconds) -> usize {
-        (self.cost / (READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
+    pub(super) fn samples_per_reading(&self, sample: Nanoseconds) -> usize {
+        (self.reading_time / (LARGEST_READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
     }
 
     /// Reads the times after this many samples, the first of which began `time` ago. With `back_to_back` they directly followed earlier
     /// samples, so that a longer wait began during those.
-    pub(super) fn count_after<D: LaunchTimer>(
+    pub(super) fn add_samples<D: LaunchTimer>(
         &mut self,
         device: &mut D,
         samples: usize,
         time: Nanoseconds,
         back_to_back: bool,
     ) {
-        let longest = self.read(device);
-        let waits = longest > SHORT_WAIT.max(SMALL_PART * time);
+        let longest = self.longest_new_wait(device);
+        let waits = longest > LONGEST_IGNORED_WAIT.max(LONGEST_IGNORED_PART * time);
         let now = Nanoseconds::from(self.begin.elapsed());
         if waits && back_to_back {
-            self.mark_since(now - longest);
+            self.mark_samples_since(now - longest);
         }
         self.ends.push((now, self.interrupted.len()));
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
     }
 
     /// Marks the last samples: they began without a thread that launches need.
-    pub(super) fn mark_last(&mut self, samples: usize) {
+    pub(super) fn mark_last_samples(&mut self, samples: usize) {
         let first = self.interrupted.len().saturating_sub(samples);
         self.interrupted[first..].fill(true);
     }
 
     /// Marks the samples that ended later than this.
-    fn mark_since(&mut self, since: Nanoseconds) {
+    fn mark_samples_since(&mut self, since: Nanoseconds) {
         let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > since).last();
         let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
         self.interrupted[first..].fill(true);
@@ -99,7 +99,7 @@ impl Interruptions {
 
     /// Returns the fraction of time since the first sample in which the threads waited, over all threads.
     pub(super) fn processor_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
-        self.read(device);
+        self.longest_new_wait(device);
         let sum = |times: &[ThreadTime]| ThreadTime {
             ran: times.iter().map(|time| time.ran).sum(),
             waited: times.iter().map(|time| time.waited).sum(),
@@ -108,14 +108,14 @@ impl Interruptions {
     }
 
     /// Returns true for each sample during which a thread waited; nothing if no other programs used the processors.
-    pub(super) fn samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
-        let others = device.others_time()? - self.others?;
+    pub(super) fn interrupted_samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
+        let others = device.others_time()? - self.others_time_before?;
         let elapsed = Nanoseconds::from(self.begin.elapsed());
-        (others > TICKS.max(OTHERS_PART * elapsed)).then_some(&self.interrupted)
+        (others > TICK_ERROR.max(LEAST_OTHERS_PART * elapsed)).then_some(&self.interrupted)
     }
 
     /// Returns the longest time that a thread has waited since the last reading.
-    pub(super) fn read<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
+    pub(super) fn longest_new_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
         std::mem::swap(&mut self.last, &mut self.now);
         self.now.clear();
         device.thread_times(&mut self.now);
@@ -264,18 +264,18 @@ mod tests {
     fn a_hot_sample_shares_its_mark_with_those_of_the_same_reading() {
         let mut device = Shared::new(&WAITS, &[]);
         let mut waits = Interruptions::begin(&mut device).expect("threads are counted");
-        waits.cost = Nanoseconds(25e3);
-        assert_eq!(waits.samples_for(Nanoseconds(100e3)), 3);
-        assert_eq!(waits.samples_for(Nanoseconds(1e9)), 1);
-        waits.read(&mut device);
+        waits.reading_time = Nanoseconds(25e3);
+        assert_eq!(waits.samples_per_reading(Nanoseconds(100e3)), 3);
+        assert_eq!(waits.samples_per_reading(Nanoseconds(1e9)), 1);
+        waits.longest_new_wait(&mut device);
         for _ in 0..2 {
             for _ in 0..3 {
                 device.time(&mut Idle).expect("nothing fails");
             }
-            waits.count_after(&mut device, 3, Nanoseconds(300e3), false);
+            waits.add_samples(&mut device, 3, Nanoseconds(300e3), false);
         }
         // Of 300 µs the waits of the first three samples are a small part.
-        let marks = waits.samples(&mut device).expect("others used the processors");
+        let marks = waits.interrupted_samples(&mut device).expect("others used the processors");
         assert_eq!(marks, [false, false, false, true, true, true]);
         assert!(
             waits.processor_wait(&mut device).is_some_and(|waited| (waited - 3.026 / 4.226).abs() < 1e-9)
@@ -289,16 +289,16 @@ mod tests {
             waits.interrupted = vec![false; 6];
             waits.ends =
                 [(10.0, 0), (20.0, 2), (30.0, 3)].map(|(end, first)| (Nanoseconds(end), first)).to_vec();
-            waits.mark_since(Nanoseconds(since));
+            waits.mark_samples_since(Nanoseconds(since));
             waits.interrupted.iter().filter(|mark| **mark).count()
         };
         assert_eq!([35.0, 30.0, 29.0, 20.0, 15.0, 10.0, 9.0, -5.0].map(waits), [0, 0, 3, 3, 4, 4, 6, 6]);
         // One that is longer than all samples so far.
         let mut device = Shared::new(&[1e15], &[]);
         let mut long = Interruptions::begin(&mut device).expect("threads are counted");
-        long.count_after(&mut device, 2, Nanoseconds(1e5), true);
+        long.add_samples(&mut device, 2, Nanoseconds(1e5), true);
         device.time(&mut Idle).expect("nothing fails");
-        long.count_after(&mut device, 1, Nanoseconds(1e5), true);
+        long.add_samples(&mut device, 1, Nanoseconds(1e5), true);
         assert_eq!(long.interrupted, [true; 3]);
     }
 

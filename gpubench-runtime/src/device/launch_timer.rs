@@ -8,9 +8,9 @@ use gpubench_records::{Failure, Flush, Path, Timer};
 use gpubench_stats::{Nanoseconds, median};
 
 /// The most readings of the timer with nothing between them, the fewest, and the time that any more may take.
-const MOST_READINGS: usize = 10_001;
-const FEWEST_READINGS: usize = 101;
-const READING_TIME: Duration = Duration::from_millis(20);
+const MOST_EMPTY_READINGS: usize = 10_001;
+const FEWEST_EMPTY_READINGS: usize = 101;
+const EMPTY_READINGS_BUDGET: Duration = Duration::from_millis(20);
 
 /// A device that times one launch at a time by its own clock. It needs no `Sampler` of its own: its
 /// [`Device`](super::Device) returns [`sampler`](super::single_launch_sampler::sampler) and
@@ -88,7 +88,7 @@ pub trait LaunchTimer {
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let mut readings = readings(|work| self.time(work))?;
+        let mut readings = read_empty_spans(|work| self.time(work))?;
         let empty_span = median(&readings).unwrap_or_default();
         readings.sort_by(Nanoseconds::total_cmp);
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
@@ -117,13 +117,13 @@ impl ThreadTime {
 }
 
 /// Returns readings of the timer with nothing between them.
-pub(crate) fn readings(
+pub(crate) fn read_empty_spans(
     mut time: impl FnMut(&mut dyn Work) -> Result<Nanoseconds, Failure>,
 ) -> Result<Vec<Nanoseconds>, Failure> {
     let begin = Instant::now();
-    let mut readings = Vec::with_capacity(MOST_READINGS);
-    while readings.len() < FEWEST_READINGS
-        || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
+    let mut readings = Vec::with_capacity(MOST_EMPTY_READINGS);
+    while readings.len() < FEWEST_EMPTY_READINGS
+        || (readings.len() < MOST_EMPTY_READINGS && begin.elapsed() < EMPTY_READINGS_BUDGET)
     {
         readings.push(time(&mut || Ok(()))?);
     }

@@ -52,7 +52,7 @@ pub mod ceilings {
 }
 
 /// The kind of which the user's cache keeps the peaks, which it measures itself.
-pub const KEEPS_PEAKS: &str = Stream::KIND;
+pub const KIND_WITH_CACHED_PEAKS: &str = Stream::KIND;
 
 /// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
 pub fn listed() -> &'static [&'static DeviceKind] {

@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the machine's name.
 pub fn host() -> Option<String> {
-    Some(text(uname().nodename())).filter(|name| !name.is_empty())
+    Some(lossy_string(uname().nodename())).filter(|name| !name.is_empty())
 }
 
 /// Returns the name of the system, as in `Debian GNU/Linux 12 (bookworm)`.
@@ -18,10 +18,10 @@ pub fn system() -> Option<String> {
 /// Returns the kernel and its version.
 pub fn kernel() -> String {
     let uname = uname();
-    format!("{} {}", text(uname.sysname()), text(uname.release()))
+    format!("{} {}", lossy_string(uname.sysname()), lossy_string(uname.release()))
 }
 
-fn text(text: &CStr) -> String {
+fn lossy_string(text: &CStr) -> String {
     text.to_string_lossy().into_owned()
 }
 

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::{hint::black_box, path::Path, time::Instant};
 
-use super::{PinnedPool, timed};
+use super::{PinnedPool, time_launch};
 use crate::device::single_launch_sampler::ThreadTime;
 use crate::{device::Work, system::machine::Stat};
 use gpubench_core::host::Stream;
@@ -15,62 +15,67 @@ use gpubench_stats::{Nanoseconds, median};
 
 /// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
 /// as long as a tick of the operating system.
-const ENOUGH: usize = 4_000;
-const MOST_READINGS: usize = 1 << 20;
+const ENOUGH_DIFFERENCES: usize = 4_000;
+const MOST_CLOCK_READINGS: usize = 1 << 20;
 /// The longest of the waits, in rounds of some tenths of a nanosecond: several steps of a usual clock.
-const LONGEST_WAIT: usize = 256;
+const LONGEST_WAIT_ROUNDS: usize = 256;
 /// After this many readings, fewer differences are enough: the step is long.
-const LONG_STEP: usize = 16_000;
-const ENOUGH_LONG: usize = 8;
+const READINGS_BEFORE_FEWER: usize = 16_000;
+const ENOUGH_DIFFERENCES_OF_LONG_STEP: usize = 8;
 
 /// Differences up to this multiple of the smallest one are used. For longer ones, a small error of the step would change the multiple.
-const MULTIPLE: u64 = 8;
+const LARGEST_MULTIPLE: u64 = 8;
 /// A difference of two readings in whole nanoseconds is off by less than one; a tenth is for the error of the step that is tried.
-const ROUNDING: f64 = 1.1;
+const ROUNDING_ERROR: f64 = 1.1;
 /// A step up to this cannot be distinguished from 1 ns.
-const SHORTEST: f64 = 3.5;
+const SHORTEST_STEP: f64 = 3.5;
 /// Steps that are tried after each other differ by this factor.
-const NEXT: f64 = 0.9995;
+const NEXT_STEP_FACTOR: f64 = 0.9995;
 
 /// Measures the step.
-pub(super) fn step() -> Nanoseconds {
+pub(super) fn measure_step() -> Nanoseconds {
     let origin = Instant::now();
-    step_of(&differences(|| origin.elapsed().as_nanos() as u64, wait))
+    largest_common_step(&clock_differences(|| origin.elapsed().as_nanos() as u64, spin))
 }
 
 /// Waits for this many iterations, which the compiler cannot remove.
-fn wait(rounds: usize) {
+fn spin(rounds: usize) {
     for round in 0..rounds {
         black_box(round);
     }
 }
 
 /// Returns differences of successive readings in nanoseconds, without those of zero.
-fn differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
-    let mut differences = Vec::with_capacity(ENOUGH);
-    for reading in 0..MOST_READINGS {
-        let enough = if reading < LONG_STEP { ENOUGH } else { ENOUGH_LONG };
+fn clock_differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
+    let mut differences = Vec::with_capacity(ENOUGH_DIFFERENCES);
+    for reading in 0..MOST_CLOCK_READINGS {
+        let enough = if reading < READINGS_BEFORE_FEWER {
+            ENOUGH_DIFFERENCES
+        } else {
+            ENOUGH_DIFFERENCES_OF_LONG_STEP
+        };
         if differences.len() >= enough {
             break;
         }
         let begin = now();
         // A stride that repeats no wait before all others were used.
-        wait(reading * 37 % LONGEST_WAIT);
+        wait(reading * 37 % LONGEST_WAIT_ROUNDS);
         differences.extend(Some(now() - begin).filter(|difference| *difference > 0));
     }
     differences
 }
 
 /// Returns the largest step that these differences are multiples of, as far as whole nanoseconds can show; 1 ns without any.
-fn step_of(differences: &[u64]) -> Nanoseconds {
+fn largest_common_step(differences: &[u64]) -> Nanoseconds {
     let Some(smallest) = differences.iter().copied().min() else { return Nanoseconds(1.0) };
     let short_differences =
-        || differences.iter().copied().filter(|difference| *difference <= MULTIPLE * smallest);
+        || differences.iter().copied().filter(|difference| *difference <= LARGEST_MULTIPLE * smallest);
     let multiple = |difference: u64, step: f64| (difference as f64 / step).round();
-    let fits =
-        |step: f64| short_differences().all(|it| (it as f64 - step * multiple(it, step)).abs() <= ROUNDING);
-    let tried = std::iter::successors(Some(smallest as f64 + 1.0), |step| Some(step * NEXT));
-    let found = tried.take_while(|step| *step > SHORTEST).find(|step| fits(*step));
+    let fits = |step: f64| {
+        short_differences().all(|it| (it as f64 - step * multiple(it, step)).abs() <= ROUNDING_ERROR)
+    };
+    let tried = std::iter::successors(Some(smallest as f64 + 1.0), |step| Some(step * NEXT_STEP_FACTOR));
+    let found = tried.take_while(|step| *step > SHORTEST_STEP).find(|step| fits(*step));
     found.map_or(Nanoseconds(1.0), |step| {
         let (sum, multiples) = short_differences().fold((0.0, 0.0), |(sum, multiples), difference| {
             (sum + difference as f64, multiples + multiple(difference, step))
@@ -81,8 +86,8 @@ fn step_of(differences: &[u64]) -> Nanoseconds {
 
 /// The launches between two readings of the clock, and the number of such readings, whose median counts: a busy machine slows them as it
 /// slows samples. All take 0.1 ms.
-const LAUNCHES: usize = 256;
-const READINGS: usize = 25;
+const EMPTY_LAUNCHES_PER_READING: usize = 256;
+const EMPTY_LAUNCH_READINGS: usize = 25;
 
 /// Returns the time of an empty launch on `stream`.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
@@ -92,23 +97,24 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     };
     // Called as the launches of a case are: the compiler does not see what it calls.
     let empty: &mut dyn Work = black_box(&mut empty);
-    let mut launches = || (0..LAUNCHES).try_for_each(|_| empty.launch());
-    let readings: Vec<_> = (0..READINGS).filter_map(|_| timed(&mut launches).ok()).collect();
-    median(&readings).unwrap_or_default() / LAUNCHES as f64
+    let mut launches = || (0..EMPTY_LAUNCHES_PER_READING).try_for_each(|_| empty.launch());
+    let readings: Vec<_> =
+        (0..EMPTY_LAUNCH_READINGS).filter_map(|_| time_launch(&mut launches).ok()).collect();
+    median(&readings).unwrap_or_default() / EMPTY_LAUNCHES_PER_READING as f64
 }
 
 /// The unit of these times: a hundred to the second, for programs, on all of Linux's architectures but Alpha.
 const TICK: Nanoseconds = Nanoseconds(10e6);
 
 /// Returns the time so far that these processors worked for other programs, for the system, or for another virtual machine.
-pub(super) fn others_time(processors: &[usize]) -> Option<Nanoseconds> {
-    let busy = busy(&fs::read_to_string("/proc/stat").ok()?, processors)?;
+pub(super) fn other_programs_time(processors: &[usize]) -> Option<Nanoseconds> {
+    let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
     let own = Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.ticks()?;
     Some((busy as f64 - own as f64) * TICK)
 }
 
 /// The ticks in which these processors were busy: `cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL …`.
-fn busy(stat: &str, processors: &[usize]) -> Option<u64> {
+fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     let of = |line: &str| {
         let mut words = line.split_whitespace();
         let processor: usize = words.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -129,25 +135,25 @@ pub(super) struct PoolThreads {
 impl PoolThreads {
     /// Opens the files of all threads of the stream's pool; none if one of them has none.
     pub(super) fn new(stream: &PinnedPool) -> Self {
-        let threads: Option<Vec<File>> = stream.on_each_thread(of_this_thread).into_iter().collect();
+        let threads: Option<Vec<File>> = stream.on_each_thread(open_own_schedstat).into_iter().collect();
         Self { threads: threads.unwrap_or_default() }
     }
 
     /// Appends the time of each thread since it began. A wait is counted once it has ended.
-    pub(super) fn times(&self, times: &mut Vec<ThreadTime>) {
-        times.extend(self.threads.iter().filter_map(|thread| read(&contents(thread)?)));
+    pub(super) fn append_times(&self, times: &mut Vec<ThreadTime>) {
+        times.extend(self.threads.iter().filter_map(|thread| parse_schedstat(&read_from_start(thread)?)));
     }
 }
 
 /// Opens the counts of the calling thread.
-fn of_this_thread() -> Option<File> {
+fn open_own_schedstat() -> Option<File> {
     // By its number: `thread-self` would be whoever reads.
     let thread = fs::read_link("/proc/thread-self").ok()?;
     File::open(Path::new("/proc").join(thread).join("schedstat")).ok()
 }
 
 /// Reads a file of counts from its start.
-fn contents(mut file: &File) -> Option<String> {
+fn read_from_start(mut file: &File) -> Option<String> {
     let mut room = [0; 96];
     file.rewind().ok()?;
     let length = file.read(&mut room).ok()?;
@@ -155,7 +161,7 @@ fn contents(mut file: &File) -> Option<String> {
 }
 
 /// `989850 3021 2`: nanoseconds that it ran and that it waited, and the number of times that it ran.
-fn read(counts: &str) -> Option<ThreadTime> {
+fn parse_schedstat(counts: &str) -> Option<ThreadTime> {
     let mut counts = counts.split_whitespace().map(|count| count.parse().map(Nanoseconds).ok());
     Some(ThreadTime { ran: counts.next()??, waited: counts.next()?? })
 }
@@ -176,7 +182,7 @@ mod tests {
             ((time.get() / step).floor() * step) as u64
         };
         let wait = |rounds: usize| time.set(time.get() + 0.35 * rounds as f64);
-        step_of(&differences(now, wait)).0
+        largest_common_step(&clock_differences(now, wait)).0
     }
 
     #[test]
@@ -197,12 +203,12 @@ mod tests {
 
     #[test]
     fn a_clock_that_stands_still_steps_by_one() {
-        assert_eq!(step_of(&differences(|| 7, |_| ())), Nanoseconds(1.0));
+        assert_eq!(largest_common_step(&clock_differences(|| 7, |_| ())), Nanoseconds(1.0));
     }
 
     #[test]
     fn this_machines_clock_has_a_step() {
-        let step = step().0;
+        let step = measure_step().0;
         assert!((1.0..1e8).contains(&step), "{step} ns");
     }
 }
@@ -273,20 +279,20 @@ mod others_tests {
     #[test]
     fn times_read_as_linux_writes_them() {
         let stat = "cpu  9 9 9 9\ncpu0 1 20 300 7777 8888 4000 50000 600000 9 9\ncpu1 2 0 0 7 8 0 0 0\ncpu10 5 5 5 5 5 5 5 5\nintr 7\n";
-        assert_eq!(busy(stat, &[0, 1]), Some(654_323));
-        assert_eq!(busy(stat, &[1]), Some(2));
-        assert_eq!(busy(stat, &[7]), None);
+        assert_eq!(busy_ticks(stat, &[0, 1]), Some(654_323));
+        assert_eq!(busy_ticks(stat, &[1]), Some(2));
+        assert_eq!(busy_ticks(stat, &[7]), None);
     }
 
     #[test]
     fn work_of_this_process_is_none_of_others() {
         let processors = topology::allowed_processors();
-        let Some(before) = others_time(&processors) else { return };
+        let Some(before) = other_programs_time(&processors) else { return };
         let (begin, ran) = (Instant::now(), thread_time());
         while thread_time() - ran < Duration::from_millis(300) {
             black_box(begin);
         }
-        let others = (others_time(&processors).expect("it was told before") - before).as_f64();
+        let others = (other_programs_time(&processors).expect("it was told before") - before).as_f64();
         // Both are counted in ticks.
         let rest = begin.elapsed().as_nanos() as f64 * processors.len() as f64 - 200e6;
         assert!(others < rest, "{others} of {rest}");
@@ -302,9 +308,9 @@ mod threads_tests {
 
     #[test]
     fn counts_read_as_linux_writes_them() {
-        let time = read("989850 3021 2\n").expect("they are counts");
+        let time = parse_schedstat("989850 3021 2\n").expect("they are counts");
         assert_eq!(time, ThreadTime { ran: Nanoseconds(989_850.0), waited: Nanoseconds(3_021.0) });
-        assert_eq!([read(""), read("17"), read("- - -")], [None; 3]);
+        assert_eq!([parse_schedstat(""), parse_schedstat("17"), parse_schedstat("- - -")], [None; 3]);
     }
 
     #[test]
@@ -315,7 +321,7 @@ mod threads_tests {
             let threads = PoolThreads::new(&stream);
             let times = || {
                 let mut times = Vec::new();
-                threads.times(&mut times);
+                threads.append_times(&mut times);
                 times
             };
             let before = times();

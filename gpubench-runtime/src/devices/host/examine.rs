@@ -19,12 +19,12 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 
 fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     let cpu = Finding::good("CPU", format!("{}, {} processors", cpu_name(), processors.len()));
-    let rest = [governor(machine, processors), processor_time(machine), memory(machine)];
+    let rest = [examine_governor(machine, processors), examine_quota(machine), examine_memory(machine)];
     [cpu].into_iter().chain(rest.into_iter().flatten()).collect()
 }
 
 /// The rule for the clock of these processors.
-fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
+fn examine_governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
     let of = |processor: &usize| {
         machine.read(&format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_governor"))
     };
@@ -42,7 +42,7 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
 }
 
 /// The processor time that a container may use.
-fn processor_time(machine: &Machine) -> Option<Finding> {
+fn examine_quota(machine: &Machine) -> Option<Finding> {
     let processors = quota_processors(machine)?;
     let found = format!("limited to the time of {} processors", format::number(processors));
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
@@ -59,19 +59,19 @@ fn quota_processors(machine: &Machine) -> Option<f64> {
     let limits = folders.filter_map(|folder| {
         let both = machine.read(&format!("/sys/fs/cgroup{}/cpu.max", folder.trim_end_matches('/')))?;
         let (quota, period) = both.split_once(' ')?;
-        limit(quota, period)
+        quota_in_processors(quota, period)
     });
     limits.reduce(f64::min)
 }
 
 /// Divides a quota by its period. One that is no limit is `max` or negative.
-fn limit(quota: &str, period: &str) -> Option<f64> {
+fn quota_in_processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// The memory that this process may use.
-fn memory(machine: &Machine) -> Option<Finding> {
+fn examine_memory(machine: &Machine) -> Option<Finding> {
     let kibibytes = |name| machine.value("/proc/meminfo", name)?.trim_end_matches(" kB").parse::<u64>().ok();
     let available = Bytes(kibibytes("MemAvailable")? << 10);
     let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];

@@ -11,10 +11,10 @@ use crate::device::{Memory, Work};
 use gpubench_stats::Bytes;
 
 /// The assumed size of an unknown cache: more than most last-level caches hold.
-const UNKNOWN_CACHE: Bytes = Bytes(64 << 20);
+const ASSUMED_CACHE_SIZE: Bytes = Bytes(64 << 20);
 
 /// The words of a line: no cache has shorter lines than 64 bytes. To read all words takes half as long again.
-const LINE: usize = 64 / size_of::<u64>();
+const WORDS_PER_LINE: usize = 64 / size_of::<u64>();
 
 /// A buffer that is swept to flush a cache. It is made when it is first needed: new pages take the system a second for a cache of
 /// half a gigabyte.
@@ -27,7 +27,7 @@ impl FlushSweep {
     /// Returns the buffer: twice the cache, and all its pages exist.
     pub(super) fn buffer(&mut self, stream: &PinnedPool) -> &mut [u64] {
         if self.buffer.is_empty() {
-            let cache = topology::last_level_cache().unwrap_or(UNKNOWN_CACHE);
+            let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
             self.buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
             let block = stream.stream().block_of::<u64>(self.buffer.len());
             stream.run(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
@@ -39,22 +39,22 @@ impl FlushSweep {
     pub(super) fn flush(&mut self, stream: &PinnedPool) {
         let buffer = &*self.buffer(stream);
         let block = stream.stream().block_of::<u64>(buffer.len());
-        let sum: u64 = stream.run(|| buffer.par_chunks(block).map(of_lines).sum());
+        let sum: u64 = stream.run(|| buffer.par_chunks(block).map(sum_first_words).sum());
         black_box(sum);
     }
 }
 
 /// Returns the sum of the first words of all lines of a part.
-fn of_lines(part: &[u64]) -> u64 {
-    part.iter().step_by(LINE).sum()
+fn sum_first_words(part: &[u64]) -> u64 {
+    part.iter().step_by(WORDS_PER_LINE).sum()
 }
 
 /// The size of a line of x86-64.
 const LINE_BYTES: usize = 64;
 
 /// Returns why the lines of the inputs of `work` cannot be dropped; nothing if they can.
-pub(super) fn lines_refused(work: &dyn Work) -> Option<&'static str> {
-    if !instruction::is_there() {
+pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> {
+    if !instruction::is_supported() {
         return Some("this processor has no instruction `clflushopt`");
     }
     let mut is_empty = true;
@@ -92,20 +92,20 @@ mod instruction {
     use crate::device::Memory;
 
     /// The leaf of `cpuid` with features, and the bit of `clflushopt` in its register `ebx`.
-    const FEATURES: u32 = 7;
-    const CLFLUSHOPT: u32 = 1 << 23;
+    const FEATURE_LEAF: u32 = 7;
+    const CLFLUSHOPT_BIT: u32 = 1 << 23;
 
     /// Returns true if the processor drops lines without waiting for each: by `clflush`, which waits, 128 MiB take 43 ms in place of 3.
     #[allow(unused_unsafe, reason = "the functions are safe in newer versions of Rust")]
-    pub(super) fn is_there() -> bool {
+    pub(super) fn is_supported() -> bool {
         // Asking takes microseconds on a virtual machine.
-        static IS_THERE: LazyLock<bool> = LazyLock::new(|| {
+        static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
             // SAFETY: every x86-64 processor has the instruction that these use.
             let (leaves, _) = unsafe { __get_cpuid_max(0) };
             // SAFETY: as above.
-            leaves >= FEATURES && unsafe { __cpuid_count(FEATURES, 0) }.ebx & CLFLUSHOPT != 0
+            leaves >= FEATURE_LEAF && unsafe { __cpuid_count(FEATURE_LEAF, 0) }.ebx & CLFLUSHOPT_BIT != 0
         });
-        *IS_THERE
+        *IS_SUPPORTED
     }
 
     /// Drops these of the lines of `memory`, and waits until they are.
@@ -128,7 +128,7 @@ mod instruction {
 
     use crate::device::Memory;
 
-    pub(super) fn is_there() -> bool {
+    pub(super) fn is_supported() -> bool {
         false
     }
 
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn lines_that_were_dropped_come_from_memory() {
         let chain = Chain::new();
-        if !instruction::is_there() {
+        if !instruction::is_supported() {
             return;
         }
         let stream = stream();
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn dropping_lines_changes_no_value() {
         let mut chain = Chain::new();
-        if instruction::is_there() {
+        if instruction::is_supported() {
             chain.0.iter_mut().for_each(|word| *word += 1);
             drop_input_lines(&stream(), &chain);
             assert!(chain.0.iter().zip(&Chain::new().0).all(|(now, before)| *now == before + 1));
@@ -228,19 +228,21 @@ mod tests {
                 true
             }
         }
-        if instruction::is_there() {
+        if instruction::is_supported() {
             drop_input_lines(&stream(), &Empty(Vec::new(), vec![(); 3]));
         }
     }
 
     #[test]
     fn inputs_whose_memory_is_not_known_are_refused() {
-        if !instruction::is_there() {
+        if !instruction::is_supported() {
             return;
         }
-        assert_eq!(lines_refused(&Chain::new()), None);
-        let why = lines_refused(&Chain(vec![0], false)).expect("unknown");
+        assert_eq!(reason_not_to_drop_lines(&Chain::new()), None);
+        let why = reason_not_to_drop_lines(&Chain(vec![0], false)).expect("unknown");
         assert!(why.contains("does not know all memory"));
-        assert!(lines_refused(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory"));
+        assert!(
+            reason_not_to_drop_lines(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory")
+        );
     }
 }

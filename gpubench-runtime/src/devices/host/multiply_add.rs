@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 /// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
 /// registers.
-const CHAINS: usize = 12;
-const STEPS: usize = 40_000;
+const INDEPENDENT_SUMS: usize = 12;
+const STEPS_PER_RUN: usize = 40_000;
 
 /// Work for one thread.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ impl MultiplyAdds {
 
     /// Returns the floating-point operations of a run, two for each multiply-add.
     pub(super) fn flops(self) -> f64 {
-        2.0 * (self.lanes * CHAINS * STEPS) as f64
+        2.0 * (self.lanes * INDEPENDENT_SUMS * STEPS_PER_RUN) as f64
     }
 }
 
@@ -34,8 +34,8 @@ macro_rules! multiply_adds {
         #[target_feature(enable = $feature)]
         fn $name() {
             let (factor, term) = ($splat(black_box(0.999)), $splat(black_box(0.001)));
-            let mut sums = [$splat(black_box(1.0)); CHAINS];
-            for _ in 0..STEPS {
+            let mut sums = [$splat(black_box(1.0)); INDEPENDENT_SUMS];
+            for _ in 0..STEPS_PER_RUN {
                 for sum in &mut sums {
                     *sum = $multiply_add(*sum, factor, term);
                 }
@@ -106,18 +106,18 @@ mod vectors {
 /// Returns the work for f32 and for f64. A processor without fused multiply-adds multiplies and adds one number after the other.
 pub(super) fn widest() -> [MultiplyAdds; 2] {
     vectors::widest().unwrap_or([
-        MultiplyAdds { run: || one_by_one(1.0_f32, 0.999, 0.001), lanes: 1 },
-        MultiplyAdds { run: || one_by_one(1.0_f64, 0.999, 0.001), lanes: 1 },
+        MultiplyAdds { run: || multiply_add_scalars(1.0_f32, 0.999, 0.001), lanes: 1 },
+        MultiplyAdds { run: || multiply_add_scalars(1.0_f64, 0.999, 0.001), lanes: 1 },
     ])
 }
 
-fn one_by_one<T>(first: T, factor: T, term: T)
+fn multiply_add_scalars<T>(first: T, factor: T, term: T)
 where
     T: Copy + std::ops::Mul<Output = T> + std::ops::Add<Output = T>,
 {
     let (factor, term) = (black_box(factor), black_box(term));
-    let mut sums = black_box([first; CHAINS]);
-    for _ in 0..STEPS {
+    let mut sums = black_box([first; INDEPENDENT_SUMS]);
+    for _ in 0..STEPS_PER_RUN {
         for sum in &mut sums {
             *sum = *sum * factor + term;
         }

@@ -17,7 +17,7 @@ use gpubench_records::threads;
 #[derive(Clone)]
 pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
-    pinning: Option<ThreadPinning>,
+    pinning: Option<MeasuringProcessor>,
     stream: Stream,
 }
 
@@ -39,7 +39,7 @@ impl PinnedPool {
             let built = built.map_err(|error| {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
-            let pinning = ThreadPinning::pin_others(&built);
+            let pinning = MeasuringProcessor::pin_others(&built);
             let built = Arc::new(built);
             let pool_of_stream = Arc::clone(&built);
             let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
@@ -48,8 +48,8 @@ impl PinnedPool {
     }
 
     /// Moves the calling thread, which measures, to the processor that the others leave it.
-    pub(super) fn take_place(&self) {
-        self.pinning.iter().copied().for_each(ThreadPinning::take);
+    pub(super) fn move_to_own_processor(&self) {
+        self.pinning.iter().copied().for_each(MeasuringProcessor::move_calling_thread);
     }
 
     /// Returns the stream that launch functions take.
@@ -86,42 +86,43 @@ impl PinnedPool {
 
 /// The processor of the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ThreadPinning {
+struct MeasuringProcessor {
     own: usize,
 }
 
 #[cfg(not(target_os = "linux"))]
-impl ThreadPinning {
+impl MeasuringProcessor {
     /// Only Linux lets threads be pinned.
     fn pin_others(_: &ThreadPool) -> Option<Self> {
         None
     }
 
-    fn take(self) {
+    fn move_calling_thread(self) {
         _ = self.own;
     }
 }
 
 #[cfg(target_os = "linux")]
-impl ThreadPinning {
+impl MeasuringProcessor {
     /// Pins all threads of `pool` except the calling one, and returns the processor of that one. `None` if the operating system does not let
     /// threads be pinned, or if the number of threads differs from the number of processors that this process may use: then the best
     /// processors are unknown.
     fn pin_others(pool: &ThreadPool) -> Option<Self> {
-        let processors = processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
+        let processors = assign_processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
         let placed = pool.broadcast(|thread| {
-            thread.index() == 0 || sched_setaffinity(None, &only(processors[thread.index()])).is_ok()
+            thread.index() == 0
+                || sched_setaffinity(None, &single_processor(processors[thread.index()])).is_ok()
         });
         placed.into_iter().all(|placed| placed).then_some(Self { own: processors[0] })
     }
 
     /// Moves the calling thread to its processor, if it may run there. The set of processors that it may use is unchanged.
-    fn take(self) {
+    fn move_calling_thread(self) {
         if sched_getcpu() == self.own {
             return;
         }
         let Ok(allowed) = sched_getaffinity(None) else { return };
-        if allowed.is_set(self.own) && sched_setaffinity(None, &only(self.own)).is_ok() {
+        if allowed.is_set(self.own) && sched_setaffinity(None, &single_processor(self.own)).is_ok() {
             // Restores the set of allowed processors.
             _ = sched_setaffinity(None, &allowed);
         }
@@ -130,7 +131,7 @@ impl ThreadPinning {
 
 /// Returns a processor for each thread, for the first one `here`, where it runs; nothing if there are more processors or fewer.
 #[cfg(target_os = "linux")]
-fn processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
+fn assign_processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
     let own = allowed.iter().position(|processor| *processor == here).unwrap_or(0);
     (allowed.len() == threads).then(|| {
         allowed.swap(0, own);
@@ -139,7 +140,7 @@ fn processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Ve
 }
 
 #[cfg(target_os = "linux")]
-fn only(processor: usize) -> CpuSet {
+fn single_processor(processor: usize) -> CpuSet {
     let mut set = CpuSet::new();
     set.set(processor);
     set
@@ -164,12 +165,12 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len()).use_current_thread();
             let pool = pool.build().expect("it starts");
-            let Some(pinning) = ThreadPinning::pin_others(&pool) else {
+            let Some(pinning) = MeasuringProcessor::pin_others(&pool) else {
                 panic!("Linux lets threads be pinned")
             };
             let mut all = pool.broadcast(|_| may_use());
             assert_eq!(all.remove(0), before, "the calling thread may use all");
-            pinning.take();
+            pinning.move_calling_thread();
             assert_eq!(may_use(), before, "nor does it lose any by being moved");
             let mut each: Vec<usize> = all.concat();
             each.push(pinning.own);
@@ -186,7 +187,7 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len() + 1).use_current_thread();
             let pool = pool.build().expect("it starts");
-            assert_eq!(ThreadPinning::pin_others(&pool), None);
+            assert_eq!(MeasuringProcessor::pin_others(&pool), None);
             assert!(pool.broadcast(|_| may_use()).into_iter().all(|may_use| may_use == before));
         });
         checked.join().expect("it holds");
@@ -197,10 +198,10 @@ mod tests {
         let checked = thread::spawn(|| {
             let before = may_use();
             for own in before.clone() {
-                ThreadPinning { own }.take();
+                MeasuringProcessor { own }.move_calling_thread();
                 assert_eq!(may_use(), before);
             }
-            ThreadPinning { own: CpuSet::MAX_CPU - 1 }.take();
+            MeasuringProcessor { own: CpuSet::MAX_CPU - 1 }.move_calling_thread();
             assert_eq!(may_use(), before);
         });
         checked.join().expect("it holds");
@@ -208,9 +209,9 @@ mod tests {
 
     #[test]
     fn the_processor_of_the_calling_thread_is_left_to_it() {
-        assert_eq!(processors(vec![0, 2, 5], 5, 3), Some(vec![5, 2, 0]));
-        assert_eq!(processors(vec![0, 2, 5], 7, 3), Some(vec![0, 2, 5]), "it was just moved");
-        assert_eq!(processors(vec![3], 3, 1), Some(vec![3]));
-        assert_eq!(processors(vec![0, 2, 5], 2, 2), None);
+        assert_eq!(assign_processors(vec![0, 2, 5], 5, 3), Some(vec![5, 2, 0]));
+        assert_eq!(assign_processors(vec![0, 2, 5], 7, 3), Some(vec![0, 2, 5]), "it was just moved");
+        assert_eq!(assign_processors(vec![3], 3, 1), Some(vec![3]));
+        assert_eq!(assign_processors(vec![0, 2, 5], 2, 2), None);
     }
 }

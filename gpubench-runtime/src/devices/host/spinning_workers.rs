@@ -15,7 +15,7 @@ use super::PinnedPool;
 use gpubench_records::Cache;
 
 /// The pause before threads are pinged again, which leaves this thread a time slice for the launch.
-const PAUSE: Duration = Duration::from_micros(100);
+const PING_PAUSE: Duration = Duration::from_micros(100);
 
 /// Keeps the worker threads of a stream spinning, or asleep, during the launches of a case.
 pub(super) struct SpinningWorkers {
@@ -52,7 +52,7 @@ impl SpinningWorkers {
             return self.asleep || self.workers.none_spins();
         }
         self.workers.keep_spinning();
-        let all_spin = self.workers.answer();
+        let all_spin = self.workers.ping();
         if all_spin {
             self.policy.count_waited(all_spin);
         }
@@ -63,7 +63,7 @@ impl SpinningWorkers {
     pub(super) fn during<R>(&mut self, launch: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let launched = {
-            let _launching = self.workers.launching();
+            let _launching = self.workers.begin_launch();
             launch()
         };
         self.policy.add_launch_time(begin.elapsed());
@@ -71,22 +71,22 @@ impl SpinningWorkers {
     }
 
     fn are_needed(&self) -> bool {
-        !self.workers.is_empty() && self.policy.waits(self.workers.worked())
+        !self.workers.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }
 
     /// Waits until all workers spin. Returns false if some do not in time.
     fn wake(&self, stream: &PinnedPool) -> bool {
-        let (begin, patience) = (Instant::now(), self.policy.patience());
+        let (begin, patience) = (Instant::now(), self.policy.next_wait());
         while begin.elapsed() < patience {
             self.workers.keep_spinning();
             if !self.workers.all_spin() {
                 let workers = Arc::clone(&self.workers);
-                stream.on_other_threads(move |index| workers.spin(index - 1));
+                stream.on_other_threads(move |index| workers.spin_as_worker(index - 1));
             }
-            if self.workers.answer() {
+            if self.workers.ping() {
                 return true;
             }
-            sleep(PAUSE);
+            sleep(PING_PAUSE);
         }
         false
     }
@@ -99,7 +99,7 @@ impl SpinningWorkers {
         self.workers.stop();
         let begin = Instant::now();
         while !self.workers.none_spins() && begin.elapsed() < SPIN_TIME {
-            sleep(PAUSE);
+            sleep(PING_PAUSE);
         }
         self.asleep = self.workers.none_spins();
     }
@@ -118,7 +118,7 @@ const SPIN_TIME: Duration = Duration::from_millis(20);
 const ANSWER_TIME: Duration = Duration::from_micros(20);
 const ANSWER_TIME_EACH: Duration = Duration::from_nanos(500);
 /// One of this many workers may be missing.
-const MISSING_OF: usize = 16;
+const WORKERS_PER_MISSING_ONE: usize = 16;
 
 /// The state that the measuring thread and the workers share.
 struct Workers {
@@ -185,7 +185,7 @@ impl Workers {
     }
 
     /// Pings the workers, and returns true if all but a few answer.
-    fn answer(&self) -> bool {
+    fn ping(&self) -> bool {
         let ping = self.ping.fetch_add(1, Ordering::AcqRel) + 1;
         let (begin, patience) = (Instant::now(), ANSWER_TIME + ANSWER_TIME_EACH * self.each.len() as u32);
         let answers = |worker: &CachePadded<Worker>| {
@@ -198,17 +198,17 @@ impl Workers {
             true
         };
         let missing = self.each.iter().filter(|worker| !answers(worker)).count();
-        missing <= self.each.len() / MISSING_OF
+        missing <= self.each.len() / WORKERS_PER_MISSING_ONE
     }
 
     /// Marks the time of a launch, until the returned guard is dropped.
-    fn launching(&self) -> Launching<'_> {
+    fn begin_launch(&self) -> Launching<'_> {
         self.launching.store(true, Ordering::Release);
         Launching(&self.launching)
     }
 
     /// Spins on this thread, which is a worker, and executes the work that it finds.
-    fn spin(&self, number: usize) {
+    fn spin_as_worker(&self, number: usize) {
         let worker = &self.each[number];
         // A spinning worker may execute a further call of this function, even during a launch: that is no work of the launch.
         if worker.spins.load(Ordering::Acquire) {
@@ -252,24 +252,24 @@ impl Drop for Launching<'_> {
 
 /// If this many launches gave the workers no work, no launch is assumed to. The workers then sleep, since a spinning processor lowers the clock
 /// of the others and uses the caches of its core.
-const TRIES: usize = 16;
+const TRIES_OF_SHORT: usize = 16;
 /// For launches of at least this length, [`TRIES_OF_LONG`] launches are enough.
-const LONG: Duration = Duration::from_micros(100);
+const LONG_LAUNCH: Duration = Duration::from_micros(100);
 const TRIES_OF_LONG: usize = 3;
 /// A launch longer than this needs no spinning workers: their wake-up time of 50 µs is a small part of it.
-const VERY_LONG: Duration = Duration::from_millis(20);
+const VERY_LONG_LAUNCH: Duration = Duration::from_millis(20);
 /// A launch begins without late workers after this time: another program returns a processor after a time slice or two.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// For back-to-back launches, the wait is this many times the shortest launch so far, and at least [`LEAST_PATIENCE`]. A launch of 2 µs after an
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// For back-to-back launches, the wait is this many times the shortest launch so far, and at least [`SHORTEST_WAIT`]. A launch of 2 µs after an
 /// idle time of milliseconds takes three times as long.
-const PATIENCE_OF: u32 = 64;
-const LEAST_PATIENCE: Duration = Duration::from_millis(1);
-/// If more launches than this, and more than one in [`LATE_OF`], began without the workers, later launches do not wait: the measuring thread
+const WAIT_PER_SHORTEST: u32 = 64;
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+/// If more launches than this, and more than one in [`LAUNCHES_PER_LATE_ONE`], began without the workers, later launches do not wait: the measuring thread
 /// would lose its own processor for a time slice whenever it waits.
-const LATE: usize = 2;
-const LATE_OF: usize = 16;
+const LATE_LAUNCHES: usize = 2;
+const LAUNCHES_PER_LATE_ONE: usize = 16;
 /// After this many launches that did not wait, launches wait again.
-const RETRY_AFTER: usize = 64;
+const RETRY_AFTER_LAUNCHES: usize = 64;
 
 /// Decides whether launches wait for spinning workers, from the launches of the case so far.
 #[derive(Default)]
@@ -299,9 +299,9 @@ impl WakeUpPolicy {
 
     /// Counts a launch that did not wait.
     fn count_not_waited(&mut self) {
-        if !self.workers_come() {
+        if !self.workers_are_in_time() {
             self.not_waited += 1;
-            if self.not_waited == RETRY_AFTER {
+            if self.not_waited == RETRY_AFTER_LAUNCHES {
                 (self.not_waited, self.with_workers, self.without_workers) = (0, 0, 0);
             }
         }
@@ -313,25 +313,27 @@ impl WakeUpPolicy {
     }
 
     /// Returns true if the next launch waits for the workers. `gave_work` is true if an earlier launch gave them work.
-    fn waits(&self, gave_work: bool) -> bool {
-        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
-        let tries = if is_long { TRIES_OF_LONG } else { TRIES };
-        (gave_work || self.with_workers < tries) && !self.is_very_long() && self.workers_come()
+    fn next_launch_waits(&self, gave_work: bool) -> bool {
+        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG_LAUNCH);
+        let tries = if is_long { TRIES_OF_LONG } else { TRIES_OF_SHORT };
+        (gave_work || self.with_workers < tries) && !self.is_very_long() && self.workers_are_in_time()
     }
 
     /// Returns how long the next launch waits for the workers.
-    fn patience(&self) -> Duration {
-        let of = |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
-        self.shortest.filter(|_| self.back_to_back).map_or(PATIENCE, of)
+    fn next_wait(&self) -> Duration {
+        let of = |shortest: Duration| {
+            shortest.saturating_mul(WAIT_PER_SHORTEST).clamp(SHORTEST_WAIT, LONGEST_WAIT)
+        };
+        self.shortest.filter(|_| self.back_to_back).map_or(LONGEST_WAIT, of)
     }
 
     /// Returns true if launches are so long that the wake-up time of threads is negligible.
     fn is_very_long(&self) -> bool {
-        self.shortest.is_some_and(|shortest| shortest > VERY_LONG)
+        self.shortest.is_some_and(|shortest| shortest > VERY_LONG_LAUNCH)
     }
 
-    fn workers_come(&self) -> bool {
-        self.without_workers <= LATE + self.with_workers / LATE_OF
+    fn workers_are_in_time(&self) -> bool {
+        self.without_workers <= LATE_LAUNCHES + self.with_workers / LAUNCHES_PER_LATE_ONE
     }
 }
 
@@ -379,7 +381,7 @@ mod tests {
             });
             let threads: Vec<usize> = threads.collect();
             // If other programs run, workers may be late.
-            let come = spinning.policy.waits(true);
+            let come = spinning.policy.next_launch_waits(true);
             assert_eq!(spinning.are_needed(), come && stream.threads() > 1, "{threads:?}");
             assert!(!come || threads.contains(&stream.threads()), "all threads work: {threads:?}");
         });
@@ -428,7 +430,7 @@ mod tests {
                 let count = Arc::clone(&returned);
                 spinning.during(|| {
                     stream.on_other_threads(move |index| {
-                        workers.spin(index - 1);
+                        workers.spin_as_worker(index - 1);
                         count.fetch_add(1, Ordering::Relaxed);
                     });
                     let begin = Instant::now();
@@ -453,7 +455,7 @@ mod tests {
             let begin = Instant::now();
             spinning.workers.keep_spinning();
             if !spinning.workers.is_empty() {
-                spinning.workers.spin(0);
+                spinning.workers.spin_as_worker(0);
                 assert!(begin.elapsed() > SPIN_TIME / 2);
             }
         });
@@ -468,27 +470,27 @@ mod workers_tests {
     fn a_call_within_a_launch_returns_at_once() {
         let workers = Workers::new(1);
         workers.keep_spinning();
-        let launching = workers.launching();
-        workers.spin(0);
+        let launching = workers.begin_launch();
+        workers.spin_as_worker(0);
         assert!(workers.none_spins());
         drop(launching);
         // It spins on this thread for the whole time.
         let begin = Instant::now();
-        workers.spin(0);
+        workers.spin_as_worker(0);
         assert!(begin.elapsed() > SPIN_TIME / 2);
         assert!(workers.none_spins() && !workers.worked());
     }
 
     #[test]
     fn few_may_be_missing_and_without_workers_none_is() {
-        assert!(Workers::new(0).answer());
-        assert!(!Workers::new(1).answer());
-        let workers = Workers::new(MISSING_OF);
+        assert!(Workers::new(0).ping());
+        assert!(!Workers::new(1).ping());
+        let workers = Workers::new(WORKERS_PER_MISSING_ONE);
         for worker in &workers.each[1..] {
             worker.answer.store(1, Ordering::Release);
         }
-        assert!(workers.answer(), "one of sixteen");
-        assert!(!workers.answer(), "the next ping has no answer yet");
+        assert!(workers.ping(), "one of sixteen");
+        assert!(!workers.ping(), "the next ping has no answer yet");
     }
 }
 
@@ -500,7 +502,7 @@ mod policy_tests {
     fn waiting_launches(micros: u64, gave_work: bool, most: usize) -> usize {
         let mut policy = WakeUpPolicy::new(Cache::Hot);
         for number in 0..most {
-            if !policy.waits(gave_work) {
+            if !policy.next_launch_waits(gave_work) {
                 return number;
             }
             policy.count_waited(true);
@@ -517,7 +519,7 @@ mod policy_tests {
 
     #[test]
     fn launches_that_give_no_work_stop_waiting_after_some_tries() {
-        assert_eq!(waiting_launches(2, false, 1_000), TRIES);
+        assert_eq!(waiting_launches(2, false, 1_000), TRIES_OF_SHORT);
         assert_eq!(waiting_launches(10_000, false, 1_000), TRIES_OF_LONG);
     }
 
@@ -529,19 +531,19 @@ mod policy_tests {
     #[test]
     fn late_workers_are_not_waited_for_until_later() {
         let mut policy = WakeUpPolicy::new(Cache::Cold);
-        for _ in 0..=LATE {
-            assert!(policy.waits(true));
+        for _ in 0..=LATE_LAUNCHES {
+            assert!(policy.next_launch_waits(true));
             policy.count_waited(false);
         }
-        for _ in 0..RETRY_AFTER {
-            assert!(!policy.waits(true));
+        for _ in 0..RETRY_AFTER_LAUNCHES {
+            assert!(!policy.next_launch_waits(true));
             policy.count_not_waited();
         }
-        assert!(policy.waits(true), "they may come now");
+        assert!(policy.next_launch_waits(true), "they may come now");
         // Some of many launches may begin without them.
-        for number in 0..20 * LATE_OF {
-            policy.count_waited(number % (2 * LATE_OF) > 0);
-            assert!(policy.waits(true), "{number}");
+        for number in 0..20 * LAUNCHES_PER_LATE_ONE {
+            policy.count_waited(number % (2 * LAUNCHES_PER_LATE_ONE) > 0);
+            assert!(policy.next_launch_waits(true), "{number}");
         }
     }
 
@@ -550,12 +552,12 @@ mod policy_tests {
         let patience = |cache, micros: &[u64]| {
             let mut policy = WakeUpPolicy::new(cache);
             micros.iter().for_each(|micros| policy.add_launch_time(Duration::from_micros(*micros)));
-            policy.patience()
+            policy.next_wait()
         };
-        assert_eq!(patience(Cache::Hot, &[]), PATIENCE);
-        assert_eq!(patience(Cache::Hot, &[900, 2]), LEAST_PATIENCE);
+        assert_eq!(patience(Cache::Hot, &[]), LONGEST_WAIT);
+        assert_eq!(patience(Cache::Hot, &[900, 2]), SHORTEST_WAIT);
         assert_eq!(patience(Cache::Hot, &[100, 140]), Duration::from_micros(6_400));
-        assert_eq!(patience(Cache::Hot, &[5_000]), PATIENCE);
-        assert_eq!(patience(Cache::Cold, &[2]), PATIENCE);
+        assert_eq!(patience(Cache::Hot, &[5_000]), LONGEST_WAIT);
+        assert_eq!(patience(Cache::Cold, &[2]), LONGEST_WAIT);
     }
 }

@@ -15,15 +15,15 @@ pub fn cpu_name() -> String {
 }
 
 /// Returns the names and sizes of the first processor's data caches, nearest first.
-pub(super) fn caches() -> Vec<(String, Bytes)> {
+pub(super) fn data_caches() -> Vec<(String, Bytes)> {
     let first = allowed_processors().first().copied().unwrap_or(0);
     let name = |cache: &DataCache| format!("L{}{} cache", cache.level, if cache.unified { "" } else { "d" });
-    caches_of(first).into_iter().map(|cache| (name(&cache), cache.size)).collect()
+    data_caches_of(first).into_iter().map(|cache| (name(&cache), cache.size)).collect()
 }
 
 /// Returns the sum of the last-level caches of the processors that this process may use.
 pub(super) fn last_level_cache() -> Option<Bytes> {
-    let last = allowed_processors().into_iter().filter_map(|processor| caches_of(processor).pop());
+    let last = allowed_processors().into_iter().filter_map(|processor| data_caches_of(processor).pop());
     let distinct: HashMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
     let sum: Bytes = distinct.into_values().sum();
     (sum > Bytes::ZERO).then_some(sum)
@@ -36,7 +36,7 @@ struct DataCache {
     shared_by: String,
 }
 
-fn caches_of(processor: usize) -> Vec<DataCache> {
+fn data_caches_of(processor: usize) -> Vec<DataCache> {
     let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{processor}/cache"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut caches: Vec<_> = entries.filter_map(|entry| read_cache(&entry.path())).collect();
@@ -94,11 +94,14 @@ const FASTEST_CLOCK: Hertz = Hertz(6_000_000_000);
 /// Returns the bandwidth of `threads` cores among these `processors`.
 pub(super) fn core_bandwidth(threads: usize, processors: &[usize]) -> BytesPerSecond {
     let stated = |processor| format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/cpuinfo_max_freq");
-    of_clocks(threads, processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok()))
+    bandwidth_at_clocks(
+        threads,
+        processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok()),
+    )
 }
 
 /// Returns the bandwidth of `threads` cores, the fastest of which has the highest of the `stated` clocks, in kHz as Linux writes them.
-fn of_clocks(threads: usize, stated: impl Iterator<Item = String>) -> BytesPerSecond {
+fn bandwidth_at_clocks(threads: usize, stated: impl Iterator<Item = String>) -> BytesPerSecond {
     let highest = stated.filter_map(|text| text.trim().parse::<u64>().ok()).max().filter(|khz| *khz > 0);
     let clock = highest.map_or(FASTEST_CLOCK, |khz| Hertz(1_000 * khz));
     BytesPerSecond(BYTES_PER_CYCLE * threads as f64 * clock.as_f64())
@@ -125,7 +128,7 @@ mod core_bandwidth_tests {
         for (stated, gigahertz) in
             [(&["2500000\n", "3500000\n"][..], 3.5), (&[], 6.0), (&["0\n"], 6.0), (&["<unknown>\n"], 6.0)]
         {
-            let found = of_clocks(2, stated.iter().map(|text| (*text).to_owned()));
+            let found = bandwidth_at_clocks(2, stated.iter().map(|text| (*text).to_owned()));
             assert_eq!(found, BytesPerSecond(256e9 * gigahertz), "{stated:?}");
         }
     }
