@@ -10,10 +10,10 @@ use crate::device::DeviceError;
 use gpubench_stats::{COARSE, Hertz, Nanoseconds};
 
 /// The most samples between stamps: those of two graphs.
-const SLOTS: usize = 128;
+const STAMPED_SLOTS: usize = 128;
 /// Stamps are used if the clock's resolution is at most this. Some GPUs have a resolution of 1 µs.
-const COARSEST: Nanoseconds = Nanoseconds(64.0);
-const PURPOSE: &str = "memory for the times of launches";
+const COARSEST_STAMP_STEP: Nanoseconds = Nanoseconds(64.0);
+const STAMP_MEMORY_PURPOSE: &str = "memory for the times of launches";
 
 /// The time of launches by the GPU's own clock: a kernel before and a kernel after each launch store `%globaltimer`.
 ///
@@ -29,7 +29,10 @@ impl Stamps {
     /// Allocates the memory, and measures the clock's step on `stream`. Launches both kernels, since loading them later would move the code
     /// of other kernels.
     pub(crate) fn new(kernels: &Kernels, stream: CUstream) -> Result<Self, DeviceError> {
-        let stamps = Self { memory: DeviceMemory::new(PURPOSE, 2 * SLOTS * size_of::<u64>())?, step: None };
+        let stamps = Self {
+            memory: DeviceMemory::new(STAMP_MEMORY_PURPOSE, 2 * STAMPED_SLOTS * size_of::<u64>())?,
+            step: None,
+        };
         stamps.enqueue(1, kernels, stream)?;
         // Into the first slot, which no sample has used when the step is read.
         kernels.timer_step(stamps.memory.address(), stream)?;
@@ -39,10 +42,10 @@ impl Stamps {
     /// Returns true if the clock is fine enough. The stream must be synchronized before the first call.
     pub(crate) fn are_fine(&mut self) -> Result<bool, DeviceError> {
         if self.step.is_none() {
-            let step = self.times(1)?[0];
+            let step = self.stamps(1)?[0];
             self.step = Some(Nanoseconds(if step > 0 { step as f64 } else { f64::INFINITY }));
         }
-        Ok(self.step() <= COARSEST)
+        Ok(self.step() <= COARSEST_STAMP_STEP)
     }
 
     /// Returns the step of the clock.
@@ -57,19 +60,19 @@ impl Stamps {
         kernels: &Kernels,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        assert!(number < 2 * SLOTS, "there is memory for this stamp");
+        assert!(number < 2 * STAMPED_SLOTS, "there is memory for this stamp");
         kernels.stamp(self.memory.address() + (number * size_of::<u64>()) as u64, stream)
     }
 
     /// Returns the time between the stamps of each of the first `slots` slots. The stream must be synchronized.
-    pub(crate) fn read(&self, slots: usize) -> Result<Vec<Nanoseconds>, DeviceError> {
-        let times = self.times(slots)?;
+    pub(crate) fn times_of_slots(&self, slots: usize) -> Result<Vec<Nanoseconds>, DeviceError> {
+        let times = self.stamps(slots)?;
         Ok(times.chunks_exact(2).map(|pair| time_between(pair[0], pair[1])).collect())
     }
 
-    fn times(&self, slots: usize) -> Result<Vec<u64>, DeviceError> {
+    fn stamps(&self, slots: usize) -> Result<Vec<u64>, DeviceError> {
         let mut words = vec![0; 4 * slots];
-        self.memory.read(PURPOSE, 0, &mut words)?;
+        self.memory.read(STAMP_MEMORY_PURPOSE, 0, &mut words)?;
         Ok(words.chunks_exact(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32).collect())
     }
 }
@@ -81,7 +84,7 @@ fn time_between(from: u64, to: u64) -> Nanoseconds {
 
 /// The nanoseconds for which cycles are counted. The error of begin and end is the timer's resolution or the time to read it, whichever is
 /// less: on an H200 32 ns, which is 0.1 % of this.
-const DURATION: u64 = 32_000;
+const CLOCK_PROBE_NANOSECONDS: u64 = 32_000;
 
 /// The clock of the multiprocessors according to the device's own counters: after each group and its last event, a kernel counts cycles and
 /// nanoseconds.
@@ -98,7 +101,7 @@ impl ClockProbe {
     /// Counts when `stream` reaches this point.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as long as the device.
-        unsafe { kernels.clock.launch((1, 1), stream, [DURATION, self.read.address() as u64]) }
+        unsafe { kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.read.address() as u64]) }
     }
 
     /// Returns the clock in hertz, if cycles were counted since the last call. The stream must be synchronized.
@@ -109,10 +112,10 @@ impl ClockProbe {
 }
 
 /// The fractional part of the golden ratio: its multiples are spread most evenly over a step.
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
+const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
 /// The clock of the multiprocessors in hertz, where their own counters have no reading. The delay is shorter on a slower GPU.
-const ASSUMED_CLOCK: f64 = 2e9;
+const ASSUMED_CLOCK_HERTZ: f64 = 2e9;
 
 /// Delays for GPUs whose timer is coarse. After a delay that polls the timer, each sample would begin at the same phase of a tick, and all
 /// readings would be rounded equally, by up to one tick. These delays count cycles instead, and vary over a tick, so that rounding averages
@@ -130,13 +133,13 @@ impl Dither {
         if step <= COARSE {
             return Ok(None);
         }
-        let clock = clock.map_or(ASSUMED_CLOCK, Hertz::as_f64) * 1e-9;
+        let clock = clock.map_or(ASSUMED_CLOCK_HERTZ, Hertz::as_f64) * 1e-9;
         Ok(Some(Self { kernel: SpinKernel::load()?, step, clock }))
     }
 
     /// Keeps `stream` busy for `duration` and a fraction of a step that depends on the `number` of the sample.
     pub(crate) fn delay(&self, duration: Duration, number: usize, stream: CUstream) -> Result<(), CallError> {
-        let part = (number as f64 * GOLDEN).fract() * self.step.as_f64();
+        let part = (number as f64 * GOLDEN_FRACTION).fract() * self.step.as_f64();
         self.kernel.launch(((duration.as_nanos() as f64 + part) * self.clock) as u64, stream)
     }
 }

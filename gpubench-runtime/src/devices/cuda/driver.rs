@@ -59,7 +59,7 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
 
 /// Waits until all work of the current context is done.
 #[track_caller]
-pub(crate) fn wait() -> Result<(), CallError> {
+pub(crate) fn wait_for_context() -> Result<(), CallError> {
     // SAFETY: takes nothing.
     check(unsafe { sys::cuCtxSynchronize() })
 }

@@ -8,7 +8,7 @@ use crate::device::Work;
 use gpubench_records::Failure;
 
 /// Launches of one block of 32 threads that do nothing.
-pub(crate) struct Empty {
+pub(crate) struct EmptyLaunch {
     kernel: EmptyKernel,
     stream: CUstream,
     /// The launch as a graph of its own.
@@ -17,13 +17,13 @@ pub(crate) struct Empty {
     _kernels: Option<EmptyKernels>,
 }
 
-impl Empty {
+impl EmptyLaunch {
     pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
         Self { kernel, stream, graph: None, _kernels: None }
     }
 
     /// Keeps the module of the kernel.
-    pub(crate) fn keeping(self, kernels: EmptyKernels) -> Self {
+    pub(crate) fn keeping_module(self, kernels: EmptyKernels) -> Self {
         Self { _kernels: Some(kernels), ..self }
     }
 
@@ -36,7 +36,7 @@ impl Empty {
     }
 }
 
-impl Work for Empty {
+impl Work for EmptyLaunch {
     fn launch(&mut self) -> Result<(), Failure> {
         match &self.graph {
             Some(graph) => Ok(graph.launch(self.stream)?),

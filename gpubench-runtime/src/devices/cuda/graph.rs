@@ -46,7 +46,7 @@ impl Capture {
             // The capture was invalidated; ending it returns the reason.
             return Ok(Vec::new());
         }
-        nodes(graph)
+        leaf_nodes(graph)
     }
 
     pub(crate) fn end(mut self) -> Result<Graph, CallError> {
@@ -73,7 +73,7 @@ impl Drop for Capture {
 }
 
 /// Instantiates a graph with flags.
-type Instantiate = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
+type InstantiateFn = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
 
 /// A graph that was captured.
 pub(crate) struct Graph(CUgraph);
@@ -81,10 +81,10 @@ pub(crate) struct Graph(CUgraph);
 impl Graph {
     /// Prepares the graph to run. Nothing launches it while a stream is captured.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
-        self.instantiate_by(gpubench_driver::instantiate_unlisted)
+        self.instantiate_with(gpubench_driver::instantiate_unlisted)
     }
 
-    fn instantiate_by(&self, instantiate: Instantiate) -> Result<Executable, CallError> {
+    fn instantiate_with(&self, instantiate: InstantiateFn) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
         // SAFETY: the graph lives, and `executable` is valid for writing a handle.
         check(unsafe { instantiate(&raw mut executable, self.0, 0) })?;
@@ -152,7 +152,7 @@ impl<'a> Replay<'a> {
         enqueue().map_err(|error| DeviceError::new(error.to_string()))?;
         Ok(Self {
             // A launch function may launch it.
-            executable: capture.end()?.instantiate_by(sys::cuGraphInstantiateWithFlags)?,
+            executable: capture.end()?.instantiate_with(sys::cuGraphInstantiateWithFlags)?,
             stream: stream.handle().cast(),
             borrowed: PhantomData,
         })
@@ -191,7 +191,7 @@ pub(crate) enum Node {
 }
 
 /// Returns the nodes of a graph, with those of a child graph instead of the child graph itself.
-fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
+fn leaf_nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
     let mut count = 0;
     // SAFETY: without a buffer for nodes the driver only counts them.
     check(unsafe { sys::cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) })?;
@@ -207,7 +207,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
         check(unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) })?;
         found.push(match kind {
             0 => Node::Kernel,
-            1 if touches_pageable(node)? => Node::PageableCopy,
+            1 if touches_pageable_memory(node)? => Node::PageableCopy,
             1 => Node::Copy,
             2 => Node::Memset,
             3 => Node::HostFunction,
@@ -215,7 +215,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
                 let mut child = ptr::null_mut();
                 // SAFETY: the node is a child graph, and `child` is valid for writing a handle.
                 check(unsafe { sys::cuGraphChildGraphNodeGetGraph(node, &raw mut child) })?;
-                found.extend(nodes(child)?);
+                found.extend(leaf_nodes(child)?);
                 continue;
             }
             10 => Node::Allocation,
@@ -226,18 +226,18 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
     Ok(found)
 }
 
-fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
+fn touches_pageable_memory(node: CUgraphNode) -> Result<bool, CallError> {
     let mut copy = std::mem::MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
     // SAFETY: this is a copy's node, and `copy` is valid for writing its parameters.
     check(unsafe { sys::cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()) })?;
     // SAFETY: the driver has filled it; all zeros are a value of it too.
     let copy = unsafe { copy.assume_init() };
     let host = sys::CU_MEMORYTYPE_HOST;
-    let pageable = |kind, pointer: *const std::ffi::c_void| kind == host && !known_to_driver(pointer);
+    let pageable = |kind, pointer: *const std::ffi::c_void| kind == host && !is_known_to_driver(pointer);
     Ok(pageable(copy.srcMemoryType, copy.srcHost) || pageable(copy.dstMemoryType, copy.dstHost.cast_const()))
 }
 
-fn known_to_driver(pointer: *const std::ffi::c_void) -> bool {
+fn is_known_to_driver(pointer: *const std::ffi::c_void) -> bool {
     // SAFETY: the kind of memory is an enumeration.
     let kind = unsafe { pointer_attribute::<u32>(sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer as u64) };
     kind.is_some_and(|kind| kind != 0)

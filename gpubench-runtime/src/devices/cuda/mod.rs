@@ -33,15 +33,15 @@ pub(super) use self::device_info::list;
 use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
-use self::driver::{PrimaryContext, check_for, wait};
+use self::driver::{PrimaryContext, check_for, wait_for_context};
 use self::flush::Flusher;
 pub use self::graph::Replay;
-use self::guarded::{Enqueued, Guarded};
+use self::guarded::{Guarded, LaunchOp};
 use self::kernels::Kernels;
 use self::queue::QueueState;
 use self::relocation::Spacers;
 use self::watch::memory::WriteDetector;
-use self::watch::relaunch::Outputs;
+use self::watch::relaunch::LaunchBaseline;
 use crate::device::{Calibration, Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
 use crate::method::dram_stall::search_dram_stall;
 use crate::method::marginal::marginal_empty_launch;
@@ -52,7 +52,7 @@ use gpubench_records::{
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
-const DISCARDS: (u64, u64) = (8, 0);
+const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 
 /// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
@@ -71,9 +71,9 @@ pub struct Cuda {
     flusher: Rc<Flusher>,
     write_detector: WriteDetector,
     /// The work of each checked launch of the open case, and of the one that it is compared with.
-    checked: Vec<Rc<[Enqueued]>>,
+    checked: Vec<Rc<[LaunchOp]>>,
     /// The memory that the checked launch could reach, for launches after the samples.
-    outputs: Option<Outputs>,
+    baseline: Option<LaunchBaseline>,
     /// The time of the checked launch of the open case.
     first_launch: Option<Nanoseconds>,
     multiprocessors: Multiprocessors,
@@ -104,13 +104,13 @@ impl Cuda {
     pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = device_info::device(ordinal)?;
         let context = PrimaryContext::retain(device)?;
-        let mut gpu = Gpu::new(ordinal, context.0.cast(), CALLS);
+        let mut gpu = Gpu::new(ordinal, context.0.cast(), STREAM_CALLS);
         let own = gpu.raw_stream().map_err(DeviceError::new)?;
         let stream: CUstream = own.stream().cast();
-        let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARDS)?);
+        let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARD_CAPABILITY)?);
         let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
-        let first = watch::memory::next_number();
+        let first = watch::memory::next_allocation_number();
         // Load the clock kernel here. Loading it with the first launch, after samples, would change the addresses of later kernels. On
         // an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
@@ -125,7 +125,7 @@ impl Cuda {
             flusher: Rc::new(flusher),
             write_detector,
             checked: Vec::new(),
-            outputs: None,
+            baseline: None,
             first_launch: None,
             multiprocessors,
             stream,
@@ -153,7 +153,7 @@ impl Cuda {
 }
 
 /// The driver's functions for streams of cases, and for graphs that libraries capture.
-const CALLS: Calls = Calls {
+const STREAM_CALLS: Calls = Calls {
     create: create_stream,
     destroy: destroy_stream,
     record: |capture| {
@@ -197,7 +197,7 @@ impl Device for Cuda {
         self.stream = self.gpu.stream().cast();
         self.spacers = None;
         self.checked.clear();
-        self.outputs = None;
+        self.baseline = None;
         self.first_launch = None;
     }
 
@@ -224,7 +224,7 @@ impl Device for Cuda {
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         self.context.restore()?;
-        Ok(wait()?)
+        Ok(wait_for_context()?)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
@@ -232,7 +232,7 @@ impl Device for Cuda {
     }
 
     fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
-        watch::writes(&mut Guarded::new(work, self.context), self, enough)
+        watch::writes_on_inverted_inputs(&mut Guarded::new(work, self.context), self, enough)
     }
 
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
@@ -257,7 +257,7 @@ impl Device for Cuda {
         work: &mut dyn Work,
         wanted: &crate::device::TraceOptions,
     ) -> Result<Option<gpubench_records::CuptiTimes>, Failure> {
-        trace::pass(self, work, wanted).map(Some)
+        trace::trace_case(self, work, wanted).map(Some)
     }
 
     fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
@@ -267,7 +267,7 @@ impl Device for Cuda {
     fn remark(&mut self) -> Option<String> {
         let call = gpubench_driver::take_failure()?;
         let out_of_memory = call.code == sys::CUDA_ERROR_OUT_OF_MEMORY;
-        let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total).flatten() else {
+        let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total_memory).flatten() else {
             let hint = match call.code {
                 sys::CUDA_ERROR_INVALID_VALUE if call.to_string().starts_with("cuLaunchKernel") => {
                     " (are the grid, the block and the shared memory within the GPU's limits?)"

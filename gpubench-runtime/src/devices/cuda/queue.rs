@@ -6,7 +6,7 @@ use gpubench_driver::sys;
 
 use super::Cuda;
 use super::driver::{CallError, Event, EventPair, check};
-use super::empty::Empty;
+use super::empty::EmptyLaunch;
 use super::graph::{Capture, Executable};
 use super::kernels::EmptyKernels;
 use crate::device::{
@@ -16,7 +16,7 @@ use gpubench_records::{Cache, Failure, Flush, Path};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
 /// The most slots in a graph.
-const LONGEST: usize = 64;
+const MOST_SLOTS_PER_GRAPH: usize = 64;
 
 /// The graphs and the events of a queue.
 pub(crate) struct QueueState {
@@ -39,7 +39,7 @@ impl QueueState {
         Ok(Self {
             capture: None,
             graphs: Vec::new(),
-            pairs: (0..2 * LONGEST).map(|_| EventPair::new()).collect::<Result<_, _>>()?,
+            pairs: (0..2 * MOST_SLOTS_PER_GRAPH).map(|_| EventPair::new()).collect::<Result<_, _>>()?,
             whole: EventPair::new()?,
             previous_start: None,
             since_first: Nanoseconds::ZERO,
@@ -52,14 +52,14 @@ impl QueueState {
 }
 
 /// Returns the path of launches in this mode.
-fn path(mode: LaunchMode) -> Path {
+fn path_of_mode(mode: LaunchMode) -> Path {
     if mode.recorded { Path::Graph } else { Path::Stream }
 }
 
 impl Queue for Cuda {
     fn properties(&self) -> QueueProperties {
         QueueProperties {
-            capacity: LONGEST,
+            capacity: MOST_SLOTS_PER_GRAPH,
             has_gaps: true,
             replays: true,
             is_coarse: self.dither.is_some(),
@@ -67,7 +67,7 @@ impl Queue for Cuda {
             loads_parameters: true,
             first_launch: self.first_launch,
             calibration_limit: None,
-            last_level_cache: Bytes(self.flusher.l2()),
+            last_level_cache: Bytes(self.flusher.cache_bytes()),
             cache_name: "the L2",
             usual_flush: self.usual_flush(),
             other_flushes: &[Flush::Read, Flush::Write],
@@ -82,18 +82,23 @@ impl Queue for Cuda {
         let (stream, flusher) = (self.stream, Rc::clone(&self.flusher));
         Ok(Some(match launch {
             OwnLaunch::Empty(mode, cache) => {
-                let empty = Empty::new(self.kernels.empty.matching(path(mode), cache), stream);
+                let empty = EmptyLaunch::new(self.kernels.empty.matching(path_of_mode(mode), cache), stream);
                 Box::new(if mode.nested { empty.into_graph()? } else { empty })
             }
             OwnLaunch::EmptyCopy(cache) => {
                 let kernels = EmptyKernels::load()?;
-                Box::new(Empty::new(kernels.matching(Path::Graph, cache), stream).keeping(kernels))
+                Box::new(
+                    EmptyLaunch::new(kernels.matching(Path::Graph, cache), stream).keeping_module(kernels),
+                )
             }
             OwnLaunch::EmptyRow(launches) => {
-                let mut empty = Empty::new(self.kernels.empty.matching(Path::Stream, Cache::Hot), stream);
+                let mut empty =
+                    EmptyLaunch::new(self.kernels.empty.matching(Path::Stream, Cache::Hot), stream);
                 Box::new(move || (0..launches).try_for_each(|_| empty.launch()))
             }
-            OwnLaunch::ReadQuarters(quarters) => Box::new(move || Ok(flusher.probe(quarters, stream)?)),
+            OwnLaunch::ReadQuarters(quarters) => {
+                Box::new(move || Ok(flusher.read_quarters(quarters, stream)?))
+            }
             OwnLaunch::ReadHalf => {
                 let mut number = 0;
                 Box::new(move || {
@@ -185,7 +190,7 @@ impl Queue for Cuda {
                 slots.iter().map(|slot| self.queue.pairs[*slot].read()).collect::<Result<_, _>>()?
             }
             Clock::Stamps => {
-                let stamps = self.stamps.read(slots.iter().max().map_or(0, |last| last + 1))?;
+                let stamps = self.stamps.times_of_slots(slots.iter().max().map_or(0, |last| last + 1))?;
                 slots.iter().map(|slot| stamps[*slot]).collect()
             }
         })

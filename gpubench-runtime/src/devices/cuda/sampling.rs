@@ -14,7 +14,7 @@ use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
-const UNJOINED: u32 = 904;
+const UNJOINED_CAPTURE: u32 = 904;
 
 /// Prepares to sample `work` as `wanted`.
 pub(crate) fn sampler<'a>(
@@ -22,11 +22,11 @@ pub(crate) fn sampler<'a>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let mut work = Guarded::compared(work, device);
+    let mut work = Guarded::checked(work, device);
     let flush = choose_flush(device, Path::Stream, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
-    let mut method = method(&flush, &chosen);
-    let setting = without_persisting_l2(&method)?;
+    let mut method = method_with_path(&flush, &chosen);
+    let setting = disable_persisting_l2(&method)?;
     let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, StreamOp::Graph)]));
     let is_chosen_by_user = wanted.path == Some(Path::Stream) || wanted.host_work;
     let mode = match (&chosen, &mut method.path_reason) {
@@ -49,15 +49,15 @@ pub(crate) fn pair_sampler<'a>(
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = choose_flush(device, Path::Stream, wanted)?;
     let of_partner = |reason: &str| format!("the launch that it is compared with is there: {reason}");
-    let [mut a, mut b] = works.map(|work| Guarded::compared(work, device));
+    let [mut a, mut b] = works.map(|work| Guarded::checked(work, device));
     let both =
         match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
             (Err(reason), Ok(_)) => [Err(reason.clone()), Err(of_partner(&reason))],
             (Ok(_), Err(reason)) => [Err(of_partner(&reason)), Err(reason)],
             (a, b) => [a, b],
         };
-    let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
-    let setting = without_persisting_l2(&method)?;
+    let [method, partner] = both.each_ref().map(|chosen| method_with_path(&flush, chosen));
+    let setting = disable_persisting_l2(&method)?;
     let mode = match &both {
         [Ok(a), Ok(b)] => {
             let copied = !(a.is_single_operation && b.is_single_operation);
@@ -76,14 +76,14 @@ pub(crate) fn pair_sampler<'a>(
 }
 
 /// Disables persisting L2 if the samples are flushed.
-fn without_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failure> {
+fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failure> {
     let disabled = PersistingL2Disabled::begin(method.flush)?;
     Ok(disabled.map(|disabled| Box::new(disabled) as Box<dyn Any>))
 }
 
 /// The work of a launch in a captured graph.
 #[derive(Clone, Copy)]
-struct Captured {
+struct CapturedWork {
     kernels: usize,
     /// The number of kernels, copies and memsets.
     operations: usize,
@@ -96,7 +96,7 @@ fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
     wanted: &SampleOptions,
-) -> Result<Result<Captured, String>, Failure> {
+) -> Result<Result<CapturedWork, String>, Failure> {
     let chosen = match wanted.path {
         Some(Path::Stream) => Err("asked for".into()),
         _ if wanted.host_work => Err("the host's part belongs to the launch (`host_work`)".into()),
@@ -109,10 +109,10 @@ fn choose_path(
 }
 
 /// Returns the method for a launch, from the result of [`choose_path`].
-fn method(of_flush: &Method, chosen: &Result<Captured, String>) -> Method {
+fn method_with_path(of_flush: &Method, chosen: &Result<CapturedWork, String>) -> Method {
     let mut method = of_flush.clone();
     match chosen {
-        Ok(Captured { kernels, operations, .. }) => {
+        Ok(CapturedWork { kernels, operations, .. }) => {
             method.path = Path::Graph;
             (method.kernel_count, method.operations) = (Some(*kernels), Some(*operations));
         }
@@ -123,7 +123,7 @@ fn method(of_flush: &Method, chosen: &Result<Captured, String>) -> Method {
 
 /// Captures one launch and the reset before it, and inspects the captured nodes. Returns the work of the launch if graphs can capture it,
 /// otherwise the reason.
-fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Captured, String>, Failure> {
+fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<CapturedWork, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
@@ -135,10 +135,10 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let nodes = capture.nodes();
     let ended = capture.end();
     if let (Ok(()), Err(error)) = (&launched, &ended)
-        && error.cause.code() == UNJOINED
+        && error.cause.code() == UNJOINED_CAPTURE
     {
         let seen = "a stream that was made to wait for the given one is never waited for by it";
-        return Err(calls::work_elsewhere(seen));
+        return Err(calls::work_elsewhere_failure(seen));
     }
     let failed = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
@@ -157,16 +157,16 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     }
     let nodes = nodes?;
     if nodes.len() == reset_nodes {
-        return Err(calls::no_work());
+        return Err(calls::no_work_failure());
     }
-    let escaped = calls::escaped(stream, &steps);
+    let escaped = calls::count_escaped_work(stream, &steps);
     if escaped > 0 {
         let pieces = format::counted(escaped, "piece");
         let seen =
             format!("{pieces} of the launch's work went to a stream that the given one does not wait for");
-        return Err(calls::work_elsewhere(&seen));
+        return Err(calls::work_elsewhere_failure(&seen));
     }
-    if calls::some_at_once(stream, &steps) {
+    if calls::ran_during_capture(stream, &steps) {
         return Ok(Err("the host waits for work of the launch on another stream".into()));
     }
     let speaks_against = |node: &Node| match node {
@@ -191,7 +191,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     if allocations > 0 && operations == 0 {
         return Ok(Err("the launch does nothing but allocate memory".into()));
     }
-    Ok(Ok(Captured {
+    Ok(Ok(CapturedWork {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
         operations,
         // A child graph is a node of another kind, and may have several operations.

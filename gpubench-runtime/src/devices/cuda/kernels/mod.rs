@@ -10,8 +10,8 @@ use super::driver::{CallError, check, check_for};
 use crate::device::DeviceError;
 use gpubench_records::{Cache, Path};
 
-const MEASURE: &str = include_str!("measure.ptx");
-const DISCARD: &str = include_str!("discard.ptx");
+const MEASURE_PTX: &str = include_str!("measure.ptx");
+const DISCARD_PTX: &str = include_str!("discard.ptx");
 
 /// The kernels, loaded.
 pub(crate) struct Kernels {
@@ -35,8 +35,8 @@ pub(crate) struct Kernels {
 
 impl Kernels {
     pub(crate) fn load(can_discard: bool) -> Result<Self, DeviceError> {
-        let measure = Module::load(MEASURE)?;
-        let discard = if can_discard { Some(Module::load(DISCARD)?) } else { None };
+        let measure = Module::load(MEASURE_PTX)?;
+        let discard = if can_discard { Some(Module::load(DISCARD_PTX)?) } else { None };
         Ok(Self {
             read_sweep: measure.find("gpubench_read_sweep")?,
             delay: measure.find("gpubench_delay")?,
@@ -124,7 +124,7 @@ impl LoadedKernel {
     }
 }
 
-const EMPTY: &str = include_str!("empty.ptx");
+const EMPTY_PTX: &str = include_str!("empty.ptx");
 
 /// A kernel that does nothing: `(const void*, const void*, u32*, u64)`. Whoever has it keeps its [`EmptyKernels`].
 #[derive(Clone, Copy)]
@@ -142,24 +142,24 @@ impl EmptyKernel {
 pub(crate) struct EmptyKernels {
     /// The one that does nothing at all.
     pub(crate) bare: EmptyKernel,
-    reads: EmptyKernel,
+    reads_parameter: EmptyKernel,
     // The kernels belong to this module.
     _module: Module,
 }
 
 impl EmptyKernels {
     pub(crate) fn load() -> Result<Self, DeviceError> {
-        let module = Module::load(EMPTY)?;
+        let module = Module::load(EMPTY_PTX)?;
         Ok(Self {
             bare: EmptyKernel(module.find("gpubench_empty")?),
-            reads: EmptyKernel(module.find("gpubench_empty_reads")?),
+            reads_parameter: EmptyKernel(module.find("gpubench_empty_reads")?),
             _module: module,
         })
     }
 
     /// Returns the empty kernel to interleave with samples on this path and in this state of the caches.
     pub(crate) fn matching(&self, path: Path, cache: Cache) -> EmptyKernel {
-        if waits_for_parameters(path, cache) { self.reads } else { self.bare }
+        if waits_for_parameters(path, cache) { self.reads_parameter } else { self.bare }
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn waits_for_parameters(path: Path, cache: Cache) -> bool {
     (path, cache) == (Path::Graph, Cache::Cold)
 }
 
-const SPIN: &str = include_str!("spin.ptx");
+const SPIN_PTX: &str = include_str!("spin.ptx");
 
 /// `(u64 cycles)`: one thread waits for that number of cycles, 8,000,000 at most.
 pub(crate) struct SpinKernel {
@@ -180,7 +180,7 @@ pub(crate) struct SpinKernel {
 
 impl SpinKernel {
     pub(crate) fn load() -> Result<Self, DeviceError> {
-        let module = Module::load(SPIN)?;
+        let module = Module::load(SPIN_PTX)?;
         Ok(Self { kernel: module.find("gpubench_spin")?, _module: module })
     }
 

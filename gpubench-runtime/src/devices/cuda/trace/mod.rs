@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use gpubench_driver::StreamOp;
 use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 
-use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
-use self::slowdown::{ByEvents, slowdown};
-use super::driver::{EventPair, wait};
+use self::launches::{EnqueuedGroup, TracedLaunch, activity_name, stamp_step};
+use self::slowdown::{EventTimer, slowdown};
+use super::driver::{EventPair, wait_for_context};
 use super::{Cuda, flush::PersistingL2Disabled, guarded::Guarded};
 use crate::device::{RELOCATIONS_PER_TRACE, TraceOptions, Work};
 use crate::method::{group::PRE_LAUNCH_DELAY, relocation::relocate_inputs};
@@ -22,10 +22,10 @@ use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
 /// The delay before a group. The host enqueues the group meanwhile, so that the GPU does not wait for it.
 const PREQUEUE_DELAY: Duration = Duration::from_millis(2);
 /// The most launches that are enqueued during this delay, if their calls take no longer than usual.
-const LONGEST: usize = 32;
+const MOST_LAUNCHES_PER_GROUP: usize = 32;
 
 /// Begins to trace this process.
-fn begin() -> Result<Tracing, Failure> {
+fn begin_tracing() -> Result<Tracing, Failure> {
     let failed = |error: &cupti::CuptiError| Failure::new(Stage::Sampling, error);
     let cupti = cupti::load().map_err(failed)?;
     cupti.trace().map_err(|error| failed(&error))
@@ -58,9 +58,9 @@ fn enqueue(
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
 }
 
-/// Launches `count` times, at most [`LONGEST`] times, waits for all, and returns each launch's work as CUPTI saw it: as many `pieces` as
+/// Launches `count` times, at most [`MOST_LAUNCHES_PER_GROUP`] times, waits for all, and returns each launch's work as CUPTI saw it: as many `pieces_per_launch` as
 /// are known to be enqueued.
-fn group(
+fn trace_group(
     device: &Cuda,
     work: &mut Guarded<'_>,
     how: (Cache, Flush),
@@ -69,15 +69,15 @@ fn group(
 ) -> Result<Vec<TracedLaunch>, Failure> {
     begin_prequeued(device, work, how.0)?;
     (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
-    wait()?;
+    wait_for_context()?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
-    let expected = Expected {
+    let expected = EnqueuedGroup {
         launches: count,
         marks: if work.resets() { 2 } else { 1 },
         flush: flush_pieces(how.1),
         pieces,
     };
-    let launches = launches::from_records(records, &expected);
+    let launches = launches::find_launches(records, &expected);
     launches.map_err(|why| Failure::new(Stage::Sampling, format_args!("CUPTI: {why}")))
 }
 
@@ -92,7 +92,7 @@ fn flush_pieces(flush: Flush) -> usize {
 
 /// Returns the number of operations of a launch for which CUPTI has a record, as the driver's forwarders saw them enqueued. `None` if the
 /// number may differ, or if no launch was checked.
-fn pieces(device: &Cuda) -> Option<usize> {
+fn pieces_per_launch(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, op): &(bool, StreamOp)| match op {
             StreamOp::Kernel(_) | StreamOp::Copy(_) | StreamOp::Memset(_) => Some(1),
@@ -106,41 +106,45 @@ fn pieces(device: &Cuda) -> Option<usize> {
 }
 
 /// The launches that count, if they take no longer than this together, and the fewest.
-const MOST: usize = 64;
-const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
-const LEAST: usize = 3;
+const MOST_COUNTED_LAUNCHES: usize = 64;
+const TRACED_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
+const FEWEST_COUNTED_LAUNCHES: usize = 3;
 /// The number of sets of inputs, if inputs were relocated between the samples: the first set, and one for each allocation seed.
 const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
 /// The number of discarded launches before those: tracing makes a kernel's first launch longer.
-const UNCOUNTED: usize = 2;
+const DISCARDED_LAUNCHES: usize = 2;
 /// The additional time of a launch, for its flush and for tracing.
 const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
 /// The number of operations that are reported by name.
-const NAMED: usize = 32;
+const MOST_NAMED_ACTIVITIES: usize = 32;
 
 /// Traces launches of `work` after the samples of its case, and returns their times by CUPTI with their pieces.
-pub(crate) fn pass(
+pub(crate) fn trace_case(
     device: &mut Cuda,
     work: &mut dyn Work,
     wanted: &TraceOptions,
 ) -> Result<CuptiTimes, Failure> {
     let began = Instant::now();
-    let mut work = Guarded::compared(work, device);
+    let mut work = Guarded::checked(work, device);
     let persisting_l2 = PersistingL2Disabled::begin(wanted.flush)?;
     let how = (wanted.cache, wanted.flush);
-    let by_events = ByEvents::new(how, (wanted.time, OVERHEAD_PER_LAUNCH))?;
+    let by_events = EventTimer::new(how, (wanted.time, OVERHEAD_PER_LAUNCH))?;
     let untraced = by_events.times(device, &mut work)?;
-    let tracing = begin()?;
-    let known = pieces(device);
-    group(device, &mut work, how, (UNCOUNTED, known), &tracing)?;
-    let count = ((BUDGET / (wanted.time + OVERHEAD_PER_LAUNCH)) as usize).clamp(LEAST, MOST);
+    let tracing = begin_tracing()?;
+    let known = pieces_per_launch(device);
+    trace_group(device, &mut work, how, (DISCARDED_LAUNCHES, known), &tracing)?;
+    let count = ((TRACED_TIME_BUDGET / (wanted.time + OVERHEAD_PER_LAUNCH)) as usize)
+        .clamp(FEWEST_COUNTED_LAUNCHES, MOST_COUNTED_LAUNCHES);
     let mut launches = Vec::with_capacity(count);
     let mut allocation_seeds = wanted.allocation_seeds.iter().flatten();
-    let longest =
-        if wanted.allocation_seeds.is_some() { count.div_ceil(INPUT_SETS).min(LONGEST) } else { LONGEST };
+    let longest = if wanted.allocation_seeds.is_some() {
+        count.div_ceil(INPUT_SETS).min(MOST_LAUNCHES_PER_GROUP)
+    } else {
+        MOST_LAUNCHES_PER_GROUP
+    };
     while launches.len() < count {
         let next = (count - launches.len()).min(longest);
-        launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
+        launches.extend(trace_group(device, &mut work, how, (next, known), &tracing)?);
         if let Some(allocation_seed) = allocation_seeds.next().filter(|_| launches.len() < count) {
             relocate_inputs(device, &mut work, *allocation_seed)?;
             // Discards the records of the launches of the relocation.
@@ -153,7 +157,7 @@ pub(crate) fn pass(
     drop(tracing.take());
     drop((tracing, persisting_l2));
     let times: Vec<Nanoseconds> = launches.iter().map(TracedLaunch::time).collect();
-    let summary = Summary::of(&times, step_of_stamps(&launches)).zip(interval_of_mean(&times));
+    let summary = Summary::of(&times, stamp_step(&launches)).zip(interval_of_mean(&times));
     let (time, mean_ci) = summary.ok_or_else(|| Failure::new(Stage::Sampling, "CUPTI traced no launch"))?;
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
     let gaps: Nanoseconds = launches.iter().map(TracedLaunch::gaps).sum();
@@ -174,12 +178,12 @@ pub(crate) fn pass(
 /// Returns the first operations of the launches, with the mean time of those at the same position; the names are the first launch's.
 fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
-    let named = first.iter().enumerate().take(NAMED).map(|(position, piece)| {
+    let named = first.iter().enumerate().take(MOST_NAMED_ACTIVITIES).map(|(position, piece)| {
         let there = launches.iter().filter_map(|launch| launch.pieces.get(position));
         let times: Vec<Nanoseconds> =
             there.map(|piece| Nanoseconds((piece.end - piece.begin) as f64)).collect();
         TracedActivity {
-            name: in_words(piece),
+            name: activity_name(piece),
             time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64,
         }
     });

@@ -1,25 +1,25 @@
 //! The slowdown of a launch by tracing. Events on the stream time the launch before CUPTI traces and again while it does.
 
-use super::{LONGEST, begin_prequeued, enqueue, launches::TIMER, wait};
+use super::{MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue, launches::GPU_TIMER_STEP, wait_for_context};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
-use crate::devices::cuda::empty::Empty;
+use crate::devices::cuda::empty::EmptyLaunch;
 use crate::devices::cuda::guarded::Guarded;
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
 /// The launches of a pattern: one, two of the other kind, one. In every second group both kinds are swapped.
-const PATTERN: usize = 4;
+const LAUNCHES_PER_PATTERN: usize = 4;
 /// The most patterns in a group, and the most groups.
-const PATTERNS: usize = LONGEST / PATTERN;
-const GROUPS: usize = 8;
+const MOST_PATTERNS_PER_GROUP: usize = MOST_LAUNCHES_PER_GROUP / LAUNCHES_PER_PATTERN;
+const MOST_GROUPS: usize = 8;
 /// The fewest groups, which are enough for an interval. Long launches exceed the budget for them.
 const FEWEST_GROUPS: usize = 3;
 /// The time for all groups, before CUPTI traces and again while it does.
-const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
+const EVENTS_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
 
 /// Events around launches on a stream. The same events serve before CUPTI traces and while it does.
-pub(super) struct ByEvents {
+pub(super) struct EventTimer {
     how: (Cache, Flush),
     groups: usize,
     pairs: Vec<EventPair>,
@@ -33,14 +33,15 @@ pub(super) struct EventTimes {
     step: Nanoseconds,
 }
 
-impl ByEvents {
+impl EventTimer {
     /// Creates the events for a launch that takes about `time`, and `overhead` more for its flush.
     pub(super) fn new(
         how: (Cache, Flush),
         (time, overhead): (Nanoseconds, Nanoseconds),
     ) -> Result<Self, Failure> {
-        let (groups, patterns) = size((time, overhead));
-        let pairs = (0..PATTERN * patterns).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
+        let (groups, patterns) = group_counts((time, overhead));
+        let pairs =
+            (0..LAUNCHES_PER_PATTERN * patterns).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
         Ok(Self { how, groups, pairs })
     }
 
@@ -49,7 +50,7 @@ impl ByEvents {
     /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs more, whatever is launched: the
     /// difference of two groups would contain that, and the difference within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
-        let mut empty = Empty::new(device.kernels.empty.bare, device.stream);
+        let mut empty = EmptyLaunch::new(device.kernels.empty.bare, device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());
@@ -57,39 +58,40 @@ impl ByEvents {
             let swapped = group % 2 == 1;
             begin_prequeued(device, work, self.how.0)?;
             for (number, pair) in self.pairs.iter().enumerate() {
-                match is_empty(number, swapped) {
+                match is_empty_launch(number, swapped) {
                     true => enqueue(device, &mut empty, self.how, Some(pair))?,
                     false => enqueue(device, work, self.how, Some(pair))?,
                 }
             }
-            wait()?;
+            wait_for_context()?;
             let readings = self.pairs.iter().map(EventPair::read).collect::<Result<Vec<_>, _>>()?;
-            of_groups.extend(difference_in(&readings, swapped));
+            of_groups.extend(median_difference(&readings, swapped));
             all.extend(readings);
         }
-        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(TIMER) })
+        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(GPU_TIMER_STEP) })
     }
 }
 
 /// Returns true if the launch with this number in its group is an empty one.
-fn is_empty(number: usize, swapped: bool) -> bool {
-    matches!(number % PATTERN, 1 | 2) != swapped
+fn is_empty_launch(number: usize, swapped: bool) -> bool {
+    matches!(number % LAUNCHES_PER_PATTERN, 1 | 2) != swapped
 }
 
 /// Returns the number of groups, and of patterns in each, that the budget has time for.
-fn size((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
-    let pattern = 2.0 * time + PATTERN as f64 * overhead;
-    let patterns = ((BUDGET / pattern) as usize).clamp(FEWEST_GROUPS, GROUPS * PATTERNS);
-    let groups = patterns.min(GROUPS);
+fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
+    let pattern = 2.0 * time + LAUNCHES_PER_PATTERN as f64 * overhead;
+    let patterns =
+        ((EVENTS_TIME_BUDGET / pattern) as usize).clamp(FEWEST_GROUPS, MOST_GROUPS * MOST_PATTERNS_PER_GROUP);
+    let groups = patterns.min(MOST_GROUPS);
     (groups, patterns / groups)
 }
 
 /// Returns the difference between the launches and the empty ones of a pattern, the median over patterns.
-fn difference_in(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
-    let sign = |number| if is_empty(number, swapped) { -0.5 } else { 0.5 };
+fn median_difference(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
+    let sign = |number| if is_empty_launch(number, swapped) { -0.5 } else { 0.5 };
     let signed = |(number, time): (usize, &Nanoseconds)| sign(number) * *time;
     let of_pattern = |times: &[Nanoseconds]| times.iter().enumerate().map(signed).sum();
-    let differences: Vec<Nanoseconds> = readings.chunks_exact(PATTERN).map(of_pattern).collect();
+    let differences: Vec<Nanoseconds> = readings.chunks_exact(LAUNCHES_PER_PATTERN).map(of_pattern).collect();
     median(&differences)
 }
 
@@ -115,13 +117,13 @@ mod tests {
     fn a_shift_of_a_whole_group_is_in_no_difference() {
         let pattern = |shift: f64| [17e3, 2e3, 2e3, 17e3].map(|time| Nanoseconds(time + shift));
         let shifted: Vec<_> = [0.0, 1e3].map(pattern).concat();
-        assert_eq!(difference_in(&shifted, false), Some(Nanoseconds(15e3)));
+        assert_eq!(median_difference(&shifted, false), Some(Nanoseconds(15e3)));
         let swapped: Vec<_> = [2e3, 17e3, 17e3, 2e3].map(Nanoseconds).repeat(8);
-        assert_eq!(difference_in(&swapped, true), Some(Nanoseconds(15e3)));
+        assert_eq!(median_difference(&swapped, true), Some(Nanoseconds(15e3)));
         // Launches that alternate between two times, too.
         let alternating: Vec<_> = [17e3, 3e3, 2e3, 18e3].map(Nanoseconds).repeat(8);
-        assert_eq!(difference_in(&alternating, false), Some(Nanoseconds(15e3)));
-        assert_eq!(difference_in(&[], false), None);
+        assert_eq!(median_difference(&alternating, false), Some(Nanoseconds(15e3)));
+        assert_eq!(median_difference(&[], false), None);
     }
 
     #[test]
@@ -137,8 +139,8 @@ mod tests {
     #[test]
     fn long_launches_are_timed_less_often() {
         let overhead = Nanoseconds(40e3);
-        assert_eq!(size((Nanoseconds(15e3), overhead)), (8, 8));
-        assert_eq!(size((Nanoseconds(5e6), overhead)), (8, 2));
-        assert_eq!(size((Nanoseconds(1e9), overhead)), (3, 1));
+        assert_eq!(group_counts((Nanoseconds(15e3), overhead)), (8, 8));
+        assert_eq!(group_counts((Nanoseconds(5e6), overhead)), (8, 2));
+        assert_eq!(group_counts((Nanoseconds(1e9), overhead)), (3, 1));
     }
 }

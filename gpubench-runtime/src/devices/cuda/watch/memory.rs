@@ -1,6 +1,6 @@
 //! Write detection: checks the memory that a launch can reach. In: the allocations of this process, as the driver's
 //! forwarders saw them; out: fingerprints of that memory, which show what changed. Copies nothing: reads the memory,
-//! and writes a table of [`PRINTS`] words, whatever the size of the memory.
+//! and writes a table of [`MOST_FINGERPRINTS`] words, whatever the size of the memory.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,22 +13,22 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attri
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::Bytes;
 
-const MEMORY: &str = include_str!("../kernels/memory.ptx");
+const MEMORY_PTX: &str = include_str!("../kernels/memory.ptx");
 
 /// The most blocks with a fingerprint, whose table takes 8 MiB.
-const PRINTS: usize = 1 << 20;
+const MOST_FINGERPRINTS: usize = 1 << 20;
 /// The regions whose changes are counted at once.
-const COUNTS: usize = 64;
+const REGIONS_PER_COUNT: usize = 64;
 /// The smallest block in bytes: the amount that a warp reads at once.
-const SMALLEST: u64 = 512;
+const SMALLEST_BLOCK_BYTES: u64 = 512;
 /// The threads of a block of these kernels.
-const THREADS: u32 = 256;
+const THREADS_PER_BLOCK: u32 = 256;
 
 /// An allocation under write detection; its fingerprints are in the table from `first` on.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) memory: Memory,
-    first: usize,
+    first_fingerprint: usize,
 }
 
 /// The memory that a launch can reach, or a part of it.
@@ -41,7 +41,7 @@ pub(crate) struct Regions {
 
 /// The tables of fingerprints.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fingerprints {
+pub(crate) enum FingerprintTable {
     /// Those before the checked launch.
     Before,
     /// Those after it.
@@ -74,9 +74,10 @@ impl WriteDetector {
         stream: CUstream,
         first: u64,
     ) -> Result<Self, DeviceError> {
-        let module = Module::load(MEMORY)?;
+        let module = Module::load(MEMORY_PTX)?;
         let table = |words| DeviceMemory::filled("a table of fingerprints", 2 * words, 0);
-        let (before, after, changed) = (table(PRINTS)?, table(PRINTS)?, table(COUNTS)?);
+        let (before, after, changed) =
+            (table(MOST_FINGERPRINTS)?, table(MOST_FINGERPRINTS)?, table(REGIONS_PER_COUNT)?);
         let write_detector = Self {
             fingerprint: module.find("gpubench_fingerprint")?,
             complement: module.find("gpubench_complement")?,
@@ -86,17 +87,17 @@ impl WriteDetector {
             device,
             stream,
             blocks: 8 * multiprocessors,
-            own: first..next_number(),
+            own: first..next_allocation_number(),
             _module: module,
         };
-        all_own().push(write_detector.own.clone());
+        own_allocations().push(write_detector.own.clone());
         // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address that could
         // change.
-        write_detector.take(Fingerprints::Before, &write_detector.last_of_its_own())?;
+        write_detector.store_fingerprints(FingerprintTable::Before, &write_detector.last_own_allocation())?;
         Ok(write_detector)
     }
 
-    fn last_of_its_own(&self) -> Regions {
+    fn last_own_allocation(&self) -> Regions {
         let last = gpubench_driver::memory().into_iter().rfind(|memory| self.own.contains(&memory.number));
         last.and_then(|last| Regions::new(&[last])).unwrap_or_default()
     }
@@ -109,13 +110,13 @@ impl WriteDetector {
         }
         let mut memory = Vec::new();
         for it in gpubench_driver::memory() {
-            if !all_own().iter().any(|own| own.contains(&it.number)) && self.is_ours(&it)? {
+            if !own_allocations().iter().any(|own| own.contains(&it.number)) && self.is_reachable(&it)? {
                 memory.push(it);
             }
         }
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
         // Reading more than that would move pages back and forth.
-        if managed > 0 && free_and_total().is_none_or(|(free, _)| Bytes(managed) > free) {
+        if managed > 0 && free_and_total_memory().is_none_or(|(free, _)| Bytes(managed) > free) {
             return Err(DeviceError::new("there is more managed memory than the device has free"));
         }
         Regions::new(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
@@ -123,7 +124,7 @@ impl WriteDetector {
 
     /// Returns true if this device can reach the memory, which may be that of another. Returns an error if the driver does not
     /// know the memory.
-    fn is_ours(&self, memory: &Memory) -> Result<bool, DeviceError> {
+    fn is_reachable(&self, memory: &Memory) -> Result<bool, DeviceError> {
         let forgotten = || DeviceError::new("there is memory that the driver does not know any more");
         let Memory { address, kind, .. } = *memory;
         // SAFETY: this attribute is the number of a device.
@@ -137,33 +138,44 @@ impl WriteDetector {
     }
 
     /// Stores the fingerprints of `regions` in a table.
-    pub(crate) fn take(&self, table: Fingerprints, regions: &Regions) -> Result<(), CallError> {
-        regions.regions.iter().try_for_each(|region| self.fingerprint(table, region, regions.block, 0))?;
+    pub(crate) fn store_fingerprints(
+        &self,
+        table: FingerprintTable,
+        regions: &Regions,
+    ) -> Result<(), CallError> {
+        regions
+            .regions
+            .iter()
+            .try_for_each(|region| self.enqueue_fingerprints(table, region, regions.block, 0))?;
         self.wait()
     }
 
     /// Returns the size of all blocks whose fingerprints differ from those in a table.
-    pub(crate) fn changed(&self, table: Fingerprints, regions: &Regions) -> Result<Bytes, CallError> {
-        let each = self.changed_in_each(table, regions)?;
+    pub(crate) fn changed_bytes(
+        &self,
+        table: FingerprintTable,
+        regions: &Regions,
+    ) -> Result<Bytes, CallError> {
+        let each = self.changed_regions(table, regions)?;
         Ok(each.into_iter().map(|(_, changed)| changed).sum())
     }
 
     /// Returns the regions with blocks whose fingerprints differ from those in a table, each with the size of these.
-    pub(crate) fn changed_in_each(
+    pub(crate) fn changed_regions(
         &self,
-        table: Fingerprints,
+        table: FingerprintTable,
         regions: &Regions,
     ) -> Result<Vec<(Region, Bytes)>, CallError> {
         let mut all = Vec::new();
-        for together in regions.regions.chunks(COUNTS) {
+        for together in regions.regions.chunks(REGIONS_PER_COUNT) {
             let counts = self.changed.address();
             // SAFETY: there are as many words.
-            check(unsafe { sys::cuMemsetD8Async(counts, 0, 8 * COUNTS, self.stream) })?;
+            check(unsafe { sys::cuMemsetD8Async(counts, 0, 8 * REGIONS_PER_COUNT, self.stream) })?;
             for (index, region) in (0..).zip(together) {
-                self.fingerprint(table, region, regions.block, counts + 8 * index)?;
+                self.enqueue_fingerprints(table, region, regions.block, counts + 8 * index)?;
             }
             self.wait()?;
-            let mut bytes = [0_u64; COUNTS];
+            let mut bytes = [0_u64; REGIONS_PER_COUNT];
             // SAFETY: `bytes` is valid for writing the words.
             check(unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), counts, size_of_val(&bytes)) })?;
             let each = together.iter().copied().zip(bytes.map(Bytes));
@@ -173,36 +185,36 @@ impl WriteDetector {
     }
 
     /// Inverts every bit of a region; a second call restores it.
-    pub(crate) fn complement(&self, region: &Region) -> Result<(), CallError> {
+    pub(crate) fn invert_bits(&self, region: &Region) -> Result<(), CallError> {
         let Memory { address, bytes, .. } = region.memory;
         // SAFETY: the kernel takes an address and a length, and the memory is there.
-        unsafe { self.complement.launch((self.blocks, THREADS), self.stream, [address, bytes]) }?;
+        unsafe { self.complement.launch((self.blocks, THREADS_PER_BLOCK), self.stream, [address, bytes]) }?;
         self.wait()
     }
 
-    fn fingerprint(
+    fn enqueue_fingerprints(
         &self,
-        table: Fingerprints,
+        table: FingerprintTable,
         region: &Region,
         block: Bytes,
         changed: u64,
     ) -> Result<(), CallError> {
         let table = match table {
-            Fingerprints::Before => &self.before,
-            Fingerprints::After => &self.after,
+            FingerprintTable::Before => &self.before,
+            FingerprintTable::After => &self.after,
         };
         let Memory { address, bytes, .. } = region.memory;
-        let prints = table.address() + 8 * region.first as u64;
+        let prints = table.address() + 8 * region.first_fingerprint as u64;
         let arguments = [address, bytes, block.0, prints, changed];
         // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for each block.
-        unsafe { self.fingerprint.launch((self.blocks, THREADS), self.stream, arguments) }
+        unsafe { self.fingerprint.launch((self.blocks, THREADS_PER_BLOCK), self.stream, arguments) }
     }
 
     /// Allocates memory of the measurement itself, which no launch is taken to reach.
-    pub(crate) fn own_memory(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
-        let first = next_number();
+    pub(crate) fn allocate_own(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
+        let first = next_allocation_number();
         let memory = DeviceMemory::new(purpose, bytes)?;
-        all_own().push(first..next_number());
+        own_allocations().push(first..next_allocation_number());
         Ok(memory)
     }
 
@@ -216,32 +228,32 @@ impl WriteDetector {
 impl Regions {
     /// Splits `memory` into the smallest blocks whose fingerprints fit into the table; `None` if no size fits.
     fn new(memory: &[Memory]) -> Option<Self> {
-        (SMALLEST.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
+        (SMALLEST_BLOCK_BYTES.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
             let place = |memory: &Memory| {
-                let region = Region { memory: *memory, first };
+                let region = Region { memory: *memory, first_fingerprint: first };
                 // The memory may begin within a block and end within one.
                 first += (memory.bytes / block) as usize + 2;
                 region
             };
             let regions = memory.iter().map(place).collect();
-            (first <= PRINTS).then_some(Self { regions, block: Bytes(block) })
+            (first <= MOST_FINGERPRINTS).then_some(Self { regions, block: Bytes(block) })
         })
     }
 
     /// Returns the regions that are in `other` too.
-    pub(crate) fn common(&self, other: &Self) -> Self {
-        let regions = self.regions.iter().filter(|region| other.has(region)).copied().collect();
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        let regions = self.regions.iter().filter(|region| other.contains(region)).copied().collect();
         Self { regions, block: self.block }
     }
 
     /// Returns true if a region is among these.
-    pub(crate) fn has(&self, region: &Region) -> bool {
+    pub(crate) fn contains(&self, region: &Region) -> bool {
         self.regions.iter().any(|it| it.memory == region.memory)
     }
 
     /// Returns one region alone.
-    pub(crate) fn only(&self, region: Region) -> Self {
+    pub(crate) fn single(&self, region: Region) -> Self {
         Self { regions: vec![region], block: self.block }
     }
 
@@ -252,18 +264,18 @@ impl Regions {
 }
 
 /// The measurement's own allocations, on all devices of this process: no launch should reach them.
-fn all_own() -> MutexGuard<'static, Vec<Range<u64>>> {
+fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
     static OWN: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the number of the next allocation.
-pub(crate) fn next_number() -> u64 {
+pub(crate) fn next_allocation_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }
 
 /// Returns the free and the total memory of the device.
-pub(crate) fn free_and_total() -> Option<(Bytes, Bytes)> {
+pub(crate) fn free_and_total_memory() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are valid for writing a size.
     let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
@@ -289,17 +301,17 @@ mod tests {
         ] {
             let regions = Regions::new(&all).expect("there is room");
             let block = regions.block.0;
-            assert!(block.is_power_of_two() && block >= SMALLEST);
+            assert!(block.is_power_of_two() && block >= SMALLEST_BLOCK_BYTES);
             let mut taken = 0;
-            for Region { memory, first } in &regions.regions {
+            for Region { memory, first_fingerprint: first } in &regions.regions {
                 assert!(*first >= taken);
                 let start = memory.address / 16 * 16;
                 taken = first + (memory.address + memory.bytes - start).div_ceil(block) as usize;
             }
-            assert!(taken <= PRINTS, "{taken} words for {} bytes", regions.bytes().0);
+            assert!(taken <= MOST_FINGERPRINTS, "{taken} words for {} bytes", regions.bytes().0);
         }
         let block = |bytes| Regions::new(&[memory(0, bytes)]).map(|regions| regions.block);
         assert_eq!([block(1 << 20), block(2 << 30)], [Some(Bytes(512)), Some(Bytes(4096))]);
-        assert!(Regions::new(&vec![memory(0, 1); PRINTS]).is_none());
+        assert!(Regions::new(&vec![memory(0, 1); MOST_FINGERPRINTS]).is_none());
     }
 }
