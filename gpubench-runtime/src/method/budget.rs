@@ -16,21 +16,22 @@ pub(super) struct Budget {
     simulated: bool,
 }
 
-/// The host time that does not count if the device is simulated.
+/// The host time that is free on a simulated device.
 const UNCOUNTED_HOST_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 impl Budget {
-    /// Begins a budget of `limit` for a device with this timer.
+    /// Starts a budget of `limit` now. `timer` tells whether the device is simulated.
     pub(super) fn new(limit: Nanoseconds, timer: Timer) -> Self {
         Self { limit, begin: Instant::now(), device: Nanoseconds::ZERO, simulated: timer.simulated }
     }
 
-    /// Pays for a group.
+    /// Adds the device time of a group to the time that was spent. Host time passes by itself.
     pub(super) fn pay(&mut self, group: &GroupCost) {
         self.device += group.device;
     }
 
-    /// Returns the time that was spent.
+    /// Returns the time that was spent since the start of the budget: the larger of device time and host
+    /// time.
     pub(super) fn spent(&self) -> Nanoseconds {
         let wall = Nanoseconds::from(self.begin.elapsed());
         self.device.max(if self.simulated { wall - UNCOUNTED_HOST_TIME } else { wall })

@@ -21,29 +21,41 @@ use gpubench_stats::{
     Nanoseconds, interpolated_median, median, spread, standard_error, timer_step, variance,
 };
 
-/// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
+/// The number of samples in a calibration group.
 pub(super) const SAMPLES_PER_GROUP: usize = 64;
+/// The number of groups that are discarded before those that count.
 const WARM_UP_GROUPS: usize = 2;
+/// The number of groups that count: of samples around nothing, and again of samples around empty launches.
 pub(super) const COUNTED_GROUPS: usize = 8;
-/// The same if time is limited: the fewest and the most pairs, and the fewest groups. A first group of the fewest pairs is the warm-up.
+/// The fewest and the most samples in a calibration group if the device limits the time. A first group of the
+/// fewest samples is then the warm-up.
 const SAMPLES_PER_LIMITED_GROUP: [usize; 2] = [4, 32];
+/// The fewest groups that count, even if the time limit of the device is over.
 const FEWEST_LIMITED_GROUPS: usize = 3;
-/// The copies of the empty kernel's code, and the number of their groups. The slots of a copy differ from group to group: after
-/// [`KERNEL_COPIES`] groups, each copy has had every slot.
+/// The number of copies of the empty kernel, each with its code at another address.
 const KERNEL_COPIES: usize = 7;
+/// The number of groups in which the copies are interleaved. The slots of a copy change from group to
+/// group: after [`KERNEL_COPIES`] groups, each copy has had every slot.
 const KERNEL_COPY_GROUPS: usize = 2 * KERNEL_COPIES;
-/// The standard error between processes that no group shows, such as by the address of the code, and of inputs that are not relocated: an
-/// absolute part and a relative one. Of ten processes on two H200s, with 48 results each, the intervals of the samples alone contained the
-/// difference of two in 87 % of the pairs, and these intervals in 92 %.
+/// The standard error between processes that no group of a process shows, such as by the address of the code,
+/// or by inputs that are not relocated. Of ten processes on two H200s, with 48 results each, the intervals of
+/// the samples alone contained the difference of two processes in 87 % of the pairs. With this error and
+/// [`RELATIVE_PROCESS_ERROR`], they did in 92 %.
 const PROCESS_ERROR: Nanoseconds = Nanoseconds(7.5);
+/// The part of the standard error between processes that is proportional to the time of a launch, as a
+/// fraction of it.
 const RELATIVE_PROCESS_ERROR: f64 = 5e-4;
-/// With a coarse timer, the standard error by rounding that all samples share, in units of the timer's resolution: the error of the time of
-/// an empty launch, from two sequences of [`DELAYS_PER_SEQUENCE`] launches.
+/// With a coarse timer, the standard error by rounding that all samples share, in units of the resolution of
+/// the timer. It is the error of the time of an empty launch, from two sequences of [`DELAYS_PER_SEQUENCE`]
+/// launches.
 const SHARED_ROUNDING_ERROR: f64 = 1.0 / DELAYS_PER_SEQUENCE as f64;
-/// With a coarse timer, the difference of times that averages of samples resolve, in units of the timer's resolution.
+/// With a coarse timer, the smallest difference of times that averages of samples resolve, in units of the
+/// resolution of the timer.
 const AVERAGED_RESOLUTION: f64 = 1.0 / 16.0;
 
-/// Returns the timer of samples that are launched in this mode, in this state of the cache.
+/// Returns the timer for samples in this launch mode and state of the cache: its resolution, overhead and
+/// errors. Measures it once per mode and state with launches of its own, and stores it in the calibration of
+/// `queue`.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -90,12 +102,13 @@ pub fn timer(queue: &mut dyn Queue, mode: LaunchMode, cache: Cache) -> Result<Ti
     Ok(timer)
 }
 
-/// Returns the times of the pairs of all groups.
+/// Returns the event times of all groups, one after another.
 fn event_times(groups: &[SampledGroup]) -> Vec<Nanoseconds> {
     groups.iter().flat_map(|group| group.events.iter().copied()).collect()
 }
 
-/// Measures pairs around `work`, in the same groups as samples.
+/// Measures groups of samples of `work`, in the same way as samples of a case. Discards warm-up groups. A
+/// `work` that does nothing measures the empty-span reading.
 fn calibration_groups(
     queue: &mut dyn Queue,
     (mode, cache): (LaunchMode, Cache),
@@ -127,8 +140,9 @@ fn calibration_groups(
     Ok(groups)
 }
 
-/// Measures how much the time of a launch depends on the address of its code, as a standard deviation: from interleaved copies of the empty
-/// kernel. On an H200 it is some 20 ns cold, where code comes from memory too, and 10 ns hot. `None` if the device has no copies.
+/// Measures the standard deviation of the time of a launch over addresses of its code, with interleaved
+/// copies of the empty kernel. On an H200 it is some 20 ns cold, where code comes from memory too, and 10 ns
+/// hot. `step` is the resolution of the timer. Returns `None` if the device has no copies.
 fn code_address_error(
     queue: &mut dyn Queue,
     cache: Cache,
@@ -166,8 +180,9 @@ fn code_address_error(
     Ok(Some(Nanoseconds((variance(&middles) - noise / KERNEL_COPIES as f64).max(0.0).sqrt())))
 }
 
-/// Returns the median time of a recorded launch after `flush`: of `samples` samples, after as many that do not count. With a coarse timer,
-/// whose readings are averaged, of many times as many.
+/// Returns the median event time of `samples` recorded launches, each after `flush`. Discards a first group
+/// of `samples` launches. With a coarse timer, whose readings must be averaged, it takes 16 groups of
+/// `samples` launches. The overhead is not subtracted.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -191,7 +206,9 @@ pub fn median_time(
     Ok(time.unwrap_or_default())
 }
 
-/// Resets, flushes and launches `work` once, recorded, and waits. Returns the time with its overhead. The output is kept as the caller asked.
+/// Records and runs a reset, a flush and one launch of `work`, and waits. Returns the event time; the
+/// overhead is not subtracted. Whether the output is kept is decided by the last call of
+/// [`Work::keep_output`].
 ///
 /// # Errors
 /// Returns an error if the launch or the device fails.
@@ -208,7 +225,7 @@ pub fn time_once(queue: &mut dyn Queue, work: &mut dyn Work, flush: Flush) -> Re
     time
 }
 
-/// The number of groups with a coarse timer.
+/// The number of groups that [`median_time`] takes with a coarse timer.
 const GROUPS_OF_COARSE_TIMER: usize = 16;
 
 #[cfg(test)]

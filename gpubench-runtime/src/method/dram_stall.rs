@@ -6,20 +6,23 @@ use crate::device::{LaunchMode, OwnLaunch, Queue};
 use gpubench_records::{Cache, Failure, Flush};
 use gpubench_stats::{DramStallPeriod, Hertz, Nanoseconds, timer_step};
 
-/// The number of reads in a group.
+/// The number of timed reads in a group.
 const READS_PER_GROUP: usize = 64;
-/// The number of discarded groups: an idle GPU's clock takes some milliseconds to rise.
+/// The number of groups that are discarded first, since the clock of an idle GPU takes some milliseconds to
+/// rise.
 const WARM_UP_READ_GROUPS: usize = 2;
-/// The number of groups that count.
+/// The number of groups in which a search looks for the period.
 const COUNTED_READ_GROUPS: usize = 16;
-/// The number of searches for the period. On H200s the first one succeeded in ten of eleven processes.
+/// The most searches for the period. On H200s the first search succeeded in ten of eleven processes.
 const SEARCHES: usize = 2;
 
-/// Looks for the DRAM stall with reads of half the cache's size each, in a context that has launched kernels on one stream at most. On an
-/// H200, work that waits for memory stalls for 1.4 µs every 100.19 µs. Samples of cases are then compared with this period only: a search
-/// in each case would also find a period in kernels that alternate between two times.
+/// Searches for the period of the DRAM stall by timing reads of half the size of the cache, and stores the
+/// period, or `None`, in the calibration of `queue`. Samples of cases are then compared with this period
+/// only: a search in each case would also find a period in kernels that alternate between two times. On an
+/// H200, work that waits for memory stalls for 1.4 µs every 100.19 µs.
 ///
-/// Returns the resolution of the timer, from the starts of all reads, and the clock of the multiprocessors after them.
+/// Call this before the context has launched kernels on a second stream. Returns the resolution of the timer,
+/// from the starts and times of all reads, and the GPU clock after the last group of reads.
 pub(crate) fn search_dram_stall(queue: &mut dyn Queue) -> Result<(Nanoseconds, Option<Hertz>), Failure> {
     let reads = require_own_launch(queue, OwnLaunch::ReadHalf)?;
     let groups =

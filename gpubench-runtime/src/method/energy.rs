@@ -8,23 +8,27 @@ use crate::device::{Monitor, Sampler};
 use gpubench_records::{EnergyMeasurement, threads};
 use gpubench_stats::{Joules, Nanoseconds, Watts};
 
-/// Back-to-back launches run at least this long, then until there are enough updates, at most `LONGEST_RUN` and at most the time left for the
-/// case.
+/// Back-to-back launches run at least this long, unless the time left for the case is shorter. They go on
+/// until there are enough updates of the counter, at most for [`LONGEST_RUN`].
 const SHORTEST_RUN: Duration = Duration::from_secs(1);
+/// Back-to-back launches run at most this long.
 const LONGEST_RUN: Duration = Duration::from_secs(2);
-/// The updates needed between the first that counts and the last; with fewer there is no result.
+/// The fewest intervals between updates of the counter, from the first update to the last. With fewer, there
+/// is no result.
 const LEAST_UPDATE_INTERVALS: usize = 10;
-/// The time between two readings of the counter: an update is seen at most this late.
+/// The time between two readings of the energy counter. An update is detected at most this late.
 const COUNTER_PERIOD: Duration = Duration::from_millis(2);
-/// The time between two readings of the power sensor.
+/// The least time between two readings of the power sensor.
 const SENSOR_PERIOD: Duration = Duration::from_millis(50);
-/// The target time of the launches between two synchronizations.
+/// The target time of the launches between two synchronizations (50 ms).
 const BATCH_TIME: Nanoseconds = Nanoseconds(50e6);
-/// The largest number of launches between two synchronizations.
+/// The most launches between two synchronizations.
 const MAX_BATCH_LAUNCHES: f64 = 16_384.0;
 
-/// Launches back-to-back, each launch taking about `each`, while `monitor` is read, and at most for `left` on the host's
-/// clock.
+/// Measures the energy of a launch: launches back-to-back while another thread reads the energy counter of
+/// `monitor`. Stops after `left` at the latest, according to the host clock. `each` is the approximate time
+/// of a launch, and determines the batch size. Returns the reason as an error if the device has no counter,
+/// the launches cannot run back-to-back, one fails, or there are too few updates.
 pub(crate) fn measure_energy(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
@@ -64,7 +68,8 @@ pub(crate) fn measure_energy(
     compute_energy(&seen, launches, elapsed)
 }
 
-/// An update of the counter: when it was seen, the counter's value, and the power sensor's reading.
+/// An update of the energy counter: when it was detected, the energy, and the reading of the power sensor if
+/// one was due.
 #[derive(Clone, Copy)]
 struct CounterUpdate {
     when: Instant,
@@ -72,7 +77,8 @@ struct CounterUpdate {
     sensor: Option<Watts>,
 }
 
-/// Reads the counter until the channel `end` closes, and sends each update.
+/// Reads the energy counter every [`COUNTER_PERIOD`], and sends each update to `updates`. Returns once the
+/// other end of the channel `end` is dropped.
 fn read_counter(mut monitor: Box<dyn Monitor>, updates: &Sender<CounterUpdate>, end: &Receiver<()>) {
     let mut last = monitor.energy();
     let mut asked: Option<Instant> = None;
@@ -89,7 +95,9 @@ fn read_counter(mut monitor: Box<dyn Monitor>, updates: &Sender<CounterUpdate>, 
     }
 }
 
-/// Computes the energy of a launch from `updates` and the number of launches.
+/// Computes the energy of a launch from the updates of the counter during `launches` launches, which took
+/// `elapsed`. The error is a sentence that gives the number of intervals if there are fewer than
+/// [`LEAST_UPDATE_INTERVALS`].
 fn compute_energy(
     updates: &[CounterUpdate],
     launches: usize,

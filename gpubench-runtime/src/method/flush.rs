@@ -4,21 +4,24 @@ use super::{calibration::median_time, group::require_own_launch};
 use crate::device::{OwnLaunch, Queue, QueueProperties, SampleOptions};
 use gpubench_records::{Cache, Failure, Flush, FlushVerification, Method, Path, Stage};
 
-/// The number of timed reads, after the same number of discarded ones.
+/// The number of timed reads of a measurement. As many reads before them are discarded.
 const READS_PER_MEASUREMENT: usize = 16;
-/// The quarters read to see if lines are gone: one quarter of the L2's size fits as a whole, even into an L2 of two
-/// halves that keeps a copy in each.
+/// The size of the read that tests whether lines were evicted, in quarters of the size of the L2. One quarter
+/// fits as a whole even into an L2 of two halves that keeps a copy in each half.
 const EVICTION_TEST_QUARTERS: usize = 1;
-/// The quarters read to see if lines are dirty: a larger read must write back more first. Reading the whole L2's size
-/// would evict part of itself.
+/// The size of the read that tests whether lines are dirty, in quarters of the size of the L2. A large read
+/// takes longer if dirty lines must be written back first. A read of four quarters would evict part of its
+/// own data.
 const DIRTY_TEST_QUARTERS: usize = 3;
 
-/// A flush is rejected after this many failed verifications. On two H200s, one of six first verifications failed, on a GPU that had
-/// been idle: it found 83.6 % of the lines evicted.
+/// The number of failed verifications after which a flush is rejected. On two H200s, one of six first
+/// verifications failed, on a GPU that had been idle: it found 83.6 % of the lines evicted.
 const VERIFICATION_ATTEMPTS: usize = 3;
 
-/// Returns the method of samples on `path` with the flush for `wanted`: the user's, whatever it does; otherwise the first that empties
-/// the cache and leaves it clean.
+/// Chooses and verifies the flush before cold samples, and returns the method of samples on `path` with that
+/// flush. If `wanted` names a flush, it is used even if its verification fails. Otherwise the first flush
+/// that empties the cache and leaves it clean is used. Hot samples have no flush. The reason for the choice,
+/// and doubts about it, are part of the method.
 ///
 /// # Errors
 /// Returns an error if the device does not have the user's flush, or if a read fails.
@@ -46,7 +49,9 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
     Ok(method)
 }
 
-/// Returns the first flush that works, with the objection to the usual one.
+/// Returns the first flush of the device that passes verification, with its verification. If it is not the
+/// usual flush, the third value is the objection to the usual one. If none passes, returns the usual flush
+/// with its objection.
 fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerification, Option<String>), Failure> {
     let QueueProperties { usual_flush: usual, other_flushes, cache_name, .. } = queue.properties();
     let mut verification = verify_flush(queue, usual)?;
@@ -71,7 +76,8 @@ fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerificatio
     Ok((usual, verification, Some(why + nor)))
 }
 
-/// Verifies `flush` with timed reads.
+/// Verifies `flush` with timed reads, or returns the stored verification. Stores a new one in the calibration
+/// of `queue`.
 fn verify_flush(queue: &mut dyn Queue, flush: Flush) -> Result<FlushVerification, Failure> {
     if let Some(verification) = queue.calibration().flushes.get(&flush) {
         return Ok(*verification);

@@ -12,11 +12,12 @@ use gpubench_stats::{Nanoseconds, interpolated_median};
 
 use super::LONG_LAUNCH;
 
-/// The usual delay before each hot sample; a cold sample has its flush instead. Without it the GPU catches up with the submitted
-/// commands, and waits between the events: on an H200, some hot launches of 2 µs then read 0.1 to 0.3 µs more.
+/// The usual delay on the device before each hot sample; a cold sample has its flush instead. Without a
+/// delay, the GPU catches up with the host and waits between the two events: on an H200, some hot launches of
+/// 2 µs then read 0.1 to 0.3 µs more.
 pub(crate) const PRE_LAUNCH_DELAY: Duration = Duration::from_micros(8);
 
-/// Work that is borrowed from the worker, or that the sampler owns.
+/// The work of a sampler: borrowed from its caller, or owned by the sampler.
 pub enum AnyWork<'a> {
     /// Borrowed.
     Borrowed(&'a mut dyn Work),
@@ -33,28 +34,33 @@ impl AnyWork<'_> {
     }
 }
 
-/// The launch to sample, and what its samples are interleaved with.
+/// The work whose launches are sampled, and the launches that are interleaved with them.
 pub(super) struct WorkWithPartner<'a> {
+    /// The sampled work.
     pub first: AnyWork<'a>,
+    /// The launches that are interleaved with those of `first`.
     pub partner: Partner<'a>,
 }
 
-/// The launches that samples are interleaved with.
+/// The launches that the samples are interleaved with.
 pub(super) enum Partner<'a> {
+    /// No launches: each slot has a launch of the sampled work.
     None,
-    /// Empty launches. Their readings contain the errors of the same batch and of its slots.
+    /// Empty launches. Their event times contain the same errors of the batch and of its slots as those of
+    /// the samples.
     Empty(Box<dyn Work>),
-    /// Those of another case.
+    /// The launches of another case, which is compared with the first.
     Case(AnyWork<'a>),
 }
 
 impl WorkWithPartner<'_> {
-    /// Returns the first of them.
+    /// Returns the sampled work.
     pub(super) fn first(&mut self) -> &mut dyn Work {
         self.first.get()
     }
 
-    /// Returns the launch in this slot.
+    /// Returns the work that is launched in slot `slot` of a batch, where slots are counted in the order in
+    /// which they run.
     fn work_in_slot(&mut self, slot: usize) -> &mut dyn Work {
         let is_second = swap_slot(slot) % 2 == 1;
         match &mut self.partner {
@@ -64,7 +70,8 @@ impl WorkWithPartner<'_> {
         }
     }
 
-    /// Returns the slot of a launch in the logical order, with the first of each pair first.
+    /// Returns the slot, in the order in which slots run, of the launch with this number in the logical
+    /// order. In the logical order, the launch of the first work comes first in each pair.
     fn physical_slot(&self, logical_slot: usize) -> usize {
         if self.has_partner() { swap_slot(logical_slot) } else { logical_slot }
     }
@@ -74,30 +81,34 @@ impl WorkWithPartner<'_> {
     }
 }
 
-/// Maps a slot of interleaved launches between two orders: the order in which they run, and the logical order, with the first of each
-/// pair first. The map is its own inverse.
+/// Converts the slot of an interleaved launch from the order in which slots run to the logical order, or
+/// back: the conversion is its own inverse. In the logical order, the launch of the first work comes first in
+/// each pair.
 fn swap_slot(slot: usize) -> usize {
     if swapped(slot / 2) { slot ^ 1 } else { slot }
 }
 
-/// Takes groups: the works, the steps before each launch, and the clock around it.
+/// Enqueues and reads groups of samples on a queue: the reset, delay or flush before each launch, the launch,
+/// and the clock readings around it.
 pub(super) struct GroupRunner<'a> {
     pub queue: &'a mut dyn Queue,
     pub works: WorkWithPartner<'a>,
     pub cache: Cache,
     pub flush: Flush,
-    /// True if the host's part belongs to the launch.
+    /// True if the time of a launch includes the work of the host in the launch function.
     pub host_work: bool,
+    /// The way in which launches run and are timed.
     pub mode: LaunchMode,
     /// The delay before each hot sample.
     pub pre_launch_delay: Duration,
-    /// The samples enqueued so far.
+    /// The number of slots enqueued so far, which determines the phase of delays for a coarse timer.
     enqueued: usize,
-    /// The shortest sample of the last group.
+    /// The shortest sample of the last group; `None` before the first group.
     pub shortest: Option<Nanoseconds>,
 }
 
 impl<'a> GroupRunner<'a> {
+    /// Begins a new series of groups on `queue`.
     pub(super) fn new(
         queue: &'a mut dyn Queue,
         works: WorkWithPartner<'a>,
@@ -120,7 +131,7 @@ impl<'a> GroupRunner<'a> {
         }
     }
 
-    /// Prepares to time `work` alone.
+    /// Begins a new series of groups of `work` alone, without interleaved launches.
     pub(super) fn alone(
         queue: &'a mut dyn Queue,
         work: AnyWork<'a>,
@@ -132,7 +143,8 @@ impl<'a> GroupRunner<'a> {
         Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
     }
 
-    /// Returns the number of slots for a group of `samples` samples, at most `longest`; an even number if launches are interleaved.
+    /// Returns the number of slots for a group of `samples` samples, at most `longest`. Interleaved launches
+    /// have an even number of slots, and at least 2.
     pub(super) fn slot_count(&self, samples: usize, longest: usize) -> usize {
         match self.works.partner {
             Partner::None => samples.min(longest),
@@ -141,7 +153,9 @@ impl<'a> GroupRunner<'a> {
         }
     }
 
-    /// Enqueues a sample in each of these slots, which `clock` times.
+    /// Enqueues a sample in each of `slots`, timed by `clock`: reset, delay or flush, reading, launch,
+    /// reading. Hot groups begin with an untimed launch, except for long launches. Hot samples of a pair each
+    /// follow an untimed launch of their own work.
     pub(super) fn enqueue(&mut self, slots: Range<usize>, clock: Clock) -> Result<(), Failure> {
         let Self { queue, works, .. } = self;
         let QueueProperties { is_coarse, first_launch, .. } = queue.properties();
@@ -183,7 +197,8 @@ impl<'a> GroupRunner<'a> {
         Ok(())
     }
 
-    /// Records a batch of what `enqueue` enqueues.
+    /// Records a batch of the work that `enqueue` enqueues. If `copied` is true, the batch is copied to the
+    /// device in advance. Abandons the recording if `enqueue` fails.
     pub(super) fn record(
         &mut self,
         copied: bool,
@@ -194,9 +209,10 @@ impl<'a> GroupRunner<'a> {
         end_recording(self.queue, copied, enqueued)
     }
 
-    /// Waits for a group, and reads it. Samples are in the order in which they ran; of interleaved launches, the first of each pair comes
-    /// first. Starts are not read if stamps time the samples, since their batch records no events, nor for two interleaved launches,
-    /// whose difference is measured.
+    /// Waits for the group in `slots`, and reads it. Samples are in the order in which they ran; of each
+    /// interleaved pair, the launch of the first work comes first. Start times are left empty if stamps time
+    /// the samples, since their batch records no events, and for a pair of cases, of which only the
+    /// difference is measured.
     pub(super) fn read(&mut self, slots: Range<usize>) -> Result<SampledGroup, Failure> {
         self.queue.wait()?;
         let slots: Vec<usize> = slots.map(|slot| self.works.physical_slot(slot)).collect();
@@ -212,8 +228,8 @@ impl<'a> GroupRunner<'a> {
         Ok(SampledGroup { events, empty_events, starts, overhead_by_stamps: None, elapsed, clock })
     }
 
-    /// Returns the median of a launch without its overhead, according to stamps in the first `slots` slots of a group; `None` if it has no
-    /// empty launches.
+    /// Returns the median time of a launch without overhead, according to the stamps in the first `slots`
+    /// slots. `step` is the resolution of the stamps. Returns `None` if the group has no empty launches.
     pub(super) fn launch_time_by_stamps(
         &mut self,
         slots: usize,
@@ -229,7 +245,8 @@ impl<'a> GroupRunner<'a> {
         Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + marginal))
     }
 
-    /// Splits times in the logical order into those of launches and those of empty launches.
+    /// Splits times in the logical order into those of the sampled launches and those of interleaved empty
+    /// launches. All times of a pair of cases are sampled launches.
     fn split_partners(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
         match self.works.partner {
             Partner::Empty(_) => [0, 1].map(|first| times.iter().copied().skip(first).step_by(2).collect()),
@@ -238,14 +255,16 @@ impl<'a> GroupRunner<'a> {
     }
 }
 
-/// Makes a launch that every queue has.
+/// Returns the launch `launch` of the device of `queue`. Returns a failure if the device has none of this
+/// kind.
 pub(super) fn require_own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
     queue.own_launch(launch)?.ok_or_else(|| {
         Failure::new(Stage::Device, format_args!("this device has no launch of its own that is {launch:?}"))
     })
 }
 
-/// Records a batch of what `enqueue` enqueues.
+/// Records a batch of the work that `enqueue` enqueues on `queue`. If `copied` is true, the batch is copied
+/// to the device in advance. Abandons the recording if `enqueue` fails.
 pub(super) fn record_batch(
     queue: &mut dyn Queue,
     copied: bool,
@@ -256,6 +275,8 @@ pub(super) fn record_batch(
     end_recording(queue, copied, enqueued)
 }
 
+/// Ends the recording and returns its batch if `enqueued` is `Ok`; otherwise abandons the recording and
+/// returns the failure.
 fn end_recording(
     queue: &mut dyn Queue,
     copied: bool,

@@ -3,34 +3,42 @@
 use super::checked::GroupCost;
 use gpubench_stats::Nanoseconds;
 
-/// The fewest samples that the stop rule may end on.
+/// The fewest samples at which the stop rule may end sampling.
 pub(super) const MIN_SAMPLES: usize = 30;
-/// The fewest groups that it may end on, if each has its own overhead: more groups narrow the interval.
+/// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: more
+/// groups narrow the interval.
 pub(super) const MIN_GROUPS: usize = 8;
 
-/// The target time of a group; less if the budget is too short for [`GROUPS_OF_BUDGET`] such groups.
+/// The target time of a group (10 ms). It is less if the budget is too short for [`GROUPS_OF_BUDGET`] such
+/// groups.
 const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
+/// The number of groups that a budget should have time for.
 const GROUPS_OF_BUDGET: f64 = 12.0;
+/// The most samples of a group.
 const LARGEST_GROUP: usize = 256;
-/// The most by which a group is larger than the one before.
+/// The largest factor by which a group is larger than the previous group.
 const LARGEST_GROWTH: usize = 8;
-/// The fewest samples of a group, if the budget allows such groups: [`MIN_GROUPS`] groups then have [`MIN_SAMPLES`] samples. Each group of
-/// hot launches begins with an untimed launch.
+/// The fewest samples of a group after the warm-up, if the budget allows such groups: [`MIN_GROUPS`] groups
+/// then have [`MIN_SAMPLES`] samples. Larger groups are efficient, since each group of hot launches begins
+/// with an untimed launch.
 const FEWEST_SAMPLES: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
-/// The size of the next group.
+/// Chooses the number of samples of the next group.
 #[derive(Clone, Copy)]
 pub(super) struct GroupSize {
+    /// The number of samples of the next group, unless the budget is nearly spent.
     pub samples: usize,
+    /// The fewest samples of a group: 1 during the warm-up.
     fewest: usize,
+    /// The target time of a group.
     target: Nanoseconds,
-    /// The time that a group of the fewest samples may take.
+    /// The longest time of a group of `fewest` samples.
     longest: Nanoseconds,
-    /// The time that a sample of the last group took from the budget; `None` before the first.
+    /// The time that each sample of the last group took from the budget; `None` before the first group.
     pub cost: Option<Nanoseconds>,
 }
 
-/// A group may exceed the remaining budget by this fraction, since its time is only estimated.
+/// The fraction by which a group may exceed the remaining budget, since its time is only estimated.
 const BUDGET_TOLERANCE: f64 = 0.1;
 
 impl Default for GroupSize {
@@ -40,13 +48,14 @@ impl Default for GroupSize {
 }
 
 impl GroupSize {
-    /// The size of the first group of a case with this budget.
+    /// Starts with groups of one sample, for a case with this time budget.
     pub(super) fn with_budget(budget: Nanoseconds) -> Self {
         let longest = budget / GROUPS_OF_BUDGET;
         Self { target: TARGET_TIME.min(longest), longest, ..Self::default() }
     }
 
-    /// Ends the warm-up: from here on a group has a smallest size.
+    /// Ends the warm-up: from here on, groups have at least [`FEWEST_SAMPLES`] samples if the budget allows
+    /// that.
     pub(super) fn begin_samples(&mut self) {
         self.fewest = FEWEST_SAMPLES;
         if let Some(cost) = self.cost {
@@ -54,13 +63,14 @@ impl GroupSize {
         }
     }
 
-    /// Returns the smallest size of a group whose samples take the time `cost` each.
+    /// Returns the smallest size of a group whose samples take `cost` each.
     fn smallest_size(&self, cost: Nanoseconds) -> usize {
         largest_power_of_two(samples_within(self.longest, cost).min(self.fewest)).max(1)
     }
 
-    /// The largest power of two, at most the current size, that fits the remaining budget (plus 10 % and one group); 0 if none fits.
-    /// Before the first group, the current size.
+    /// Returns the number of samples of the next group for a remaining budget of `left`: the largest power of
+    /// two up to the current size whose estimated time is at most `left`, plus 10 % of it, plus the target
+    /// time of a group. Returns 0 if nothing is left. Before the first group, returns the current size.
     pub(super) fn size_within(self, left: Nanoseconds) -> usize {
         let Some(cost) = self.cost else { return self.samples };
         let time = if left > Nanoseconds::ZERO {
@@ -71,13 +81,15 @@ impl GroupSize {
         largest_power_of_two(samples_within(time, cost).min(self.samples))
     }
 
-    /// Returns true if `samples` samples take at most `time`, at the cost of those of the last group.
+    /// Returns true if `samples` samples are estimated to take at most `time`. Returns false before the first
+    /// group.
     pub(super) fn samples_fit_within(self, samples: usize, time: Nanoseconds) -> bool {
         self.cost.is_some_and(|cost| cost * samples as f64 <= time)
     }
 
-    /// Adapts the size to the target after a group, at most by a factor of eight: the first launches of a case do not predict later ones.
-    /// Sizes are powers of two, so that they do not follow every change of the cost.
+    /// Adapts the size to the target time after a group of this cost, at most by a factor of
+    /// [`LARGEST_GROWTH`], since the first launches of a case do not predict later ones. Sizes are powers of
+    /// two, so that they do not follow every change of the cost.
     pub(super) fn adapt(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;
@@ -88,12 +100,12 @@ impl GroupSize {
     }
 }
 
-/// Returns the number of samples that fit into `time` if each takes the time `cost`, which counts as a nanosecond at least.
+/// Returns the number of samples that fit into `time` if each takes `cost`, or a nanosecond if that is more.
 fn samples_within(time: Nanoseconds, cost: Nanoseconds) -> usize {
     (time / cost.max(Nanoseconds(1.0))) as usize
 }
 
-/// Returns the largest power of two up to a number; 0 for none.
+/// Returns the largest power of two that is at most `most`; 0 for 0.
 fn largest_power_of_two(most: usize) -> usize {
     (most + 1).next_power_of_two() / 2
 }

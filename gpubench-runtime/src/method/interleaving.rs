@@ -22,15 +22,16 @@ use gpubench_stats::{
 
 /// The fewest A/B pairs of a round: AB BA.
 const FEWEST_PAIRS_PER_ROUND: usize = 2;
-/// If the user asks for a number of samples, they are spread over this many rounds.
+/// If the user requests a number of samples, the most rounds over which they are spread.
 const MOST_ROUNDS_FOR_SAMPLES: usize = 16;
-/// The fewest rounds with an interval, if a round would get less than the fewest pairs otherwise.
+/// If the user requests a number of samples, the fewest rounds over which they are spread, even if a round
+/// then has fewer than [`FEWEST_PAIRS_PER_ROUND`] pairs. Fewer rounds would give no interval.
 const FEWEST_ROUNDS_FOR_SAMPLES: usize = 4;
 
-/// Makes rounds.
+/// Prepares the rounds of a comparison.
 pub trait Rounds {
-    /// Makes the inputs of both launches with this layout, replaces those of the previous round, and prepares to sample both,
-    /// interleaved.
+    /// Begins a round: drops the inputs of the previous round, makes the inputs of both launches according to
+    /// `layout`, and returns a sampler of their interleaved launches.
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
@@ -41,34 +42,41 @@ pub trait Rounds {
     ) -> Result<Box<dyn Sampler + '_>, Failure>;
 }
 
-/// The placement of a round's inputs in memory.
+/// The memory layout and the launch order of a round. Rounds 2k and 2k + 1 form a pair: they have the same
+/// allocation seed, and are swapped copies of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundLayout {
-    /// The random number that determines the addresses. Both rounds of a pair have the same.
+    /// The random number that determines the addresses of the inputs. Both rounds of a pair have the same
+    /// seed.
     pub allocation_seed: u64,
-    /// True in the second round of a pair: each launch has the addresses that the other had in the first, and the second goes first.
+    /// False in the first round of a pair, which has an even number, and true in the second. In a swapped
+    /// round, each launch has the addresses that the other launch had in the first round, and the second
+    /// launch goes first.
     pub swapped: bool,
 }
 
 impl RoundLayout {
-    /// Returns the placement of a round, counted from zero, in a comparison with this seed.
+    /// Returns the layout of round `round`, counted from zero, in a comparison with the seed `seed`. Rounds
+    /// 2k and 2k + 1 share an allocation seed; odd rounds are swapped.
     pub fn for_round(round: usize, seed: u64) -> Self {
         Self { allocation_seed: Self::derive_allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
     }
 
-    /// Draws the seed of all allocation seeds; for a simulated device it is the same in each process.
+    /// Draws a random seed, from which `derive_allocation_seed` derives all allocation seeds of a
+    /// case. Returns 0 if the device is `simulated`, so that its results are reproducible.
     pub(crate) fn random_seed(simulated: bool) -> u64 {
         if simulated { 0 } else { RandomState::new().hash_one(0) }
     }
 
-    /// Returns the allocation seed with this number, derived from `seed`.
+    /// Returns allocation seed number `number` of the case or comparison with the seed `seed`. The result is
+    /// the same for the same arguments.
     pub(crate) fn derive_allocation_seed(number: usize, seed: u64) -> u64 {
         split_mix(seed.wrapping_add(split_mix(number as u64)))
     }
 }
 
-/// Returns a number that looks random and depends on `number` alone: the output function of `SplitMix64` (Steele, Lea & Flood,
-/// *Fast splittable pseudorandom number generators*, OOPSLA 2014).
+/// Returns a pseudorandom number that depends on `number` alone: the output function of `SplitMix64` (Steele,
+/// Lea & Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014).
 fn split_mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -85,9 +93,10 @@ pub struct ComparedSamples {
     pub comparison: Comparison,
 }
 
-/// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of `sampling`, or `limit`
-/// on the host's clock, including the time to make inputs. `seed` determines the layouts. Calls `report_step` before the warm-up, and
-/// before and after every round.
+/// Compares two launches until the comparison is decided or a budget is spent: `max_time` of `sampling`, or
+/// `limit` on the host clock, including the time to make inputs. `rounds` makes the inputs and samplers;
+/// `seed` determines the layouts of all rounds. A thread reads the sensors of `monitor` meanwhile. Calls
+/// `report_step` before the warm-up, and before and after every round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
@@ -186,29 +195,34 @@ pub fn compare(
     Ok(ComparedSamples { samples: [first?, second?], comparison })
 }
 
-/// A comparison under way.
+/// The state of a comparison between its rounds.
 struct RunningComparison {
     methods: [Method; 2],
     checked: CheckedGroups,
     warm_up: WarmUp,
+    /// The clock readings of the warm-up.
     warming: ClockReadings,
+    /// The clock readings of the rounds.
     clocks: ClockReadings,
+    /// The end of the warm-up.
     sampling_since: Instant,
+    /// The event times of all pairs, those of the first launch first.
     events: Vec<[Nanoseconds; 2]>,
     /// The number of pairs, including those with invalid readings.
     read: usize,
     rounds: Vec<Round>,
-    /// The sum of the resolutions of all rounds.
+    /// The sum over all rounds of the relative resolution of their pairs.
     unresolved: f64,
-    /// True if the timer resolves all times so far.
+    /// False once a round has no ratio, since the timer does not resolve its times.
     resolved: bool,
+    /// The device time of all groups.
     elapsed: Nanoseconds,
     /// The time of all groups according to the device's clock or the host's, whichever is more.
     spent: Nanoseconds,
 }
 
 impl RunningComparison {
-    /// Warms up on the first round's inputs.
+    /// Warms up on the inputs of the first round. Fails if `sampler` is no pair sampler.
     fn begin(
         sampler: &mut dyn Sampler,
         sampling: &Sampling,
@@ -242,7 +256,7 @@ impl RunningComparison {
         })
     }
 
-    /// Takes the pairs of the round with this number.
+    /// Takes the pairs of the round with this number, and adds them to the comparison.
     fn take_round(
         &mut self,
         number: usize,
@@ -281,7 +295,8 @@ impl RunningComparison {
         Ok(())
     }
 
-    /// Computes the ratio of the rounds so far, at this confidence.
+    /// Computes the ratio of the two launches from the rounds so far, with an interval at this confidence
+    /// level. Returns `None` if there are too few rounds, or if the timer does not resolve the times.
     fn ratio(&self, confidence: f64) -> Option<Ratio> {
         let logs: Vec<f64> = self.rounds.iter().map(|round| round.log_ratio).collect();
         let resolution = self.unresolved / logs.len() as f64;
@@ -289,8 +304,8 @@ impl RunningComparison {
     }
 }
 
-/// Returns the number of pairs of a round, counted from zero, if all rounds have `samples` pairs together. The number of rounds is even, and
-/// their sizes differ by one pair at most.
+/// Returns the number of pairs of round `number`, counted from zero, if all rounds together have `samples`
+/// pairs. The number of rounds is even, and the sizes of rounds differ by one pair at most.
 fn pairs_in_round(number: usize, samples: usize) -> usize {
     let rounds = (samples / FEWEST_PAIRS_PER_ROUND)
         .next_multiple_of(2)

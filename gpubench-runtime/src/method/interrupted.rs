@@ -2,8 +2,9 @@
 
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
-/// Returns the undisturbed and the interrupted `events`; `None` if no event was interrupted, or if the undisturbed ones are too few for an
-/// interval. `marks` are true for interrupted events, and may begin before the first.
+/// Splits `events` into undisturbed and interrupted ones. `marks` are true for interrupted events. If there
+/// are more marks than events, the last marks belong to the events. Returns `None` if no event is marked, if
+/// there are fewer marks than events, or if the undisturbed events are too few for an interval.
 pub(super) fn split_interrupted(
     events: &[Nanoseconds],
     marks: Option<&[bool]>,
@@ -19,7 +20,7 @@ pub(super) fn split_interrupted(
     leaves_out.then_some([undisturbed, interrupted])
 }
 
-/// Returns the number of the last `events` samples that something interrupted.
+/// Returns the number of true marks among the last `events` marks; 0 without marks.
 pub(super) fn count_interrupted(events: usize, marks: Option<&[bool]>) -> usize {
     marks.map_or(0, |marks| marks.iter().rev().take(events).filter(|mark| **mark).count())
 }

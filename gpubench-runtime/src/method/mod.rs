@@ -44,19 +44,22 @@ pub use self::sampler::{Chosen, pair_sampler, sampler};
 use self::sampling_loop::SampleCollector;
 use self::watch::SensorWatch;
 
-/// The number of launches of a case that validate it, in addition to its warm-up and its samples: the checked one, and two on fresh inputs.
+/// The number of launches that validate a case, in addition to its warm-up and its samples: the checked
+/// launch, and two launches on fresh inputs.
 pub(crate) const VALIDATION_LAUNCHES: usize = 3;
 
-/// Launches longer than this are steady from the first one on, since the extra cost of a first launch is negligible. So are events and gaps
-/// between kernels: no other time is measured.
+/// Launches longer than this (10 ms) are steady from the first launch on, since the extra cost of a first
+/// launch is negligible. The errors of events and the gaps between kernels are negligible too, so their time
+/// on a stream is not measured.
 pub(crate) const LONG_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
-/// A launch shorter than this is also timed back-to-back.
+/// Launches shorter than this (5 µs) are also timed back-to-back, as a cross-check.
 const SHORT_LAUNCH: Nanoseconds = Nanoseconds(5000.0);
 
-/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
-/// `sampling`, according to the device's clock or the host's, whichever is more. All launches of the case count. Ends before
-/// `deadline`, with time left for the launches that validate the samples. Calls `report_step` at each step.
+/// Warms up and samples one case until the result is precise enough or the budget is spent. The budget is
+/// `max_time` of `sampling`, compared with the device time or the host time of all launches, whichever is
+/// more. Sampling ends before `deadline`, with time left for the launches that validate them. A thread reads the
+/// sensors of `monitor` meanwhile. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.
@@ -185,13 +188,13 @@ pub fn measure(
     })
 }
 
-/// Returns the time from each start to the next, and 0 for the first.
+/// Returns for each sample the time since the start of the previous sample; 0 for the first sample.
 fn start_intervals(starts: &[Nanoseconds]) -> Vec<Nanoseconds> {
     let previous = starts.first().into_iter().chain(starts);
     starts.iter().zip(previous).map(|(start, previous)| *start - *previous).collect()
 }
 
-/// Returns the error of a case without samples, whose clock had these faults.
+/// Returns the failure of a case without samples. If the clock had `faults`, the failure names them.
 fn no_samples_failure(faults: Option<ClockFaults>) -> Failure {
     match faults {
         Some(faults) => Failure::new(Stage::Sampling, format_args!("broken clock: {faults}")),

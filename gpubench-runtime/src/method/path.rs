@@ -6,13 +6,14 @@ use super::stream_path::StreamPath;
 use crate::device::SampledGroup;
 use gpubench_records::Failure;
 
-/// The path on which a case is sampled.
+/// The path on which a case is sampled, with the runner of its groups.
 pub(super) enum SamplingPath<'a> {
     Recorded(RecordedPath<'a>),
     Stream(GroupRunner<'a>, StreamPath),
 }
 
 impl<'a> SamplingPath<'a> {
+    /// Chooses the path for the launch mode of `groups`.
     pub(super) fn new(groups: GroupRunner<'a>) -> Self {
         match groups.mode.recorded {
             true => Self::Recorded(RecordedPath::new(groups)),
@@ -20,7 +21,7 @@ impl<'a> SamplingPath<'a> {
         }
     }
 
-    /// Takes a group of this many samples, or of as many as the path takes at once.
+    /// Takes a group of `samples` samples, or of as many as the path can enqueue at once.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         match self {
             Self::Recorded(path) => path.group(samples),
@@ -28,6 +29,7 @@ impl<'a> SamplingPath<'a> {
         }
     }
 
+    /// Returns the group runner of the path.
     pub(super) fn groups(&mut self) -> &mut GroupRunner<'a> {
         match self {
             Self::Recorded(path) => &mut path.groups,

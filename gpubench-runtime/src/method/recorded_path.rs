@@ -16,14 +16,15 @@ use crate::device::{Batch, Clock, SampledGroup};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, interpolated_median, median};
 
-/// The number of groups with samples between stamps, and the longest launch that has such samples. For longer launches, the error of
-/// events is negligible.
+/// The number of groups that are also sampled between stamps.
 const STAMPED_GROUPS: usize = 16;
+/// The longest launch that is also sampled between stamps (200 µs). For longer launches, the error of events
+/// is negligible.
 const LONGEST_STAMPED_LAUNCH: Nanoseconds = Nanoseconds(2e5);
-/// The most launches in a batch without readings between them.
+/// The most launches in a batch of back-to-back launches.
 const MOST_LAUNCHES_PER_BATCH: usize = 256;
 
-/// Measures by recording each group of samples as a batch, which is submitted as a whole.
+/// Samples launches in recorded batches: one batch for each group, submitted as a whole.
 pub(super) struct RecordedPath<'a> {
     pub groups: GroupRunner<'a>,
     /// The number of groups so far.
@@ -34,14 +35,15 @@ pub(super) struct RecordedPath<'a> {
     next: Option<(Range<usize>, Result<Batch, Failure>)>,
     /// The batch of the previous group. Releasing it takes time, so it is released while the device has work.
     previous: Option<Batch>,
-    /// A batch of back-to-back launches, and their number.
+    /// A recorded batch of back-to-back launches, and the number of its launches.
     back_to_back: Option<(Batch, usize)>,
     /// True if the inputs can be relocated; `None` until that is known.
     can_relocate: Option<bool>,
     /// True if the next group's inputs will be relocated.
     relocates: bool,
-    /// The number of further groups that have samples between stamps, and the resolution of these.
+    /// The number of further groups that are also sampled between stamps.
     stamped_groups_left: usize,
+    /// The resolution of the stamps.
     stamp_step: Nanoseconds,
 }
 
@@ -61,7 +63,8 @@ impl<'a> RecordedPath<'a> {
         }
     }
 
-    /// Takes a group of this many samples, or of as many as a batch holds.
+    /// Takes a group of `samples` samples, or of as many as a batch has slots for. Meanwhile records the next
+    /// group, if its inputs and its size are expected to be the same.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let slots = self.next_slots(samples);
         self.groups_taken += 1;
@@ -97,7 +100,8 @@ impl<'a> RecordedPath<'a> {
         Ok(group)
     }
 
-    /// Enables samples between stamps for the next groups, if the clocks of stamps and events are fine enough.
+    /// Enables samples between stamps for the next [`STAMPED_GROUPS`] groups if the device has stamps that
+    /// are fine enough; otherwise disables them.
     pub(super) fn enable_stamps(&mut self) -> Result<(), Failure> {
         let step = self.groups.queue.stamps()?;
         self.stamped_groups_left = if step.is_some() { STAMPED_GROUPS } else { 0 };
@@ -105,8 +109,9 @@ impl<'a> RecordedPath<'a> {
         Ok(())
     }
 
-    /// Records and submits a batch of `samples` samples between stamps, each with an empty launch.
-    /// Returns nothing if no more groups have stamps, or if the launch is long.
+    /// Records and submits a batch of `samples` samples between stamps, interleaved with empty launches.
+    /// Returns the batch and its number of slots. Returns `None` if no more groups have stamps, or if the
+    /// launch is longer than [`LONGEST_STAMPED_LAUNCH`].
     fn submit_stamped(&mut self, samples: usize) -> Result<Option<(Batch, usize)>, Failure> {
         let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED_LAUNCH);
         if self.stamped_groups_left == 0 || is_long {
@@ -119,7 +124,9 @@ impl<'a> RecordedPath<'a> {
         Ok(Some((batch, slots)))
     }
 
-    /// Makes the inputs again at addresses that depend on `allocation_seed`. Returns false if they keep their addresses.
+    /// Makes the inputs again at addresses that depend on `allocation_seed`, and releases the batches that
+    /// contain the former addresses. The first call also checks whether relocation works. Returns false if
+    /// the inputs keep their addresses.
     pub(super) fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
         self.release_recorded_inputs();
         let GroupRunner { queue, works, .. } = &mut self.groups;
@@ -132,14 +139,14 @@ impl<'a> RecordedPath<'a> {
         Ok(self.relocates)
     }
 
-    /// Restores the first inputs.
+    /// Restores the first inputs, and releases the batches that contain other addresses.
     pub(super) fn restore_inputs(&mut self) {
         self.release_recorded_inputs();
         self.relocates = false;
         self.groups.works.first().restore_inputs();
     }
 
-    /// Releases the batches that contain the former addresses of the inputs.
+    /// Releases the recorded batches that contain addresses of the inputs.
     fn release_recorded_inputs(&mut self) {
         let next = self.next.take().and_then(|(_, batch)| batch.ok());
         self.release(next);
@@ -147,33 +154,38 @@ impl<'a> RecordedPath<'a> {
         self.release(back_to_back);
     }
 
+    /// Releases `batch`, if there is one.
     fn release(&mut self, batch: Option<Batch>) {
         if let Some(batch) = batch {
             self.groups.queue.release(batch);
         }
     }
 
+    /// Returns the most slots of a batch.
     fn capacity(&self) -> usize {
         self.groups.queue.properties().capacity
     }
 
-    /// Returns the slots of the next group if it has this many samples. Interleaved launches swap their slots in every other batch.
+    /// Returns the slots of the next group if it has `samples` samples. Groups alternate between the two
+    /// halves of the slots of the queue, so that one can be recorded while the other runs.
     fn next_slots(&self, samples: usize) -> Range<usize> {
         let first = self.groups_taken % 2 * self.capacity();
         first..first + self.groups.slot_count(samples, self.capacity())
     }
 
-    /// Records a batch of samples in these slots.
+    /// Records a batch of samples in `slots`, copied to the device in advance if the launch mode says so.
     ///
-    /// Launches of several operations need a copy: on an H200, each kernel of a launch but the first begins 0.37 µs later in a graph that
-    /// was not copied, which no empty launch shows. For launches of a single operation, groups without the copy take less time, and
-    /// their medians deviate by a third (hot) or two thirds (cold) as much.
+    /// Launches of several operations need the copy: on an H200, each kernel of a launch but the first begins
+    /// 0.37 µs later in a graph that was not copied, and empty launches do not show that. For launches of a
+    /// single operation, groups without the copy take less time, and their medians deviate by a third (hot)
+    /// or two thirds (cold) as much.
     fn record_samples(&mut self, slots: Range<usize>) -> Result<Batch, Failure> {
         let mode = self.groups.mode;
         self.groups.record(mode.copied, |groups| groups.enqueue(slots, mode.clock))
     }
 
-    /// Launches about `launches` times back-to-back, waits, and returns the exact number.
+    /// Launches at least `launches` times back-to-back, in batches, and waits. Returns the exact number of
+    /// launches.
     pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
         let replays = queue.properties().replays;
@@ -197,7 +209,7 @@ impl<'a> RecordedPath<'a> {
         Ok(submissions * length)
     }
 
-    /// Returns the time of one more hot launch among back-to-back launches.
+    /// Returns the time that one more hot launch adds to a series of back-to-back launches.
     pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
         let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first().launch());

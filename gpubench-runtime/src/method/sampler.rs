@@ -14,17 +14,20 @@ use crate::device::{
 use gpubench_records::{Cache, Failure, Method, Timer};
 use gpubench_stats::{Nanoseconds, median};
 
+/// Samples the launches of a case, or of a pair of cases, on a queue.
 struct QueueSampler<'a> {
     path: SamplingPath<'a>,
+    /// The method of the samples, of the first work for a pair.
     method: Method,
-    /// The method of the second of two works.
+    /// The method of the second work of a pair; `None` for a single case.
     partner: Option<Method>,
+    /// True if the user allows relocation of inputs; false for a pair.
     relocates_inputs: bool,
-    /// Kept until the last sample.
+    /// A setting of the device that is reset when the sampler is dropped.
     _setting: Option<Box<dyn Any>>,
 }
 
-/// The way in which a device samples launches.
+/// The way in which a device samples a case: the choice of its path and flush.
 pub struct Chosen {
     /// How launches run and are timed.
     pub mode: LaunchMode,
@@ -34,7 +37,8 @@ pub struct Chosen {
     pub setting: Option<Box<dyn Any>>,
 }
 
-/// Prepares to sample `work` as `chosen`, interleaved with empty launches.
+/// Returns a sampler of `work` in the way `chosen`. Its samples are interleaved with empty launches. `wanted`
+/// has the state of the cache and other options.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -49,7 +53,8 @@ pub fn sampler<'a>(
     Ok(new_sampler(queue, works, wanted, chosen, None))
 }
 
-/// Prepares to sample two interleaved `works` as `chosen`. The second has the method `partner`.
+/// Returns a sampler of two interleaved works in the way `chosen`. `chosen` has the method of the first work,
+/// and `partner` is the method of the second.
 pub fn pair_sampler<'a>(
     queue: &'a mut dyn Queue,
     [first, other]: [AnyWork<'a>; 2],
@@ -61,6 +66,7 @@ pub fn pair_sampler<'a>(
     new_sampler(queue, works, wanted, chosen, Some(partner))
 }
 
+/// Returns a sampler of `works`. `partner` is the method of the second work of a pair, otherwise `None`.
 fn new_sampler<'a>(
     queue: &'a mut dyn Queue,
     works: WorkWithPartner<'a>,
@@ -163,10 +169,11 @@ impl Sampler for QueueSampler<'_> {
     }
 }
 
-/// The time limit for the additional launches on the stream of a case that is sampled in batches.
+/// The time for the additional launches on the stream of a case whose samples are recorded.
 const STREAM_TIME_BUDGET: Duration = Duration::from_millis(500);
 
-/// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
+/// Returns the median time of a launch on the stream, including the gaps between its kernels, which a
+/// recorded batch does not have. The overhead is subtracted.
 pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, Failure> {
     let timer = timer(groups.queue, LaunchMode::AT_ONCE, groups.cache)?;
     let mut path = StreamPath::default();

@@ -1,20 +1,23 @@
-//! Corrects event times by a second clock.
+//! Corrects the event times of a case by a second clock.
 
 use gpubench_records::{GroupOverhead, Timer};
 use gpubench_stats::{Nanoseconds, trimmed_error, trimmed_mean};
 
 use super::group_size::MIN_GROUPS;
 
-/// The part of the correction's variance that does not cancel: the time is the median of all samples, and the correction is from medians
-/// of groups. Without it, 278 of 300 intervals contain the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
+/// The fraction of the variance of the correction that does not cancel: the time is the median of all
+/// samples, while the correction is from medians of groups. Without this fraction, 278 of 300 intervals
+/// contain the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
 const UNCANCELLED_VARIANCE: f64 = 0.1;
 
-/// Adds the mean of `biases` to the overheads, and its error to the error that all samples share. Each bias is the overhead of one group
-/// according to the second clock minus its overhead according to the first. Returns the correction: the time according to the first clock
-/// minus the time according to the second. `None` for fewer than [`MIN_GROUPS`] groups.
+/// Corrects `overheads` and the shared error of `timer` by `biases`. Each bias is the overhead of one group
+/// according to the second clock minus its overhead according to the first. Adds the trimmed mean of the
+/// biases to each overhead. Returns this mean, which is the time according to the first clock minus the time
+/// according to the second. Returns `None`, and changes nothing, for fewer than [`MIN_GROUPS`] biases.
 ///
-/// A group has the same number of samples with each clock, and the same noise. If all groups have both, the corrected time is that of the
-/// second clock, with nearly the interval of the first. Otherwise the error from having these groups only is added.
+/// A group has the same number of samples with each clock, and the same noise. If all groups have a bias, the
+/// corrected time is that of the second clock, with nearly the interval of the first. Otherwise the shared
+/// error grows, since the correction is from some of the groups only.
 pub(super) fn correct_by_second_clock(
     biases: &[Nanoseconds],
     overheads: &mut [GroupOverhead],

@@ -12,31 +12,36 @@ use crate::device::{Clock, SampledGroup};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, median};
 
-/// The most launches that are enqueued at once: as many as the launch queue takes without blocking.
+/// The most launches that are enqueued at once: the launch queue takes this many without blocking.
 const MOST_QUEUED_LAUNCHES: usize = 64;
-/// The longest delay before a group.
+/// The longest delay on the device before a group, while the host enqueues the group.
 const LONGEST_GROUP_DELAY: Duration = Duration::from_millis(2);
-/// GroupRunner have no delay any more after this many consecutive groups took longer to enqueue than the longest delay: other programs slow a
-/// host occasionally.
+/// Groups have no delay any more once this many consecutive groups took longer to enqueue than the longest
+/// delay. A single such group may be slow because of other programs.
 const GROUPS_EXCEEDING_DELAY: usize = 2;
-/// The delay before each hot sample of groups without a delay. An interleaved empty launch and its events are enqueued meanwhile.
+/// The delay on the device before each hot sample, in groups that have no delay of their own. Meanwhile the
+/// host enqueues an interleaved empty launch and its events.
 const UNDELAYED_PRE_LAUNCH_DELAY: Duration = Duration::from_micros(50);
-/// The longest delay before a pre-enqueued launch.
+/// The longest delay on the device before a pre-enqueued launch. Launches that need more are not timed
+/// pre-enqueued.
 const LONGEST_PREQUEUE_DELAY: Duration = Duration::from_millis(100);
-/// Pre-enqueued launches are repeated until this many were enqueued within their delay, or this many were not.
+/// Pre-enqueued launches are repeated until this many were enqueued within their delay, or this many were
+/// not.
 const PREQUEUED_LAUNCHES: usize = 3;
-/// The assumed time to enqueue the first group.
+/// The time that enqueueing the first group is assumed to take.
 const ASSUMED_ENQUEUE_TIME: Duration = Duration::from_micros(500);
 
-/// Enqueues each group on the stream, after a delay that takes about as long as the enqueueing.
+/// Samples launches on the stream: enqueues each group after a delay on the device that lasts about as long
+/// as the enqueueing.
 pub(super) struct StreamPath {
-    /// The time it took to enqueue the last group.
+    /// The time that the host took to enqueue the last group.
     last_enqueue_time: Duration,
-    /// The most slots that can be enqueued within the longest delay.
+    /// The most slots that the host can enqueue within the longest delay.
     most_slots: usize,
-    /// The number of consecutive groups, of one sample and one empty launch, that took longer to enqueue than the longest delay.
+    /// The number of consecutive groups of one sample that took longer to enqueue than the longest delay.
     groups_exceeding_delay: usize,
-    /// The time to enqueue one launch, if it exceeds the longest delay: samples may then contain waits for the host.
+    /// The time to enqueue one sample if it exceeds the longest delay, otherwise `None`. If it is set, groups
+    /// have no delay, and samples may contain waits for the host.
     enqueue_time_exceeding_delay: Option<Duration>,
 }
 
@@ -52,7 +57,7 @@ impl Default for StreamPath {
 }
 
 impl StreamPath {
-    /// Takes a group of `count` samples, or of as many as can be enqueued during the delay.
+    /// Takes a group of `count` samples, or of as many as the host can enqueue during the delay.
     pub(super) fn group(
         &mut self,
         groups: &mut GroupRunner<'_>,
@@ -86,8 +91,10 @@ impl StreamPath {
         Ok(group)
     }
 
-    /// Returns the median event time of a few pre-enqueued launches: each is enqueued while the GPU executes a delay. `None` if the samples
-    /// were pre-enqueued too, if enqueueing takes longer than any delay, or if the launch waits for the delay.
+    /// Returns the median event time of [`PREQUEUED_LAUNCHES`] pre-enqueued launches, each enqueued while the
+    /// GPU executes a delay. Returns `None` if the samples were pre-enqueued too, if the delay would be
+    /// longer than [`LONGEST_PREQUEUE_DELAY`], or if the launches were not enqueued within their delay, for
+    /// example because a launch waits for earlier work.
     pub(super) fn prequeued_time(
         &self,
         groups: &mut GroupRunner<'_>,

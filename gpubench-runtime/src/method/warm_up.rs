@@ -11,37 +11,44 @@ use gpubench_stats::Nanoseconds;
 use super::checked::{CheckedGroups, GroupCost};
 use super::{budget::Budget, clock::ClockReadings, group_size::GroupSize};
 
-/// Successive groups agree when their medians differ by no more than this fraction.
+/// Two successive groups agree if their medians differ by at most this fraction.
 const MEDIAN_AGREEMENT: f64 = 0.01;
-/// After four groups beyond the first, a median within the range of earlier ones counts as steady (no trend).
+/// With this many groups after the first, a median within the range of the earlier ones counts as steady,
+/// since it shows no trend.
 ///
-/// The times of some launches vary by more than [`MEDIAN_AGREEMENT`]. The first group does not count, since it loads code and touches memory.
+/// The times of some launches vary by more than [`MEDIAN_AGREEMENT`]. The first group does not count, since
+/// it loads code and touches memory.
 const GROUPS_WITHOUT_TREND: usize = 4;
-/// Readings of the device's clock after successive groups agree when they differ by no more than this fraction.
+/// The GPU clock is steady if its readings after two successive groups differ by at most this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;
-/// The longest warm-up of a case that does not become steady is this, or half the budget of the samples if that is less; or this many times
-/// the requested warm-up, if that is more.
+/// The longest warm-up of a case that does not become steady, unless half the budget of the samples is less,
+/// or the user requests a long warm-up.
 const LONGEST_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(1.0);
+/// The longest warm-up is at least this many times the warm-up that the user requests.
 const REQUESTED_WARM_UP_FACTOR: f64 = 5.0;
-/// One launch longer than this is enough of a warm-up: clocks rise, and code and memory are loaded, during a part of it.
+/// One launch longer than this (50 ms) is enough of a warm-up: clocks rise, and code and memory are loaded,
+/// during a part of it.
 const NO_WARM_UP_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
-/// Returns the longest warm-up of a case that is not steady. It counts against the budget of the case.
+/// Returns the longest warm-up of a case that does not become steady. The warm-up counts against the budget
+/// of the case.
 pub(super) fn longest_warm_up(sampling: &Sampling) -> Nanoseconds {
     LONGEST_WARM_UP.min(sampling.max_time / 2.0).max(REQUESTED_WARM_UP_FACTOR * sampling.min_warm_up_time)
 }
 
-/// A warm-up that is over.
+/// The result of a warm-up.
 pub(super) struct WarmedUp {
     pub warm_up: WarmUp,
-    /// The time that it took in addition to the requested warm-up, which reduces the budget of the samples.
+    /// The time of the warm-up beyond the time that the user requested. It is subtracted from the budget of
+    /// the samples.
     pub beyond: Nanoseconds,
-    /// Its last group, if there was one.
+    /// The last group of the warm-up, or `None` if the user requested no warm-up launches.
     pub last: Option<LastGroup>,
 }
 
 impl WarmedUp {
-    /// Returns the time of a launch.
+    /// Returns the median event time in the last group of the warm-up, or `None` without a group or valid
+    /// times.
     pub(super) fn launch_time(&self) -> Option<Nanoseconds> {
         stats::median(&self.last.as_ref()?.events)
     }
@@ -56,7 +63,9 @@ pub(super) struct LastGroup {
     pub overhead: Option<Nanoseconds>,
 }
 
-/// Warms up for the time asked for, and longer until the case is steady; or with the number of launches asked for.
+/// Warms up for the time that the user requests, and longer until the case is steady or the longest warm-up
+/// is over. If the user requests a number of launches, takes exactly that number instead. `size` adapts to
+/// the time of the groups, and `clocks` receives the clock readings.
 pub(super) fn warm_up(
     sampler: &mut dyn Sampler,
     checked: &mut CheckedGroups,
@@ -104,12 +113,14 @@ pub(super) fn warm_up(
     }
 }
 
-/// Returns true if the last group's launches are so long that they need no warm-up.
+/// Returns true if the last median is longer than [`NO_WARM_UP_LAUNCH`].
 fn needs_no_warm_up(medians: &[Nanoseconds]) -> bool {
     medians.last().is_some_and(|median| *median > NO_WARM_UP_LAUNCH)
 }
 
-/// Returns true if the last group's median agrees with the earlier ones. `step` is the timer's resolution.
+/// Returns true if the last median is steady: within [`MEDIAN_AGREEMENT`] or `step` of the previous one, or
+/// within the range of the earlier medians if there are enough of them. `step` is the resolution of the
+/// timer. Returns false for fewer than two medians.
 fn medians_are_steady(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
     let [earlier @ .., last] = medians else { return false };
     let Some(next_to_last) = earlier.last() else { return false };

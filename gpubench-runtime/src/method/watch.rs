@@ -7,17 +7,18 @@ use std::time::{Duration, Instant};
 use crate::device::Monitor;
 use gpubench_records::{Conditions, Reading, SensorRange, conditions::TimedReading, threads};
 
-/// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
+/// The time between two readings of the sensors. Sensors are no faster, and each reading costs a few driver
+/// calls.
 const READING_PERIOD: Duration = Duration::from_millis(20);
 
-/// A thread that reads until it is stopped.
+/// A thread that reads the sensors of a device until the watch is dropped.
 pub(super) struct SensorWatch {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<(Instant, Reading)>>>,
 }
 
 impl SensorWatch {
-    /// Starts the thread.
+    /// Starts the thread. If it cannot be started, [`Self::into_conditions`] returns `None`.
     pub(super) fn start(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
         // If there is no thread for them, there are no conditions.
@@ -27,8 +28,8 @@ impl SensorWatch {
         }
     }
 
-    /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples, with at most
-    /// `most` readings over time.
+    /// Stops the thread, and returns the conditions of the samples, which were taken from `begin` to `end`: a
+    /// summary, and at most `most` single readings. Returns `None` if there was no thread, or if it panicked.
     pub(super) fn into_conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<Conditions> {
         drop(self.end.take());
         let readings = self.thread.take()?.join().ok()?;
@@ -62,6 +63,8 @@ impl Drop for SensorWatch {
     }
 }
 
+/// Reads the sensors every [`READING_PERIOD`] until the other end of the channel `end` is dropped, and once
+/// more then. Returns the readings with their times.
 fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Reading)> {
     let mut readings = Vec::new();
     loop {
