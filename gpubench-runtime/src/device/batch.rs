@@ -4,21 +4,23 @@ use super::{Work, launch_timer::LaunchTimer};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// A sample takes at least this many times the timer's resolution, which is then at most 1 % of it.
+/// The shortest sample in units of the resolution of the timer, which is then at most 1 % of the sample.
 const LEAST_TIMER_STEPS: f64 = 100.0;
-/// A sample takes at least this time: reading a clock takes some tens of nanoseconds, and varies by a few.
+/// The shortest sample (1 µs): reading a clock takes some tens of nanoseconds, and varies by a few.
 const SHORTEST_SAMPLE: Nanoseconds = Nanoseconds(1e3);
-/// The largest batch: with it, empty launches take longer than a resolution of a microsecond.
+/// The most launches of a batch. This many empty launches take longer than a resolution of a microsecond.
 const LARGEST_BATCH: usize = 1 << 16;
-/// A batch is long enough if the fastest of this many is: other work of the machine makes launches look longer.
+/// The number of times that each batch size is timed. The fastest one counts, since other work on the machine
+/// makes launches look longer.
 const TIMINGS_PER_BATCH_SIZE: usize = 3;
 
-/// Returns true if a sample of one launch, which read `event`, is too short for the timer.
+/// Returns true if a sample with this event time is too short for the timer, so that a sample needs several
+/// launches.
 pub(super) fn is_too_short(event: Nanoseconds, timer: Timer) -> bool {
     event - timer.overhead < SHORTEST_SAMPLE.max(LEAST_TIMER_STEPS * timer.resolution)
 }
 
-/// Returns the event time of one of `launches` back-to-back launches.
+/// Times `launches` back-to-back launches of `work` together. Returns the event time divided by their number.
 pub(super) fn time_per_launch<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,
@@ -30,7 +32,8 @@ pub(super) fn time_per_launch<D: LaunchTimer>(
     }
 }
 
-/// Returns the smallest power of two of launches that are long enough for the timer, by trying.
+/// Returns the smallest power of two of launches that together are long enough for `timer`, at most
+/// [`LARGEST_BATCH`]. Launches each size several times to find out.
 pub(super) fn smallest_sufficient_batch<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,

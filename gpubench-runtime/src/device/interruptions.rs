@@ -1,45 +1,53 @@
-//! Detects samples that other programs interrupted: those during which a thread of a launch waited for a processor, if other programs used
-//! the processors at all.
+//! Detects samples that other programs interrupted: a thread of the launch waited for a processor during the
+//! sample, and other programs used the processors.
 
 use std::time::Instant;
 
 use super::launch_timer::{LaunchTimer, ThreadTime};
 use gpubench_stats::Nanoseconds;
 
-/// A thread counts as interrupted if it waits longer than this and than this part of a sample's time: a woken thread waits some
-/// microseconds even on an idle machine.
+/// A thread counts as interrupted if it waits longer than this (10 µs) and than [`LONGEST_IGNORED_PART`] of
+/// the time of the sample. A woken thread waits some microseconds even on an idle machine.
 const LONGEST_IGNORED_WAIT: Nanoseconds = Nanoseconds(10_000.0);
+/// The longest wait that is ignored, as a fraction of the time of the samples between two readings.
 const LONGEST_IGNORED_PART: f64 = 0.1;
 
-/// Reading the threads' times takes at most this part of the time of back-to-back samples.
+/// The largest fraction of the time of back-to-back samples that reading the times of the threads takes.
 const LARGEST_READING_PART: f64 = 0.1;
-/// The number of readings that measure the time of one reading.
+/// The number of readings whose mean is the time of one reading.
 const COST_READINGS: usize = 8;
 
-/// Other programs count if they use at least this part of one processor. Otherwise, waiting threads wait for each other.
+/// Waits count only if other programs used at least this fraction of the time of one processor. Otherwise the
+/// threads of the launches wait for each other.
 const LEAST_OTHERS_PART: f64 = 0.1;
-/// The error of the system's times, which it counts in ticks.
+/// The error of the processor times that the operating system counts in ticks (30 ms).
 const TICK_ERROR: Nanoseconds = Nanoseconds(30e6);
 
-/// The waits of threads since the first sample began.
+/// The waits of the threads of a launch since the first sample, and the samples that they interrupted.
 pub(super) struct Interruptions {
+    /// The start of the first sample.
     begin: Instant,
-    /// The times of the threads when the first sample began, at the last reading and at this one.
+    /// The times of the threads at the start of the first sample.
     first: Vec<ThreadTime>,
+    /// The times of the threads at the last reading but one.
     last: Vec<ThreadTime>,
+    /// The times of the threads at the last reading.
     now: Vec<ThreadTime>,
-    /// The time that other programs had used when the first sample began.
+    /// The processor time that other programs had used when the first sample began; `None` if it is not
+    /// counted.
     others_time_before: Option<Nanoseconds>,
-    /// The time of a reading.
+    /// The time that one reading takes.
     reading_time: Nanoseconds,
-    /// True for each sample during which a thread waited.
+    /// One mark per sample, true if a thread waited during the sample.
     interrupted: Vec<bool>,
-    /// The end of the samples between two readings, and the number of the first of them.
+    /// For each reading, its time since `begin` and the number of the first sample after the reading before
+    /// it.
     ends: Vec<(Nanoseconds, usize)>,
 }
 
 impl Interruptions {
-    /// Begins before the first sample; nothing if launches run on no thread of this machine, or if the system does not count.
+    /// Starts before the first sample. Returns `None` if no thread of this machine runs launches, or if the
+    /// operating system does not count the times of threads.
     pub(super) fn begin<D: LaunchTimer>(device: &mut D) -> Option<Self> {
         let mut first = Vec::new();
         let begin = Instant::now();
@@ -60,13 +68,15 @@ impl Interruptions {
         })
     }
 
-    /// Returns the number of samples between two readings, if each sample takes this long.
+    /// Returns the number of back-to-back samples between two readings for samples of this duration, at least
+    /// 1.
     pub(super) fn samples_per_reading(&self, sample: Nanoseconds) -> usize {
         (self.reading_time / (LARGEST_READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
     }
 
-    /// Reads the times after this many samples, the first of which began `time` ago. With `back_to_back` they directly followed earlier
-    /// samples, so that a longer wait began during those.
+    /// Reads the times of the threads after `samples` samples, which took `time` together, and marks these
+    /// samples if a thread waited. With `back_to_back`, the samples directly followed earlier samples: if the
+    /// wait is longer than the new samples, the earlier samples during the wait are marked too.
     pub(super) fn add_samples<D: LaunchTimer>(
         &mut self,
         device: &mut D,
@@ -84,20 +94,21 @@ impl Interruptions {
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
     }
 
-    /// Marks the last samples: they began without a thread that launches need.
+    /// Marks the last `samples` samples, which began without a thread that launches need.
     pub(super) fn mark_last_samples(&mut self, samples: usize) {
         let first = self.interrupted.len().saturating_sub(samples);
         self.interrupted[first..].fill(true);
     }
 
-    /// Marks the samples that ended later than this.
+    /// Marks the samples between readings that ended later than `since`, measured from `begin`.
     fn mark_samples_since(&mut self, since: Nanoseconds) {
         let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > since).last();
         let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
         self.interrupted[first..].fill(true);
     }
 
-    /// Returns the fraction of time since the first sample in which the threads waited, over all threads.
+    /// Reads the times of the threads. Returns the fraction of their time since the first sample that they
+    /// waited for a processor, over all threads, or `None` if it is unknown.
     pub(super) fn processor_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
         self.longest_new_wait(device);
         let sum = |times: &[ThreadTime]| ThreadTime {
@@ -107,14 +118,16 @@ impl Interruptions {
         sum(&self.now).waited_since(sum(&self.first))
     }
 
-    /// Returns true for each sample during which a thread waited; nothing if no other programs used the processors.
+    /// Returns one mark per sample, true if a thread waited during it. Returns `None` if other programs
+    /// hardly used the processors, or if their use is not counted.
     pub(super) fn interrupted_samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
         let others = device.others_time()? - self.others_time_before?;
         let elapsed = Nanoseconds::from(self.begin.elapsed());
         (others > TICK_ERROR.max(LEAST_OTHERS_PART * elapsed)).then_some(&self.interrupted)
     }
 
-    /// Returns the longest time that a thread has waited since the last reading.
+    /// Reads the times of the threads, and returns the longest time that one of them waited since the
+    /// previous reading.
     pub(super) fn longest_new_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
         std::mem::swap(&mut self.last, &mut self.now);
         self.now.clear();

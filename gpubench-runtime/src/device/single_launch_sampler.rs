@@ -9,10 +9,11 @@ use super::{
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Groups of hot launches longer than this begin without an untimed launch: filling the caches takes a negligible part of such a launch.
+/// Groups of hot launches longer than this (10 ms) begin without an untimed launch: filling the caches takes
+/// a negligible part of such a launch.
 const LONG_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
-/// Prepares to time `work` as `wanted`.
+/// Returns a sampler of `work` with the options `wanted`. Chooses the flush.
 ///
 /// # Errors
 /// Returns an error if `wanted` has a path, or a flush that the device does not have.
@@ -34,7 +35,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     }))
 }
 
-/// Prepares to time two interleaved `works`, each as `wanted`.
+/// Returns a sampler of two interleaved `works` with the options `wanted`. Chooses a flush that both can use.
 ///
 /// # Errors
 /// Returns an error if `wanted` has a path, or a flush that the device does not have.
@@ -49,7 +50,9 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }
 
-/// Returns the flush before each sample of all `works`, as `wanted`, and why it is not the usual one.
+/// Chooses the flush before each sample of all `works`: none for hot samples, the requested flush, or the
+/// first one that the device does not refuse. Returns it with the reason why it is not the preferred one, if
+/// so. Returns an error if `wanted` has a path, or if no flush is possible.
 fn choose_flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
@@ -90,22 +93,22 @@ fn choose_flush<D: LaunchTimer>(
     }
 }
 
-/// Samples of one case.
+/// Samples the launches of one case.
 struct SingleLaunchSampler<'a, D> {
     device: &'a mut D,
     work: &'a mut dyn Work,
     cache: Cache,
     flush: Flush,
     flush_reason: Option<String>,
-    /// The launches of a sample.
+    /// The number of launches in a sample.
     launches: usize,
     /// The shortest event time of the last group.
     fastest: Option<Nanoseconds>,
-    /// The waits of threads since the samples began.
+    /// The waits of threads since the samples began; `None` during the warm-up, or if they are not counted.
     interruptions: Option<Interruptions>,
 }
 
-/// Interleaved samples of two cases.
+/// Samples the interleaved launches of two cases.
 struct PairSampler<'a, D> {
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
@@ -113,7 +116,8 @@ struct PairSampler<'a, D> {
     method: Method,
 }
 
-/// Resets, flushes, and makes the device ready. Returns false if the launch begins without a part of that.
+/// Resets `work`, flushes, and makes the device ready. Returns false if the launch begins without something
+/// that it needs and that other programs use.
 fn prepare_sample<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,
@@ -127,7 +131,8 @@ fn prepare_sample<D: LaunchTimer>(
 }
 
 impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
-    /// Takes samples, between readings of the times that threads waited.
+    /// Takes samples until `events` has `samples` of them, and reads the waits of threads in between. Cold
+    /// samples and samples with a reset are read one by one, other samples several at a time.
     fn take_samples_with_waits(
         &mut self,
         samples: usize,
