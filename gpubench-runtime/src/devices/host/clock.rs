@@ -1,7 +1,10 @@
-//! Times of this machine: the step of its monotonic clock, an empty launch, the work of other programs, and the threads of a pool.
+//! Times of this machine: the resolution of its monotonic clock, the time of an empty launch, the processor
+//! time of other programs, and the times of the threads of a pool.
 //!
-//! The step is the largest one that all differences of readings are multiples of. A clock with a step of 10 ns gives differences of 20, 21,
-//! 30 and 31 ns: whole nanoseconds hide its step, and 1 ns is none.
+//! The resolution of the clock, called its step, is the largest number of which all differences of readings
+//! are multiples. A clock with a step of 10 ns gives differences of 20, 21, 30 and 31 ns, since readings are
+//! rounded to whole nanoseconds. Such
+//! differences do not show a step of 1 ns.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -13,39 +16,45 @@ use crate::{device::Work, system::machine::Stat};
 use gpubench_core::host::Stream;
 use gpubench_stats::{Nanoseconds, median};
 
-/// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
-/// as long as a tick of the operating system.
+/// The number of differences above zero after which no more readings are taken.
 const ENOUGH_DIFFERENCES: usize = 4_000;
+/// The most readings for the step: a step may be as long as a tick of the operating system.
 const MOST_CLOCK_READINGS: usize = 1 << 20;
-/// The longest of the waits, in rounds of some tenths of a nanosecond: several steps of a usual clock.
+/// One more than the longest wait between two readings, in rounds of some tenths of a nanosecond: several
+/// steps of a usual clock.
 const LONGEST_WAIT_ROUNDS: usize = 256;
-/// After this many readings, fewer differences are enough: the step is long.
+/// After this many readings, [`ENOUGH_DIFFERENCES_OF_LONG_STEP`] differences are enough: so few differences
+/// mean that the step is long.
 const READINGS_BEFORE_FEWER: usize = 16_000;
+/// The number of differences above zero that are enough for a clock with a long step.
 const ENOUGH_DIFFERENCES_OF_LONG_STEP: usize = 8;
 
-/// Differences up to this multiple of the smallest one are used. For longer ones, a small error of the step would change the multiple.
+/// Differences up to this multiple of the smallest difference are used. For longer ones, a small error of the
+/// step would change the number of steps.
 const LARGEST_MULTIPLE: u64 = 8;
-/// A difference of two readings in whole nanoseconds is off by less than one; a tenth is for the error of the step that is tried.
+/// The largest error of a difference, in nanoseconds: less than one by rounding, and a tenth by the error of
+/// the step that is tried.
 const ROUNDING_ERROR: f64 = 1.1;
-/// A step up to this cannot be distinguished from 1 ns.
+/// A step up to this, in nanoseconds, cannot be distinguished from 1 ns.
 const SHORTEST_STEP: f64 = 3.5;
-/// Steps that are tried after each other differ by this factor.
+/// The steps that are tried decrease by this factor.
 const NEXT_STEP_FACTOR: f64 = 0.9995;
 
-/// Measures the step.
+/// Measures the step of the monotonic clock.
 pub(super) fn measure_step() -> Nanoseconds {
     let origin = Instant::now();
     largest_common_step(&clock_differences(|| origin.elapsed().as_nanos() as u64, spin))
 }
 
-/// Waits for this many iterations, which the compiler cannot remove.
+/// Spins for `rounds` iterations of an empty loop that the compiler cannot remove.
 fn spin(rounds: usize) {
     for round in 0..rounds {
         black_box(round);
     }
 }
 
-/// Returns differences of successive readings in nanoseconds, without those of zero.
+/// Reads a clock with `now` in pairs, with calls of `wait` of varying length between the readings of a pair.
+/// Returns the differences above zero, in nanoseconds.
 fn clock_differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
     let mut differences = Vec::with_capacity(ENOUGH_DIFFERENCES);
     for reading in 0..MOST_CLOCK_READINGS {
@@ -65,7 +74,8 @@ fn clock_differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
     differences
 }
 
-/// Returns the largest step that these differences are multiples of, as far as whole nanoseconds can show; 1 ns without any.
+/// Returns the largest step of which all short `differences` are multiples, within [`ROUNDING_ERROR`].
+/// Returns 1 ns if there are no differences, or if the step is too short to be found.
 fn largest_common_step(differences: &[u64]) -> Nanoseconds {
     let Some(smallest) = differences.iter().copied().min() else { return Nanoseconds(1.0) };
     let short_differences =
@@ -84,12 +94,13 @@ fn largest_common_step(differences: &[u64]) -> Nanoseconds {
     })
 }
 
-/// The launches between two readings of the clock, and the number of such readings, whose median counts: a busy machine slows them as it
-/// slows samples. All take 0.1 ms.
+/// The number of empty launches between two readings of the clock.
 const EMPTY_LAUNCHES_PER_READING: usize = 256;
+/// The number of times that these launches are timed. The median counts, since a busy machine slows it as it
+/// slows samples. All readings take 0.1 ms together.
 const EMPTY_LAUNCH_READINGS: usize = 25;
 
-/// Returns the time of an empty launch on `stream`.
+/// Measures the time of an empty launch on `stream`.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     let mut empty = || {
         stream.run(|| ());
@@ -103,17 +114,21 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     median(&readings).unwrap_or_default() / EMPTY_LAUNCHES_PER_READING as f64
 }
 
-/// The unit of these times: a hundred to the second, for programs, on all of Linux's architectures but Alpha.
+/// The unit of processor times in `/proc`: 10 ms, on all architectures of Linux but Alpha.
 const TICK: Nanoseconds = Nanoseconds(10e6);
 
-/// Returns the time so far that these processors worked for other programs, for the system, or for another virtual machine.
+/// Returns the time that `processors` worked for anything but this process so far: other programs, the
+/// kernel, or another virtual machine. The time has an arbitrary origin, and may be negative; only the
+/// difference of two calls has a meaning. Returns `None` if `/proc` does not contain it.
 pub(super) fn other_programs_time(processors: &[usize]) -> Option<Nanoseconds> {
     let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
     let own = Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.ticks()?;
     Some((busy as f64 - own as f64) * TICK)
 }
 
-/// The ticks in which these processors were busy: `cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL …`.
+/// Returns the sum of the ticks in which `processors` were busy, from the text of `/proc/stat`: lines such as
+/// `cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL …`. Returns `None` if it has no line of these
+/// processors.
 fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     let of = |line: &str| {
         let mut words = line.split_whitespace();
@@ -125,34 +140,35 @@ fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     stat.lines().filter_map(of).reduce(|sum, one| sum + one)
 }
 
-/// The files of a pool's threads, which stay open.
+/// The open `schedstat` files of the threads of a pool.
 #[derive(Default)]
 pub(super) struct PoolThreads {
-    /// The thread that measures comes first.
+    /// One file per thread, that of the measuring thread first.
     threads: Vec<File>,
 }
 
 impl PoolThreads {
-    /// Opens the files of all threads of the stream's pool; none if one of them has none.
+    /// Opens the files of all threads of the pool. If one cannot be opened, opens none, and
+    /// [`Self::append_times`] appends nothing.
     pub(super) fn new(stream: &PinnedPool) -> Self {
         let threads: Option<Vec<File>> = stream.on_each_thread(open_own_schedstat).into_iter().collect();
         Self { threads: threads.unwrap_or_default() }
     }
 
-    /// Appends the time of each thread since it began. A wait is counted once it has ended.
+    /// Appends how long each thread ran and waited since it started. A wait is counted once it has ended.
     pub(super) fn append_times(&self, times: &mut Vec<ThreadTime>) {
         times.extend(self.threads.iter().filter_map(|thread| parse_schedstat(&read_from_start(thread)?)));
     }
 }
 
-/// Opens the counts of the calling thread.
+/// Opens the `schedstat` file of the calling thread, by the number of the thread. `None` if that fails.
 fn open_own_schedstat() -> Option<File> {
     // By its number: `thread-self` would be whoever reads.
     let thread = fs::read_link("/proc/thread-self").ok()?;
     File::open(Path::new("/proc").join(thread).join("schedstat")).ok()
 }
 
-/// Reads a file of counts from its start.
+/// Reads the text of a short file from its start. `None` if that fails.
 fn read_from_start(mut file: &File) -> Option<String> {
     let mut room = [0; 96];
     file.rewind().ok()?;
@@ -160,7 +176,8 @@ fn read_from_start(mut file: &File) -> Option<String> {
     String::from_utf8(room[..length].to_vec()).ok()
 }
 
-/// `989850 3021 2`: nanoseconds that it ran and that it waited, and the number of times that it ran.
+/// Parses the text of a `schedstat` file, such as `989850 3021 2`: the nanoseconds that the thread ran and
+/// waited, and how often it ran. Returns `None` for other text.
 fn parse_schedstat(counts: &str) -> Option<ThreadTime> {
     let mut counts = counts.split_whitespace().map(|count| count.parse().map(Nanoseconds).ok());
     Some(ThreadTime { ran: counts.next()??, waited: counts.next()?? })

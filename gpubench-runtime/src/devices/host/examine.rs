@@ -1,4 +1,5 @@
-//! What affects measurements on this machine's CPU, and the launches of all other devices. In: the system's files; out: findings.
+//! Examines this machine's CPU, memory and limits, which affect measurements on the CPU and the launches of
+//! all other devices. The findings are read from files of the operating system.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -9,21 +10,24 @@ use super::topology::allowed_processors;
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
 
-/// The least memory with which suites of usual sizes run: their inputs are made here, before they are copied to a GPU.
+/// The least memory with which benchmark binaries of usual sizes run (4 GiB): inputs are made in host memory
+/// before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);
+
 /// Examines this machine.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let processors = allowed_processors();
     findings(&Machine::this(), &processors)
 }
 
+/// Returns the findings for `machine`, on which this process may use these `processors`.
 fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     let cpu = Finding::good("CPU", format!("{}, {} processors", cpu_name(), processors.len()));
     let rest = [examine_governor(machine, processors), examine_quota(machine), examine_memory(machine)];
     [cpu].into_iter().chain(rest.into_iter().flatten()).collect()
 }
 
-/// The rule for the clock of these processors.
+/// Examines the frequency governor of `processors`.
 fn examine_governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
     let of = |processor: &usize| {
         machine.read(&format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_governor"))
@@ -41,7 +45,7 @@ fn examine_governor(machine: &Machine, processors: &[usize]) -> Option<Finding> 
     Some(Finding::with_advice(topic, Level::Note, names, advice))
 }
 
-/// The processor time that a container may use.
+/// Returns a warning if a control group limits the processor time of this process, otherwise `None`.
 fn examine_quota(machine: &Machine) -> Option<Finding> {
     let processors = quota_processors(machine)?;
     let found = format!("limited to the time of {} processors", format::number(processors));
@@ -50,7 +54,8 @@ fn examine_quota(machine: &Machine) -> Option<Finding> {
     Some(Finding::with_advice("CPU time", Level::Warning, found, advice))
 }
 
-/// Returns the lowest limit of the groups of this process and of those that they are in, in the second version of control groups.
+/// Returns the lowest limit of processor time of the control groups (version 2) that contain this process, in
+/// processors. Returns `None` without a limit.
 fn quota_processors(machine: &Machine) -> Option<f64> {
     let groups = machine.read("/proc/self/cgroup").unwrap_or_default();
     // A container without its own view sees another path than its files have: those of the root are its own.
@@ -64,13 +69,15 @@ fn quota_processors(machine: &Machine) -> Option<f64> {
     limits.reduce(f64::min)
 }
 
-/// Divides a quota by its period. One that is no limit is `max` or negative.
+/// Divides a quota of processor time by its period. Returns `None` if there is no limit: the quota is `max`
+/// or negative.
 fn quota_in_processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// The memory that this process may use.
+/// Examines the memory that this process may use: what is available, or the limit of its control group if
+/// that is less.
 fn examine_memory(machine: &Machine) -> Option<Finding> {
     let kibibytes = |name| machine.value("/proc/meminfo", name)?.trim_end_matches(" kB").parse::<u64>().ok();
     let available = Bytes(kibibytes("MemAvailable")? << 10);

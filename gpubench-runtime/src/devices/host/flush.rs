@@ -1,6 +1,7 @@
-//! Flushes the last-level cache before a cold sample. Where the memory of the inputs is known, it drops their cache lines, which takes
-//! microseconds. Elsewhere each thread reads its part of a buffer of twice the cache's size: reads leave clean lines, so that the sample that
-//! follows pays for its own write-back only.
+//! Flushes the caches before a cold sample on the CPU. If all memory of the inputs is known, drops the cache
+//! lines of the inputs, which takes microseconds. Otherwise each thread reads its part of a buffer of twice
+//! the size of the last-level cache. Reads leave clean lines, so that the sample that follows pays only for
+//! its own write-back.
 
 use std::hint::black_box;
 
@@ -10,21 +11,23 @@ use super::{PinnedPool, topology};
 use crate::device::{Memory, Work};
 use gpubench_stats::Bytes;
 
-/// The assumed size of an unknown cache: more than most last-level caches hold.
+/// The assumed size of a last-level cache whose size is unknown: more than most have.
 const ASSUMED_CACHE_SIZE: Bytes = Bytes(64 << 20);
 
-/// The words of a line: no cache has shorter lines than 64 bytes. To read all words takes half as long again.
+/// The number of 64-bit words in a cache line of 64 bytes, the shortest line. The sweep reads one word per
+/// line; reading all words takes half as long again.
 const WORDS_PER_LINE: usize = 64 / size_of::<u64>();
 
-/// A buffer that is swept to flush a cache. It is made when it is first needed: new pages take the system a second for a cache of
-/// half a gigabyte.
+/// A buffer that is read to flush the last-level cache. It is allocated at first use, since its new pages
+/// take a second for a cache of half a gigabyte.
 #[derive(Default)]
 pub(super) struct FlushSweep {
     buffer: Vec<u64>,
 }
 
 impl FlushSweep {
-    /// Returns the buffer: twice the cache, and all its pages exist.
+    /// Returns the buffer, which has twice the size of the last-level cache. The first call allocates it and
+    /// writes all its pages.
     pub(super) fn buffer(&mut self, stream: &PinnedPool) -> &mut [u64] {
         if self.buffer.is_empty() {
             let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
@@ -35,7 +38,7 @@ impl FlushSweep {
         &mut self.buffer
     }
 
-    /// Reads a word of each line of the buffer, a part on each thread.
+    /// Reads one word of each cache line of the buffer, a part on each thread.
     pub(super) fn flush(&mut self, stream: &PinnedPool) {
         let buffer = &*self.buffer(stream);
         let block = stream.stream().block_of::<u64>(buffer.len());
@@ -44,15 +47,16 @@ impl FlushSweep {
     }
 }
 
-/// Returns the sum of the first words of all lines of a part.
+/// Returns the sum of the first words of the cache lines of a part of the buffer.
 fn sum_first_words(part: &[u64]) -> u64 {
     part.iter().step_by(WORDS_PER_LINE).sum()
 }
 
-/// The size of a line of x86-64.
+/// The bytes of a cache line on x86-64.
 const LINE_BYTES: usize = 64;
 
-/// Returns why the lines of the inputs of `work` cannot be dropped; nothing if they can.
+/// Returns the reason, as a phrase, why the cache lines of the inputs of `work` cannot be dropped; `None` if
+/// they can.
 pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> {
     if !instruction::is_supported() {
         return Some("this processor has no instruction `clflushopt`");
@@ -68,7 +72,8 @@ pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> 
     }
 }
 
-/// Drops the lines of the inputs of `work`, a part on each thread.
+/// Drops the cache lines of the inputs of `work` from all caches, a part on each thread. Modified lines are
+/// written back.
 pub(super) fn drop_input_lines(stream: &PinnedPool, work: &dyn Work) {
     work.memory(&mut |memory: Memory<'_>| {
         let lines = memory.lines(LINE_BYTES);
@@ -91,11 +96,13 @@ mod instruction {
     use super::LINE_BYTES;
     use crate::device::Memory;
 
-    /// The leaf of `cpuid` with features, and the bit of `clflushopt` in its register `ebx`.
+    /// The leaf of `cpuid` that reports the instruction `clflushopt`.
     const FEATURE_LEAF: u32 = 7;
+    /// The bit of `clflushopt` in register `ebx` of that leaf.
     const CLFLUSHOPT_BIT: u32 = 1 << 23;
 
-    /// Returns true if the processor drops lines without waiting for each: by `clflush`, which waits, 128 MiB take 43 ms in place of 3.
+    /// Returns true if the processor has the instruction `clflushopt`, which drops lines without waiting for
+    /// each: dropping 128 MiB takes 3 ms, and 43 ms by `clflush`, which waits.
     #[allow(unused_unsafe, reason = "the functions are safe in newer versions of Rust")]
     pub(super) fn is_supported() -> bool {
         // Asking takes microseconds on a virtual machine.
@@ -108,7 +115,7 @@ mod instruction {
         *IS_SUPPORTED
     }
 
-    /// Drops these of the lines of `memory`, and waits until they are.
+    /// Drops the cache lines `lines` of `memory`, numbered from 0, and waits until they are dropped.
     pub(super) fn drop_lines(memory: &Memory<'_>, lines: Range<usize>) {
         let first = memory.addresses().start / LINE_BYTES;
         for line in lines.start..lines.end.min(memory.lines(LINE_BYTES)) {

@@ -1,5 +1,5 @@
-//! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, the
-//! caches flushed before cold samples. A device like any other, not a fake GPU.
+//! The CPU of this machine as a device: an in-order stream over a thread pool, timed by the monotonic clock.
+//! Caches are flushed before cold samples. It is a device like any other, not a fake GPU.
 
 mod clock;
 #[cfg(feature = "doctor")]
@@ -33,27 +33,28 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
-/// This machine's CPU.
+/// The CPU of this machine as a device.
 pub struct Host {
     pool: PinnedPool,
-    /// What makes the streams of cases.
+    /// The stream that launches take, which also makes the streams of cases.
     stream: Stream,
     sweep: FlushSweep,
-    /// The step of the clock, once it was measured.
+    /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
+    /// The times of the threads of the pool.
     threads: PoolThreads,
     spinning_workers: SpinningWorkers,
-    /// The processors that its threads may use.
+    /// The processors that the threads of the pool may use.
     processors: Vec<usize>,
 }
 
-/// Returns this machine's CPU, before it is opened.
+/// Returns the CPU of this machine as an available device.
 pub(super) fn this_machine() -> Available {
     Available::new(Stream::KIND, Stream::KIND).with_name(cpu_name())
 }
 
 impl Host {
-    /// Opens it.
+    /// Starts the thread pool of the calling thread, unless it has one, and opens the CPU.
     ///
     /// # Errors
     /// Returns an error if the threads of the pool cannot be started.
@@ -191,7 +192,7 @@ impl LaunchTimer for Host {
     }
 }
 
-/// Launches, and returns the time by the monotonic clock.
+/// Launches `work`, and returns the time of the call according to the monotonic clock.
 fn time_launch(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     let start = Instant::now();
     let launched = work.launch();

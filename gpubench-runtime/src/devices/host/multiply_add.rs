@@ -4,31 +4,35 @@
 
 use std::hint::black_box;
 
-/// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
-/// registers.
+/// The number of independent sums of a thread: enough to hide the latency of a multiply-add on two ports, and
+/// few enough to stay in registers.
 const INDEPENDENT_SUMS: usize = 12;
+/// The number of multiply-adds on each sum in a run.
 const STEPS_PER_RUN: usize = 40_000;
 
-/// Work for one thread.
+/// A run of fused multiply-adds for one thread, in registers only.
 #[derive(Clone, Copy)]
 pub(super) struct MultiplyAdds {
+    /// Executes the run.
     run: fn(),
-    /// The numbers in a register.
+    /// The number of values in a vector register.
     lanes: usize,
 }
 
 impl MultiplyAdds {
+    /// Executes the run on the calling thread.
     pub(super) fn run(self) {
         (self.run)();
     }
 
-    /// Returns the floating-point operations of a run, two for each multiply-add.
+    /// Returns the number of floating-point operations of a run, two for each multiply-add.
     pub(super) fn flops(self) -> f64 {
         2.0 * (self.lanes * INDEPENDENT_SUMS * STEPS_PER_RUN) as f64
     }
 }
 
-/// Defines a function for each kind of register that processors with a feature have.
+/// Defines a function `name` that runs multiply-adds with the instructions `splat` and `multiply_add`, for
+/// processors with `feature`.
 macro_rules! multiply_adds {
     ($($name:ident: $feature:literal, $splat:path, $multiply_add:path;)*) => {$(
         #[target_feature(enable = $feature)]
@@ -61,8 +65,8 @@ mod vectors {
         f64_in_256_bits: "avx,fma", _mm256_set1_pd, _mm256_fmadd_pd;
     }
 
-    /// Returns the work for numbers of 4 and of 8 bytes on the widest registers of this processor; nothing if it has no fused
-    /// multiply-add.
+    /// Returns the runs for f32 and for f64 on the widest vector registers of this processor; `None` if it
+    /// has no fused multiply-add.
     pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has AVX-512F.
@@ -103,7 +107,8 @@ mod vectors {
     }
 }
 
-/// Returns the work for f32 and for f64. A processor without fused multiply-adds multiplies and adds one number after the other.
+/// Returns the runs for f32 and for f64 on the widest vector registers of this processor. If no fused
+/// multiply-add is known, the runs multiply and add scalars.
 pub(super) fn widest() -> [MultiplyAdds; 2] {
     vectors::widest().unwrap_or([
         MultiplyAdds { run: || multiply_add_scalars(1.0_f32, 0.999, 0.001), lanes: 1 },
@@ -111,6 +116,7 @@ pub(super) fn widest() -> [MultiplyAdds; 2] {
     ])
 }
 
+/// Runs [`STEPS_PER_RUN`] multiplications and additions on each of [`INDEPENDENT_SUMS`] scalars.
 fn multiply_add_scalars<T>(first: T, factor: T, term: T)
 where
     T: Copy + std::ops::Mul<Output = T> + std::ops::Add<Output = T>,

@@ -1,14 +1,15 @@
-//! Pages of fresh inputs. The system supplies a page when it is first written, which takes longer than many launches.
+//! Pages of fresh inputs. The operating system supplies a page at its first write, which takes longer than
+//! many launches.
 
 use std::fs;
 
 use crate::{device::Work, system::machine::Stat};
 
-/// A launch that met more new pages has a time that is not its own.
+/// The most new pages during a launch whose time counts.
 const MOST_NEW_PAGES: u64 = 8;
 
-/// Has the system supply all pages of the inputs of `work` whose memory is known. Linux does so since 5.14: before, launches may meet new
-/// pages, which [`met_few_pages_since`] finds.
+/// Makes the operating system supply all known pages of the inputs of `work`. Linux supports this since 5.14.
+/// On an older system it does nothing, and [`met_few_pages_since`] detects launches that meet new pages.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
 pub(super) fn populate_pages(work: &dyn Work) {
@@ -29,16 +30,18 @@ pub(super) fn populate_pages(work: &dyn Work) {
     });
 }
 
-/// Does nothing: no other system has such advice.
+/// Does nothing: other operating systems do not support this.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn populate_pages(_: &dyn Work) {}
 
-/// Returns true if this process has met no more than a few new pages since there were `before`.
+/// Returns true if this process has had at most [`MOST_NEW_PAGES`] page faults since [`page_faults`] returned
+/// `before`, or if they are not counted.
 pub(super) fn met_few_pages_since(before: Option<u64>) -> bool {
     page_faults().zip(before).is_none_or(|(now, before)| now - before <= MOST_NEW_PAGES)
 }
 
-/// Returns the number of pages that this process has met so far; nothing where the system does not count them.
+/// Returns the number of minor page faults of this process so far, each of which supplies a new page. Returns
+/// `None` if the operating system does not count them.
 pub(super) fn page_faults() -> Option<u64> {
     Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.number(10)
 }

@@ -1,7 +1,10 @@
-//! The peaks of this machine's CPU, measured: the rate at which all threads together copy memory, and the rate of fused
-//! multiply-adds on registers. Each is the best of five measurements, since a peak is the most that the hardware can do. If the best two
-//! differ, other programs were in the way, and the peak is uncertain; so it is if these used more than a tenth of the processors. All take half a second together, and
-//! longer where other programs take that time away.
+//! Measures the peaks of the CPU of this machine: the rate at which all threads together copy memory, and the
+//! rates of fused multiply-adds on registers. Each peak is the best of five measurements, since a peak is the
+//! most that the hardware can do.
+//!
+//! A peak is uncertain if its best two measurements differ by more than a tenth. All peaks are uncertain if
+//! other programs used more than a tenth of the processor time. Measuring takes half a second, and longer if
+//! other programs use the processors.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,21 +17,27 @@ use crate::system::machine::thread_time;
 use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};
 
-/// The measurements of a peak, and the part by which the best two of them differ at most; no more of the processors' time do other
-/// programs use meanwhile.
+/// The number of measurements of a peak, of which the best counts.
 const MEASUREMENTS_PER_PEAK: usize = 5;
+/// The largest fraction by which the best two measurements of a certain peak differ. Also the largest
+/// fraction of the processor time that other programs may use meanwhile.
 const LARGEST_PART: f64 = 0.1;
-/// The time that the measuring thread runs for one measurement of the copy, and of each rate of multiply-adds.
+/// The processor time of the measuring thread for one measurement of the copy rate.
 const COPY_BUDGET: Duration = Duration::from_millis(60);
+/// The processor time of the measuring thread for one measurement of the rate of fused multiply-adds.
 const MULTIPLY_ADD_BUDGET: Duration = Duration::from_millis(13);
-/// The least number of copies: a cache of half a gigabyte lets one take 30 ms.
+/// The fewest copies of a measurement. With a cache of half a gigabyte, a copy takes 30 ms.
 const LEAST_COPIES: usize = 2;
-/// A measurement ends after this many times its budget by the clock.
+/// A measurement ends after this many times its budget according to the clock, even if the measuring thread
+/// has used less processor time.
 const CLOCK_TIME_FACTOR: u32 = 5;
-/// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
+/// The number of pieces of the copied array, each timed separately. A piece takes a third of a millisecond,
+/// less than the time slice that a scheduler gives to one program.
 const PIECES_PER_COPY: usize = 16;
-/// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
-/// whose pages exist.
+
+/// Measures all peaks of the CPU. Copies one half of `buffer` over the other. Both halves together must be
+/// larger than the last-level cache, and their pages must exist. `processors` are those that this process may
+/// use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), other_programs_time(processors));
     let [f32_work, f64_work] = multiply_add::widest();
@@ -49,16 +58,19 @@ pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usi
     peaks.into_iter().map(Peak::uncertain).collect()
 }
 
-/// Returns true if `others` used these many processors for more than a part of the time.
+/// Returns true if `others`, the processor time of other programs, is more than [`LARGEST_PART`] of the time
+/// `elapsed` of this number of processors. Returns false if it is unknown.
 fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: usize) -> bool {
     others.is_some_and(|others| others > LARGEST_PART * processors as f64 * elapsed)
 }
 
+/// Calls `rate` [`MEASUREMENTS_PER_PEAK`] times.
 fn measure_repeatedly(rate: &mut dyn FnMut() -> f64) -> [f64; MEASUREMENTS_PER_PEAK] {
     std::array::from_fn(|_| rate())
 }
 
-/// Returns the best of the measured `rates` as a peak, uncertain if the second best is another.
+/// Returns the best of the measured `rates` as a peak. It is uncertain if the second best is lower by more
+/// than [`LARGEST_PART`]. The text of its method is `method` with the number of measurements and the date.
 fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_PER_PEAK]) -> Peak {
     rates.sort_by(|one, other| other.total_cmp(one));
     let [best, second, ..] = rates;
@@ -69,8 +81,8 @@ fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_
     if best - second <= LARGEST_PART * best { peak } else { peak.uncertain() }
 }
 
-/// Returns bytes read and written per second by a copy within `buffer`: of each piece the best time of all copies, so that each needs
-/// one copy in which nothing else ran.
+/// Measures a copy of one half of `buffer` to the other. Returns the bytes read and written per second, from
+/// the best time of each piece over all copies, so that a piece needs only one copy that nothing disturbed.
 fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
     let source = &*source;
@@ -93,7 +105,8 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     2.0 * size_of_val(source) as f64 / seconds
 }
 
-/// Returns the rate of `work` on every thread, in flops per second.
+/// Measures `work` on all threads of the pool at once. Returns floating-point operations per second, from the
+/// best run.
 fn multiply_add_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
     stream.on_each_thread(|| work.run());
     let mut best = f64::INFINITY;
@@ -103,7 +116,7 @@ fn multiply_add_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
     work.flops() * stream.threads() as f64 / best
 }
 
-/// Returns the time of a run in seconds.
+/// Returns the time of a call of `run` in seconds. Moves the calling thread to its own processor first.
 fn seconds_of(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
     stream.move_to_own_processor();
     let start = Instant::now();
@@ -111,7 +124,8 @@ fn seconds_of(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Repeats `run` until this thread ran for `budget`, at least `least` times unless that takes too long by the clock.
+/// Repeats `run` until the calling thread has used the processor time `budget`, and at least `least` times.
+/// Stops earlier after [`CLOCK_TIME_FACTOR`] times `budget` according to the clock.
 fn repeat_for(budget: Duration, least: usize, mut run: impl FnMut()) {
     let (begin, ran) = (Instant::now(), thread_time());
     for runs in 1.. {

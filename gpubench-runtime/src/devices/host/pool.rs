@@ -1,5 +1,6 @@
-//! The thread pool that host launches run on. Its threads are pinned, each to a processor of its own; the calling one is put on the processor that is left,
-//! and may leave it, since it runs the user's functions.
+//! The thread pool that launches on the CPU run on. Each thread but the calling one is pinned to a processor
+//! of its own. The calling thread, which measures and runs the user's functions, is moved to the remaining
+//! processor but may leave it.
 
 use std::{cell::OnceCell, io, sync::Arc};
 
@@ -13,10 +14,11 @@ use crate::device::DeviceError;
 use gpubench_core::host::Stream;
 use gpubench_records::threads;
 
-/// The pool of the calling thread, and the stream of work for it.
+/// The thread pool of the calling thread, and the stream that runs work on it.
 #[derive(Clone)]
 pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
+    /// The processor that is left for the measuring thread; `None` if the other threads are not pinned.
     pinning: Option<MeasuringProcessor>,
     stream: Stream,
 }
@@ -28,8 +30,8 @@ thread_local! {
 }
 
 impl PinnedPool {
-    /// Returns the pool that the calling thread measures on, with one thread for each processor it may use. The others are
-    /// pinned.
+    /// Returns the pool of the calling thread, which is one of its threads. The first call on a thread starts
+    /// the pool, with one thread for each processor that the thread may use, and pins the other threads.
     pub(super) fn of_this_thread() -> Result<Self, DeviceError> {
         POOL.with(|pool| {
             if let Some(stream) = pool.get() {
@@ -47,7 +49,8 @@ impl PinnedPool {
         })
     }
 
-    /// Moves the calling thread, which measures, to the processor that the others leave it.
+    /// Moves the calling thread, which measures, to the processor that the other threads leave free, if they
+    /// are pinned. The thread is not pinned there.
     pub(super) fn move_to_own_processor(&self) {
         self.pinning.iter().copied().for_each(MeasuringProcessor::move_calling_thread);
     }
@@ -57,17 +60,19 @@ impl PinnedPool {
         &self.stream
     }
 
-    /// Runs `work` with the pool as rayon's current one, and waits for it.
+    /// Runs `work` with this pool as the current pool of rayon, and waits for it.
     pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
     }
 
-    /// Runs `work` once on every thread of the pool, waits for all, and returns what they return, the calling thread's first.
+    /// Runs `work` once on every thread of the pool, and waits for all. Returns their results, that of the
+    /// calling thread first.
     pub(super) fn on_each_thread<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
         self.pool.broadcast(|_| work())
     }
 
-    /// Has every thread of the pool but the calling one run `work` with its number, and does not wait.
+    /// Makes every thread of the pool but the calling one run `work` with the number of the thread, from 1.
+    /// Does not wait for them.
     pub(super) fn on_other_threads(&self, work: impl Fn(usize) + Send + Sync + 'static) {
         self.pool.spawn_broadcast(move |thread| {
             if thread.index() > 0 {
@@ -78,13 +83,13 @@ impl PinnedPool {
         _ = self.pool.yield_now();
     }
 
-    /// Returns the number of threads that share a launch.
+    /// Returns the number of threads of the pool, including the calling thread.
     pub(super) fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 }
 
-/// The processor of the calling thread.
+/// The processor that is left for the measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MeasuringProcessor {
     own: usize,
@@ -92,11 +97,12 @@ struct MeasuringProcessor {
 
 #[cfg(not(target_os = "linux"))]
 impl MeasuringProcessor {
-    /// Only Linux lets threads be pinned.
+    /// Returns `None`: only Linux lets threads be pinned.
     fn pin_others(_: &ThreadPool) -> Option<Self> {
         None
     }
 
+    /// Does nothing on this operating system.
     fn move_calling_thread(self) {
         _ = self.own;
     }
@@ -104,9 +110,9 @@ impl MeasuringProcessor {
 
 #[cfg(target_os = "linux")]
 impl MeasuringProcessor {
-    /// Pins all threads of `pool` except the calling one, and returns the processor of that one. `None` if the operating system does not let
-    /// threads be pinned, or if the number of threads differs from the number of processors that this process may use: then the best
-    /// processors are unknown.
+    /// Pins all threads of `pool` except the calling one, each to a processor. Returns the remaining
+    /// processor, for the calling thread. Returns `None` if the operating system does not let threads be
+    /// pinned, or if the numbers of threads and of allowed processors differ.
     fn pin_others(pool: &ThreadPool) -> Option<Self> {
         let processors = assign_processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
         let placed = pool.broadcast(|thread| {
@@ -116,7 +122,8 @@ impl MeasuringProcessor {
         placed.into_iter().all(|placed| placed).then_some(Self { own: processors[0] })
     }
 
-    /// Moves the calling thread to its processor, if it may run there. The set of processors that it may use is unchanged.
+    /// Moves the calling thread to this processor, if it may run there. The set of processors that the thread
+    /// may use does not change.
     fn move_calling_thread(self) {
         if sched_getcpu() == self.own {
             return;
@@ -129,7 +136,8 @@ impl MeasuringProcessor {
     }
 }
 
-/// Returns a processor for each thread, for the first one `here`, where it runs; nothing if there are more processors or fewer.
+/// Assigns a processor of `allowed` to each thread: `here` to the first thread if it is allowed, since that
+/// thread runs there. Returns `None` if there are not exactly `threads` processors.
 #[cfg(target_os = "linux")]
 fn assign_processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
     let own = allowed.iter().position(|processor| *processor == here).unwrap_or(0);
@@ -139,6 +147,7 @@ fn assign_processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Op
     })
 }
 
+/// Returns the set that contains `processor` only.
 #[cfg(target_os = "linux")]
 fn single_processor(processor: usize) -> CpuSet {
     let mut set = CpuSet::new();
