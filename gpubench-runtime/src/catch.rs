@@ -1,5 +1,5 @@
-//! Runs the user's code, so that a panic in it fails its case and does not end the process: also a panic in a thread that the code
-//! has started and does not wait for.
+//! Runs the user's code so that a panic fails its case and does not end the process. This also holds for a
+//! panic in a thread that the code started and does not wait for.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::{any::Any, env, mem};
 
 use gpubench_records::{Failure, Stage};
 
-/// Runs `code`, which belongs to `stage`. A panic becomes a failure of that stage.
+/// Runs `code`, and returns its result. A panic of `code` becomes a failure of `stage`.
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let before = begin_catching();
     let result =
@@ -20,13 +20,14 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
 
 // What follows is compiled once and not for each `T`.
 
-/// Returns the number of panics that were there before.
+/// Begins a call of [`catch`]. Returns the number of panics that are remembered so far.
 fn begin_catching() -> usize {
     INSTALL_HOOK.call_once(install_hook);
     ACTIVE_CATCHES.fetch_add(1, Ordering::SeqCst);
     remembered_panics().len()
 }
 
+/// Ends a call of [`catch`], and forgets the panics of this thread.
 fn end_catching() {
     // The code may itself have caught panics of this thread.
     let own = thread::current().id();
@@ -34,6 +35,9 @@ fn end_catching() {
     ACTIVE_CATCHES.fetch_sub(1, Ordering::SeqCst);
 }
 
+/// Returns the failure of `stage` for a panic with this payload, and drops the payload. Its message is that
+/// of the last new panic of this thread, or else of any thread. `before` is the number of panics that were
+/// remembered before the code ran.
 fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure {
     let own = thread::current().id();
     let mut new = take_panics_after(before);
@@ -50,51 +54,59 @@ fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -
     Failure::new(stage, format_args!("panicked at {message}"))
 }
 
-/// Takes the panics after the first `before`: those of all threads that worked for the code.
+/// Removes and returns the remembered panics after the first `before`, of all threads.
 fn take_panics_after(before: usize) -> Vec<RememberedPanic> {
     let mut panics = remembered_panics();
     let before = before.min(panics.len());
     panics.drain(before..).collect()
 }
 
-/// Drops what a panic carries. It may panic once more, and what that carries is not dropped.
+/// Drops the payload of a panic. If dropping it panics too, the payload of that panic is leaked.
 fn drop_payload(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         mem::forget(another);
     }
 }
 
-// One hook for all threads, because a launch may panic on a thread of its device's pool.
+/// Installs the panic hook before the first call of [`catch`]. All threads share the hook, because a launch
+/// may panic on a thread of the pool of its device.
 static INSTALL_HOOK: Once = Once::new();
+/// The number of calls of [`catch`] in progress, on all threads.
 static ACTIVE_CATCHES: AtomicUsize = AtomicUsize::new(0);
+/// The panics since the job began that no failure has reported.
 static REMEMBERED_PANICS: Mutex<Vec<RememberedPanic>> = Mutex::new(Vec::new());
 
-/// The number of panics that are remembered: a launch may start one thread after the other.
+/// The most panics that are remembered. Later ones are not: a launch may start thread after thread that
+/// panics.
 const MOST_REMEMBERED_PANICS: usize = 100;
 
-/// A panic that was not reported yet.
+/// A panic that no failure has reported yet.
 struct RememberedPanic {
     thread: ThreadId,
-    /// Its source location and its message.
+    /// The source location and the message of the panic.
     text: String,
 }
 
+/// Locks and returns the remembered panics.
 fn remembered_panics() -> MutexGuard<'static, Vec<RememberedPanic>> {
     REMEMBERED_PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
-/// The hook that the program had before the first job.
+/// The panic hook of the program before the first job. It runs for panics while no call of [`catch`] is in
+/// progress.
 static ORIGINAL_HOOK: OnceLock<Hook> = OnceLock::new();
 
-/// Keeps the source location and message of a caught panic for the result of its case, and does not print them.
+/// Installs a panic hook that remembers each panic. While [`catch`] runs, the hook prints nothing.
 fn install_hook() {
     // A later one is ours, or one that a benchmark has left.
     _ = ORIGINAL_HOOK.set(panic::take_hook());
     panic::set_hook(Box::new(remember_panic));
 }
 
+/// The installed panic hook. Remembers the source location and the message of a panic, and calls the original
+/// hook if no call of [`catch`] is in progress.
 fn remember_panic(info: &PanicHookInfo<'_>) {
     if ACTIVE_CATCHES.load(Ordering::SeqCst) == 0
         && let Some(uncaught) = ORIGINAL_HOOK.get()
@@ -109,19 +121,22 @@ fn remember_panic(info: &PanicHookInfo<'_>) {
     }
 }
 
-/// Begins a job: discards the panics of threads that earlier jobs left, and replaces a hook that they have set.
+/// Begins a job: forgets the panics that threads of earlier jobs left, and reinstalls the panic hook in case
+/// they replaced it.
 pub(crate) fn forget_panics() {
     install_hook();
     remembered_panics().clear();
 }
 
-/// Returns the first panic in a detached thread since the job began, as a failure of the job.
+/// Returns a failure for the first panic since the job began that no call of [`catch`] reported, which is
+/// from a detached thread. Returns `None` without one.
 pub(crate) fn panic_in_detached_thread() -> Option<Failure> {
     let panics = remembered_panics();
     let text = &panics.first()?.text;
     Some(Failure::new(Stage::Launch, format_args!("a thread that nobody waits for panicked at {text}")))
 }
 
+/// Returns the message of a panic, or `(no message)` if its payload is no string.
 fn payload_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")
