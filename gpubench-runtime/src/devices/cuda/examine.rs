@@ -1,5 +1,5 @@
-//! What measuring on this machine's GPUs needs, and what affects it. In: the driver, NVIDIA's management library and the system's
-//! files; out: findings. Changes nothing.
+//! Examines the GPUs of this machine, without changing anything. The findings come from the driver, the
+//! management library of NVIDIA, and files of the operating system.
 
 use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
@@ -9,10 +9,11 @@ use crate::devices::machine::Machine;
 use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
 use gpubench_records::{Value, device_info::DRIVER};
 
-/// The bit of the capability to administer the system, which profilers ask for.
+/// The number of the capability `CAP_SYS_ADMIN`, which profilers need.
 const CAP_SYS_ADMIN_BIT: u32 = 21;
-/// Folders in which a CUDA toolkit or a package puts Nsight Compute.
+/// The folders in which a CUDA toolkit or a package installs Nsight Compute.
 const NSIGHT_COMPUTE_FOLDERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/nsight-compute/*"];
+
 /// Examines the driver and each GPU.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
@@ -40,7 +41,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Returns true if the machine has no GPU, and false if something keeps one from being used.
+/// Returns true if `error` means that the machine has no GPU, and false if it has one that cannot be used.
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
@@ -49,7 +50,7 @@ fn is_absence(error: &NoGpu) -> bool {
     }
 }
 
-/// Examines one GPU.
+/// Returns the findings on one listed GPU.
 fn examine_gpu(found: &Available) -> Vec<Finding> {
     let device = &*found.device;
     if let Some(fault) = &found.fault {
@@ -69,7 +70,7 @@ fn examine_gpu(found: &Available) -> Vec<Finding> {
     [name].into_iter().chain(rest.into_iter().map(|finding| finding.on(device))).collect()
 }
 
-/// The settings and the state of a GPU by its sensors.
+/// Returns findings on the settings and the state of a GPU, according to its sensors.
 fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
     let properties = sensors.properties();
     let settings = properties.iter().filter_map(|property| match &property.value {
@@ -91,7 +92,7 @@ fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
     settings.chain(processes).chain(slowed).collect()
 }
 
-/// The meaning of a setting of a GPU; `None` if it means nothing here.
+/// Returns a finding on the setting `name` of a GPU, or `None` if the setting does not affect measurements.
 fn setting_finding(name: &str, value: &str) -> Option<Finding> {
     let of = |level, advice: &str| Some(Finding::with_advice(name, level, value, advice));
     match (name, value) {
@@ -120,7 +121,8 @@ fn setting_finding(name: &str, value: &str) -> Option<Finding> {
     }
 }
 
-/// The permission to lock clocks. It shows only when that is tried, which would change the machine.
+/// Returns a finding on the permission to lock clocks. Assumes that only root has it: an attempt to lock
+/// would change the machine.
 fn clock_lock_finding(is_root: bool) -> Finding {
     let topic = "locking clocks";
     if is_root {
@@ -131,7 +133,8 @@ fn clock_lock_finding(is_root: bool) -> Finding {
     Finding::with_advice(topic, Level::Note, "for root only", advice)
 }
 
-/// The permission to read the GPU's performance counters, which Nsight Compute and CUPTI ask for.
+/// Returns a finding on the permission to read the performance counters of a GPU, which Nsight Compute and
+/// CUPTI need.
 fn counter_finding(machine: &Machine) -> Finding {
     let topic = "performance counters";
     let capabilities = machine.value("/proc/self/status", "CapEff");
@@ -150,7 +153,7 @@ fn counter_finding(machine: &Machine) -> Finding {
     }
 }
 
-/// The library that traces launches.
+/// Returns a finding on the library that traces launches.
 fn cupti_finding() -> Finding {
     match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),
@@ -163,7 +166,7 @@ fn cupti_finding() -> Finding {
     }
 }
 
-/// Nsight Compute.
+/// Returns a finding on the presence of Nsight Compute.
 fn ncu_finding(machine: &Machine) -> Finding {
     match machine.program("ncu", &NSIGHT_COMPUTE_FOLDERS) {
         Some(path) => Finding::good("ncu", path.display().to_string()),

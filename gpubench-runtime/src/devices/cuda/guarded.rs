@@ -1,5 +1,5 @@
-//! Launches that are checked each time: a launch fails if it leaves another context current, ignores an error of the driver, or enqueues
-//! other work than the checked launch.
+//! Checks each launch of a work: the launch fails if it leaves another context current, ignores an error of
+//! the driver, or enqueues different work than the checked launch.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -12,24 +12,25 @@ use gpubench_records::{Failure, Stage, verdict::observed};
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// True if the work is on the stream that the launch was given, and the operation.
+/// An operation that a launch enqueued, and true if it is on the stream that was given to the launch.
 pub(crate) type LaunchOp = (bool, StreamOp);
 
-/// Launches that each fail if they leave another context current; the GPU's own is current again after each.
+/// Work whose launches are checked. After each step of the work, the context of the GPU is current again, and
+/// the step fails if it was not.
 pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
     context: PrimaryContext,
     stream: CUstream,
-    /// The work of the checked launches; `None` if any work is accepted.
+    /// The operations of each checked launch; `None` if launches may enqueue anything.
     checked: Option<Vec<Rc<[LaunchOp]>>>,
-    /// The shortest time of a call of the launch function so far.
+    /// The shortest time so far of a call of the launch function.
     min_host_call_time: Option<Nanoseconds>,
-    /// The failure of a launch whose work differs from that of the checked launch.
+    /// The failure of a launch whose operations differ from those of all checked launches.
     launch_mismatch: Option<Failure>,
 }
 
 impl<'a> Guarded<'a> {
-    /// Guards a launch and accepts any work.
+    /// Returns work whose launches may enqueue anything, but must leave `context` current.
     pub(crate) fn new(work: &'a mut dyn Work, context: PrimaryContext) -> Self {
         Self {
             work,
@@ -41,17 +42,21 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// Guards a launch of the device's open case. It must do the same work as one of the checked launches.
+    /// Returns work whose launches must enqueue the same operations as one of the checked launches of the
+    /// open case, if there are any.
     pub(crate) fn checked(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
         Self { stream: device.stream, checked, ..Self::new(work, device.context) }
     }
 
-    /// Returns the failure of a launch whose work differed from that of the checked launch, which no path of sampling avoids.
+    /// Returns the failure of a launch that enqueued different operations than all checked launches, and
+    /// forgets it. `None` without one. Such a launch fails on any path of sampling.
     pub(crate) fn take_launch_mismatch(&mut self) -> Option<Failure> {
         self.launch_mismatch.take()
     }
 
+    /// Runs a step of the work, and makes the context current again, also if the step panics. Returns a
+    /// failure of `stage` if the step left another context current.
     fn run_step(
         &mut self,
         stage: Stage,
@@ -120,7 +125,8 @@ impl Work for Guarded<'_> {
     }
 }
 
-/// Returns an error if the work is that of none of the `checked` launches.
+/// Returns an error if `found` equals none of the `checked` lists of operations. Accepts anything if
+/// `checked` is empty.
 fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<(), String> {
     match checked {
         [first, ..] if !checked.iter().any(|checked| **checked == *found) => Err(format!(
@@ -132,7 +138,7 @@ fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<
     }
 }
 
-/// Returns the first difference in words.
+/// Returns a sentence on the first difference between the operations of two launches.
 fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
     if checked.len() != found.len() {
         let [checked, found] = [checked, found].map(count_phrase);
@@ -154,6 +160,7 @@ fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
     format!("piece {} of its work was {checked} in the checked launch, and {found} in a later one", index + 1)
 }
 
+/// Returns a phrase with the number of operations, such as `2 kernels and 1 other piece`.
 fn count_phrase(work: &[LaunchOp]) -> String {
     let kernels = work.iter().filter(|(_, op)| matches!(op, StreamOp::Kernel(_))).count();
     match (kernels, work.len() - kernels) {
@@ -164,6 +171,7 @@ fn count_phrase(work: &[LaunchOp]) -> String {
     }
 }
 
+/// Returns a phrase for an operation, such as `a copy of 1.0 MiB`.
 fn op_phrase(op: StreamOp) -> String {
     match op {
         StreamOp::Kernel(Shape { grid: [x, y, z], block, .. }) => {
@@ -177,7 +185,8 @@ fn op_phrase(op: StreamOp) -> String {
     }
 }
 
-/// Restores the context when it is dropped, also if a launch panics: the events and graphs that are dropped during the panic belong to it.
+/// Makes the context current again when it is dropped, also if a launch panics: the events and graphs that
+/// are dropped during the panic belong to the context.
 struct ContextRestoreGuard(PrimaryContext);
 
 impl Drop for ContextRestoreGuard {

@@ -1,5 +1,5 @@
-//! An NVIDIA GPU as a device: its primary context, a stream of the binding of each case, and samples taken in a captured
-//! graph, or on the stream if a launch cannot be captured. Unsafe code here only calls the driver.
+//! An NVIDIA GPU as a device, in its primary context. Cases are sampled in captured graphs, or on their
+//! stream if graphs cannot capture a launch. Unsafe code here only calls the driver.
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
@@ -57,47 +57,51 @@ const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 /// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
-/// Returns the compute capability of GPU `ordinal`, such as (9, 0).
+/// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
 pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
     device_info::device(ordinal).and_then(device_info::capability).ok()
 }
 
-/// An NVIDIA GPU.
+/// An NVIDIA GPU as a device.
 pub struct Cuda {
     ordinal: usize,
-    /// What makes the streams of cases.
+    /// The source of the streams of cases.
     gpu: Gpu,
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
     write_detector: WriteDetector,
-    /// The work of each checked launch of the open case, and of the one that it is compared with.
+    /// The operations of each checked launch of the open case, and of the case that it is compared with.
     checked: Vec<Rc<[LaunchOp]>>,
-    /// The memory that the checked launch could reach, for launches after the samples.
+    /// The memory before and after the launch on fresh inputs, with which launches after the samples are
+    /// compared.
     baseline: Option<LaunchBaseline>,
-    /// The time of the checked launch of the open case.
+    /// The time of the checked launch of the open case, if it was measured.
     first_launch: Option<Nanoseconds>,
     multiprocessors: Multiprocessors,
-    /// The stream of the open case; before the first case, the device's own.
+    /// The stream of the open case; before the first case, the stream of the device itself.
     stream: CUstream,
     queue: QueueState,
     calibration: Calibration,
-    /// The delays before samples, if the timer is coarse.
+    /// The delays before samples if the timer is coarse, otherwise `None`.
     dither: Option<Dither>,
-    /// The GPU's own clock.
+    /// The second clock: kernels that store the time of the GPU.
     stamps: Stamps,
+    /// The measurement of the clock of the multiprocessors.
     clock: ClockProbe,
-    /// The sensors, or the reason why there are none.
+    /// The sensors, or the reason why they cannot be read.
     sensors: Result<Sensors, DeviceError>,
-    /// The unused allocations that relocate the inputs.
+    /// The unused allocations that determine the addresses of the inputs.
     spacers: Option<Spacers>,
-    /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
-    /// user's code holds.
+    /// The primary context of the GPU. It is never released: all resources that are dropped later need it,
+    /// and so do objects that the user's code holds.
     context: PrimaryContext,
+    /// The stream of the device itself, kept alive.
     _stream: RawStream,
 }
 
 impl Cuda {
-    /// Opens GPU `ordinal`, as the driver numbers them from 0.
+    /// Opens GPU `ordinal`, in the numbering of the driver from 0. Measures the marginal time of an empty
+    /// launch and the DRAM stall.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -152,7 +156,8 @@ impl Cuda {
     }
 }
 
-/// The driver's functions for streams of cases, and for graphs that libraries capture.
+/// The driver functions that create and destroy the streams of cases, and that record graphs which libraries
+/// capture.
 const STREAM_CALLS: Calls = Calls {
     create: create_stream,
     destroy: destroy_stream,
@@ -173,6 +178,7 @@ const STREAM_CALLS: Calls = Calls {
     },
 };
 
+/// Creates a stream in the current context.
 fn create_stream() -> Result<Handle, CaseError> {
     let mut stream = ptr::null_mut();
     // SAFETY: `stream` is valid for writing a handle.
@@ -181,6 +187,8 @@ fn create_stream() -> Result<Handle, CaseError> {
     Ok(stream.cast())
 }
 
+/// Destroys a stream. Its work is not waited for.
+///
 /// # Safety
 /// The stream is one that [`create_stream`] made, and nothing uses it any more.
 unsafe fn destroy_stream(stream: Handle) {
@@ -322,7 +330,7 @@ impl Cuda {
         self.ordinal
     }
 
-    /// Makes a stream, and begins a case on it.
+    /// Creates a stream, and begins a case on it.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -332,7 +340,7 @@ impl Cuda {
         Ok(stream)
     }
 
-    /// Returns the flush before cold samples if the user asks for none.
+    /// Returns the flush before cold samples if the user requests none.
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
     }

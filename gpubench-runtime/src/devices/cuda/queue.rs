@@ -18,19 +18,21 @@ use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 /// The most slots in a graph.
 const MOST_SLOTS_PER_GRAPH: usize = 64;
 
-/// The graphs and the events of a queue.
+/// The graphs and the events of the queue of a GPU.
 pub(crate) struct QueueState {
-    /// The open capture.
+    /// The capture of the batch that is being recorded.
     capture: Option<Capture>,
+    /// The batches: a [`Batch`] is an index. Released batches are `None`.
     graphs: Vec<Option<Executable>>,
-    /// The pairs of events around launches.
+    /// The pair of events of each slot.
     pairs: Vec<EventPair>,
-    /// The pair of events around a group.
+    /// The pair of events around the current group.
     whole: EventPair,
-    /// The first event of the previous group of the series.
+    /// The event at the start of the previous group of the series; `None` before the second group.
     previous_start: Option<Event>,
-    /// The time from the start of the first group to the start of this one, summed from group to group: the driver returns a time in 24
-    /// bits, which hold whole nanoseconds up to 16 ms only.
+    /// The time from the start of the first group of the series to the start of the current one. It is summed
+    /// from group to group, since the driver returns times in 24 bits, which hold whole nanoseconds up to 16
+    /// ms only.
     since_first: Nanoseconds,
 }
 
@@ -46,12 +48,13 @@ impl QueueState {
         })
     }
 
+    /// Returns the graph of `batch`.
     fn graph(&self, batch: &Batch) -> &Executable {
         self.graphs[batch.0].as_ref().expect("a batch exists until it is released")
     }
 }
 
-/// Returns the path of launches in this mode.
+/// Returns the path of launches in the launch mode `mode`.
 fn path_of_mode(mode: LaunchMode) -> Path {
     if mode.recorded { Path::Graph } else { Path::Stream }
 }
@@ -237,7 +240,7 @@ impl Queue for Cuda {
 }
 
 impl Cuda {
-    /// Records an event: as a node of the open capture, or at once.
+    /// Records an event: as a graph node if a batch is being recorded, otherwise on the stream.
     fn record_event(&self, event: &Event) -> Result<(), CallError> {
         match self.queue.capture {
             Some(_) => event.record_as_node(self.stream),

@@ -1,5 +1,5 @@
-//! Chooses the path on which a case is sampled, and samples it: in graphs if CUDA graphs can capture the launch, otherwise on the stream,
-//! with the reason.
+//! Chooses the path on which a case is sampled: graphs if CUDA graphs can capture its launches, otherwise the
+//! stream. The method of the samples contains the reason for the stream.
 
 use std::any::Any;
 
@@ -16,7 +16,7 @@ use gpubench_stats::format;
 /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
 const UNJOINED_CAPTURE: u32 = 904;
 
-/// Prepares to sample `work` as `wanted`.
+/// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path.
 pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
@@ -40,8 +40,9 @@ pub(crate) fn sampler<'a>(
     method::sampler(device, AnyWork::Owned(Box::new(work)), wanted, Chosen { mode, method, setting })
 }
 
-/// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if graphs cannot capture one of them. Both
-/// use the open stream.
+/// Returns a sampler of two interleaved `works` with the options `wanted`. Both are sampled in the same
+/// graphs, or both on the stream if graphs cannot capture one of them. Both launch on the stream of the open
+/// case.
 pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
     works: [&'a mut dyn Work; 2],
@@ -75,15 +76,17 @@ pub(crate) fn pair_sampler<'a>(
     Ok(method::pair_sampler(device, works, wanted, Chosen { mode, method, setting }, partner))
 }
 
-/// Disables persisting L2 if the samples are flushed.
+/// Disables persisting L2 until the returned value is dropped, if `method` has a flush. Returns `None` if
+/// there is nothing to disable.
 fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failure> {
     let disabled = PersistingL2Disabled::begin(method.flush)?;
     Ok(disabled.map(|disabled| Box::new(disabled) as Box<dyn Any>))
 }
 
-/// The work of a launch in a captured graph.
+/// The operations of a launch that graphs can capture.
 #[derive(Clone, Copy)]
 struct CapturedWork {
+    /// The number of kernels.
     kernels: usize,
     /// The number of kernels, copies and memsets.
     operations: usize,
@@ -91,7 +94,9 @@ struct CapturedWork {
     is_single_operation: bool,
 }
 
-/// Decides on the path. Returns the work of a launch if graphs are wanted and can capture it, otherwise the reason for the stream.
+/// Chooses the path of samples. The inner result contains the operations of a launch if graphs are chosen, or
+/// the reason, as a phrase, for the stream. Returns a failure if the user requests graphs and they cannot
+/// capture the launch.
 fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
@@ -108,7 +113,8 @@ fn choose_path(
     Ok(chosen)
 }
 
-/// Returns the method for a launch, from the result of [`choose_path`].
+/// Returns the method `of_flush` with the path that [`choose_path`] chose: the number of operations for
+/// graphs, or the reason for the stream.
 fn method_with_path(of_flush: &Method, chosen: &Result<CapturedWork, String>) -> Method {
     let mut method = of_flush.clone();
     match chosen {
@@ -121,8 +127,10 @@ fn method_with_path(of_flush: &Method, chosen: &Result<CapturedWork, String>) ->
     method
 }
 
-/// Captures one launch and the reset before it, and inspects the captured nodes. Returns the work of the launch if graphs can capture it,
-/// otherwise the reason.
+/// Captures a reset and one launch, and inspects the captured nodes. The inner result contains the operations
+/// of the launch if graphs can capture it, otherwise the reason as a phrase. Returns a failure if the launch
+/// cannot be sampled on any path: it enqueues nothing, or other work than the checked launch, or works on
+/// streams that its own stream does not wait for.
 fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<CapturedWork, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.

@@ -1,4 +1,5 @@
-//! Launches that one limit of a GPU bounds and nothing else. The sources and PTX of the kernels are in `kernels/`.
+//! Launches that reach one limit of a GPU: of its memory, its L2 or its multiprocessors. The sources and PTX
+//! of the kernels are in `kernels/`.
 
 use gpubench_driver::sys;
 
@@ -8,98 +9,111 @@ use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use crate::{device::DeviceError, devices::cuda::RawStream};
 use gpubench_core::Counts;
 
+/// The kernels that every GPU can run.
 const CEILINGS_PTX: &str = include_str!("../kernels/ceilings.ptx");
+/// The kernels that need compute capability 8.0.
 const CEILINGS_80_PTX: &str = include_str!("../kernels/ceilings_80.ptx");
 
-/// The shape of a kernel that moves bytes: the threads of a block, and the number of 16-byte moves that each thread has
-/// in flight.
+/// The shape of a kernel that moves bytes.
 struct Mover {
+    /// The threads of a block.
     threads: u32,
+    /// The number of 16-byte moves that each thread has in flight.
     batch: u64,
 }
 
+/// The shape of the kernel that reads.
 const READ_MOVER: Mover = Mover { threads: 256, batch: 4 };
+/// The shape of the kernels that write or copy.
 const WRITE_MOVER: Mover = Mover { threads: 1024, batch: 2 };
-/// The unit that every mover moves, in bytes.
+/// The bytes of a chunk. Each moved size is a multiple of it.
 const CHUNK_BYTES: u64 = 32 << 10;
-/// The bytes moved through the memory: enough that neither the start of the launch nor the L2's contents matter.
+/// The bytes moved through the memory or within the L2 (4 GiB), if the memory of the GPU is large enough.
+/// Neither the start of the launch nor the contents of the L2 matter then.
 const MOST_MOVED_BYTES: u64 = 4 << 30;
-/// The bytes moved within the L2, as a divisor of its size: all of them stay in the L2.
+/// The bytes swept within the L2, as a divisor of its size, so that all of them stay in the L2.
 const CACHE_SIZE_DIVISOR: u64 = 2;
-/// The threads of a multiprocessor that move within the L2, over and over.
+/// The number of threads of a multiprocessor that move bytes within the L2.
 const MOVING_THREADS_PER_SM: u32 = 1024;
-/// The value that is written.
+/// The 32-bit word that buffers are filled with.
 const WRITTEN_WORD: u32 = 0x3f80_1234;
 
 impl Mover {
-    /// Returns a grid with one block for each part of `bytes`.
+    /// Returns the grid, as blocks and threads per block, in which each block moves one part of `bytes`.
     fn grid_of_one_pass(&self, bytes: u64) -> (u32, u32) {
         ((bytes / (u64::from(self.threads) * self.batch * 16)) as u32, self.threads)
     }
 
-    /// Returns a grid with as many blocks as run at once.
+    /// Returns the grid, as blocks and threads per block, whose blocks all run at once.
     fn resident_grid(&self, multiprocessors: u32) -> (u32, u32) {
         (MOVING_THREADS_PER_SM / self.threads * multiprocessors, self.threads)
     }
 }
 
-/// The threads of a block that computes, and the blocks of a multiprocessor: as many as its registers allow at once.
+/// The threads of a block that computes.
 const COMPUTE_THREADS_PER_BLOCK: u32 = 256;
+/// The number of computing blocks per multiprocessor: as many as its registers allow at once.
 const COMPUTE_BLOCKS_PER_SM: u32 = 2;
+/// The threads of a warp.
 const THREADS_PER_WARP: u64 = 32;
-/// The instructions in a step of a thread, or of a warp on tensor cores.
+/// The multiply-add instructions of a thread in one step.
 const MULTIPLY_ADDS_PER_STEP: u64 = 128;
+/// The tensor core instructions of a warp in one step.
 const TILES_PER_STEP: u64 = 32;
 
-/// A launch that reaches a limit.
+/// A launch that reaches a limit of the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CeilingLaunch {
-    /// The benchmark's name. A compute kernel has the same name, after a prefix.
+    /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
     pub(crate) name: &'static str,
     /// The limit it reaches.
     pub(crate) limit: CeilingLimit,
 }
 
-/// The limit of a launch.
+/// The limit that a launch reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CeilingLimit {
-    /// The memory, by reads.
+    /// The bandwidth of the memory, by reads.
     Read,
-    /// The memory, by writes.
+    /// The bandwidth of the memory, by writes.
     Write,
-    /// The memory, by equal reads and writes.
+    /// The bandwidth of the memory, by equal reads and writes.
     Copy,
-    /// The L2, by reads.
+    /// The bandwidth of the L2, by reads.
     CacheRead,
-    /// The L2, by writes.
+    /// The bandwidth of the L2, by writes.
     CacheWrite,
-    /// The multiprocessors.
+    /// The compute rate of the multiprocessors.
     Compute {
         /// The data type, as `data_type = "…"` names it.
         data_type: &'static str,
-        /// The operations of an instruction.
+        /// The floating-point operations of one instruction.
         flops: u64,
-        /// The number of steps that take about a millisecond on a GPU that is made for this data type.
+        /// The number of steps of the launch. They take about a millisecond on a GPU that is made for this
+        /// data type.
         steps: u64,
     },
 }
 
 impl CeilingLimit {
-    /// Returns true if tensor cores do the work.
+    /// Returns true if the launch computes on tensor cores.
     pub(crate) fn uses_tensor_cores(self) -> bool {
         matches!(self, Self::Compute { data_type, .. } if data_type.ends_with(" tensor"))
     }
 
-    /// Returns true if it needs instructions of compute capability 8.0.
+    /// Returns true if the launch needs instructions of compute capability 8.0.
     pub(crate) fn needs_8_0(self) -> bool {
         self.uses_tensor_cores() || matches!(self, Self::Compute { data_type: "bf16", .. })
     }
 }
 
+/// Returns a launch that reaches a limit of the memory or the L2.
 const fn moving_launch(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
     CeilingLaunch { name, limit }
 }
 
+/// Returns a launch that reaches the compute limit of a data type. `flops` is the number of operations of an
+/// instruction.
 const fn compute_launch(
     name: &'static str,
     data_type: &'static str,
@@ -109,8 +123,8 @@ const fn compute_launch(
     CeilingLaunch { name, limit: CeilingLimit::Compute { data_type, flops, steps } }
 }
 
-/// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
-/// tiles.
+/// The launches for all limits. A multiply-add counts as two operations. An instruction does one or two
+/// multiply-adds, or multiplies two tiles.
 pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
     moving_launch("read", CeilingLimit::Read),
     moving_launch("write", CeilingLimit::Write),
@@ -127,22 +141,23 @@ pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
     compute_launch("bf16_tensor", "bf16 tensor", 2 * 16 * 8 * 16, 2000),
 ];
 
-/// A launch that is ready, with its buffers.
+/// A launch that is ready to be enqueued, with its kernel and its buffers.
 pub(crate) struct ReadyLaunch {
     kernel: LoadedKernel,
+    /// The blocks, and the threads per block.
     grid: (u32, u32),
     /// The arguments; the kernel may have fewer parameters.
     arguments: [u64; 4],
-    /// The work of one launch.
+    /// The bytes or operations of one launch.
     pub(crate) work: Counts,
-    /// The buffers; the last is written, if any is.
+    /// The buffers of the launch. If the launch writes, the last one is the output.
     buffers: Vec<DeviceMemory>,
     // The kernel belongs to this module.
     _module: Module,
 }
 
 impl CeilingLaunch {
-    /// Prepares the launch on the GPU of the current context.
+    /// Loads the kernel and allocates the buffers of the launch, on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
         let device = current_device()?;
         let multiprocessors =
@@ -192,6 +207,7 @@ impl CeilingLaunch {
     }
 }
 
+/// Prepares a launch that reads a buffer of `bytes` bytes `sweeps` times.
 fn prepare_read(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let (from, sink) = (allocate_filled(bytes, WRITTEN_WORD)?, allocate_filled(CHUNK_BYTES, 0)?);
     let arguments = [from.address(), bytes / 16, sweeps, sink.address()];
@@ -199,6 +215,7 @@ fn prepare_read(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch
     ReadyLaunch::load(CEILINGS_PTX, "read", grid, arguments, work, vec![from, sink])
 }
 
+/// Prepares a launch that writes a buffer of `bytes` bytes `sweeps` times.
 fn prepare_write(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
     let to = allocate_filled(bytes, 0)?;
     let arguments = [to.address(), bytes / 16, sweeps, WRITTEN_WORD.into()];
@@ -207,7 +224,7 @@ fn prepare_write(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunc
 }
 
 impl ReadyLaunch {
-    /// Loads the kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
+    /// Loads the kernel `gpubench_ceiling_NAME` from `ptx`. Each of the arguments has 64 bits.
     fn load(
         ptx: &str,
         name: &str,
@@ -228,7 +245,8 @@ impl ReadyLaunch {
         Ok(unsafe { self.kernel.launch(self.grid, stream.stream().cast(), self.arguments) }?)
     }
 
-    /// Checks both ends of the output of a launch.
+    /// Checks that the first and the last chunk of the output contain [`WRITTEN_WORD`]. Accepts a launch that
+    /// writes nothing.
     pub(crate) fn check(&self) -> Result<(), DeviceError> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes.is_some()) else { return Ok(()) };
         let end = (CHUNK_BYTES / 4) as usize;
@@ -243,7 +261,7 @@ impl ReadyLaunch {
     }
 }
 
-/// Returns a buffer of `bytes` bytes, filled with `word`.
+/// Allocates `bytes` bytes that are filled with the 32-bit word `word`.
 fn allocate_filled(bytes: u64, word: u32) -> Result<DeviceMemory, DeviceError> {
     DeviceMemory::filled("memory for what is measured", bytes as usize / 4, word)
 }

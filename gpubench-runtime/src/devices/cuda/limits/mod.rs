@@ -1,5 +1,5 @@
-//! Benchmarks of a GPU's own limits, for `--measure-peaks`: measured, judged and shown like any other. In: a GPU; out:
-//! their entries, and the peaks that a run of them reached.
+//! Benchmarks of the limits of a GPU, for `--measure-peaks`. They are measured, judged and displayed like
+//! other benchmarks. The peaks that a run reached are read from its results.
 
 pub(crate) mod launches;
 
@@ -16,14 +16,15 @@ use gpubench_records::{
 };
 use gpubench_stats::format;
 
+/// The module path of these benchmarks.
 const CEILINGS_MODULE: &str = "gpubench::ceilings";
 
-/// Returns the benchmarks, in the order in which they are measured.
+/// Returns the benchmarks of all limits, in the order in which they are measured.
 pub fn entries() -> Vec<&'static Entry> {
     CEILING_ENTRIES.iter().collect()
 }
 
-/// The ceiling with this number as a benchmark.
+/// The benchmark of limit number `N` of [`CEILINGS`].
 struct CeilingBenchmark<const N: usize>;
 
 impl<const N: usize> CeilingBenchmark<N> {
@@ -39,6 +40,7 @@ impl<const N: usize> CeilingBenchmark<N> {
         variants: &Self::VARIANTS,
     };
 
+    /// Passes the case of the benchmark to `visitor`.
     fn visit(visitor: &mut Visitor<'_>) {
         let ceiling = &CEILINGS[N];
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
@@ -54,12 +56,15 @@ impl<const N: usize> CeilingBenchmark<N> {
     }
 }
 
+/// Returns an array of the entries of the limits with these numbers.
 macro_rules! entries {
     ($($number:literal)*) => { [$(CeilingBenchmark::<$number>::ENTRY),*] };
 }
 
+/// The benchmarks of all limits.
 static CEILING_ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
 
+/// Returns the benchmark options for `limit`: its data type, or its link.
 const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
     match limit {
         CeilingLimit::Compute { data_type, .. } => {
@@ -72,29 +77,30 @@ const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
     }
 }
 
-/// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
-/// the launch before left in the L2, so that as much is written back.
+/// Returns the state of the cache in which a benchmark of a limit is measured; `None` for another benchmark.
+/// Reads of memory start with an empty L2, so that all of them reach the memory. Writes start with what the
+/// previous launch left in the L2, so that the same amount is written back.
 pub fn cache(benchmark: &str) -> Option<Cache> {
     let ceiling = ceiling_of_benchmark(benchmark)?;
     Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
 }
 
 impl CeilingLaunch {
-    /// Returns true if the GPU whose cases are listed lacks its instructions.
+    /// Returns true if the GPU whose cases are being listed lacks instructions that the launch needs.
     fn lacks_instructions(&self) -> bool {
         let capability = || cuda::capability(listed_ordinal()?);
         self.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0))
     }
 }
 
-/// Returns the ceiling that a benchmark's path names.
+/// Returns the limit that the benchmark with this path measures, or `None` for another benchmark.
 fn ceiling_of_benchmark(benchmark: &str) -> Option<&'static CeilingLaunch> {
     let name = benchmark.strip_prefix(CEILINGS_MODULE)?.strip_prefix("::")?;
     CEILINGS.iter().find(|ceiling| ceiling.name == name)
 }
 
-/// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
-/// as one that may be off.
+/// Returns the peaks that `device` reached in `run`: one from each valid or suspect result of a benchmark of
+/// a limit. A peak is uncertain if its result is suspect.
 pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
@@ -107,6 +113,8 @@ pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     reached
 }
 
+/// Returns the peak that the result `record` shows, or `None` if it shows none. `major` is the first number
+/// of the compute capability, if it is known.
 fn reached_ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
     let launches = ceiling_of_benchmark(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
@@ -125,13 +133,15 @@ fn reached_ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
     Some(Ceiling { name: launches.name.to_owned(), peak })
 }
 
-/// Returns true if the tensor cores of this capability do more than `mma.sync` can ask for. Data-centre GPUs have
-/// `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
+/// Returns true if the tensor cores of GPUs of compute capability `major` are faster than the instruction
+/// `mma.sync` shows. GPUs for data centres have `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels
+/// here, made for 8.0, cannot use.
 fn exceeds_mma_sync(major: u64) -> bool {
     (9..12).contains(&major)
 }
 
-/// Describes the measurement: the work, its clock, and the reader's caveats.
+/// Returns a phrase on how a peak was measured: its work, the clock, and whether the GPU can do more. `low`
+/// is true if it can.
 fn method_phrase(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
     let what = match limit {
         CeilingLimit::Read | CeilingLimit::CacheRead => "reads",

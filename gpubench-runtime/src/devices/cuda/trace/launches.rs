@@ -1,40 +1,41 @@
-//! The launches in a trace. In: the records of a group, and what was enqueued; out: each launch with its pieces, or the first thing
-//! that is not as it was enqueued.
+//! Finds the launches in the records of a CUPTI trace, and checks that the records agree with what was
+//! enqueued.
 
 use gpubench_driver::cupti::{Activity, ActivityKind};
 
 use gpubench_stats::{Nanoseconds, format::counted, timer_step};
 
-/// The kernel that separates launches.
+/// The name of the delay kernel, whose record separates launches.
 const MARK_KERNEL: &str = "gpubench_delay";
-/// The beginning of the names of our own kernels.
+/// The prefix of the names of the kernels of gpubench.
 const OWN_KERNEL_PREFIX: &str = "gpubench_";
 
-/// What was enqueued.
+/// What was enqueued in a traced group.
 #[derive(Clone, Copy)]
 pub(super) struct EnqueuedGroup {
     /// The number of launches.
     pub(super) launches: usize,
-    /// The number of marks before each. Behind the last of them are the flush and the launch.
+    /// The number of mark kernels before each launch. The flush and the launch follow the last of them.
     pub(super) marks: usize,
-    /// The pieces of the flush.
+    /// The number of operations of the flush before each launch.
     pub(super) flush: usize,
-    /// The pieces of a launch, if they are known.
+    /// The number of operations of a launch, or `None` if it is unknown.
     pub(super) pieces: Option<usize>,
 }
 
-/// A launch as CUPTI saw it.
+/// A launch according to CUPTI.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TracedLaunch {
-    /// The begin of its first piece, by CUPTI's clock.
+    /// The begin of its first operation according to the clock of CUPTI, in nanoseconds.
     pub(crate) begin: u64,
-    /// The end of its last.
+    /// The end of its last operation according to the clock of CUPTI, in nanoseconds.
     pub(crate) end: u64,
-    /// Its pieces, in the order in which they begin.
+    /// Its operations, in the order in which they begin.
     pub(crate) pieces: Vec<Activity>,
 }
 
 impl TracedLaunch {
+    /// Returns the launch with these operations, or `None` if there are none.
     fn from_pieces(mut pieces: Vec<Activity>) -> Option<Self> {
         pieces.sort_by_key(|piece| piece.begin);
         let begin = pieces.first()?.begin;
@@ -42,12 +43,12 @@ impl TracedLaunch {
         Some(Self { begin, end, pieces })
     }
 
-    /// Returns its time.
+    /// Returns the time from the begin of the first operation to the end of the last.
     pub(crate) fn time(&self) -> Nanoseconds {
         Nanoseconds((self.end - self.begin) as f64)
     }
 
-    /// Returns the time in which none of its pieces ran.
+    /// Returns the time during the launch in which no operation ran.
     pub(crate) fn gaps(&self) -> Nanoseconds {
         let (mut gaps, mut busy_until) = (0, self.begin);
         for piece in &self.pieces {
@@ -58,10 +59,11 @@ impl TracedLaunch {
     }
 }
 
-/// The step of a GPU's own timer, from which the stamps come.
+/// The resolution of the timer of a GPU, from which CUPTI takes its time stamps (32 ns).
 pub(super) const GPU_TIMER_STEP: Nanoseconds = Nanoseconds(32.0);
 
-/// Returns the step of the stamps of these launches, at most that of the GPU's timer: launches that all take the same time tell no step.
+/// Estimates the resolution of the time stamps of these launches. Returns at most [`GPU_TIMER_STEP`], since
+/// launches of equal times do not show the resolution.
 pub(crate) fn stamp_step(launches: &[TracedLaunch]) -> Nanoseconds {
     let origin = launches.first().map_or(0, |launch| launch.begin);
     let stamps = launches.iter().flat_map(|launch| [launch.begin, launch.end]);
@@ -69,7 +71,8 @@ pub(crate) fn stamp_step(launches: &[TracedLaunch]) -> Nanoseconds {
     timer_step(since.iter()).min(GPU_TIMER_STEP)
 }
 
-/// Finds the launches in records, which are in the order in which the host enqueued them. The error says what is not as it was enqueued.
+/// Finds the launches of a group in `records`, which must be in the order in which the host enqueued them.
+/// The error is a sentence on the first difference from `expected`.
 pub(super) fn find_launches(
     records: Vec<Activity>,
     expected: &EnqueuedGroup,
@@ -120,7 +123,8 @@ pub(super) fn find_launches(
     }
 }
 
-/// Checks that all stamps are times, and that pieces of a stream begin in the order in which they were enqueued.
+/// Returns an error if a record has no valid time, or if operations of a stream begin in another order than
+/// they were enqueued.
 fn check_records(records: &[Activity]) -> Result<(), String> {
     let mut latest: Vec<(u32, u32, u64)> = Vec::new();
     for record in records {
@@ -140,7 +144,7 @@ fn check_records(records: &[Activity]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name of a piece, or that of its kind if it has none of its own.
+/// Returns the name of an operation, or a phrase for its kind, such as `memset`, if it has no name.
 pub(super) fn activity_name(piece: &Activity) -> String {
     let kind = match piece.kind {
         ActivityKind::Kernel => "a kernel",
@@ -151,11 +155,12 @@ pub(super) fn activity_name(piece: &Activity) -> String {
     piece.name.clone().unwrap_or_else(|| kind.to_owned())
 }
 
+/// Returns true for a kernel that separates launches.
 fn is_mark(record: &Activity) -> bool {
     record.name.as_deref() == Some(MARK_KERNEL)
 }
 
-/// Returns true for a piece of a flush.
+/// Returns true for an operation that may belong to a flush: a kernel of gpubench or a memset.
 fn is_flush_piece(record: &Activity) -> bool {
     match record.kind {
         ActivityKind::Kernel => {

@@ -1,5 +1,6 @@
-//! Launches as CUPTI traces them, enqueued on the stream as an application does, for `--verify cupti`.
-//! Whatever is not as it was enqueued makes a group fail, so that a lost record or a broken stamp becomes no time.
+//! Traces launches with CUPTI, for `--verify cupti`. They are enqueued on the stream, as an application does.
+//! A group fails if its records differ from what was enqueued, so that lost records or broken time stamps
+//! never yield a time.
 
 mod launches;
 mod slowdown;
@@ -19,26 +20,28 @@ use crate::method::{group::PRE_LAUNCH_DELAY, relocation::relocate_inputs};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
 use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
 
-/// The delay before a group. The host enqueues the group meanwhile, so that the GPU does not wait for it.
+/// The delay on the GPU before a group, during which the host enqueues the group, so that the GPU does not
+/// wait for the host.
 const PREQUEUE_DELAY: Duration = Duration::from_millis(2);
-/// The most launches that are enqueued during this delay, if their calls take no longer than usual.
+/// The most launches in a group. The host can usually enqueue this many during the delay.
 const MOST_LAUNCHES_PER_GROUP: usize = 32;
 
-/// Begins to trace this process.
+/// Starts CUPTI tracing of this process. It ends when the returned value is dropped.
 fn begin_tracing() -> Result<Tracing, Failure> {
     let failed = |error: &cupti::CuptiError| Failure::new(Stage::Sampling, error);
     let cupti = cupti::load().map_err(failed)?;
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Begins a group: enqueues the delay during which the host enqueues the rest, and before hot launches an untimed launch of `work`.
+/// Begins a group: enqueues the delay during which the host enqueues the rest, and an untimed launch of
+/// `work` if the cache is hot.
 fn begin_prequeued(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
     device.kernels.delay(PREQUEUE_DELAY, device.stream)?;
     if cache == Cache::Hot { work.launch() } else { Ok(()) }
 }
 
-/// Enqueues a launch, between two events if there is a pair for it. Before it come a delay of the GPU, whose record separates it from the
-/// previous launch, and the flush if it is cold.
+/// Enqueues a reset, a delay kernel whose record separates this launch from the previous one, the flush, and
+/// a launch. If there is a `pair` of events, they are recorded around the launch.
 fn enqueue(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -58,8 +61,9 @@ fn enqueue(
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
 }
 
-/// Launches `count` times, at most [`MOST_LAUNCHES_PER_GROUP`] times, waits for all, and returns each launch's work as CUPTI saw it: as many `pieces_per_launch` as
-/// are known to be enqueued.
+/// Launches `count` times, at most [`MOST_LAUNCHES_PER_GROUP`], waits for all, and returns the launches
+/// according to CUPTI. `pieces` is the known number of operations of a launch, if any, with which the records
+/// are compared.
 fn trace_group(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -81,7 +85,7 @@ fn trace_group(
     launches.map_err(|why| Failure::new(Stage::Sampling, format_args!("CUPTI: {why}")))
 }
 
-/// Returns the number of pieces of work that a flush enqueues.
+/// Returns the number of operations that a flush enqueues.
 fn flush_pieces(flush: Flush) -> usize {
     match flush {
         Flush::None | Flush::Lines => 0,
@@ -90,8 +94,9 @@ fn flush_pieces(flush: Flush) -> usize {
     }
 }
 
-/// Returns the number of operations of a launch for which CUPTI has a record, as the driver's forwarders saw them enqueued. `None` if the
-/// number may differ, or if no launch was checked.
+/// Returns the number of operations of a launch for which CUPTI has a record, according to the forwarders of
+/// the driver. Returns `None` if the number differs between checked launches, if a launch contains a graph,
+/// or if no launch was checked.
 fn pieces_per_launch(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, op): &(bool, StreamOp)| match op {
@@ -105,20 +110,26 @@ fn pieces_per_launch(device: &Cuda) -> Option<usize> {
     counts.all(|other| other == Some(first)).then_some(first)
 }
 
-/// The launches that count, if they take no longer than this together, and the fewest.
+/// The most traced launches that count.
 const MOST_COUNTED_LAUNCHES: usize = 64;
+/// The total time of the traced launches that count (0.2 s). Fewer than [`MOST_COUNTED_LAUNCHES`] count if
+/// they would take longer.
 const TRACED_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
+/// The fewest traced launches that count, even if they exceed the budget.
 const FEWEST_COUNTED_LAUNCHES: usize = 3;
-/// The number of sets of inputs, if inputs were relocated between the samples: the first set, and one for each allocation seed.
+/// The number of sets of inputs if inputs were relocated between the samples: the first set, and one for each
+/// allocation seed.
 const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
-/// The number of discarded launches before those: tracing makes a kernel's first launch longer.
+/// The number of traced launches that are discarded first, since tracing makes the first launch of a kernel
+/// longer.
 const DISCARDED_LAUNCHES: usize = 2;
-/// The additional time of a launch, for its flush and for tracing.
+/// The assumed additional time of a launch for its flush and for tracing (40 µs).
 const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
-/// The number of operations that are reported by name.
+/// The most operations of a launch that are reported by name.
 const MOST_NAMED_ACTIVITIES: usize = 32;
 
-/// Traces launches of `work` after the samples of its case, and returns their times by CUPTI with their pieces.
+/// Traces launches of `work` after the samples of its case. Returns their times according to CUPTI with their
+/// operations, and the slowdown by tracing.
 pub(crate) fn trace_case(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -175,7 +186,8 @@ pub(crate) fn trace_case(
     })
 }
 
-/// Returns the first operations of the launches, with the mean time of those at the same position; the names are the first launch's.
+/// Returns the first operations of the launches, with the names that they have in the first launch. The time
+/// of each is the mean over all launches.
 fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
     let named = first.iter().enumerate().take(MOST_NAMED_ACTIVITIES).map(|(position, piece)| {

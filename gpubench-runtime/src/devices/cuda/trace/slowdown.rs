@@ -1,4 +1,5 @@
-//! The slowdown of a launch by tracing. Events on the stream time the launch before CUPTI traces and again while it does.
+//! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
+//! again during tracing.
 
 use super::{MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue, launches::GPU_TIMER_STEP, wait_for_context};
 use crate::devices::cuda::Cuda;
@@ -8,33 +9,38 @@ use crate::devices::cuda::guarded::Guarded;
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
-/// The launches of a pattern: one, two of the other kind, one. In every second group both kinds are swapped.
+/// The number of launches in an ABBA pattern: a launch of the work, two empty launches, and another launch of
+/// the work. In every second group, the two kinds are swapped.
 const LAUNCHES_PER_PATTERN: usize = 4;
-/// The most patterns in a group, and the most groups.
+/// The most patterns in a group.
 const MOST_PATTERNS_PER_GROUP: usize = MOST_LAUNCHES_PER_GROUP / LAUNCHES_PER_PATTERN;
+/// The most groups, before tracing and again during tracing.
 const MOST_GROUPS: usize = 8;
-/// The fewest groups, which are enough for an interval. Long launches exceed the budget for them.
+/// The fewest groups, which are enough for an interval. With long launches, they exceed the budget.
 const FEWEST_GROUPS: usize = 3;
-/// The time for all groups, before CUPTI traces and again while it does.
+/// The time for all groups before tracing, and again for those during tracing (0.2 s).
 const EVENTS_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
 
-/// Events around launches on a stream. The same events serve before CUPTI traces and while it does.
+/// Times a launch with events on a stream. The same events are used before tracing and during tracing.
 pub(super) struct EventTimer {
+    /// The state of the cache, and the flush before each launch.
     how: (Cache, Flush),
+    /// The number of groups.
     groups: usize,
+    /// The pair of events around each launch of a group.
     pairs: Vec<EventPair>,
 }
 
-/// The times of a launch by events.
+/// The times of a launch according to events.
 pub(super) struct EventTimes {
-    /// The time of each group.
+    /// The median time of the launch in each group.
     of_groups: Vec<Nanoseconds>,
-    /// The step of the readings.
+    /// The resolution of the event times.
     step: Nanoseconds,
 }
 
 impl EventTimer {
-    /// Creates the events for a launch that takes about `time`, and `overhead` more for its flush.
+    /// Creates the events for a launch that takes about `time`, plus `overhead` for its flush.
     pub(super) fn new(
         how: (Cache, Flush),
         (time, overhead): (Nanoseconds, Nanoseconds),
@@ -45,10 +51,12 @@ impl EventTimer {
         Ok(Self { how, groups, pairs })
     }
 
-    /// Returns the time between events around a launch of `work`, less that around an empty launch, for each group.
+    /// Returns the time of a launch of `work` in each group: the time between events around it minus that
+    /// around an empty launch.
     ///
-    /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs more, whatever is launched: the
-    /// difference of two groups would contain that, and the difference within a group does not.
+    /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs
+    /// more, whatever is launched. The difference of two groups would contain that error; the difference
+    /// within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
         let mut empty = EmptyLaunch::new(device.kernels.empty.bare, device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
@@ -72,12 +80,13 @@ impl EventTimer {
     }
 }
 
-/// Returns true if the launch with this number in its group is an empty one.
+/// Returns true if launch `number` of a group is an empty launch. `swapped` is true for every second group.
 fn is_empty_launch(number: usize, swapped: bool) -> bool {
     matches!(number % LAUNCHES_PER_PATTERN, 1 | 2) != swapped
 }
 
-/// Returns the number of groups, and of patterns in each, that the budget has time for.
+/// Returns the number of groups, and the number of patterns in each group, that fit into the budget. A launch
+/// takes `time`, and `overhead` for its flush.
 fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
     let pattern = 2.0 * time + LAUNCHES_PER_PATTERN as f64 * overhead;
     let patterns =
@@ -86,7 +95,8 @@ fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) 
     (groups, patterns / groups)
 }
 
-/// Returns the difference between the launches and the empty ones of a pattern, the median over patterns.
+/// Returns the median over the patterns of a group of the mean time of the launches minus the mean time of
+/// the empty launches. Returns `None` without a whole pattern.
 fn median_difference(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
     let sign = |number| if is_empty_launch(number, swapped) { -0.5 } else { 0.5 };
     let signed = |(number, time): (usize, &Nanoseconds)| sign(number) * *time;
@@ -95,7 +105,8 @@ fn median_difference(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseco
     median(&differences)
 }
 
-/// Returns the mean time while CUPTI traced less that before, with half of the 95 % interval, which is a step of the timer at least.
+/// Returns the mean time during tracing minus the mean time before, with half the width of its 95 % interval,
+/// which is at least the resolution of the timer. Returns `None` if there are too few groups for an interval.
 pub(super) fn slowdown(before: &EventTimes, traced: &EventTimes) -> Option<Slowdown> {
     let [first, second] = [interval_of_mean(&before.of_groups)?, interval_of_mean(&traced.of_groups)?];
     let middle = |interval: &Interval| (interval.low + interval.high) / 2.0;

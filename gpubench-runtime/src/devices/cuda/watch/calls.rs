@@ -1,6 +1,6 @@
-//! The driver's calls of a launch: work that timing would miss, since it went to other streams than the given one, and
-//! observations of what the launch does in addition to its work on that stream. The given stream may wait for another by an event; such
-//! work is timed.
+//! Judges the driver calls of a launch. Finds work on other streams, which timing would miss, and observes
+//! what the launch does in addition to its work on the given stream. The given stream may wait for another
+//! stream by an event; such work is timed.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -11,11 +11,12 @@ use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 use crate::devices::cuda::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, observation::DriverCalls};
 
-/// The longest time after one stream has ended during which another, which ended before it, may still report busy.
+/// The longest time after the end of the given stream during which another stream that ended earlier may
+/// still report that it is busy.
 const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 
-/// Counts the work that was not captured, for each stream but `own`. If `waits_count`, leaves out streams that the host
-/// has waited for since.
+/// Counts the operations that were not captured, for each stream except `own`. If `waits_count` is true,
+/// leaves out the operations that the host waited for later.
 fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
     let mut streams = HashMap::new();
     for call in calls {
@@ -32,18 +33,20 @@ fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool)
     streams
 }
 
-/// Counts the work of a launch captured on `own` that went to other streams and was not waited for: no graph contains it.
+/// Counts the operations of a launch captured on `own` that went to other streams and that the host did not
+/// wait for. No graph contains them.
 pub(crate) fn count_escaped_work(own: CUstream, calls: &[DriverCall]) -> usize {
     work_per_other_stream(own, calls, true).into_values().sum()
 }
 
-/// Returns true if work of a launch captured on `own` ran at once, even if the host waited for it.
+/// Returns true if the launch captured on `own` enqueued work on another stream that was not captured, so
+/// that it ran at once. Waits of the host do not matter.
 pub(crate) fn ran_during_capture(own: CUstream, calls: &[DriverCall]) -> bool {
     !work_per_other_stream(own, calls, false).is_empty()
 }
 
-/// Waits for `own`, as the second event of a launch would, and counts the other streams on which work of this launch is
-/// still running.
+/// Waits for `own` in the same way as for the second event of a launch. Returns the number of other streams
+/// on which work of the launch is still running.
 pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
     let others = work_per_other_stream(own, calls, false);
     if others.is_empty() {
@@ -60,7 +63,7 @@ pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Resu
     Ok(running)
 }
 
-/// Returns true if a stream has work left, and is still busy once its end would have been reported.
+/// Returns true if `stream` still has work after [`BUSY_GRACE_TIME`].
 fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
     let begin = Instant::now();
     loop {
@@ -73,19 +76,20 @@ fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
     }
 }
 
-/// Returns true if a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
+/// Returns true if a launch enqueued anything on `own`, or on the NULL stream, with which `own` may be
+/// synchronized.
 pub(crate) fn enqueued_on_given_stream(own: CUstream, calls: &[DriverCall]) -> bool {
     let here = |it: &DriverCall| matches!(it, DriverCall::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
     calls.iter().any(here)
 }
 
-/// Returns the failure of a launch without any work on its stream: there is nothing to time.
+/// Returns the failure of a launch that enqueued nothing on its stream, so that there is nothing to time.
 pub(crate) fn no_work_failure() -> Failure {
     let message = "no work on its stream: a launch enqueued nothing on the given stream: pass that stream to every call, in each launch";
     Failure::new(Stage::Launch, message)
 }
 
-/// Returns the failure of a launch with work elsewhere; `seen` describes that work.
+/// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
 pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
     Failure::new(
@@ -94,13 +98,14 @@ pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     )
 }
 
-/// The handles of default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
+/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
-/// A launch waits for work if it asks this many times back-to-back whether that work is done.
+/// A launch counts as waiting for work if it queries this many times in succession whether the work is done.
 const LEAST_POLLS_OF_WAIT: usize = 2;
 
-/// Returns what a launch with these calls does in addition to its work on `own`, the gravest first.
+/// Returns what a launch with these driver calls does in addition to its work on `own`, the gravest
+/// observation first.
 pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
     let [mut waits, mut asks, mut allocates, mut loads, mut switches] = [const { Vec::new() }; 5];
     let [mut on_default, mut host_functions, mut in_order, mut graphs] = [0; 4];
@@ -159,12 +164,14 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     all.into_iter().flatten().collect()
 }
 
-/// Returns true if the host waits in the same call for work on this default stream: `next` is then that wait.
+/// Returns true if the work that was enqueued on `stream` belongs to a blocking copy. Such a call is recorded
+/// as two: the work, and a wait of `cuMemcpy…` for the same stream as the `next` call.
 fn is_blocking_copy(stream: u64, next: Option<&DriverCall>) -> bool {
     matches!(next, Some(DriverCall::Waited { stream: on, call }) if *on == Some(stream) && call.starts_with("cuMemcpy"))
 }
 
-/// Returns the observation of a failed call whose error the launch did not return.
+/// Returns the observation that the launch did not return the error of a failed driver call. `code` is the
+/// result of the call.
 pub(crate) fn ignored_error(call: &str, code: u32) -> Observation {
     Observation::IgnoresError {
         call: call.to_owned(),

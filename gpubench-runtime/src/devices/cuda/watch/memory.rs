@@ -1,6 +1,7 @@
-//! Write detection: checks the memory that a launch can reach. In: the allocations of this process, as the driver's
-//! forwarders saw them; out: fingerprints of that memory, which show what changed. Copies nothing: reads the memory,
-//! and writes a table of [`MOST_FINGERPRINTS`] words, whatever the size of the memory.
+//! Detects which memory a launch writes: stores fingerprints of all blocks of the memory that a launch can
+//! reach, and compares them with those after the launch. The forwarders of the driver record the allocations
+//! of this process. Copies no contents: the kernels read the memory, and write tables of at most
+//! [`MOST_FINGERPRINTS`] words each.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,61 +14,67 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attri
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::Bytes;
 
+/// The kernels that compute fingerprints and invert bits.
 const MEMORY_PTX: &str = include_str!("../kernels/memory.ptx");
 
-/// The most blocks with a fingerprint, whose table takes 8 MiB.
+/// The most blocks with a fingerprint. A table of their fingerprints takes 8 MiB.
 const MOST_FINGERPRINTS: usize = 1 << 20;
-/// The regions whose changes are counted at once.
+/// The most regions whose changes are counted at once.
 const REGIONS_PER_COUNT: usize = 64;
-/// The smallest block in bytes: the amount that a warp reads at once.
+/// The size of the smallest block: the amount that a warp reads at once.
 const SMALLEST_BLOCK_BYTES: u64 = 512;
-/// The threads of a block of these kernels.
+/// The threads of a thread block of these kernels.
 const THREADS_PER_BLOCK: u32 = 256;
 
-/// An allocation under write detection; its fingerprints are in the table from `first` on.
+/// An allocation whose writes are detected.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) memory: Memory,
+    /// The index of the fingerprint of its first block in a table.
     first_fingerprint: usize,
 }
 
-/// The memory that a launch can reach, or a part of it.
+/// The allocations that a launch can reach, or some of them.
 #[derive(Clone, Default)]
 pub(crate) struct Regions {
     pub(crate) regions: Vec<Region>,
-    /// The size of the blocks.
+    /// The size of a block, which has one fingerprint.
     pub(crate) block: Bytes,
 }
 
-/// The tables of fingerprints.
+/// A table of fingerprints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FingerprintTable {
-    /// Those before the checked launch.
+    /// The fingerprints from before a launch.
     Before,
-    /// Those after it.
+    /// The fingerprints from after the launch on fresh inputs.
     After,
 }
 
-/// Takes and compares fingerprints.
+/// Stores and compares fingerprints of memory.
 pub(crate) struct WriteDetector {
     fingerprint: LoadedKernel,
     complement: LoadedKernel,
     before: DeviceMemory,
     after: DeviceMemory,
+    /// The counts of changed bytes of up to [`REGIONS_PER_COUNT`] regions.
     changed: DeviceMemory,
     device: CUdevice,
-    /// The stream of its own work.
+    /// The stream for the work of the detector.
     pub(crate) stream: CUstream,
+    /// The number of thread blocks of its kernels.
     blocks: u32,
-    /// The allocations that belong to this detector's device itself, by number.
+    /// The numbers of the allocations of gpubench itself for this device, including the tables.
     own: Range<u64>,
     // The kernels belong to this module.
     _module: Module,
 }
 
 impl WriteDetector {
-    /// Returns a detector for launches on `device`, which is current; its own work goes to `stream`. All allocations
-    /// from number `first` on belong to the measurement itself.
+    /// Creates a detector for launches on `device`, which must be current, and launches the fingerprint
+    /// kernel once on `stream`, so that it is loaded now. Its later work also goes to `stream`. The
+    /// allocations from number `first` on, up to the last one of this call, are marked as gpubench's own: no
+    /// launch is assumed to reach them.
     pub(crate) fn new(
         device: CUdevice,
         multiprocessors: u32,
@@ -97,13 +104,14 @@ impl WriteDetector {
         Ok(write_detector)
     }
 
+    /// Returns the last of the own allocations as a region, or no region if the forwarders did not see it.
     fn last_own_allocation(&self) -> Regions {
         let last = gpubench_driver::memory().into_iter().rfind(|memory| self.own.contains(&memory.number));
         last.and_then(|last| Regions::new(&[last])).unwrap_or_default()
     }
 
-    /// Returns the memory that a launch on this device can reach, oldest first; or the reason why part of it cannot be
-    /// read.
+    /// Returns the memory that a launch on this device can reach, oldest allocation first. Returns an error
+    /// with the reason if some of it cannot be read.
     pub(crate) fn reachable(&self) -> Result<Regions, DeviceError> {
         if let Some(call) = gpubench_driver::unlisted() {
             return Err(DeviceError::new(format!("there is memory by {call}")));
@@ -122,8 +130,8 @@ impl WriteDetector {
         Regions::new(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
     }
 
-    /// Returns true if this device can reach the memory, which may be that of another. Returns an error if the driver does not
-    /// know the memory.
+    /// Returns true if launches on this device can reach `memory`: device memory of its own, host memory,
+    /// managed memory, or memory of a peer. Returns an error if the driver does not know the memory any more.
     fn is_reachable(&self, memory: &Memory) -> Result<bool, DeviceError> {
         let forgotten = || DeviceError::new("there is memory that the driver does not know any more");
         let Memory { address, kind, .. } = *memory;
@@ -137,7 +145,7 @@ impl WriteDetector {
         Ok(device == self.device || of_host || reached() == Some(address))
     }
 
-    /// Stores the fingerprints of `regions` in a table.
+    /// Computes the fingerprints of `regions`, stores them in `table`, and waits.
     pub(crate) fn store_fingerprints(
         &self,
         table: FingerprintTable,
@@ -150,7 +158,7 @@ impl WriteDetector {
         self.wait()
     }
 
-    /// Returns the size of all blocks whose fingerprints differ from those in a table.
+    /// Returns the total size of all blocks of `regions` whose fingerprints differ from those in `table`.
     pub(crate) fn changed_bytes(
         &self,
         table: FingerprintTable,
@@ -160,7 +168,8 @@ impl WriteDetector {
         Ok(each.into_iter().map(|(_, changed)| changed).sum())
     }
 
-    /// Returns the regions with blocks whose fingerprints differ from those in a table, each with the size of these.
+    /// Returns the regions in which fingerprints differ from those in `table`, each with the total size of
+    /// its changed blocks.
     pub(crate) fn changed_regions(
         &self,
         table: FingerprintTable,
@@ -184,7 +193,7 @@ impl WriteDetector {
         Ok(all)
     }
 
-    /// Inverts every bit of a region; a second call restores it.
+    /// Inverts every bit of a region, and waits. A second call restores the contents.
     pub(crate) fn invert_bits(&self, region: &Region) -> Result<(), CallError> {
         let Memory { address, bytes, .. } = region.memory;
         // SAFETY: the kernel takes an address and a length, and the memory is there.
@@ -192,6 +201,9 @@ impl WriteDetector {
         self.wait()
     }
 
+    /// Enqueues the fingerprint kernel for `region`. If `changed` is 0, it stores the fingerprints in
+    /// `table`. Otherwise it compares them with the table and adds the size of changed blocks to the word at
+    /// the device address `changed`.
     fn enqueue_fingerprints(
         &self,
         table: FingerprintTable,
@@ -210,7 +222,7 @@ impl WriteDetector {
         unsafe { self.fingerprint.launch((self.blocks, THREADS_PER_BLOCK), self.stream, arguments) }
     }
 
-    /// Allocates memory of the measurement itself, which no launch is taken to reach.
+    /// Allocates device memory for gpubench itself, which no launch is assumed to reach.
     pub(crate) fn allocate_own(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
         let first = next_allocation_number();
         let memory = DeviceMemory::new(purpose, bytes)?;
@@ -218,7 +230,7 @@ impl WriteDetector {
         Ok(memory)
     }
 
-    /// Waits for the detector's own work.
+    /// Waits for the work of the detector.
     pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the device's own.
         check(unsafe { sys::cuStreamSynchronize(self.stream) })
@@ -226,7 +238,8 @@ impl WriteDetector {
 }
 
 impl Regions {
-    /// Splits `memory` into the smallest blocks whose fingerprints fit into the table; `None` if no size fits.
+    /// Divides `memory` into the smallest blocks whose fingerprints all fit into a table. Returns `None` if
+    /// none do.
     fn new(memory: &[Memory]) -> Option<Self> {
         (SMALLEST_BLOCK_BYTES.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
@@ -241,40 +254,41 @@ impl Regions {
         })
     }
 
-    /// Returns the regions that are in `other` too.
+    /// Returns the regions that `other` also contains.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         let regions = self.regions.iter().filter(|region| other.contains(region)).copied().collect();
         Self { regions, block: self.block }
     }
 
-    /// Returns true if a region is among these.
+    /// Returns true if one of the regions has the same memory as `region`.
     pub(crate) fn contains(&self, region: &Region) -> bool {
         self.regions.iter().any(|it| it.memory == region.memory)
     }
 
-    /// Returns one region alone.
+    /// Returns `region` alone, with the same block size.
     pub(crate) fn single(&self, region: Region) -> Self {
         Self { regions: vec![region], block: self.block }
     }
 
-    /// Returns the size of all regions.
+    /// Returns the total size of all regions.
     pub(crate) fn bytes(&self) -> Bytes {
         Bytes(self.regions.iter().map(|region| region.memory.bytes).sum())
     }
 }
 
-/// The measurement's own allocations, on all devices of this process: no launch should reach them.
+/// Locks and returns the number ranges of the allocations of gpubench itself, on all devices of this process.
+/// No launch is assumed to reach them.
 fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
     static OWN: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the number of the next allocation.
+/// Returns the number that the forwarders will give the next allocation.
 pub(crate) fn next_allocation_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }
 
-/// Returns the free and the total memory of the device.
+/// Returns the free and the total memory of the device, or `None` if the driver does not report them.
 pub(crate) fn free_and_total_memory() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are valid for writing a size.

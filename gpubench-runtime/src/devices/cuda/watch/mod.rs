@@ -1,5 +1,5 @@
-//! The one checked launch of a case. In: the launch; out: its [`LaunchInfo`], or a failure if timing would miss part
-//! of it. Also detects if a launch that changed no memory writes anything at all.
+//! Observes the checked launch of a case: returns its [`LaunchInfo`], or a failure if timing would miss a
+//! part of the launch. Also finds out whether a launch that changed no memory writes anything at all.
 
 pub(crate) mod calls;
 pub(crate) mod memory;
@@ -17,16 +17,17 @@ use crate::device::{Device, DeviceError, Work};
 use gpubench_records::{Failure, Kernel, LaunchInfo, Multiprocessors, Observation, Stage, Written};
 use gpubench_stats::{Bytes, format};
 
-/// The most kernels of a launch that are reported.
+/// The most kernels of a launch that are reported by name.
 const MOST_KERNELS: usize = 4;
-/// The delay before a launch that is observed again.
+/// The delay on the device before a launch that is observed again.
 const OBSERVATION_DELAY: Duration = Duration::from_micros(300);
-/// A launch leaks if this many launches one after another each keep memory.
+/// A launch leaks memory if each of this many successive launches keeps memory.
 const LEAK_TEST_LAUNCHES: usize = 8;
-/// The most allocations for which write detection tries each one.
+/// The most allocations that a case may have for [`writes_on_inverted_inputs`].
 const MOST_INVERTED_ALLOCATIONS: usize = 64;
 
-/// Launches `work` once and waits for it.
+/// Launches `work` once, and waits for it. Returns its kernels, the memory that it wrote, and what else it
+/// does. Stores its operations, its time and its memory in `device`, for comparison with later launches.
 pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchInfo, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.store_fingerprints(FingerprintTable::Before, &regions)?;
@@ -73,8 +74,9 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     })
 }
 
-/// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on the given stream. A
-/// launch that keeps memory is repeated, since some programs fill a pool of their own first.
+/// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on
+/// the given stream. Repeats a launch that keeps memory, up to [`LEAK_TEST_LAUNCHES`] launches, since some
+/// programs first fill a pool of their own.
 pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Vec<Observation>, Failure> {
     let mut repeats = 1..LEAK_TEST_LAUNCHES;
     loop {
@@ -94,21 +96,25 @@ pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Ve
     }
 }
 
-/// Returns the size of all memory that this process has allocated, as far as the driver's forwarders saw it.
+/// Returns the total size of the memory that this process has allocated, according to the forwarders of the
+/// driver.
 fn allocated_memory() -> Bytes {
     Bytes(gpubench_driver::memory().iter().map(|memory| memory.bytes).sum())
 }
 
-/// Returns the observation that a launch kept memory. `before` was allocated before it.
+/// Returns the observation that a launch kept memory, if more than `before` is allocated now; otherwise
+/// `None`.
 fn kept_memory(before: Bytes) -> Option<Observation> {
     let bytes = Bytes(allocated_memory().0.saturating_sub(before.0));
     (bytes > Bytes::ZERO).then_some(Observation::KeepsMemory { bytes })
 }
 
-/// Returns the size of the memory that launches of `work` change once it holds other values, as soon as that is `enough`;
-/// `None` if it cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are
-/// mostly allocated after inputs, and counts the blocks that change. Each launch follows a reset, so that it
-/// finds the rest of its inputs fresh. A launch may go astray on unexpected values, and the context with it.
+/// Returns the size of the memory that launches of `work` change if that memory holds other values, as soon
+/// as it is at least `enough`. Returns `None` if the memory cannot be read or has too many allocations.
+///
+/// Inverts every bit of one allocation at a time, the newest first, since results are mostly allocated after
+/// inputs, and counts the blocks that change. A reset precedes each launch, so that its other inputs are
+/// fresh. Launches may fail on unexpected values, and make the context unusable.
 pub(crate) fn writes_on_inverted_inputs(
     work: &mut dyn Work,
     device: &mut Cuda,
@@ -143,7 +149,7 @@ pub(crate) fn writes_on_inverted_inputs(
     Ok(Some(all(&most)))
 }
 
-/// Returns the multiprocessors of GPU `ordinal`.
+/// Returns the number and the resources of the multiprocessors of GPU `ordinal`.
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = device_info::device(ordinal)?;
     let read = |attribute| device_info::read(device, attribute);
@@ -155,7 +161,8 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
     })
 }
 
-/// Returns an error if launched work is still running after the stream has ended.
+/// Returns a failure if work of the launch is still running on another stream after the given stream has
+/// ended.
 fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
     let running = calls::count_running_streams(device.stream, calls)
         .map_err(|error| Failure::new(Stage::Launch, error))?;
@@ -170,11 +177,12 @@ fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure
     }
 }
 
+/// Waits for all work of the device. Errors are failures of the launch.
 fn synchronize(device: &mut Cuda) -> Result<(), Failure> {
     synchronize_in(device, Stage::Launch)
 }
 
-/// Resets the inputs of `work`, if it has a reset, and waits for it.
+/// Resets the inputs of `work`, and waits. Does nothing if it has no reset.
 fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
     if !work.resets() {
         return Ok(());
@@ -183,12 +191,14 @@ fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
     synchronize_in(device, Stage::Reset)
 }
 
+/// Waits for all work of the device. Errors are failures of `stage`.
 fn synchronize_in(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
     device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
-/// Returns the memory that a launch of these calls changed, out of the memory that existed `before`. Keeps what it left, with
-/// the copy from before it, for launches after the samples.
+/// Returns the memory that a launch with these driver calls changed, among the memory that existed `before`
+/// it. Stores the state after the launch, and its `shadow`, the copy from before, in `device` for launches
+/// after the samples.
 fn detect_writes(
     device: &mut Cuda,
     before: &Regions,
@@ -208,10 +218,11 @@ fn detect_writes(
     Ok(written)
 }
 
-/// The reason why outputs in new memory are not checked.
+/// The phrase for why outputs in newly allocated memory are not checked.
 const NEW_MEMORY_REASON: &str = "the launch allocates memory";
 
-/// Returns the reason why a launch with these calls may have written memory that is not checked.
+/// Returns the reason, as a clause, why a launch with these driver calls may have written memory that is not
+/// checked; `None` if it cannot have.
 fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
     let works = || {
         calls.iter().filter_map(|call| match call {
@@ -237,6 +248,8 @@ fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
     why.map(str::to_owned)
 }
 
+/// Returns an enqueued operation, and true if it is on the stream `own`. Returns `None` for other calls, and
+/// for operations that launches are not compared by.
 fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     match call {
         DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.stream_op()?)),
@@ -244,6 +257,7 @@ fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     }
 }
 
+/// Returns the kernel launch that a driver call enqueued, or `None` for other calls.
 fn kernel_launch(call: &DriverCall) -> Option<&KernelLaunch> {
     match call {
         DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
@@ -251,6 +265,8 @@ fn kernel_launch(call: &DriverCall) -> Option<&KernelLaunch> {
     }
 }
 
+/// Converts a kernel launch to the record of the kernel: its name, shape, memory and registers. Returns
+/// `None` if the driver did not report its resources.
 fn kernel_info(launch: &KernelLaunch) -> Option<Kernel> {
     let (shape, info) = (launch.shape, launch.info?);
     Some(Kernel {

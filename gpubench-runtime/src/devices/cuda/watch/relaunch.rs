@@ -1,5 +1,6 @@
-//! Launches after the samples, compared with a launch on fresh inputs, whose memory [`LaunchBaseline`] keeps. A launch that returns an
-//! earlier result, or skips work that looks done, is detected by what it writes and by its time.
+//! Compares launches after the samples with a launch on fresh inputs, whose memory [`LaunchBaseline`] keeps.
+//! What a launch writes, and its time, show whether it returns an earlier result or skips work that looks
+//! done.
 
 use std::time::Duration;
 
@@ -13,27 +14,30 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The most allocations that are each checked for changes.
+/// The most allocations that are copied and compared.
 const MOST_COPIED_REGIONS: usize = 64;
-/// The most memory that is copied, and the part of the free memory that a copy may take.
+/// The most memory that is copied (4 GiB).
 const MOST_COPIED_BYTES: Bytes = Bytes(4 << 30);
+/// A copy takes at most the free memory divided by this.
 const FREE_MEMORY_DIVISOR: u64 = 4;
-/// The most launches that show whether an output is written again. Two contents alternate, so that a ring of up to three buffers
-/// meets each of them in each of its states.
+/// The most launches that show whether an output is written again. Two contents alternate before them, so
+/// that a launch that cycles through up to three buffers meets each buffer with each content.
 const MOST_REWRITE_LAUNCHES: usize = 6;
-/// A launch writes other blocks than another one if the blocks that differ are this many times those that it writes.
+/// A launch is assumed to write other blocks than the first one if more than this many times as many blocks
+/// differ as it writes.
 const OTHER_BLOCKS_FACTOR: f64 = 1.25;
-/// The delay before a launch, in which the host enqueues it.
+/// The delay on the device before a launch, while the host enqueues the launch.
 const ENQUEUE_DELAY: Duration = Duration::from_micros(300);
 
-/// A copy of the memory that a launch can reach, from before it.
+/// A copy of device memory that a launch can reach.
 pub(super) struct MemoryCopy {
     regions: Regions,
     copy: DeviceMemory,
 }
 
 impl MemoryCopy {
-    /// Copies the device's own memory among `regions`, if there is enough memory.
+    /// Copies the device memory among `regions`. Returns `None` if there is none, too much, or too many
+    /// allocations.
     pub(super) fn new(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
         let mut regions = regions.clone();
         regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
@@ -52,7 +56,7 @@ impl MemoryCopy {
         Some(shadow)
     }
 
-    /// Returns each region with the address of its copy.
+    /// Returns each copied allocation with the address of its copy.
     fn pairs(&self) -> impl Iterator<Item = (Memory, u64)> {
         self.regions.regions.iter().scan(self.copy.address(), |next, region| {
             let copy = *next;
@@ -61,7 +65,7 @@ impl MemoryCopy {
         })
     }
 
-    /// Restores the content of a region.
+    /// Copies the content back to `region`. Does nothing if the region was not copied. Does not wait.
     fn restore(&self, region: &Region, detector: &WriteDetector) -> Result<(), CallError> {
         let Some((memory, copy)) = self.pairs().find(|(memory, _)| *memory == region.memory) else {
             return Ok(());
@@ -70,33 +74,35 @@ impl MemoryCopy {
     }
 }
 
-/// Copies on the detector's stream.
+/// Enqueues a copy of `bytes` bytes on the stream of the detector.
 fn enqueue_copy(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<(), CallError> {
     // SAFETY: source and destination exist, and have this many bytes.
     check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, detector.stream) })
 }
 
-/// The memory that a launch on fresh inputs could reach, with its fingerprints from before and after in the detector's tables.
+/// The memory that a launch on fresh inputs could reach, before and after the launch. Its fingerprints are in
+/// the tables of the detector.
 pub(crate) struct LaunchBaseline {
     regions: Regions,
-    /// The regions that it changed, and the size of the changed blocks of each.
+    /// The regions that the launch changed, each with the size of its changed blocks.
     changed: Vec<(Region, Bytes)>,
-    /// True if it may have changed more than that.
+    /// True if the launch may also have changed memory that is not checked.
     unseen: bool,
-    /// The memory before it.
+    /// A copy of the memory from before the launch, if there was enough memory for it.
     before: Option<MemoryCopy>,
-    /// The output that it changed most, as it left it.
+    /// A copy from after the launch of the region that it changed most.
     after: Option<MemoryCopy>,
 }
 
 impl LaunchBaseline {
-    /// Returns true if some of the memory is managed.
+    /// Returns true if some of the memory is managed memory.
     fn is_managed(&self) -> bool {
         self.regions.regions.iter().any(|region| region.memory.kind == MemoryKind::Managed)
     }
 
-    /// Keeps what a launch left in `regions`, whose contents from before it are in `before`. `unseen` is true if it may have written
-    /// more than that.
+    /// Compares `regions` with their fingerprints from before the launch, and stores those from after it.
+    /// Copies the region that changed most. `before` is the copy from before the launch, and `unseen` is true
+    /// if the launch may have changed other memory.
     pub(super) fn compare_after_launch(
         detector: &WriteDetector,
         regions: Regions,
@@ -113,25 +119,28 @@ impl LaunchBaseline {
         Ok(outputs)
     }
 
-    /// Returns the size of all blocks that the launch changed.
+    /// Returns the total size of all blocks that the launch changed.
     pub(super) fn changed(&self) -> Bytes {
         self.changed.iter().map(|(_, changed)| *changed).sum()
     }
 
-    /// Returns the copied region that the launch changed most, and the size of the changed blocks.
+    /// Returns the copied region that the launch changed most, with the size of its changed blocks. Returns
+    /// `None` without a copy or a change.
     fn largest_output(&self) -> Option<(Region, Bytes)> {
         let before = self.before.as_ref()?;
         let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.contains(region));
         copied.max_by_key(|(_, changed)| *changed)
     }
 
-    /// Returns true if the launch changed this region.
+    /// Returns true if the launch changed `region`.
     fn changed_region(&self, region: &Region) -> bool {
         self.changed.iter().any(|(changed, _)| changed.memory == region.memory)
     }
 }
 
-/// Launches `work` once after a flush. On fresh inputs, keeps what it writes.
+/// Resets, flushes and launches `work` once, and returns its time. On fresh inputs, also stores the memory
+/// before and after the launch in `device`. Returns `None` if the time is not meaningful, since some memory
+/// is managed and moves to the GPU during the launch, or could not be read.
 pub(crate) fn launch_cold(
     work: &mut dyn Work,
     device: &mut Cuda,
@@ -165,7 +174,8 @@ pub(crate) fn launch_cold(
     Ok(Some(time).filter(|_| device.baseline.as_ref().is_some_and(|outputs| !outputs.is_managed())))
 }
 
-/// Restores all copied memory to its state before the last launch on fresh inputs. Returns false if there is no copy.
+/// Restores all copied memory to its state before the last launch on fresh inputs. Returns false, and
+/// restores nothing, if there is no copy.
 pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
     let Some((outputs, shadow)) = device.baseline.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
     else {
@@ -179,8 +189,9 @@ pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
     Ok(true)
 }
 
-/// Launches `work` on used inputs and compares the memory with that after the launch on fresh inputs. Then launches again to see
-/// whether it writes its largest output. Returns nothing if the memory cannot be compared.
+/// Launches `work` on used inputs, and then several times on restored or replaced memory. Returns how the
+/// results differ from those of the launch on fresh inputs, and whether the largest output is written again.
+/// Returns `None` if the memory cannot be read.
 pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<Relaunch>, Failure> {
     let Some(mut outputs) = device.baseline.take() else { return Ok(None) };
     let done = relaunch_and_compare(device, work, &mut outputs);
@@ -188,6 +199,7 @@ pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<
     done
 }
 
+/// Does the work of [`relaunch`], with `outputs` taken out of `device`.
 fn relaunch_and_compare(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -211,8 +223,9 @@ fn relaunch_and_compare(
     Ok(Some(Relaunch { differs, rewritten, ..Relaunch::default() }))
 }
 
-/// Launches again with all memory as it was before the launch on fresh inputs. Returns the size of the blocks that it left different
-/// from that launch, or zero if it writes other blocks, as one that swaps buffers or appends to them does.
+/// Restores all memory to its state before the launch on fresh inputs, and launches again. Returns the size
+/// of the blocks that then differ from those after that launch. Returns 0 if the launch writes other blocks,
+/// as one that swaps buffers or appends to them does.
 fn relaunch_on_restored_memory(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -231,9 +244,13 @@ fn relaunch_on_restored_memory(
     Ok(if elsewhere { Bytes::ZERO } else { differs })
 }
 
-/// Launches after replacing the contents of the largest output, until a launch writes as much as the first one did. A launch that
-/// swaps buffers writes another one every other time, and a converged iteration may write what one of the contents holds. So the
-/// contents alternate, and writes to memory that the first launch only read count too.
+/// Replaces the content of the largest output and launches, until a launch writes as much as the first one
+/// did, at most [`MOST_REWRITE_LAUNCHES`] times. Returns the size that the first launch changed, and the
+/// largest size that was written again.
+///
+/// A launch that swaps buffers writes another buffer every other time, and a converged iteration may write
+/// what a buffer already holds. Therefore two contents alternate, and writes to memory that the first launch
+/// only read count too.
 fn relaunch_on_replaced_output(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -259,7 +276,8 @@ fn relaunch_on_replaced_output(
     Ok(Rewritten { changed, again })
 }
 
-/// Resets, flushes and launches once, and waits. Returns the time between two events around it.
+/// Resets, flushes, and launches `work` once, and waits. Returns the time between two events around the
+/// launch. The output is kept.
 fn launch_and_time(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     reset(device, work)?;
     let (pair, stream) = (EventPair::new()?, device.stream);
