@@ -92,6 +92,7 @@ fn remembered_panics() -> MutexGuard<'static, Vec<RememberedPanic>> {
     REMEMBERED_PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A panic hook, as the standard library stores it.
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
 /// The panic hook of the program before the first job. It runs for panics while no call of [`catch`] is in

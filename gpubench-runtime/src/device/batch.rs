@@ -1,4 +1,5 @@
-//! Batches of launches that are too short for their timer: a sample times several back-to-back launches together.
+//! Batches of launches that are too short for their timer: a sample times several back-to-back launches
+//! together.
 
 use super::{Work, launch_timer::LaunchTimer};
 use gpubench_records::{Failure, Timer};
@@ -104,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Samples a launch that takes the time `each`, after a warm-up of 20. Returns its batch, the mean of 100 times, and the number of
-    /// launches.
+    /// Samples a launch that takes the time `each`, after a warm-up of 20. Returns its batch, the mean of 100
+    /// times, and the number of launches.
     fn sampled<const BATCHES: bool>(each: f64, cache: Cache, resets: bool) -> (Option<usize>, f64, usize) {
         let time = Time::default();
         let mut device = Stepping::<BATCHES>(Rc::clone(&time));

@@ -1,4 +1,5 @@
-//! The error of any device, which `worker` and the command line report. The typed error of the device's own module stays its source.
+//! The error of any device, which `worker` and the command line report. The typed error of the device's own
+//! module stays its source.
 
 use std::{error::Error, sync::Arc};
 

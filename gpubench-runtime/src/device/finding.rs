@@ -1,4 +1,5 @@
-//! One thing that was found of a device or a machine before anything is measured, and its meaning for measurements.
+//! One thing that was found of a device or a machine before anything is measured, and its meaning for
+//! measurements.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
-/// The meaning of a [`Finding`], from the best to the worst.
+/// What a [`Finding`] means for measurements, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {

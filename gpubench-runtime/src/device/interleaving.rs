@@ -22,7 +22,8 @@ mod tests {
         assert_eq!(order, "ABBABAAB");
     }
 
-    /// Checks the sums of the slots, and of their squares, over 64 samples; and that each graph of 64 swaps the slots of the previous one.
+    /// Checks the sums of the slots, and of their squares, over 64 samples; and that each graph of 64 swaps
+    /// the slots of the previous one.
     #[test]
     fn both_have_the_same_slots() {
         let (mut sums, mut squares) = ([0, 0], [0, 0]);

@@ -145,8 +145,8 @@ mod tests {
     use gpubench_records::failure::Failure;
     use gpubench_records::method::{Cache, Flush, Timer};
 
-    /// A device of two threads. Its launches take 100 µs, and keep the second thread waiting as their numbers say: in nanoseconds, of the
-    /// launch, and of the flush before it.
+    /// A device of two threads. Its launches take 100 µs, and keep the second thread waiting as their numbers
+    /// say: in nanoseconds, of the launch, and of the flush before it.
     struct Shared {
         launches: Vec<f64>,
         flushes: Vec<f64>,
@@ -227,7 +227,8 @@ mod tests {
         }
     }
 
-    /// Takes six samples, and returns the marks of those that were interrupted, if there are marks, and the event times.
+    /// Takes six samples, and returns the marks of those that were interrupted, if there are marks, and the
+    /// event times.
     fn sampled(mut device: Shared, cache: Cache) -> (Option<Vec<bool>>, Vec<Nanoseconds>) {
         let mut work = Idle;
         let mut sampler =
@@ -251,8 +252,8 @@ mod tests {
         assert_eq!(events.len(), 6, "what is left out is the protocol's to decide");
     }
 
-    /// Before each group, and after the second launch and the fifth, the second thread is waited for. Only its wait within the last launch
-    /// counts for a sample.
+    /// Before each group, and after the second launch and the fifth, the second thread is waited for. Only
+    /// its wait within the last launch counts for a sample.
     #[test]
     fn waits_before_a_launch_do_not_count_for_its_sample() {
         let mut device = Shared::new(&[0.0, 0.0, 0.0, 0.0, 0.0, 3e6], &[]);

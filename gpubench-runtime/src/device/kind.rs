@@ -16,8 +16,8 @@ pub struct DeviceKind {
     /// A noun phrase for a device of this kind, such as `CUDA device`.
     #[doc(hidden)]
     pub noun: &'static str,
-    /// True if several devices of this kind are measured concurrently, since launches share no resources unless their benchmark names a
-    /// link.
+    /// True if devices of this kind are measured concurrently. Their launches share no resources unless their
+    /// benchmark names a link.
     #[doc(hidden)]
     pub runs_concurrently: bool,
     /// The devices that are measured if the user names no device.
@@ -35,9 +35,11 @@ pub struct DeviceKind {
 }
 
 impl DeviceKind {
-    /// Returns the kind of a device type. One device of this kind is assumed to exist until opening it fails.
+    /// Returns the kind of the device type `D`. One device of this kind is assumed to exist until opening it
+    /// fails, unless [`Self::with_list`] sets another list.
     ///
-    /// If the user names no device, the first working one of each such kind is measured, in addition to those of other kinds.
+    /// If the user names no device, the first device that works of each such kind is measured, in addition to
+    /// those of other kinds.
     #[must_use]
     pub const fn new<D: DeviceType>() -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! The interface to devices that time one launch at a time with their own clock. [`single_launch_sampler`](super::single_launch_sampler)
-//! makes samplers of it.
+//! The interface to devices that time one launch at a time with their own clock.
+//! [`single_launch_sampler`](super::single_launch_sampler) makes samplers of it.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,7 @@
-//! The interface between a measurement and its device. A [`Device`] opens, reports its [`DeviceInfo`] and samples
-//! launches; the stream types that launch functions take name their device through [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker`
-//! and `method`; knows nothing of benchmarks.
+//! The interface between a measurement and its device. A [`Device`] opens, reports its [`DeviceInfo`] and
+//! samples launches; the stream types that launch functions take name their device through
+//! [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker` and `method`; knows nothing of
+//! benchmarks.
 
 mod available;
 mod batch;
@@ -96,8 +97,8 @@ pub trait Device: Any {
     /// launch. This is the checked launch of a case.
     ///
     /// # Errors
-    /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would miss part
-    /// of the launch.
+    /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would
+    /// miss part of the launch.
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         work.launch()?;
         self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
@@ -156,8 +157,9 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Traces launches of `work` with another tool, such as CUPTI. Tracing slows launches: afterwards this process must take no samples.
-    /// Returns `None` if the device has no such tool.
+    /// Traces launches of `work` with another tool, such as CUPTI, and returns their times. Tracing slows
+    /// launches: afterwards this process must take no samples. Returns `None`, the default, if the device has
+    /// no such tool.
     ///
     /// # Errors
     /// Returns the launch's own error, or the reason why the tool measured no times.
@@ -221,7 +223,8 @@ pub trait Device: Any {
     /// [`swapped`]. Both launch on one stream. An untimed launch of the same work precedes each hot sample.
     ///
     /// # Errors
-    /// Returns an error if one of them cannot be sampled as `wanted`, or if the device has no pair sampler, which is the default.
+    /// Returns an error if one of them cannot be sampled as `wanted`, or if the device has no pair sampler,
+    /// which is the default.
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
@@ -241,7 +244,7 @@ pub trait Device: Any {
 
 /// Reads the sensors of a device during a measurement, on a separate thread.
 pub trait Monitor: Send {
-    /// Reads the sensors.
+    /// Reads the sensors of the device now.
     fn read(&mut self) -> Reading;
 
     /// Returns the energy that the device has used since some time in the past; `None`, the default, if the
@@ -251,7 +254,7 @@ pub trait Monitor: Send {
     }
 }
 
-/// The state of a launch's inputs.
+/// Whether a launch has used the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Inputs {
@@ -281,7 +284,7 @@ pub struct TraceOptions {
     pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
-/// The options for taking samples.
+/// The options for taking samples of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampleOptions {
@@ -329,7 +332,7 @@ pub(crate) fn check_context_unchanged<T>(
     }
 }
 
-/// The launches of one case, which a device samples.
+/// The launches of one case, with their reset and their inputs.
 pub trait Work {
     /// Returns true if [`Self::reset`] does anything.
     fn resets(&self) -> bool {
@@ -341,7 +344,8 @@ pub trait Work {
         false
     }
 
-    /// Enqueues the reset of the inputs, if there is one. Runs before each sample and its flush, untimed.
+    /// Enqueues the reset of the inputs, if the benchmark has one. Called before each sample and its flush;
+    /// not timed.
     ///
     /// # Errors
     /// Returns the error of the benchmark's `reset`.
@@ -349,7 +353,7 @@ pub trait Work {
         Ok(())
     }
 
-    /// Enqueues one launch on the case's stream.
+    /// Enqueues one launch on the stream of the case. Does not wait.
     ///
     /// # Errors
     /// Returns the error of the launch function.
@@ -447,7 +451,7 @@ pub trait Sampler {
     /// Makes later launches use the first inputs again.
     fn restore_inputs(&mut self) {}
 
-    /// Measures the timer on the path of these samples: its overhead and its resolution.
+    /// Measures the timer on the path of these samples: its resolution, its overhead and their errors.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
@@ -486,7 +490,8 @@ pub trait Sampler {
         None
     }
 
-    /// Returns the method by which the samples are taken.
+    /// Returns the method by which the samples are taken: the path, the flush, and the reasons for them. For
+    /// a pair, it is the method of the first work.
     fn method(&self) -> Method;
 
     /// Returns the method of the second work of a pair, which has the same path and flush as the first.
@@ -536,9 +541,10 @@ pub struct OtherTimes {
     /// The time of a launch whose work is all enqueued before the device begins with it. It is measured if
     /// the samples may contain waits for the host.
     pub prequeued: Option<Nanoseconds>,
-    /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does not have.
+    /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does
+    /// not have.
     pub stream: Option<Nanoseconds>,
-    /// The shortest time so far of a call of the launch function on the host, unless the samples already
-    /// include the work of the host.
+    /// The shortest time so far of a call of the launch function on the host. Not measured if the samples
+    /// already include the work of the host.
     pub host_call: Option<Nanoseconds>,
 }

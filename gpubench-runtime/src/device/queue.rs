@@ -1,5 +1,5 @@
-//! The queue of a device: a [`Queue`] enqueues launches, records batches of them, and reads its clocks. `method` decides what is enqueued, in
-//! which order and how often, and computes times from the readings.
+//! The queue of a device: a [`Queue`] enqueues launches, records batches of them, and reads its clocks.
+//! `method` decides what is enqueued, in which order and how often, and computes times from the readings.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,10 +13,10 @@ use gpubench_stats::{Bytes, DramStallPeriod, Hertz, Nanoseconds};
 /// Each timed launch has a slot, which holds the readings before and after the launch. A queue has twice
 /// [`QueueProperties::capacity`] slots, so that a batch can be recorded while the previous one runs.
 pub trait Queue: Device {
-    /// Returns the properties of the queue for the open case.
+    /// Returns the properties of the queue. Some of them depend on the open case.
     fn properties(&self) -> QueueProperties;
 
-    /// Returns the results of calibrations so far.
+    /// Returns the stored results of the calibrations of this device, which the method reads and extends.
     fn calibration(&mut self) -> &mut Calibration;
 
     /// Creates a launch that the device itself provides for calibration; `None` if the device has none of
@@ -42,13 +42,13 @@ pub trait Queue: Device {
     /// Ends recording without a batch. Does nothing if nothing is being recorded.
     fn abandon(&mut self);
 
-    /// Runs a recorded batch after all earlier work.
+    /// Enqueues a recorded batch, to run after all earlier work. Does not wait.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn submit(&mut self, batch: &Batch) -> Result<(), Failure>;
 
-    /// Frees a batch that has run or is not needed.
+    /// Frees a batch. It must not be running.
     fn release(&mut self, batch: Batch);
 
     /// Keeps the device busy for `time` from when it reaches this point, while the host enqueues launches.
@@ -72,19 +72,19 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Enqueues a flush of the last-level cache.
+    /// Enqueues a flush of the last-level cache. Does nothing for [`Flush::None`].
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn flush(&mut self, flush: Flush) -> Result<(), Failure>;
 
-    /// Enqueues the reading before the launch of a slot.
+    /// Enqueues the reading of `clock` before the launch in a slot.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn start(&mut self, slot: usize, clock: Clock) -> Result<(), Failure>;
 
-    /// Enqueues the reading after the launch of a slot.
+    /// Enqueues the reading of `clock` after the launch in a slot.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -172,7 +172,7 @@ pub enum Clock {
     Stamps,
 }
 
-/// How launches run and are timed. Each mode has a timer of its own.
+/// How launches run and are timed. The timer is calibrated for each mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchMode {
     /// True if launches run when their batch is submitted, false if they run as they are enqueued.
@@ -210,7 +210,7 @@ pub enum OwnLaunch {
     ReadHalf,
 }
 
-/// The properties of a queue.
+/// The properties of a queue, with the flushes and limits of its device.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueProperties {
     /// The most slots of a batch, a power of two.
@@ -240,7 +240,7 @@ pub struct QueueProperties {
     pub other_flushes: &'static [Flush],
 }
 
-/// The readings of a group.
+/// The readings of a group, as [`Queue::read`] returns them.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     /// The times of the slots.

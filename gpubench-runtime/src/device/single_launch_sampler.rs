@@ -149,7 +149,8 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
                 whole = prepare_sample(self.device, self.work, self.flush)?;
             } else if !follows {
                 whole = self.device.make_ready();
-                // Other work has evicted data since the last sample. Before the group's first sample, `group` launches once.
+                // Other work has evicted data since the last sample. Before the group's first sample, `group`
+                // launches once.
                 if !events.is_empty() {
                     self.work.launch()?;
                 }
@@ -271,7 +272,8 @@ mod tests {
     use crate::device::Memory;
     use gpubench_records::method::Path;
 
-    /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what it does.
+    /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what
+    /// it does.
     #[derive(Default)]
     struct Counter(String);
 

@@ -57,8 +57,8 @@ pub const KIND_WITH_CACHED_PEAKS: &str = Stream::KIND;
 
 /// Returns all kinds: those that come with gpubench, then those that the program registers.
 pub fn listed() -> &'static [&'static DeviceKind] {
-    static LISTED: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
-    LISTED.get_or_init(|| {
+    static ALL_KINDS: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
+    ALL_KINDS.get_or_init(|| {
         let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
         for kind in inventory::iter::<DeviceKind>() {
             if kinds.iter().all(|known| known.name != kind.name) {

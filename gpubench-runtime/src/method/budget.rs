@@ -1,5 +1,6 @@
-//! A budget of time for groups. It counts the larger of the device's time and the host's, so that host work counts too. Results of a
-//! simulated device must not depend on the host's load: there, only host time beyond a second counts.
+//! A budget of time for groups. It counts the larger of the device's time and the host's, so that host work
+//! counts too. Results of a simulated device must not depend on the host's load: there, only host time beyond
+//! a second counts.
 
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use super::checked::GroupCost;
 use gpubench_records::Timer;
 use gpubench_stats::Nanoseconds;
 
-/// The time that the groups of a phase may take together.
+/// The time budget of the groups of a phase, such as the warm-up, and the time spent so far.
 #[derive(Clone, Copy)]
 pub(super) struct Budget {
     limit: Nanoseconds,
@@ -37,7 +38,7 @@ impl Budget {
         self.device.max(if self.simulated { wall - UNCOUNTED_HOST_TIME } else { wall })
     }
 
-    /// Returns the time that is left; below zero if more was spent.
+    /// Returns the time that is left of the budget; negative if more was spent.
     pub(super) fn left(&self) -> Nanoseconds {
         self.limit - self.spent()
     }

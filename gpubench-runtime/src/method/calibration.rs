@@ -1,10 +1,12 @@
-//! Calibration of the timer: the resolution of the clock, the empty-span reading, and the overhead subtracted from each event time. Each
-//! [`Timer`] is measured once for a mode of launching and a state of the caches, and kept.
+//! Calibration of the timer: the resolution of the clock, the empty-span reading, and the overhead subtracted
+//! from each event time. Each [`Timer`] is measured once for a mode of launching and a state of the caches,
+//! and kept.
 //!
-//! A pair of events around a launch reads more than the launch takes: the launch begins some time after the first event, and the second
-//! event comes some time after its end. Events around an empty launch read this overhead plus the empty launch. The time of the empty launch
-//! itself is the time that one more empty launch adds to a sequence without events in between. Their difference is the overhead. On an H200
-//! it brings the times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`, section 3).
+//! A pair of events around a launch reads more than the launch takes: the launch begins some time after the
+//! first event, and the second event comes some time after its end. Events around an empty launch read this
+//! overhead plus the empty launch. The time of the empty launch itself is the time that one more empty launch
+//! adds to a sequence without events in between. Their difference is the overhead. On an H200 it brings the
+//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`, section 3).
 
 use std::f64::consts::FRAC_PI_2;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! The energy of a launch. The device updates its energy counter a few times a second, so launches run back-to-back for a second or more,
-//! and the result is the counter's growth from one update to a later one.
+//! The energy of a launch. The device updates its energy counter a few times a second, so launches run
+//! back-to-back for a second or more, and the result is the counter's growth from one update to a later one.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -258,7 +258,8 @@ mod tests {
         (energy, sampler, sensor_reads.load(Ordering::Relaxed))
     }
 
-    /// 50 launches of 1 ms are waited for together. The first of these are no part of it, and it ends after a second.
+    /// 50 launches of 1 ms are waited for together. The first of these are no part of it, and it ends after a
+    /// second.
     #[test]
     fn launches_go_on_for_a_second_while_the_counter_grows() {
         let (energy, sampler, sensor_reads) = measured(Duration::from_millis(20), Duration::from_secs(9));
@@ -277,7 +278,8 @@ mod tests {
         assert!((2..=measured.updates / 2).contains(&sensor_reads), "{sensor_reads} of {measured:?}");
     }
 
-    /// Of a counter that is updated ten times a second, ten updates take longer than a second: launches go on until they have come.
+    /// Of a counter that is updated ten times a second, ten updates take longer than a second: launches go on
+    /// until they have come.
     #[test]
     fn launches_wait_for_a_slow_counter() {
         let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_secs(9));

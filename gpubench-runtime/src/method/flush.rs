@@ -60,7 +60,8 @@ fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerificatio
         if verification.evicts_cache() && verification.is_clean() {
             break;
         }
-        // The clock of an idle GPU rises during the verification, and shifts the times that it compares: try again.
+        // The clock of an idle GPU rises during the verification, and shifts the times that it compares: try
+        // again.
         queue.calibration().flushes.remove(&usual);
         verification = verify_flush(queue, usual)?;
     }

@@ -1,5 +1,6 @@
-//! One group of samples, on any queue: for each sample a reset, a flush, and the launch between two readings of a clock. A launch is sampled
-//! alone, interleaved with empty launches, or interleaved with another launch.
+//! One group of samples, on any queue: for each sample a reset, a flush, and the launch between two readings
+//! of a clock. A launch is sampled alone, interleaved with empty launches, or interleaved with another
+//! launch.
 
 use std::{ops::Range, time::Duration};
 
@@ -26,6 +27,7 @@ pub enum AnyWork<'a> {
 }
 
 impl AnyWork<'_> {
+    /// Returns the work, whoever owns it.
     fn get(&mut self) -> &mut dyn Work {
         match self {
             Self::Borrowed(work) => *work,
@@ -76,6 +78,7 @@ impl WorkWithPartner<'_> {
         if self.has_partner() { swap_slot(logical_slot) } else { logical_slot }
     }
 
+    /// Returns true if the launches are interleaved with launches of a partner.
     fn has_partner(&self) -> bool {
         !matches!(self.partner, Partner::None)
     }

@@ -1,4 +1,5 @@
-//! The number of samples to submit at once, so that synchronisation is rare and the group ends within the budget.
+//! The number of samples to submit at once, so that synchronisation is rare and the group ends within the
+//! budget.
 
 use super::checked::GroupCost;
 use gpubench_stats::Nanoseconds;
@@ -166,7 +167,8 @@ mod tests {
         assert_eq!((size.samples, long.samples), (8, 16));
     }
 
-    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s allows twelve groups of 250 ms.
+    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s allows twelve
+    /// groups of 250 ms.
     #[test]
     fn long_launches_have_as_many_samples_in_a_group_as_the_fewest_groups_need() {
         let of = |cost: f64| {

@@ -1,8 +1,9 @@
 //! The protocol of a comparison: rounds with interleaved launches, until the comparison is decided.
 //!
-//! Each round has new inputs and new graphs. Two rounds form a pair with the same allocation seed. In the second round, the buffers of the
-//! two launches are swapped, and the other launch goes first: effects of addresses and of the beginning of a graph then affect both equally.
-//! Each pair has a random allocation seed, and is independent of the others.
+//! Each round has new inputs and new graphs. Two rounds form a pair with the same allocation seed. In the
+//! second round, the buffers of the two launches are swapped, and the other launch goes first: effects of
+//! addresses and of the beginning of a graph then affect both equally. Each pair has a random allocation
+//! seed, and is independent of the others.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use gpubench_stats::{
     resolution_of_pairs,
 };
 
-/// The fewest A/B pairs of a round: AB BA.
+/// The fewest A/B pairs of a round: two, in the order AB BA.
 const FEWEST_PAIRS_PER_ROUND: usize = 2;
 /// If the user requests a number of samples, the most rounds over which they are spread.
 const MOST_ROUNDS_FOR_SAMPLES: usize = 16;
@@ -84,7 +85,7 @@ fn split_mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// The result of a comparison.
+/// The samples of two compared launches, and their comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedSamples {
     /// The samples of both launches.

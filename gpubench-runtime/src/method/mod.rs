@@ -58,8 +58,8 @@ const SHORT_LAUNCH: Nanoseconds = Nanoseconds(5000.0);
 
 /// Warms up and samples one case until the result is precise enough or the budget is spent. The budget is
 /// `max_time` of `sampling`, compared with the device time or the host time of all launches, whichever is
-/// more. Sampling ends before `deadline`, with time left for the launches that validate them. A thread reads the
-/// sensors of `monitor` meanwhile. Calls `report_step` at each step.
+/// more. Sampling ends before `deadline`, with time left for the launches that validate them. A thread reads
+/// the sensors of `monitor` meanwhile. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.

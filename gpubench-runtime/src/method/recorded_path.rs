@@ -1,11 +1,13 @@
-//! The path of launches that are recorded: no host work comes between a reading and the launch, and a group costs one submission.
+//! The path of launches that are recorded: no host work comes between a reading and the launch, and a group
+//! costs one submission.
 //!
-//! Every slot in a graph has its own small error, the same in each replay, and so has every graph. On an H200 the slots of one
-//! graph differ by a standard deviation of 0.13 µs, and graphs of the same work by 0.05 µs. So each group is recorded anew, and
-//! empty launches between its samples have the same errors. Graphs are short, since long ones read up to 0.1 µs more.
+//! Every slot in a graph has its own small error, the same in each replay, and so has every graph. On an H200
+//! the slots of one graph differ by a standard deviation of 0.13 µs, and graphs of the same work by 0.05 µs.
+//! So each group is recorded anew, and empty launches between its samples have the same errors. Graphs are
+//! short, since long ones read up to 0.1 µs more.
 //!
-//! While a group runs, the next one is recorded, assuming the same number of samples and the same inputs: otherwise an H200 is idle half of
-//! the time.
+//! While a group runs, the next one is recorded, assuming the same number of samples and the same inputs:
+//! otherwise an H200 is idle half of the time.
 
 use std::ops::Range;
 
@@ -48,6 +50,7 @@ pub(super) struct RecordedPath<'a> {
 }
 
 impl<'a> RecordedPath<'a> {
+    /// Starts without recorded batches.
     pub(super) fn new(groups: GroupRunner<'a>) -> Self {
         Self {
             groups,

@@ -1,8 +1,8 @@
 //! Relocates a case's inputs before each group, if making them is quick.
 //!
-//! The addresses of inputs change a time, by up to 4 % on an H200. With inputs at fixed addresses, the interval of a process is narrow, but
-//! wrong for all other addresses. Either each group has its own addresses, or all groups have those of the first inputs: groups are the
-//! units of the interval.
+//! The addresses of inputs change a time, by up to 4 % on an H200. With inputs at fixed addresses, the
+//! interval of a process is narrow, but wrong for all other addresses. Either each group has its own
+//! addresses, or all groups have those of the first inputs: groups are the units of the interval.
 
 use std::time::Instant;
 

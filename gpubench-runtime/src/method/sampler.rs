@@ -1,5 +1,5 @@
-//! The sampler of devices with a queue: takes groups on the path that the device chose, calibrates its timer, and times launches in other
-//! ways after the samples.
+//! The sampler of devices with a queue: takes groups on the path that the device chose, calibrates its timer,
+//! and times launches in other ways after the samples.
 
 use std::any::Any;
 use std::time::{Duration, Instant};
@@ -86,7 +86,8 @@ impl Sampler for QueueSampler<'_> {
 
     fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
         match &mut self.path {
-            // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
+            // A launch of several kernels is also timed on the stream, and compared with its time in the
+            // graph.
             SamplingPath::Recorded(path) if self.relocates_inputs && self.method.operations == Some(1) => {
                 path.relocate_inputs(allocation_seed)
             }

@@ -29,7 +29,8 @@ pub(super) struct SampleCollector {
     pub starts: Vec<Nanoseconds>,
     /// The overhead of each group that has one of its own.
     pub overheads: Vec<GroupOverhead>,
-    /// For each group with stamps, its overhead according to stamps minus its overhead according to empty launches.
+    /// For each group with stamps, its overhead according to stamps minus its overhead according to empty
+    /// launches.
     pub second_clock_bias_per_group: Vec<Nanoseconds>,
     pub groups: usize,
     /// The number of relocations of the inputs.
@@ -53,6 +54,7 @@ fn samples_before_deadline(deadline: Instant, each: Nanoseconds) -> usize {
 }
 
 impl SampleCollector {
+    /// Starts without samples, with memory for as many as `sampling` allows.
     fn new(sampling: &Sampling) -> Self {
         let begin = Instant::now();
         Self {

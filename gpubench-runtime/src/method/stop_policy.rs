@@ -136,7 +136,8 @@ mod tests {
         summary
     }
 
-    /// A policy for ± 0.5 % within 3 s after these checks: the numbers of samples, the half-widths and the seconds.
+    /// A policy for ± 0.5 % within 3 s after these checks: the numbers of samples, the half-widths and the
+    /// seconds.
     fn after(checks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
         const SAMPLING: Sampling =
             Sampling { precision: 0.005, min_time: Nanoseconds::ZERO, ..Sampling::USUAL };

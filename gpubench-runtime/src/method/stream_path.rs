@@ -1,9 +1,10 @@
-//! The path of launches that cannot be recorded. Each group is enqueued anew, after a delay on the device: the device then never waits for
-//! the host between a reading and the launch.
+//! The path of launches that cannot be recorded. Each group is enqueued anew, after a delay on the device:
+//! the device then never waits for the host between a reading and the launch.
 //!
-//! Some launches take longer to enqueue than the longest delay, such as a copy from pageable memory, whose call waits for the stream. The
-//! GPU waits for the host within such samples, with any delay. Their groups have no delay and as many samples as others: on an H200, a copy
-//! of 32 MiB takes 7.2 ms to sample alone after the longest delay, and 3 ms in a group of four.
+//! Some launches take longer to enqueue than the longest delay, such as a copy from pageable memory, whose
+//! call waits for the stream. The GPU waits for the host within such samples, with any delay. Their groups
+//! have no delay and as many samples as others: on an H200, a copy of 32 MiB takes 7.2 ms to sample alone
+//! after the longest delay, and 3 ms in a group of four.
 
 use std::time::{Duration, Instant};
 
@@ -113,7 +114,8 @@ impl StreamPath {
             }
             let begin = Instant::now();
             groups.enqueue(0..1, Clock::Events)?;
-            // A longer time means that the launch waits for earlier work, or that other programs delayed this thread.
+            // A longer time means that the launch waits for earlier work, or that other programs delayed this
+            // thread.
             let is_within_delay = begin.elapsed() < delay;
             groups.queue.wait()?;
             if is_within_delay {

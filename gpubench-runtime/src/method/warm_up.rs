@@ -1,5 +1,5 @@
-//! The warm-up: runs a case until its times and the device's clock are steady, mostly for a few milliseconds; or for the number of launches
-//! that the user asks for.
+//! The warm-up: runs a case until its times and the device's clock are steady, mostly for a few milliseconds;
+//! or for the number of launches that the user asks for.
 
 use std::time::Instant;
 
@@ -54,7 +54,7 @@ impl WarmedUp {
     }
 }
 
-/// The last group of a warm-up.
+/// The last group of a warm-up, which may serve as the only group of samples.
 pub(super) struct LastGroup {
     pub begin: Instant,
     pub end: Instant,

@@ -1,4 +1,5 @@
-//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the samples were taken.
+//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the
+//! samples were taken.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -118,7 +119,8 @@ mod tests {
         }
     }
 
-    /// A moment, and the readings before and after it: a reading of a lower number was before it, one of a higher after it.
+    /// A moment, and the readings before and after it: a reading of a lower number was before it, one of a
+    /// higher after it.
     fn moment(degrees: &AtomicU32) -> (u32, Instant, u32) {
         let before = degrees.load(Ordering::SeqCst);
         (before, Instant::now(), degrees.load(Ordering::SeqCst))

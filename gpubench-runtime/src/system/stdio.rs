@@ -29,8 +29,8 @@ pub fn take_output() -> io::Result<File> {
     Ok(File::from(ours))
 }
 
-/// A stream whose calls wait and retry after `EWOULDBLOCK`. All processes that share a pipe share its non-blocking mode, which the parent
-/// process or a benchmark may have set.
+/// A stream whose reads and writes wait and retry after `EWOULDBLOCK`. All processes that share a pipe share
+/// its non-blocking mode, which the parent process or a benchmark may have set.
 #[derive(Debug)]
 pub struct RetryOnWouldBlock<S>(pub S);
 

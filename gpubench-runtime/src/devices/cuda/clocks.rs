@@ -1,4 +1,5 @@
-//! Clocks and delays of the GPU's own: stamps around launches, the clock of the multiprocessors, and delays for a coarse timer.
+//! Clocks and delays of the GPU's own: stamps around launches, the clock of the multiprocessors, and delays
+//! for a coarse timer.
 
 use std::time::Duration;
 
@@ -106,13 +107,15 @@ pub(crate) struct ClockProbe {
 }
 
 impl ClockProbe {
+    /// Allocates the host memory for the counts.
     pub(crate) fn new() -> Result<Self, DeviceError> {
         Ok(Self { read: PinnedWords::new("memory for the clock of the multiprocessors")? })
     }
 
     /// Enqueues the kernel on `stream`.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
-        // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as long as the device.
+        // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as
+        // long as the device.
         unsafe { kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.read.address() as u64]) }
     }
 

@@ -97,7 +97,8 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
     address: u64,
 ) -> Option<T> {
     let mut value = T::default();
-    // SAFETY: `value` is valid for writing the attribute; the driver looks the address up and does not follow it.
+    // SAFETY: `value` is valid for writing the attribute; the driver looks the address up and does not follow
+    // it.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
     if result != CUDA_SUCCESS {
         _ = gpubench_driver::take_failure();
@@ -110,7 +111,7 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
 pub(crate) struct PrimaryContext(pub(crate) CUcontext);
 
 impl PrimaryContext {
-    /// Retains the primary context of a device and makes it current.
+    /// Retains the primary context of `device`, and makes it current for the calling thread.
     pub(crate) fn retain(device: CUdevice) -> Result<Self, DeviceError> {
         let mut context = std::ptr::null_mut();
         // SAFETY: `context` is valid for writing a context, and the driver has listed the device.
@@ -151,6 +152,7 @@ pub(crate) fn current_device() -> Result<CUdevice, CallError> {
 pub(crate) struct Event(CUevent);
 
 impl Event {
+    /// Creates an event that stores times.
     pub(crate) fn new() -> Result<Self, CallError> {
         let mut event = std::ptr::null_mut();
         // SAFETY: `event` is valid for writing a handle.
@@ -188,7 +190,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: nothing else has the handle. After a sticky error this fails, and there is nothing left to free.
+        // SAFETY: nothing else has the handle. After a sticky error this fails, and there is nothing left to
+        // free.
         _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
@@ -200,6 +203,7 @@ pub(crate) struct EventPair {
 }
 
 impl EventPair {
+    /// Creates both events.
     pub(crate) fn new() -> Result<Self, CallError> {
         Ok(Self { start: Event::new()?, stop: Event::new()? })
     }
@@ -254,7 +258,8 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        // SAFETY: nothing else has the address. After a sticky error this fails, and there is nothing left to free.
+        // SAFETY: nothing else has the address. After a sticky error this fails, and there is nothing left to
+        // free.
         _ = unsafe { sys::cuMemFree_v2(self.address) };
     }
 }

@@ -14,7 +14,7 @@ const CAP_SYS_ADMIN_BIT: u32 = 21;
 /// The folders in which a CUDA toolkit or a package installs Nsight Compute.
 const NSIGHT_COMPUTE_FOLDERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/nsight-compute/*"];
 
-/// Examines the driver and each GPU.
+/// Returns findings on the driver, each GPU, and the permissions and tools for clock locks and profiling.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
     let none = count().err();

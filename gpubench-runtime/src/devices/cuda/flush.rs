@@ -109,7 +109,8 @@ impl Flusher {
         let pointer = self.buffer.address() + offset as u64;
         let vectors = (bytes / BYTES_PER_VECTOR) as u64;
         let sink = self.sink.address();
-        // SAFETY: the kernel takes a pointer, a number of vectors, all of which are in the buffer, and a pointer to a word.
+        // SAFETY: the kernel takes a pointer, a number of vectors, all of which are in the buffer, and a
+        // pointer to a word.
         unsafe {
             self.kernels.read_sweep.launch((self.blocks, THREADS_PER_BLOCK), stream, [pointer, vectors, sink])
         }
@@ -134,7 +135,8 @@ impl PersistingL2Disabled {
             return Ok(None);
         }
         let mut limit = 0;
-        // SAFETY: `limit` is valid for writing a size. GPUs without such lines (below compute capability 8.0) refuse.
+        // SAFETY: `limit` is valid for writing a size. GPUs without such lines (below compute capability 8.0)
+        // refuse.
         let result = unsafe { sys::cuCtxGetLimit(&raw mut limit, PERSISTING_L2_LIMIT) };
         if result != sys::CUDA_SUCCESS {
             _ = gpubench_driver::take_failure();

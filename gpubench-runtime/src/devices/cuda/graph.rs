@@ -129,8 +129,8 @@ impl Drop for Executable {
     }
 }
 
-/// The work put on a stream of the user's own, captured instead of run, to be launched as one graph many times. It
-/// borrows everything that the work uses.
+/// Work that was captured on a stream once, and can be launched as one graph any number of times. Borrows
+/// everything that the work uses.
 ///
 /// ```no_run
 /// # use gpubench_runtime::devices::cuda::RawStream;
@@ -147,7 +147,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Captures the work that `enqueue` puts on `stream`.
+    /// Captures the work that `enqueue` puts on `stream`, without running it.
     ///
     /// # Errors
     /// Returns an error if `enqueue` fails, or does something that cannot be captured.

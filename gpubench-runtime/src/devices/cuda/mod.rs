@@ -54,7 +54,7 @@ use gpubench_stats::{Bytes, Nanoseconds, format};
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 
-/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
+/// The driver result `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
@@ -115,8 +115,8 @@ impl Cuda {
         let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
         let first = watch::memory::next_allocation_number();
-        // Load the clock kernel here. Loading it with the first launch, after samples, would change the addresses of later kernels. On
-        // an H200, sums of 64 KiB then read 0.15 µs more.
+        // Load the clock kernel here. Loading it with the first launch, after samples, would change the
+        // addresses of later kernels. On an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, stream)?;
         let stamps = Stamps::new(&kernels, stream)?;

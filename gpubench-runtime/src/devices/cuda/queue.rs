@@ -1,4 +1,5 @@
-//! A GPU as a queue: launches are captured into graphs, or run on the stream of the open case. Times are read from events or stamps.
+//! A GPU as a queue: launches are captured into graphs, or run on the stream of the open case. Times are read
+//! from events or stamps.
 
 use std::{rc::Rc, time::Duration};
 
@@ -15,7 +16,7 @@ use crate::device::{
 use gpubench_records::{Cache, Failure, Flush, Path};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
-/// The most slots in a graph.
+/// The most slots, and so the most timed launches, in a graph.
 const MOST_SLOTS_PER_GRAPH: usize = 64;
 
 /// The graphs and the events of the queue of a GPU.
@@ -37,6 +38,7 @@ pub(crate) struct QueueState {
 }
 
 impl QueueState {
+    /// Creates the events of all slots and of the groups.
     pub(crate) fn new() -> Result<Self, Failure> {
         Ok(Self {
             capture: None,

@@ -13,7 +13,7 @@ use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
 
-/// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
+/// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`.
 const UNJOINED_CAPTURE: u32 = 904;
 
 /// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path.
@@ -157,8 +157,8 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         return Err(failure);
     }
     if let Some((stage, cause)) = failed {
-        // A binding may keep the error of a refused capture and return it from its next call, as cudarc does. One launch
-        // takes it; an error that is not of the capture comes again.
+        // A binding may keep the error of a refused capture and return it from its next call, as cudarc does.
+        // One launch takes it; an error that is not of the capture comes again.
         _ = work.launch();
         _ = gpubench_driver::take_failure();
         return Ok(Err(format!("the {stage} cannot be captured: {cause}")));

@@ -188,8 +188,8 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Measures the step of a clock whose step is known. A reading takes 25 ns, a round of a wait 0.35 ns, and one reading in a
-    /// thousand is interrupted.
+    /// Measures the step of a clock whose step is known. A reading takes 25 ns, a round of a wait 0.35 ns,
+    /// and one reading in a thousand is interrupted.
     fn measured(step: f64) -> f64 {
         let (time, readings) = (Cell::new(0.0_f64), Cell::new(0_u64));
         let now = || {
@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_known_step_is_found() {
-        // Those of ARM at 24 MHz and of a processor whose counter advances by 10.0187 ns are no whole numbers.
+        // Those of ARM at 24 MHz and of a processor whose counter advances by 10.0187 ns are no whole
+        // numbers.
         for step in [4.0, 10.0, 10.0187, 16.0, 40.0, 1e3 / 24.0, 52.08, 100.0, 1_000.0, 1e6, 4e6] {
             let found = measured(step);
             assert!((found / step - 1.0).abs() < 1e-3, "{found} ns of {step} ns");

@@ -14,7 +14,7 @@ use crate::devices::machine::Machine;
 /// before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);
 
-/// Examines this machine.
+/// Returns the findings on this machine.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let processors = allowed_processors();
     findings(&Machine::this(), &processors)

@@ -120,8 +120,8 @@ mod instruction {
         let first = memory.addresses().start / LINE_BYTES;
         for line in lines.start..lines.end.min(memory.lines(LINE_BYTES)) {
             let address = (first + line) * LINE_BYTES;
-            // SAFETY: the line has bytes of memory that is borrowed, so its page exists. The instruction writes back what the caches have
-            // of it, and changes no value.
+            // SAFETY: the line has bytes of memory that is borrowed, so its page exists. The instruction
+            // writes back what the caches have of it, and changes no value.
             unsafe { asm!("clflushopt [{}]", in(reg) address, options(nostack, preserves_flags)) };
         }
         // SAFETY: every x86-64 processor has this instruction.
@@ -135,10 +135,12 @@ mod instruction {
 
     use crate::device::Memory;
 
+    /// Returns false: only x86-64 has the instruction.
     pub(super) fn is_supported() -> bool {
         false
     }
 
+    /// Does nothing: only x86-64 has the instruction.
     pub(super) fn drop_lines(_: &Memory<'_>, _: Range<usize>) {}
 }
 
@@ -150,12 +152,14 @@ mod tests {
 
     use super::*;
 
-    /// A linked list of words with varying distances, so that no processor prefetches. The flag tells whether its memory is known.
+    /// A linked list of words with varying distances, so that no processor prefetches. The flag tells whether
+    /// its memory is known.
     struct Chain(Vec<usize>, bool);
 
     impl Chain {
-        /// As many lines as this, all of which are met: a linear congruence has its whole period if the modulus is a power of two, the
-        /// factor less one a multiple of four, and what is added odd (Hull and Dobell, 1962).
+        /// As many lines as this, all of which are met: a linear congruence has its whole period if the
+        /// modulus is a power of two, the factor less one a multiple of four, and what is added odd (Hull and
+        /// Dobell, 1962).
         const LINES: usize = 4_096;
         const WORDS: usize = LINE_BYTES / size_of::<usize>();
 

@@ -92,7 +92,7 @@ mod vectors {
         f64_in_128_bits: "neon", vdupq_n_f64, vfmaq_f64;
     }
 
-    /// Returns the work for numbers of 4 and of 8 bytes.
+    /// Returns the runs for f32 and for f64 on the 128-bit vector registers of this processor.
     pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
         // SAFETY: every processor that Rust's standard library supports has NEON.
         let (f32, f64) = (|| unsafe { f32_in_128_bits() }, || unsafe { f64_in_128_bits() });
@@ -102,6 +102,7 @@ mod vectors {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod vectors {
+    /// Returns `None`: no fused multiply-add is known for this processor.
     pub(super) fn widest() -> Option<[super::MultiplyAdds; 2]> {
         None
     }

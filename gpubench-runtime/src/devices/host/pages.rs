@@ -24,7 +24,8 @@ pub(super) fn populate_pages(work: &dyn Work) {
         let bytes = addresses.end.next_multiple_of(page) - start;
         if !addresses.is_empty() {
             let start = ptr::with_exposed_provenance_mut(start);
-            // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped or not writable.
+            // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped
+            // or not writable.
             _ = unsafe { madvise(start, bytes, Advice::LinuxPopulateWrite) };
         }
     });

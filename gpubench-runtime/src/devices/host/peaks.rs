@@ -182,7 +182,8 @@ mod tests {
         let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
         assert!(memory > 1e8, "{peaks:?}");
         assert!(f32 > 1e8 && f64 > 1e8, "{peaks:?}");
-        // A register holds twice as many of half the size. A peak that other programs disturbed may be low by any factor.
+        // A register holds twice as many of half the size. A peak that other programs disturbed may be low by
+        // any factor.
         let is_disturbed = peaks.iter().any(|peak| peak.uncertain);
         assert!(is_disturbed || f32 > 0.9 * f64, "{peaks:?}");
         assert!(took < Duration::from_secs(3), "{took:?}");

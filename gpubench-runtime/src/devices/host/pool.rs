@@ -24,8 +24,8 @@ pub(super) struct PinnedPool {
 }
 
 thread_local! {
-    // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread. A thread belongs to one pool
-    // only.
+    // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread. A
+    // thread belongs to one pool only.
     static POOL: OnceCell<PinnedPool> = const { OnceCell::new() };
 }
 

@@ -1,8 +1,10 @@
-//! Keeps the worker threads of a pool spinning for timed launches, as they do in a program that launches continuously.
+//! Keeps the worker threads of a pool spinning for timed launches, as they do in a program that launches
+//! continuously.
 //!
-//! A thread of rayon's pool that finds no work goes to sleep, and takes up to 50 µs to wake on a virtual machine. A launch of 45 µs on two
-//! threads then takes 45 or 85 µs, for thousands of consecutive samples, since the second thread is late each time. If other programs
-//! compete for the processors, an idle thread yields its processor for milliseconds before it sleeps.
+//! A thread of rayon's pool that finds no work goes to sleep, and takes up to 50 µs to wake on a virtual
+//! machine. A launch of 45 µs on two threads then takes 45 or 85 µs, for thousands of consecutive samples,
+//! since the second thread is late each time. If other programs compete for the processors, an idle thread
+//! yields its processor for milliseconds before it sleeps.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -126,7 +128,7 @@ const ANSWER_TIME_EACH: Duration = Duration::from_nanos(500);
 /// A ping succeeds if at most one in this many workers does not answer.
 const WORKERS_PER_MISSING_ONE: usize = 16;
 
-/// The state that the measuring thread and the workers share.
+/// The state that the measuring thread and the worker threads share.
 struct Workers {
     /// The origin of all times.
     origin: Instant,
@@ -142,7 +144,7 @@ struct Workers {
     each: Vec<CachePadded<Worker>>,
 }
 
-/// The state of one worker.
+/// The state of one worker thread.
 #[derive(Default)]
 struct Worker {
     /// True while the worker spins.
@@ -224,7 +226,8 @@ impl Workers {
     /// it finds, and answers pings. Returns at once if this worker spins already, or during a launch.
     fn spin_as_worker(&self, number: usize) {
         let worker = &self.each[number];
-        // A spinning worker may execute a further call of this function, even during a launch: that is no work of the launch.
+        // A spinning worker may execute a further call of this function, even during a launch: that is no
+        // work of the launch.
         if worker.spins.load(Ordering::Acquire) {
             worker.called_again.store(true, Ordering::Relaxed);
             return;
@@ -431,7 +434,8 @@ mod tests {
         });
     }
 
-    /// Spinning workers execute work between launches, such as a flush. It does not count as work of the launches.
+    /// Spinning workers execute work between launches, such as a flush. It does not count as work of the
+    /// launches.
     #[test]
     fn work_between_launches_is_done_and_does_not_count() {
         on_a_pool(|stream| {

@@ -1,4 +1,5 @@
-//! The protocol of a comparison with a source of rounds in memory: budgets, numbers of samples, reported steps.
+//! The protocol of a comparison with a source of rounds in memory: budgets, numbers of samples, reported
+//! steps.
 
 use std::time::Duration;
 
@@ -106,7 +107,8 @@ fn a_budget_ends_what_is_not_decided() {
     let (compared, rounds) = compared(SCATTERED, &sampling);
     assert_eq!(compared.comparison.answer, Answer::Undecided);
     let taken = compared.samples[0].event_times.len();
-    // A pair takes 1 ms of the device. A round may exceed the remaining budget; one that begins after it has the fewest pairs, AB BA.
+    // A pair takes 1 ms of the device. A round may exceed the remaining budget; one that begins after it has
+    // the fewest pairs, AB BA.
     let last = compared.comparison.rounds.last().map(|round| round.pairs);
     assert!((200..=208).contains(&taken) && last == Some(2), "{taken} pairs in {} rounds", rounds.begun);
     assert_eq!(compared.samples[0].device_time, Nanoseconds(1e6) * taken as f64);
@@ -114,7 +116,8 @@ fn a_budget_ends_what_is_not_decided() {
     assert_eq!(rounds.begun % 2, 0, "rounds are in pairs");
 }
 
-/// A requested number of pairs is taken exactly, and the one check at their end may use up the whole error probability.
+/// A requested number of pairs is taken exactly, and the one check at their end may use up the whole error
+/// probability.
 #[test]
 fn a_number_of_pairs_has_one_look() {
     let (compared, rounds) = compared(&[0.1, 0.1, 0.12, 0.12], &FIXED);

@@ -113,7 +113,8 @@ impl LoadedKernel {
     /// Launches `blocks` blocks of `threads` threads on `stream` with these arguments.
     ///
     /// # Safety
-    /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until the kernel has run.
+    /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until
+    /// the kernel has run.
     pub(crate) unsafe fn launch<const N: usize>(
         self,
         (blocks, threads): (u32, u32),

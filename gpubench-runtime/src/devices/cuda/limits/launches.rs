@@ -238,10 +238,10 @@ impl ReadyLaunch {
         Ok(Self { kernel, grid, arguments, work, buffers, _module: module })
     }
 
-    /// Enqueues one launch.
+    /// Enqueues one launch on `stream`. Does not wait.
     pub(crate) fn launch(&self, stream: &RawStream) -> Result<(), DeviceError> {
-        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
-        // they say, which live as long as the case.
+        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as
+        // large as they say, which live as long as the case.
         Ok(unsafe { self.kernel.launch(self.grid, stream.stream().cast(), self.arguments) }?)
     }
 

@@ -28,7 +28,9 @@ pub fn entries() -> Vec<&'static Entry> {
 struct CeilingBenchmark<const N: usize>;
 
 impl<const N: usize> CeilingBenchmark<N> {
+    /// The single variant of the benchmark, on a raw stream and without arguments.
     const VARIANTS: [Variant; 1] = [Variant::new(PhantomData::<RawStream>, &[], Self::visit)];
+    /// The registry entry of the benchmark.
     const ENTRY: Entry = Entry {
         name: CEILINGS[N].name,
         module: CEILINGS_MODULE,

@@ -98,8 +98,8 @@ impl WriteDetector {
             _module: module,
         };
         own_allocations().push(write_detector.own.clone());
-        // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address that could
-        // change.
+        // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address
+        // that could change.
         write_detector.store_fingerprints(FingerprintTable::Before, &write_detector.last_own_allocation())?;
         Ok(write_detector)
     }
@@ -218,7 +218,8 @@ impl WriteDetector {
         let Memory { address, bytes, .. } = region.memory;
         let prints = table.address() + 8 * region.first_fingerprint as u64;
         let arguments = [address, bytes, block.0, prints, changed];
-        // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for each block.
+        // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for
+        // each block.
         unsafe { self.fingerprint.launch((self.blocks, THREADS_PER_BLOCK), self.stream, arguments) }
     }
 
@@ -279,8 +280,8 @@ impl Regions {
 /// Locks and returns the number ranges of the allocations of gpubench itself, on all devices of this process.
 /// No launch is assumed to reach them.
 fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
-    static OWN: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
-    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+    static OWN_ALLOCATIONS: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
+    OWN_ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the number that the forwarders will give the next allocation.
