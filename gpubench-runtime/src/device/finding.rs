@@ -26,7 +26,7 @@ pub struct Finding {
 pub enum Level {
     /// The state is as it should be.
     Good,
-    /// Some uses need another state.
+    /// The state is fine for most uses, but not for all.
     Note,
     /// Measured times are less steady, or may be suspect.
     Warning,

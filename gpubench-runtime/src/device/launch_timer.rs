@@ -57,9 +57,9 @@ pub trait LaunchTimer {
     }
 
     /// Appends, for each thread that runs launches, how long it ran and how long it waited for a processor so
-    /// far. Each call appends the same threads in the same order. A wait may count only once it has ended.
-    /// Appends nothing if no thread of this machine runs launches, or if the operating system does not count
-    /// these times.
+    /// far. Each call appends the same threads in the same order. A wait may be counted only once it has
+    /// ended. Appends nothing, the default, if no thread of this machine runs launches, or if the operating
+    /// system does not count run and wait times.
     ///
     /// Called between samples, so it should take microseconds. A sample during which a thread waited is left
     /// out if [other programs](Self::others_time) used the processors.
@@ -67,13 +67,13 @@ pub trait LaunchTimer {
         _ = times;
     }
 
-    /// Makes each of those threads run once, so that a wait in progress ends and counts. Called once after
-    /// the samples.
+    /// Makes each thread of [`Self::thread_times`] run once, so that a wait in progress ends and counts.
+    /// Called once, after the samples. The default does nothing.
     fn end_waits(&mut self) {}
 
-    /// Returns the time that other programs have used so far on the processors of those threads, from an
-    /// arbitrary origin: only the difference of two calls has a meaning. Returns `None` if the operating
-    /// system does not count it.
+    /// Returns the time that other programs have used so far on the processors that launches run on. The
+    /// origin is arbitrary: only the difference of two calls has a meaning. Returns `None`, the default, if
+    /// the operating system does not count it.
     fn others_time(&mut self) -> Option<Nanoseconds> {
         None
     }

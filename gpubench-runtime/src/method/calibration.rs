@@ -27,7 +27,8 @@ use gpubench_stats::{
 pub(super) const SAMPLES_PER_GROUP: usize = 64;
 /// The number of groups that are discarded before those that count.
 const WARM_UP_GROUPS: usize = 2;
-/// The number of groups that count: of samples around nothing, and again of samples around empty launches.
+/// The number of calibration groups that count: this many around nothing, and this many around empty
+/// launches.
 pub(super) const COUNTED_GROUPS: usize = 8;
 /// The fewest and the most samples in a calibration group if the device limits the time. A first group of the
 /// fewest samples is then the warm-up.
@@ -51,8 +52,8 @@ const RELATIVE_PROCESS_ERROR: f64 = 5e-4;
 /// the timer. It is the error of the time of an empty launch, from two sequences of [`DELAYS_PER_SEQUENCE`]
 /// launches.
 const SHARED_ROUNDING_ERROR: f64 = 1.0 / DELAYS_PER_SEQUENCE as f64;
-/// With a coarse timer, the smallest difference of times that averages of samples resolve, in units of the
-/// resolution of the timer.
+/// With a coarse timer, the smallest difference between averages of samples that counts as a difference, in
+/// units of the resolution of the timer.
 const AVERAGED_RESOLUTION: f64 = 1.0 / 16.0;
 
 /// Returns the timer for samples in this launch mode and state of the cache: its resolution, overhead and

@@ -15,7 +15,7 @@ const REPEAT_TOLERANCE: Nanoseconds = Nanoseconds(50.0);
 /// The number of measurements of the marginal time of an empty launch. The estimate of its error ignores two
 /// disturbed measurements on each side.
 const EMPTY_LAUNCH_MEASUREMENTS: usize = 16;
-/// The number of measurements that are discarded before those that count.
+/// The number of measurements that are discarded before [`EMPTY_LAUNCH_MEASUREMENTS`].
 const WARM_UP_MEASUREMENTS: usize = 3;
 
 /// Returns the marginal time of an empty launch: the time that it adds to a sequence of delays, or to

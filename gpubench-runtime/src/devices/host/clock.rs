@@ -94,10 +94,10 @@ fn largest_common_step(differences: &[u64]) -> Nanoseconds {
     })
 }
 
-/// The number of empty launches between two readings of the clock.
+/// The number of empty launches that are timed together, between two readings of the clock.
 const EMPTY_LAUNCHES_PER_READING: usize = 256;
-/// The number of times that these launches are timed. The median counts, since a busy machine slows it as it
-/// slows samples. All readings take 0.1 ms together.
+/// The number of times that [`EMPTY_LAUNCHES_PER_READING`] launches are timed. The median of the times
+/// counts, since a busy machine slows it as it slows samples. All take 0.1 ms together.
 const EMPTY_LAUNCH_READINGS: usize = 25;
 
 /// Measures the time of an empty launch on `stream`.

@@ -98,7 +98,7 @@ mod instruction {
 
     /// The leaf of `cpuid` that reports the instruction `clflushopt`.
     const FEATURE_LEAF: u32 = 7;
-    /// The bit of `clflushopt` in register `ebx` of that leaf.
+    /// The bit of `clflushopt` in register `ebx` after `cpuid` with leaf 7.
     const CLFLUSHOPT_BIT: u32 = 1 << 23;
 
     /// Returns true if the processor has the instruction `clflushopt`, which drops lines without waiting for

@@ -275,13 +275,14 @@ const TRIES_OF_SHORT: usize = 16;
 /// For launches of at least this time (100 µs), [`TRIES_OF_LONG`] launches without work for the workers are
 /// enough.
 const LONG_LAUNCH: Duration = Duration::from_micros(100);
-/// The number of long launches without work for the workers, after which the workers sleep.
+/// Once this many long launches with spinning workers gave them no work, later launches are assumed not to,
+/// and the workers sleep.
 const TRIES_OF_LONG: usize = 3;
 /// A launch longer than this (20 ms) needs no spinning workers: their wake-up time of 50 µs is a small part
 /// of it.
 const VERY_LONG_LAUNCH: Duration = Duration::from_millis(20);
-/// A launch begins without late workers after this time: another program returns a processor after a time
-/// slice or two.
+/// The longest time that a launch waits for workers; then it begins without them. Another program returns a
+/// processor after a time slice or two.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 /// Back-to-back launches wait for workers this many times as long as the shortest launch so far takes,
 /// between [`SHORTEST_WAIT`] and [`LONGEST_WAIT`]. A launch of 2 µs after an idle time of milliseconds takes
@@ -289,13 +290,13 @@ const LONGEST_WAIT: Duration = Duration::from_millis(20);
 const WAIT_PER_SHORTEST: u32 = 64;
 /// The least time that back-to-back launches wait for workers.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
-/// The number of launches that may begin without their workers, in addition to one in
-/// [`LAUNCHES_PER_LATE_ONE`]. After more, launches do not wait: the measuring thread would lose its own
-/// processor for a time slice whenever it waits.
+/// The number of launches that may wait in vain for their workers, in addition to one in
+/// [`LAUNCHES_PER_LATE_ONE`] of those with workers. After more, launches do not wait: the measuring thread
+/// would lose its own processor for a time slice whenever it waits.
 const LATE_LAUNCHES: usize = 2;
-/// One in this many launches may begin without its workers.
+/// One launch in this many may wait in vain for its workers, in addition to [`LATE_LAUNCHES`].
 const LAUNCHES_PER_LATE_ONE: usize = 16;
-/// Launches wait again after this many launches that did not wait.
+/// The number of launches without waiting after which launches wait for workers again.
 const RETRY_AFTER_LAUNCHES: usize = 64;
 
 /// Decides whether launches wait for spinning workers, from the launches of the case so far.

@@ -56,9 +56,9 @@ const COMPUTE_THREADS_PER_BLOCK: u32 = 256;
 const COMPUTE_BLOCKS_PER_SM: u32 = 2;
 /// The threads of a warp.
 const THREADS_PER_WARP: u64 = 32;
-/// The multiply-add instructions of a thread in one step.
+/// The multiply-add instructions of a thread in one step of a compute kernel.
 const MULTIPLY_ADDS_PER_STEP: u64 = 128;
-/// The tensor core instructions of a warp in one step.
+/// The tile multiplications (`mma.sync` instructions) of a warp in one step of a kernel for tensor cores.
 const TILES_PER_STEP: u64 = 32;
 
 /// A launch that reaches a limit of the GPU.

@@ -16,7 +16,7 @@ use gpubench_records::{
 };
 use gpubench_stats::format;
 
-/// The module path of these benchmarks.
+/// The module path of the benchmarks of GPU limits, with which their names begin.
 const CEILINGS_MODULE: &str = "gpubench::ceilings";
 
 /// Returns the benchmarks of all limits, in the order in which they are measured.

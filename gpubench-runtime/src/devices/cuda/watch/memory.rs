@@ -23,7 +23,7 @@ const MOST_FINGERPRINTS: usize = 1 << 20;
 const REGIONS_PER_COUNT: usize = 64;
 /// The size of the smallest block: the amount that a warp reads at once.
 const SMALLEST_BLOCK_BYTES: u64 = 512;
-/// The threads of a thread block of these kernels.
+/// The threads per block of the kernels that compute fingerprints and invert bits.
 const THREADS_PER_BLOCK: u32 = 256;
 
 /// An allocation whose writes are detected.

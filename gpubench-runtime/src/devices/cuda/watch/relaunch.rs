@@ -139,8 +139,8 @@ impl LaunchBaseline {
 }
 
 /// Resets, flushes and launches `work` once, and returns its time. On fresh inputs, also stores the memory
-/// before and after the launch in `device`. Returns `None` if the time is not meaningful, since some memory
-/// is managed and moves to the GPU during the launch, or could not be read.
+/// before and after the launch in `device`. Returns `None` if some memory is managed, since it moves to the
+/// GPU during the launch, or if the memory could not be read on fresh inputs.
 pub(crate) fn launch_cold(
     work: &mut dyn Work,
     device: &mut Cuda,
