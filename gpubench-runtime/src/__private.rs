@@ -10,7 +10,7 @@ pub mod finding {
 
 /// For tests of single steps.
 pub mod steps {
-    pub use crate::method::{Placement, Rounds, compare, measure};
+    pub use crate::method::{RoundLayout, Rounds, compare, measure};
 }
 
 /// Returns the package of a suite, as cargo describes it to its compiler. Its commit is found when a run begins.

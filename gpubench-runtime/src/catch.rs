@@ -1,5 +1,5 @@
-//! Runs the user's code, so that a panic in it fails its case and does not end the process: also a panic in a thread that the code
-//! has started and does not wait for.
+//! Runs the user's code so that a panic fails its case and does not end the process. This also holds for a
+//! panic in a thread that the code started and does not wait for.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,38 +9,43 @@ use std::{any::Any, env, mem};
 
 use gpubench_records::{Failure, Stage};
 
-/// Runs `code`, which belongs to `stage`. A panic becomes a failure of that stage.
+/// Runs `code`, and returns its result. A panic of `code` becomes a failure of `stage`.
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    let before = begin();
-    let result = catch_unwind(AssertUnwindSafe(code)).map_err(|payload| failure(stage, payload, before));
-    end();
+    let before = begin_catching();
+    let result =
+        catch_unwind(AssertUnwindSafe(code)).map_err(|payload| failure_of_panic(stage, payload, before));
+    end_catching();
     result.flatten()
 }
 
 // What follows is compiled once and not for each `T`.
 
-/// Returns the number of panics that were there before.
-fn begin() -> usize {
-    HOOK.call_once(keep_caught_panics_quiet);
-    CATCHING.fetch_add(1, Ordering::SeqCst);
-    panics().len()
+/// Begins a call of [`catch`]. Returns the number of panics that are remembered so far.
+fn begin_catching() -> usize {
+    INSTALL_HOOK.call_once(install_hook);
+    ACTIVE_CATCHES.fetch_add(1, Ordering::SeqCst);
+    remembered_panics().len()
 }
 
-fn end() {
+/// Ends a call of [`catch`], and forgets the panics of this thread.
+fn end_catching() {
     // The code may itself have caught panics of this thread.
     let own = thread::current().id();
-    panics().retain(|panic| panic.thread != own);
-    CATCHING.fetch_sub(1, Ordering::SeqCst);
+    remembered_panics().retain(|panic| panic.thread != own);
+    ACTIVE_CATCHES.fetch_sub(1, Ordering::SeqCst);
 }
 
-fn failure(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure {
+/// Returns the failure of `stage` for a panic with this payload, and drops the payload. Its message is that
+/// of the last new panic of this thread, or else of any thread. `before` is the number of panics that were
+/// remembered before the code ran.
+fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure {
     let own = thread::current().id();
-    let mut new = since(before);
+    let mut new = take_panics_after(before);
     // A pool passes on the panic of one of its threads: the last is the one that arrives.
     let index = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
     let recorded = index.map(|index| new.swap_remove(index).text);
     let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
-    drop_quietly(payload);
+    drop_payload(payload);
     // The system's error has no path.
     if message.contains("kind: NotFound") {
         let folder = env::current_dir().unwrap_or_default();
@@ -49,78 +54,90 @@ fn failure(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure
     Failure::new(stage, format_args!("panicked at {message}"))
 }
 
-/// Takes the panics after the first `before`: those of all threads that worked for the code.
-fn since(before: usize) -> Vec<Panic> {
-    let mut panics = panics();
+/// Removes and returns the remembered panics after the first `before`, of all threads.
+fn take_panics_after(before: usize) -> Vec<RememberedPanic> {
+    let mut panics = remembered_panics();
     let before = before.min(panics.len());
     panics.drain(before..).collect()
 }
 
-/// Drops what a panic carries. It may panic once more, and what that carries is not dropped.
-fn drop_quietly(payload: Box<dyn Any + Send>) {
+/// Drops the payload of a panic. If dropping it panics too, the payload of that panic is leaked.
+fn drop_payload(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         mem::forget(another);
     }
 }
 
-// One hook for all threads, because a launch may panic on a thread of its device's pool.
-static HOOK: Once = Once::new();
-static CATCHING: AtomicUsize = AtomicUsize::new(0);
-static PANICS: Mutex<Vec<Panic>> = Mutex::new(Vec::new());
+/// Installs the panic hook before the first call of [`catch`]. All threads share the hook, because a launch
+/// may panic on a thread of the pool of its device.
+static INSTALL_HOOK: Once = Once::new();
+/// The number of calls of [`catch`] in progress, on all threads.
+static ACTIVE_CATCHES: AtomicUsize = AtomicUsize::new(0);
+/// The panics since the job began that no failure has reported.
+static REMEMBERED_PANICS: Mutex<Vec<RememberedPanic>> = Mutex::new(Vec::new());
 
-/// The number of panics that are remembered: a launch may start one thread after the other.
-const REMEMBERED: usize = 100;
+/// The most panics that are remembered. Later ones are not: a launch may start thread after thread that
+/// panics.
+const MOST_REMEMBERED_PANICS: usize = 100;
 
-/// A panic that was not reported yet.
-struct Panic {
+/// A panic that no failure has reported yet.
+struct RememberedPanic {
     thread: ThreadId,
-    /// Its source location and its message.
+    /// The source location and the message of the panic.
     text: String,
 }
 
-fn panics() -> MutexGuard<'static, Vec<Panic>> {
-    PANICS.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks and returns the remembered panics.
+fn remembered_panics() -> MutexGuard<'static, Vec<RememberedPanic>> {
+    REMEMBERED_PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A panic hook, as the standard library stores it.
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
-/// The hook that the program had before the first job.
-static UNCAUGHT: OnceLock<Hook> = OnceLock::new();
+/// The panic hook of the program before the first job. It runs for panics while no call of [`catch`] is in
+/// progress.
+static ORIGINAL_HOOK: OnceLock<Hook> = OnceLock::new();
 
-/// Keeps the source location and message of a caught panic for the result of its case, and does not print them.
-fn keep_caught_panics_quiet() {
+/// Installs a panic hook that remembers each panic. While [`catch`] runs, the hook prints nothing.
+fn install_hook() {
     // A later one is ours, or one that a benchmark has left.
-    _ = UNCAUGHT.set(panic::take_hook());
-    panic::set_hook(Box::new(remember));
+    _ = ORIGINAL_HOOK.set(panic::take_hook());
+    panic::set_hook(Box::new(remember_panic));
 }
 
-fn remember(info: &PanicHookInfo<'_>) {
-    if CATCHING.load(Ordering::SeqCst) == 0
-        && let Some(uncaught) = UNCAUGHT.get()
+/// The installed panic hook. Remembers the source location and the message of a panic, and calls the original
+/// hook if no call of [`catch`] is in progress.
+fn remember_panic(info: &PanicHookInfo<'_>) {
+    if ACTIVE_CATCHES.load(Ordering::SeqCst) == 0
+        && let Some(uncaught) = ORIGINAL_HOOK.get()
     {
         uncaught(info);
     }
     let location = info.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let text = format!("{location}: {}", payload_text(info.payload()));
-    let mut panics = panics();
-    if panics.len() < REMEMBERED {
-        panics.push(Panic { thread: thread::current().id(), text });
+    let mut panics = remembered_panics();
+    if panics.len() < MOST_REMEMBERED_PANICS {
+        panics.push(RememberedPanic { thread: thread::current().id(), text });
     }
 }
 
-/// Begins a job: discards the panics of threads that earlier jobs left, and replaces a hook that they have set.
+/// Begins a job: forgets the panics that threads of earlier jobs left, and reinstalls the panic hook in case
+/// they replaced it.
 pub(crate) fn forget_panics() {
-    keep_caught_panics_quiet();
-    panics().clear();
+    install_hook();
+    remembered_panics().clear();
 }
 
-/// Returns the first panic in a detached thread since the job began, as a failure of the job.
+/// Returns a failure for the first panic since the job began that no call of [`catch`] reported, which is
+/// from a detached thread. Returns `None` without one.
 pub(crate) fn panic_in_detached_thread() -> Option<Failure> {
-    let panics = panics();
+    let panics = remembered_panics();
     let text = &panics.first()?.text;
     Some(Failure::new(Stage::Launch, format_args!("a thread that nobody waits for panicked at {text}")))
 }
 
+/// Returns the message of a panic, or `(no message)` if its payload is no string.
 fn payload_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")

@@ -1,5 +1,5 @@
-//! Peaks that a device does not report and that are measured once. In: a device and the user's cache. Out: its facts, and its peaks
-//! in the cache.
+//! Peaks that are measured because the device does not report them, and the cache of the user that stores
+//! them for later runs.
 
 use std::path::Path;
 
@@ -9,7 +9,9 @@ use gpubench_records::{Ceiling, DeviceInfo, Peak};
 
 pub use gpubench_records::files::ceilings::CeilingCache;
 
-/// Returns the cache in `folder`, or in the user's cache folder.
+/// Returns the cache of measured peaks in `folder`, or in the cache folder of the user if it is `None`.
+/// Entries belong to this machine and to the optimisation level of this build. Returns `None` if there is no
+/// folder.
 pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
     // A program that is not optimised computes at a part of the rate.
     let build = match (cfg!(debug_assertions), env!("GPUBENCH_OPT_LEVEL")) {
@@ -20,9 +22,10 @@ pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
     CeilingCache::in_folder(folder, &format!("{}{build}", host().unwrap_or_default()))
 }
 
-/// Returns the facts of `device`. Measures the peaks that `ceilings` is to keep unless it has them, and stores them there if they are
-/// certain: whoever reads them there adds them. Peaks that are not stored are among the facts.
-pub(crate) fn device_of(
+/// Returns the properties of `device`. If `ceilings` has no peaks of the device, measures them. Stores them
+/// in `ceilings` if all are certain; otherwise, or if they cannot be stored, adds them to the returned
+/// properties. Stored peaks are not added: the reader of the cache adds them.
+pub(crate) fn info_with_peaks(
     device: &mut dyn Device,
     ceilings: Option<&CeilingCache>,
 ) -> Result<DeviceInfo, DeviceError> {
@@ -86,7 +89,7 @@ mod tests {
 
     /// Returns the peaks in GB/s that a run with this cache has.
     fn peaks(cpu: &mut Cpu, ceilings: Option<CeilingCache>) -> Vec<f64> {
-        let mut info = device_of(cpu, ceilings.as_ref()).expect("nothing fails");
+        let mut info = info_with_peaks(cpu, ceilings.as_ref()).expect("nothing fails");
         let stored =
             ceilings.map_or(Ok(Vec::new()), |ceilings| ceilings.read(&info)).expect("it can be used");
         info.add(stored.into_iter().map(|ceiling| ceiling.peak).collect());

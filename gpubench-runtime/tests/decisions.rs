@@ -8,7 +8,7 @@ use gpubench_records::comparison::{Answer, USUAL_BAND};
 use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
-use gpubench_runtime::__private::steps::{Placement, Rounds, compare};
+use gpubench_runtime::__private::steps::{RoundLayout, Rounds, compare};
 use gpubench_runtime::device::{SampledGroup, Sampler};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Median, ProcessRatio};
@@ -46,7 +46,7 @@ const USUAL: Noise = Noise { placement: 0.005, graphs: 0.0015 };
 impl Rounds for Known<'_> {
     fn begin(
         &mut self,
-        Placement { allocation_seed, swapped }: Placement,
+        RoundLayout { allocation_seed, swapped }: RoundLayout,
         _: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure> {
         // Both rounds of a pair have the same two placements.

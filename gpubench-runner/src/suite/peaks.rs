@@ -58,7 +58,7 @@ pub(super) fn sources(task: Task, entries: &[&Entry], options: &Settings) -> (Pe
 pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
     kinds_of(&Task::Measure.entries())
         .into_iter()
-        .find(|kind| *kind == kinds::KEEPS_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
+        .find(|kind| *kind == kinds::KIND_WITH_CACHED_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
 }
 
 /// Measures the peaks of `device` and replaces earlier ones. Uncertain ones replace none.

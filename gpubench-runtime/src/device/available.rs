@@ -2,51 +2,52 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A device that is there.
+/// A device of this machine that a kind of device lists, before it is opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Available {
-    /// The device as [`DeviceId`](gpubench_records::id::DeviceId) reads it.
+    /// The name of the device, such as `cuda:0`, which [`DeviceId`](gpubench_records::id::DeviceId) parses.
     pub device: String,
-    /// Its kind, as [`DeviceType::KIND`](super::StreamSource::KIND), which a process that it is sent to knows.
+    /// The kind of the device: the [`KIND`](super::StreamSource::KIND) of its type. It is not serialised.
     #[serde(skip)]
     #[doc(hidden)]
     pub kind: &'static str,
-    /// The name its maker gave it; empty if only the opened device knows it.
+    /// The name that the maker gave the device; empty if only the opened device knows it.
     pub name: String,
     /// The UUID, if the device has one.
     #[doc(hidden)]
     pub uuid: Option<String>,
-    /// The reason that the driver says nothing of it, though it lists it.
+    /// The reason why the driver cannot open the device, although it lists the device; `None` for a working
+    /// device.
     #[doc(hidden)]
     pub fault: Option<String>,
 }
 
 impl Available {
-    /// Returns a device of this kind. Only the opened device knows its name.
+    /// Returns an available device of this kind, such as `cuda:0`, without a name, a UUID or a fault.
     pub fn new(device: impl Into<String>, kind: &'static str) -> Self {
         Self { device: device.into(), kind, name: String::new(), uuid: None, fault: None }
     }
 
-    /// States the name that its maker gave it.
+    /// Sets the name that the maker gave the device.
     #[must_use]
     pub fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
     }
 
-    /// States its UUID.
+    /// Sets the UUID of the device.
     #[must_use]
     pub fn with_uuid(self, uuid: impl Into<String>) -> Self {
         Self { uuid: Some(uuid.into()), ..self }
     }
 
-    /// States the reason that the driver says nothing of it.
+    /// Sets the reason why the driver cannot open the device, although it lists the device.
     #[must_use]
     pub fn with_fault(self, fault: impl Into<String>) -> Self {
         Self { fault: Some(fault.into()), ..self }
     }
 
-    /// Returns the device and the name its maker gave it, in words.
+    /// Returns the device and the name that its maker gave it, such as `` `cuda:0` (NVIDIA H200) ``.
     #[doc(hidden)]
     pub fn describe(&self) -> String {
         if self.name.is_empty() {

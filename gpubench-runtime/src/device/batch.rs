@@ -1,25 +1,28 @@
-//! Batches of launches that are too short for their timer: a sample times several back-to-back launches together.
+//! Batches of launches that are too short for their timer: a sample times several back-to-back launches
+//! together.
 
 use super::{Work, launch_timer::LaunchTimer};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// A sample takes at least this many times the timer's resolution, which is then at most 1 % of it.
-const STEPS: f64 = 100.0;
-/// A sample takes at least this time: reading a clock takes some tens of nanoseconds, and varies by a few.
-const SHORT: Nanoseconds = Nanoseconds(1e3);
-/// The largest batch: with it, empty launches take longer than a resolution of a microsecond.
-const LARGEST: usize = 1 << 16;
-/// A batch is long enough if the fastest of this many is: other work of the machine makes launches look longer.
-const TRIES: usize = 3;
+/// The shortest sample in units of the resolution of the timer, which is then at most 1 % of the sample.
+const LEAST_TIMER_STEPS: f64 = 100.0;
+/// The shortest sample (1 µs): reading a clock takes some tens of nanoseconds, and varies by a few.
+const SHORTEST_SAMPLE: Nanoseconds = Nanoseconds(1e3);
+/// The most launches of a batch. This many empty launches take longer than a resolution of a microsecond.
+const LARGEST_BATCH: usize = 1 << 16;
+/// The number of times that each batch size is timed. The fastest one counts, since other work on the machine
+/// makes launches look longer.
+const TIMINGS_PER_BATCH_SIZE: usize = 3;
 
-/// Returns true if a sample of one launch, which read `event`, is too short for the timer.
-pub(super) fn is_short(event: Nanoseconds, timer: Timer) -> bool {
-    event - timer.overhead < SHORT.max(STEPS * timer.resolution)
+/// Returns true if a sample with this event time is too short for the timer, so that a sample needs several
+/// launches.
+pub(super) fn is_too_short(event: Nanoseconds, timer: Timer) -> bool {
+    event - timer.overhead < SHORTEST_SAMPLE.max(LEAST_TIMER_STEPS * timer.resolution)
 }
 
-/// Returns the event time of one of `launches` back-to-back launches.
-pub(super) fn time<D: LaunchTimer>(
+/// Times `launches` back-to-back launches of `work` together. Returns the event time divided by their number.
+pub(super) fn time_per_launch<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,
     launches: usize,
@@ -30,19 +33,20 @@ pub(super) fn time<D: LaunchTimer>(
     }
 }
 
-/// Returns the smallest power of two of launches that are long enough for the timer, by trying.
-pub(super) fn size<D: LaunchTimer>(
+/// Returns the smallest power of two of launches that together are long enough for `timer`, at most
+/// [`LARGEST_BATCH`]. Launches each size several times to find out.
+pub(super) fn smallest_sufficient_batch<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,
     timer: Timer,
 ) -> Result<usize, Failure> {
     let mut launches = 1;
-    while launches < LARGEST {
-        let mut fastest = time(device, work, launches)?;
-        for _ in 1..TRIES {
-            fastest = fastest.min(time(device, work, launches)?);
+    while launches < LARGEST_BATCH {
+        let mut fastest = time_per_launch(device, work, launches)?;
+        for _ in 1..TIMINGS_PER_BATCH_SIZE {
+            fastest = fastest.min(time_per_launch(device, work, launches)?);
         }
-        if !is_short(launches as f64 * fastest, timer) {
+        if !is_too_short(launches as f64 * fastest, timer) {
             break;
         }
         launches *= 2;
@@ -101,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Samples a launch that takes the time `each`, after a warm-up of 20. Returns its batch, the mean of 100 times, and the number of
-    /// launches.
+    /// Samples a launch that takes the time `each`, after a warm-up of 20. Returns its batch, the mean of 100
+    /// times, and the number of launches.
     fn sampled<const BATCHES: bool>(each: f64, cache: Cache, resets: bool) -> (Option<usize>, f64, usize) {
         let time = Time::default();
         let mut device = Stepping::<BATCHES>(Rc::clone(&time));
@@ -151,7 +155,7 @@ mod tests {
     #[test]
     fn a_launch_that_takes_no_time_ends_the_search() {
         let (launches, time, _) = sampled::<true>(0.0, Cache::Hot, false);
-        assert_eq!(launches, Some(LARGEST));
+        assert_eq!(launches, Some(LARGEST_BATCH));
         assert!(time.abs() < 0.01, "{time}");
     }
 
@@ -164,6 +168,6 @@ mod tests {
             }
         }
         let mut device = Stepping::<true>(Time::default());
-        assert!(size(&mut device, &mut Fails, Timer::new(Nanoseconds(10.0))).is_err());
+        assert!(smallest_sufficient_batch(&mut device, &mut Fails, Timer::new(Nanoseconds(10.0))).is_err());
     }
 }

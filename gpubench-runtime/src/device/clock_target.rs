@@ -1,17 +1,18 @@
-//! The clock to lock a device to. In: the words of the command line; out: a [`ClockTarget`].
+//! The clock to which `--lock-clocks` locks a GPU: parsed from the command line as `base`, `max`, or a number
+//! of megahertz.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-/// The target of the multiprocessors' clock.
+/// The clock to which the multiprocessors of a GPU are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClockTarget {
-    /// The base clock, at which the device stays within its power limit under any load.
+    /// The base clock, at which the GPU stays within its power limit under any load.
     Base,
-    /// The highest clock.
+    /// The highest clock of the GPU.
     Max,
-    /// A clock in megahertz, or the nearest that the device has.
+    /// A clock in megahertz; the GPU uses the nearest one that it supports.
     Megahertz(u32),
 }
 

@@ -1,45 +1,46 @@
-//! One thing that was found of a device or a machine before anything is measured, and its meaning for measurements.
+//! One thing that was found of a device or a machine before anything is measured, and its meaning for
+//! measurements.
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that measuring needs or is affected by.
+/// A fact about a device or the machine that affects measurements, with advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The thing, such as `persistence`.
+    /// The subject, such as `persistence`.
     pub topic: String,
-    /// The device that has it, such as `cuda:0`.
+    /// The device that the finding is about, such as `cuda:0`; `None` for the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Its meaning for measurements.
     pub level: Level,
-    /// Its state in words.
+    /// The state as a phrase, such as `off`.
     pub found: String,
-    /// Advice on it.
+    /// Advice on how to improve the state, or what follows from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
-/// The meaning of a [`Finding`], from the best to the worst.
+/// What a [`Finding`] means for measurements, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// As it should be.
+    /// The state is as it should be.
     Good,
-    /// Something that only some uses need.
+    /// The state is fine for most uses, but not for all.
     Note,
-    /// Times are less steady, or may be suspect.
+    /// Measured times are less steady, or may be suspect.
     Warning,
     /// A device cannot be measured.
     Problem,
 }
 
 impl Finding {
-    /// Returns what was found of `topic`, as it should be.
+    /// Returns a finding with the state `found`, which is as it should be.
     pub fn good(topic: impl Into<String>, found: impl Into<String>) -> Self {
         Self { topic: topic.into(), device: None, level: Level::Good, found: found.into(), advice: None }
     }
 
-    /// Returns what was found of `topic`, with advice.
+    /// Returns a finding with the state `found`, its level and advice.
     pub fn with_advice(
         topic: impl Into<String>,
         level: Level,
@@ -49,7 +50,7 @@ impl Finding {
         Self { level, advice: Some(advice.into()), ..Self::good(topic, found) }
     }
 
-    /// States the device that has it.
+    /// Sets the device that the finding is about.
     pub fn on(self, device: &str) -> Self {
         Self { device: Some(device.to_owned()), ..self }
     }

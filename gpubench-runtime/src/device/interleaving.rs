@@ -1,10 +1,12 @@
 //! The order of two interleaved launches.
 
-/// Returns true if the second of the two goes first in this pair, counted from zero.
+/// Returns true if the second launch goes first in A/B pair number `pair`, counted from zero: the pair is BA
+/// instead of AB.
 ///
-/// Uses the Thue–Morse sequence: AB BA, then BA AB, then both swapped, and so on. A steady drift over a group then affects both
-/// equally. So does an error of a slot: of two successive groups of 2ⁿ pairs, each launch has in one exactly the slots that it does not have
-/// in the other.
+/// This is the Thue–Morse sequence AB BA BA AB BA AB AB BA …, not an alternation of odd and even pairs. A
+/// steady drift over a group then affects both launches equally. So does the error of a slot: in two
+/// successive groups of 2ⁿ pairs, each launch has in the second group exactly the slots that the other launch
+/// had in the first.
 #[must_use]
 pub const fn swapped(pair: usize) -> bool {
     pair.count_ones() % 2 == 1
@@ -20,7 +22,8 @@ mod tests {
         assert_eq!(order, "ABBABAAB");
     }
 
-    /// Checks the sums of the slots, and of their squares, over 64 samples; and that each graph of 64 swaps the slots of the previous one.
+    /// Checks the sums of the slots, and of their squares, over 64 samples; and that each graph of 64 swaps
+    /// the slots of the previous one.
     #[test]
     fn both_have_the_same_slots() {
         let (mut sums, mut squares) = ([0, 0], [0, 0]);

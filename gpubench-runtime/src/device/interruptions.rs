@@ -1,105 +1,116 @@
-//! Detects samples that other programs interrupted: those during which a thread of a launch waited for a processor, if other programs used
-//! the processors at all.
+//! Detects samples that other programs interrupted: a thread of the launch waited for a processor during the
+//! sample, and other programs used the processors.
 
 use std::time::Instant;
 
 use super::launch_timer::{LaunchTimer, ThreadTime};
 use gpubench_stats::Nanoseconds;
 
-/// A thread counts as interrupted if it waits longer than this and than this part of a sample's time: a woken thread waits some
-/// microseconds even on an idle machine.
-const SHORT_WAIT: Nanoseconds = Nanoseconds(10_000.0);
-const SMALL_PART: f64 = 0.1;
+/// A thread counts as interrupted if it waits longer than this (10 µs) and than [`LONGEST_IGNORED_PART`] of
+/// the time of the sample. A woken thread waits some microseconds even on an idle machine.
+const LONGEST_IGNORED_WAIT: Nanoseconds = Nanoseconds(10_000.0);
+/// The longest wait that is ignored, as a fraction of the time of the samples between two readings.
+const LONGEST_IGNORED_PART: f64 = 0.1;
 
-/// Reading the threads' times takes at most this part of the time of back-to-back samples.
-const READING_PART: f64 = 0.1;
-/// The number of readings that measure the time of one reading.
-const TRIES: usize = 8;
+/// The largest fraction of the time of back-to-back samples that reading the times of the threads takes.
+const LARGEST_READING_PART: f64 = 0.1;
+/// The number of readings whose mean is the time of one reading.
+const COST_READINGS: usize = 8;
 
-/// Other programs count if they use at least this part of one processor. Otherwise, waiting threads wait for each other.
-const OTHERS_PART: f64 = 0.1;
-/// The error of the system's times, which it counts in ticks.
-const TICKS: Nanoseconds = Nanoseconds(30e6);
+/// Waits count only if other programs used at least this fraction of the time of one processor. Otherwise the
+/// threads of the launches wait for each other.
+const LEAST_OTHERS_PART: f64 = 0.1;
+/// The error of the processor times that the operating system counts in ticks (30 ms).
+const TICK_ERROR: Nanoseconds = Nanoseconds(30e6);
 
-/// The waits of threads since the first sample began.
+/// The waits of the threads of a launch since the first sample, and the samples that they interrupted.
 pub(super) struct Interruptions {
+    /// The start of the first sample.
     begin: Instant,
-    /// The times of the threads when the first sample began, at the last reading and at this one.
+    /// The times of the threads at the start of the first sample.
     first: Vec<ThreadTime>,
+    /// The times of the threads at the last reading but one.
     last: Vec<ThreadTime>,
+    /// The times of the threads at the last reading.
     now: Vec<ThreadTime>,
-    /// The time that other programs had used when the first sample began.
-    others: Option<Nanoseconds>,
-    /// The time of a reading.
-    cost: Nanoseconds,
-    /// True for each sample during which a thread waited.
+    /// The processor time that other programs had used when the first sample began; `None` if it is not
+    /// counted.
+    others_time_before: Option<Nanoseconds>,
+    /// The time that one reading takes.
+    reading_time: Nanoseconds,
+    /// One mark per sample, true if a thread waited during the sample.
     interrupted: Vec<bool>,
-    /// The end of the samples between two readings, and the number of the first of them.
+    /// For each reading, its time since `begin` and the number of the first sample after the reading before
+    /// it.
     ends: Vec<(Nanoseconds, usize)>,
 }
 
 impl Interruptions {
-    /// Begins before the first sample; nothing if launches run on no thread of this machine, or if the system does not count.
+    /// Starts before the first sample. Returns `None` if no thread of this machine runs launches, or if the
+    /// operating system does not count the times of threads.
     pub(super) fn begin<D: LaunchTimer>(device: &mut D) -> Option<Self> {
         let mut first = Vec::new();
         let begin = Instant::now();
-        for _ in 0..TRIES {
+        for _ in 0..COST_READINGS {
             first.clear();
             device.thread_times(&mut first);
         }
-        let cost = Nanoseconds::from(begin.elapsed()) / TRIES as f64;
+        let reading_time = Nanoseconds::from(begin.elapsed()) / COST_READINGS as f64;
         (!first.is_empty()).then(|| Self {
             begin: Instant::now(),
             last: Vec::with_capacity(first.len()),
             now: first.clone(),
             first,
-            others: device.others_time(),
-            cost,
+            others_time_before: device.others_time(),
+            reading_time,
             interrupted: Vec::new(),
             ends: Vec::new(),
         })
     }
 
-    /// Returns the number of samples between two readings, if each sample takes this long.
-    pub(super) fn samples_for(&self, sample: Nanoseconds) -> usize {
-        (self.cost / (READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
+    /// Returns the number of back-to-back samples between two readings for samples of this duration, at least
+    /// 1.
+    pub(super) fn samples_per_reading(&self, sample: Nanoseconds) -> usize {
+        (self.reading_time / (LARGEST_READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
     }
 
-    /// Reads the times after this many samples, the first of which began `time` ago. With `back_to_back` they directly followed earlier
-    /// samples, so that a longer wait began during those.
-    pub(super) fn count_after<D: LaunchTimer>(
+    /// Reads the times of the threads after `samples` samples, which took `time` together, and marks these
+    /// samples if a thread waited. With `back_to_back`, the samples directly followed earlier samples: if the
+    /// wait is longer than the new samples, the earlier samples during the wait are marked too.
+    pub(super) fn add_samples<D: LaunchTimer>(
         &mut self,
         device: &mut D,
         samples: usize,
         time: Nanoseconds,
         back_to_back: bool,
     ) {
-        let longest = self.read(device);
-        let waits = longest > SHORT_WAIT.max(SMALL_PART * time);
+        let longest = self.longest_new_wait(device);
+        let waits = longest > LONGEST_IGNORED_WAIT.max(LONGEST_IGNORED_PART * time);
         let now = Nanoseconds::from(self.begin.elapsed());
         if waits && back_to_back {
-            self.mark_since(now - longest);
+            self.mark_samples_since(now - longest);
         }
         self.ends.push((now, self.interrupted.len()));
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
     }
 
-    /// Marks the last samples: they began without a thread that launches need.
-    pub(super) fn mark_last(&mut self, samples: usize) {
+    /// Marks the last `samples` samples, which began without a thread that launches need.
+    pub(super) fn mark_last_samples(&mut self, samples: usize) {
         let first = self.interrupted.len().saturating_sub(samples);
         self.interrupted[first..].fill(true);
     }
 
-    /// Marks the samples that ended later than this.
-    fn mark_since(&mut self, since: Nanoseconds) {
+    /// Marks the samples between readings that ended later than `since`, measured from `begin`.
+    fn mark_samples_since(&mut self, since: Nanoseconds) {
         let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > since).last();
         let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
         self.interrupted[first..].fill(true);
     }
 
-    /// Returns the fraction of time since the first sample in which the threads waited, over all threads.
+    /// Reads the times of the threads. Returns the fraction of their time since the first sample that they
+    /// waited for a processor, over all threads, or `None` if it is unknown.
     pub(super) fn processor_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
-        self.read(device);
+        self.longest_new_wait(device);
         let sum = |times: &[ThreadTime]| ThreadTime {
             ran: times.iter().map(|time| time.ran).sum(),
             waited: times.iter().map(|time| time.waited).sum(),
@@ -107,15 +118,17 @@ impl Interruptions {
         sum(&self.now).waited_since(sum(&self.first))
     }
 
-    /// Returns true for each sample during which a thread waited; nothing if no other programs used the processors.
-    pub(super) fn samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
-        let others = device.others_time()? - self.others?;
+    /// Returns one mark per sample, true if a thread waited during it. Returns `None` if other programs
+    /// hardly used the processors, or if their use is not counted.
+    pub(super) fn interrupted_samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
+        let others = device.others_time()? - self.others_time_before?;
         let elapsed = Nanoseconds::from(self.begin.elapsed());
-        (others > TICKS.max(OTHERS_PART * elapsed)).then_some(&self.interrupted)
+        (others > TICK_ERROR.max(LEAST_OTHERS_PART * elapsed)).then_some(&self.interrupted)
     }
 
-    /// Returns the longest time that a thread has waited since the last reading.
-    pub(super) fn read<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
+    /// Reads the times of the threads, and returns the longest time that one of them waited since the
+    /// previous reading.
+    pub(super) fn longest_new_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Nanoseconds {
         std::mem::swap(&mut self.last, &mut self.now);
         self.now.clear();
         device.thread_times(&mut self.now);
@@ -132,8 +145,8 @@ mod tests {
     use gpubench_records::failure::Failure;
     use gpubench_records::method::{Cache, Flush, Timer};
 
-    /// A device of two threads. Its launches take 100 µs, and keep the second thread waiting as their numbers say: in nanoseconds, of the
-    /// launch, and of the flush before it.
+    /// A device of two threads. Its launches take 100 µs, and keep the second thread waiting as their numbers
+    /// say: in nanoseconds, of the launch, and of the flush before it.
     struct Shared {
         launches: Vec<f64>,
         flushes: Vec<f64>,
@@ -214,7 +227,8 @@ mod tests {
         }
     }
 
-    /// Takes six samples, and returns the marks of those that were interrupted, if there are marks, and the event times.
+    /// Takes six samples, and returns the marks of those that were interrupted, if there are marks, and the
+    /// event times.
     fn sampled(mut device: Shared, cache: Cache) -> (Option<Vec<bool>>, Vec<Nanoseconds>) {
         let mut work = Idle;
         let mut sampler =
@@ -238,8 +252,8 @@ mod tests {
         assert_eq!(events.len(), 6, "what is left out is the protocol's to decide");
     }
 
-    /// Before each group, and after the second launch and the fifth, the second thread is waited for. Only its wait within the last launch
-    /// counts for a sample.
+    /// Before each group, and after the second launch and the fifth, the second thread is waited for. Only
+    /// its wait within the last launch counts for a sample.
     #[test]
     fn waits_before_a_launch_do_not_count_for_its_sample() {
         let mut device = Shared::new(&[0.0, 0.0, 0.0, 0.0, 0.0, 3e6], &[]);
@@ -264,18 +278,18 @@ mod tests {
     fn a_hot_sample_shares_its_mark_with_those_of_the_same_reading() {
         let mut device = Shared::new(&WAITS, &[]);
         let mut waits = Interruptions::begin(&mut device).expect("threads are counted");
-        waits.cost = Nanoseconds(25e3);
-        assert_eq!(waits.samples_for(Nanoseconds(100e3)), 3);
-        assert_eq!(waits.samples_for(Nanoseconds(1e9)), 1);
-        waits.read(&mut device);
+        waits.reading_time = Nanoseconds(25e3);
+        assert_eq!(waits.samples_per_reading(Nanoseconds(100e3)), 3);
+        assert_eq!(waits.samples_per_reading(Nanoseconds(1e9)), 1);
+        waits.longest_new_wait(&mut device);
         for _ in 0..2 {
             for _ in 0..3 {
                 device.time(&mut Idle).expect("nothing fails");
             }
-            waits.count_after(&mut device, 3, Nanoseconds(300e3), false);
+            waits.add_samples(&mut device, 3, Nanoseconds(300e3), false);
         }
         // Of 300 µs the waits of the first three samples are a small part.
-        let marks = waits.samples(&mut device).expect("others used the processors");
+        let marks = waits.interrupted_samples(&mut device).expect("others used the processors");
         assert_eq!(marks, [false, false, false, true, true, true]);
         assert!(
             waits.processor_wait(&mut device).is_some_and(|waited| (waited - 3.026 / 4.226).abs() < 1e-9)
@@ -289,16 +303,16 @@ mod tests {
             waits.interrupted = vec![false; 6];
             waits.ends =
                 [(10.0, 0), (20.0, 2), (30.0, 3)].map(|(end, first)| (Nanoseconds(end), first)).to_vec();
-            waits.mark_since(Nanoseconds(since));
+            waits.mark_samples_since(Nanoseconds(since));
             waits.interrupted.iter().filter(|mark| **mark).count()
         };
         assert_eq!([35.0, 30.0, 29.0, 20.0, 15.0, 10.0, 9.0, -5.0].map(waits), [0, 0, 3, 3, 4, 4, 6, 6]);
         // One that is longer than all samples so far.
         let mut device = Shared::new(&[1e15], &[]);
         let mut long = Interruptions::begin(&mut device).expect("threads are counted");
-        long.count_after(&mut device, 2, Nanoseconds(1e5), true);
+        long.add_samples(&mut device, 2, Nanoseconds(1e5), true);
         device.time(&mut Idle).expect("nothing fails");
-        long.count_after(&mut device, 1, Nanoseconds(1e5), true);
+        long.add_samples(&mut device, 1, Nanoseconds(1e5), true);
         assert_eq!(long.interrupted, [true; 3]);
     }
 

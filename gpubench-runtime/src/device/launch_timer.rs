@@ -1,5 +1,5 @@
-//! The interface to devices that time one launch at a time with their own clock. [`single_launch_sampler`](super::single_launch_sampler)
-//! makes samplers of it.
+//! The interface to devices that time one launch at a time with their own clock.
+//! [`single_launch_sampler`](super::single_launch_sampler) makes samplers of it.
 
 use std::time::{Duration, Instant};
 
@@ -7,73 +7,86 @@ use super::Work;
 use gpubench_records::{Failure, Flush, Path, Timer};
 use gpubench_stats::{Nanoseconds, median};
 
-/// The most readings of the timer with nothing between them, the fewest, and the time that any more may take.
-const MOST_READINGS: usize = 10_001;
-const FEWEST_READINGS: usize = 101;
-const READING_TIME: Duration = Duration::from_millis(20);
+/// The most readings of the timer with nothing between start and end.
+const MOST_EMPTY_READINGS: usize = 10_001;
+/// The fewest readings of the timer with nothing between start and end, even after [`EMPTY_READINGS_BUDGET`].
+const FEWEST_EMPTY_READINGS: usize = 101;
+/// The time after which no readings beyond the fewest are taken.
+const EMPTY_READINGS_BUDGET: Duration = Duration::from_millis(20);
 
-/// A device that times one launch at a time by its own clock. It needs no `Sampler` of its own: its
-/// [`Device`](super::Device) returns [`sampler`](super::single_launch_sampler::sampler) and
+/// A device that times one launch at a time with its own clock. It needs no `Sampler` of its own: its
+/// [`Device`](super::Device) implementation calls [`sampler`](super::single_launch_sampler::sampler) and
 /// [`pair_sampler`](super::single_launch_sampler::pair_sampler), which reset, flush and interleave.
 pub trait LaunchTimer {
-    /// The path of its samples, as it is shown and recorded.
+    /// The path that results of this device report.
     const PATH: Path = Path::Device;
-    /// The ways in which it can flush its cache. The usual one is the first that is not [refused](Self::refuses). A device without any takes no
-    /// cold samples.
+    /// The flushes of the cache that the device supports, the preferred ones first. Cold samples use the
+    /// first one that is not [refused](Self::refuses), unless the user chooses one. A device without any
+    /// flush takes no cold samples.
     const FLUSHES: &'static [Flush] = &[];
 
-    /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work that launches several
-    /// times, and a hot sample of a short launch without a reset has as many launches as make it 1 µs and 100 steps of the timer long.
+    /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work
+    /// that launches several times. A hot sample of a short launch without a reset contains enough launches
+    /// to last at least 1 µs and 100 steps of the timer.
     const BATCHES: bool = false;
 
-    /// Launches `work` once, waits for it, and returns its time. That begins when all earlier work has ended, such as a
-    /// reset.
+    /// Launches `work` once, waits for it, and returns its time. The time begins after all earlier work, such
+    /// as a reset, has ended.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
-    /// Returns the time of an empty launch, which is subtracted from the time of each launch. Called once for the samples of a case.
+    /// Returns the time of an empty launch, which is subtracted from the time of each launch. Called once per
+    /// case, before its samples.
     fn empty_launch_time(&mut self) -> Nanoseconds {
         Nanoseconds::ZERO
     }
 
-    /// Makes the resources of launches ready, such as sleeping threads. Called before each sample, after its flush. Returns false if launches
-    /// need a resource that other programs use: the sample then counts as interrupted.
+    /// Prepares what launches need, such as sleeping threads. Called before each sample, after its flush.
+    /// Returns false if other programs use something that launches need: the sample then counts as
+    /// interrupted.
     fn make_ready(&mut self) -> bool {
         true
     }
 
-    /// Returns true if these resources are ready, without waiting. Called between back-to-back samples.
+    /// Returns true if a launch can begin without [`Self::make_ready`]. Does not wait. Called between
+    /// back-to-back samples.
     fn is_ready(&mut self) -> bool {
         true
     }
 
-    /// Appends the time that each thread that launches run on ran so far, and waited for a processor: the same threads in each call. A
-    /// wait may count once it has ended. Appends nothing if launches run on no thread of this machine, or if the system does not count.
+    /// Appends, for each thread that runs launches, how long it ran and how long it waited for a processor so
+    /// far. Each call appends the same threads in the same order. A wait may be counted only once it has
+    /// ended. Appends nothing, the default, if no thread of this machine runs launches, or if the operating
+    /// system does not count run and wait times.
     ///
-    /// Called between samples, so it should take microseconds. Samples of which a thread waited while [other programs](Self::others_time)
-    /// used the processors are left out.
+    /// Called between samples, so it should take microseconds. A sample during which a thread waited is left
+    /// out if [other programs](Self::others_time) used the processors.
     fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
         _ = times;
     }
 
-    /// Has each of those threads run, so that a wait that is under way ends and counts. Called once after the samples.
+    /// Makes each thread of [`Self::thread_times`] run once, so that a wait in progress ends and counts.
+    /// Called once, after the samples. The default does nothing.
     fn end_waits(&mut self) {}
 
-    /// Returns the time that other programs have used on the processors of those threads so far, if the system counts it.
+    /// Returns the time that other programs have used so far on the processors that launches run on. The
+    /// origin is arbitrary: only the difference of two calls has a meaning. Returns `None`, the default, if
+    /// the operating system does not count it.
     fn others_time(&mut self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Returns why samples of `work` cannot have this flush, which is one of [`Self::FLUSHES`]: nothing if they can, which is the default. Called
-    /// once for the samples of a case.
+    /// Returns the reason, as a phrase, why samples of `work` cannot use `flush`, which is one of
+    /// [`Self::FLUSHES`]; `None`, the default, if they can. Called once per case, before its samples.
     fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
         _ = (flush, work);
         None
     }
 
-    /// Flushes the cache before a sample of `work` in this way, which is one of [`Self::FLUSHES`] and was not [refused](Self::refuses).
+    /// Flushes the cache with `flush`, which is one of [`Self::FLUSHES`] and was not
+    /// [refused](Self::refuses). Called before each cold sample of `work`.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
@@ -82,13 +95,14 @@ pub trait LaunchTimer {
         Ok(())
     }
 
-    /// Measures the timer: its resolution and its empty-span reading. The default uses [`Self::time`]: the resolution is the smallest
-    /// difference of two readings around nothing.
+    /// Measures the resolution and the empty-span reading of the timer. The default times work that does
+    /// nothing many times with [`Self::time`]: the resolution is the smallest difference between two of these
+    /// readings.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let mut readings = readings(|work| self.time(work))?;
+        let mut readings = read_empty_spans(|work| self.time(work))?;
         let empty_span = median(&readings).unwrap_or_default();
         readings.sort_by(Nanoseconds::total_cmp);
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
@@ -97,17 +111,18 @@ pub trait LaunchTimer {
     }
 }
 
-/// The time of a thread that had work, or of several together.
+/// How long a thread, or several threads together, ran and waited so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThreadTime {
-    /// The time in which they ran.
+    /// The time on a processor.
     pub ran: Nanoseconds,
-    /// The time in which they waited for a processor, since others ran there.
+    /// The time in which the thread could run but waited for a processor, since other threads ran there.
     pub waited: Nanoseconds,
 }
 
 impl ThreadTime {
-    /// Returns the part of the time since `earlier` in which threads with work waited; nothing if none had any.
+    /// Returns the fraction of the time since `earlier` that the thread waited: wait ÷ (run + wait). Returns
+    /// `None` if the thread did not run since then, or if it has ended.
     pub(super) fn waited_since(self, earlier: Self) -> Option<f64> {
         let [ran, waited] = [self.ran - earlier.ran, self.waited - earlier.waited];
         // A thread that has ended takes its counts with it.
@@ -116,14 +131,15 @@ impl ThreadTime {
     }
 }
 
-/// Returns readings of the timer with nothing between them.
-pub(crate) fn readings(
+/// Calls `time` many times with work that does nothing, and returns the readings: [`FEWEST_EMPTY_READINGS`],
+/// and more until [`EMPTY_READINGS_BUDGET`] is over.
+pub(crate) fn read_empty_spans(
     mut time: impl FnMut(&mut dyn Work) -> Result<Nanoseconds, Failure>,
 ) -> Result<Vec<Nanoseconds>, Failure> {
     let begin = Instant::now();
-    let mut readings = Vec::with_capacity(MOST_READINGS);
-    while readings.len() < FEWEST_READINGS
-        || (readings.len() < MOST_READINGS && begin.elapsed() < READING_TIME)
+    let mut readings = Vec::with_capacity(MOST_EMPTY_READINGS);
+    while readings.len() < FEWEST_EMPTY_READINGS
+        || (readings.len() < MOST_EMPTY_READINGS && begin.elapsed() < EMPTY_READINGS_BUDGET)
     {
         readings.push(time(&mut || Ok(()))?);
     }

@@ -1,6 +1,7 @@
-//! The interface between a measurement and its device. A [`Device`] opens, reports its [`DeviceInfo`] and samples
-//! launches; the stream types that launch functions take name their device through [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker`
-//! and `method`; knows nothing of benchmarks.
+//! The interface between a measurement and its device. A [`Device`] opens, reports its [`DeviceInfo`] and
+//! samples launches; the stream types that launch functions take name their device through
+//! [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker` and `method`; knows nothing of
+//! benchmarks.
 
 mod available;
 mod batch;
@@ -32,44 +33,49 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Hertz, Joules, Nanoseconds};
 
-/// A [`Device`] in a crate of your own, which makes the streams of its kind. Tell the runtime of it with
+/// A [`Device`] type in a crate of your own, which also makes the streams of its kind. Register its kind with
 /// `gpubench::device_kind!`.
 pub trait DeviceType: Device + StreamSource + Sized {
-    /// Opens device `ordinal` of this kind; the first is 0.
+    /// Opens the device of this kind with the number `ordinal`; the first is 0.
     ///
     /// # Errors
     /// Returns an error if the device is missing or cannot be used.
     fn open(ordinal: usize) -> Result<Self, DeviceError>;
 }
 
-/// Something that runs launches and can time them. [`LaunchTimer`](single_launch_sampler::LaunchTimer) shortens one that times
-/// launches one by one.
+/// A device that runs launches and can time them. If it times one launch at a time, implement
+/// [`LaunchTimer`](single_launch_sampler::LaunchTimer), which needs less code.
 ///
-/// Methods that need records of one kind of device, such as CUPTI's, have defaults and are hidden: they change without notice.
+/// Methods for one kind of device, such as those for CUPTI, have defaults and are hidden: they change without
+/// notice.
 pub trait Device: Any {
-    /// Returns what makes the streams of this device, if it is not the device itself.
+    /// Returns the object that makes the streams of this device; `None`, the default, if the device itself
+    /// does.
     #[doc(hidden)]
     fn stream_source(&mut self) -> Option<&mut dyn Any> {
         None
     }
 
-    /// Begins a case on the stream that was just made.
+    /// Begins a case whose launches use the stream that was just made. Discards what the device stored about
+    /// the previous case.
     #[doc(hidden)]
     fn begin_case(&mut self) {}
 
-    /// Returns the facts of the device, and measures the peaks that nothing states. May take a second.
+    /// Returns the properties of the device. Also measures peaks that no specification gives, which may take
+    /// a second.
     ///
     /// # Errors
     /// Returns an error if the measurement of a peak fails.
     fn info(&mut self) -> Result<DeviceInfo, DeviceError>;
 
-    /// Measures the peaks that the user's cache keeps for later runs. Called after [`Device::info`] if the cache has none of this device.
+    /// Measures the peaks that the cache of the user keeps for later runs. Called after [`Device::info`] if
+    /// the cache has no peaks of this device.
     #[doc(hidden)]
     fn measure_peaks(&mut self) -> Vec<Peak> {
         Vec::new()
     }
 
-    /// Waits for all launched work, so that its errors are reported now and not by a later call.
+    /// Waits for all launched work, so that its errors are reported by this call and not by a later one.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
@@ -77,8 +83,9 @@ pub trait Device: Any {
         Ok(())
     }
 
-    /// Makes this device current for the calls of this thread, if the user's code or another device of this process can
-    /// change that. Returns a description of the device that was current instead.
+    /// Makes this device current for the calls of this thread, if the user's code or another device of this
+    /// process can change that. Returns a phrase that describes the device that was current instead, or
+    /// `None` if this device was current.
     ///
     /// # Errors
     /// Returns an error if the current device cannot be read or restored.
@@ -93,11 +100,12 @@ pub trait Device: Any {
         None
     }
 
-    /// Launches `work` once, outside of any measurement, waits for it and returns its facts.
+    /// Launches `work` once, outside of any measurement, waits for it, and returns what was observed of the
+    /// launch. This is the checked launch of a case.
     ///
     /// # Errors
-    /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would miss part
-    /// of the launch.
+    /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would
+    /// miss part of the launch.
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         let begin = Instant::now();
         work.launch()?;
@@ -105,8 +113,9 @@ pub trait Device: Any {
         Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
-    /// Launches `work` once more, waits for it, and returns what it does in addition to its work on its stream. Called if the first launch
-    /// did something that only first launches may do, such as loading code.
+    /// Launches `work` once more, waits for it, and returns what it does in addition to its work on its
+    /// stream. Called if the checked launch did something that only first launches may do, such as loading
+    /// code.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
@@ -115,8 +124,9 @@ pub trait Device: Any {
         self.observe(work).map(|info| info.observations)
     }
 
-    /// Resets, flushes the cache, launches `work` once, waits for it, and returns its time; no time if the device cannot take cold
-    /// samples. The default takes one cold sample. A device that sees memory remembers what a launch on fresh inputs writes, for
+    /// Resets, flushes the cache, launches `work` once, waits for it, and returns its time; `None` if the
+    /// device cannot time it cold. `inputs` is the state of the inputs. The default takes one cold sample.
+    /// With fresh inputs, a device that can read the memory of launches stores what the launch writes, for
     /// [`Self::relaunch`] and [`Self::restore_inputs`].
     ///
     /// # Errors
@@ -133,8 +143,8 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Restores the memory of the inputs to its state before the last launch on fresh inputs. Returns false if it cannot, which is
-    /// the default.
+    /// Restores the memory of the inputs to its state before the last launch on fresh inputs. Returns false,
+    /// the default, if the device has no copy of that memory.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
@@ -143,8 +153,9 @@ pub trait Device: Any {
         Ok(false)
     }
 
-    /// Launches `work` on the inputs of the checked launch and compares what it leaves. Then launches again to see whether it writes
-    /// its largest output. Returns nothing if the device does not see its outputs.
+    /// Launches `work` on used inputs, and compares the memory with its state after the launch on fresh
+    /// inputs. Then launches again to find out whether `work` writes its largest output each time. Returns
+    /// `None`, the default, if the device cannot read the outputs.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
@@ -153,8 +164,10 @@ pub trait Device: Any {
         _ = work;
         Ok(None)
     }
-    /// Traces launches of `work` with another tool, such as CUPTI. Tracing slows launches: afterwards this process must take no samples.
-    /// Returns `None` if the device has no such tool.
+
+    /// Traces launches of `work` with another tool, such as CUPTI, and returns their times. Tracing slows
+    /// launches: afterwards this process must take no samples. Returns `None`, the default, if the device has
+    /// no such tool.
     ///
     /// # Errors
     /// Returns the launch's own error, or the reason why the tool measured no times.
@@ -164,7 +177,8 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Launches `work` this many times for a profiler, each launch after a mark with this number.
+    /// Launches `work` `launches` times for a profiler. Each launch follows a marker that contains `number`,
+    /// which identifies the case.
     ///
     /// # Errors
     /// Returns the launch's own error, or that there is no such profiler for this device.
@@ -174,9 +188,12 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "no profiler counts what this device does"))
     }
 
-    /// Returns the size of the memory that launches of `work` change once it holds other values, or a part of it that is at
-    /// least `enough`; `None` if that cannot be found out. The launch before changed less than it claims. Afterwards the
-    /// inputs are of no use, and perhaps the process too: launches may go astray on unexpected values.
+    /// Returns the size of the memory that launches of `work` change if that memory holds other values
+    /// before, or a part of this size that is at least `enough`. Returns `None`, the default, if it cannot be
+    /// found out.
+    ///
+    /// Called if the checked launch changed less memory than the benchmark declares. Afterwards the inputs
+    /// are unusable, and perhaps the process too, since launches may fail on unexpected values.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
@@ -185,12 +202,13 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Returns the device's own message for an error that the user's code has just returned. Both are printed.
+    /// Returns the message of the device for an error that the user's code has just returned, so that both
+    /// are printed. Returns `None`, the default, if there is no message.
     fn remark(&mut self) -> Option<String> {
         None
     }
 
-    /// Returns a monitor of the device's sensors.
+    /// Returns a monitor that reads the sensors of the device.
     ///
     /// # Errors
     /// Returns the reason in a few words if there are no sensors.
@@ -198,7 +216,8 @@ pub trait Device: Any {
         Err(DeviceError::new("the device has none"))
     }
 
-    /// Prepares to time `work` as `wanted`. One sampler takes all samples of a case.
+    /// Returns a sampler that times launches of `work` with the options `wanted`. One sampler takes all
+    /// samples of a case.
     ///
     /// # Errors
     /// Returns an error if the work cannot be sampled at all, or not as wanted.
@@ -208,11 +227,12 @@ pub trait Device: Any {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 
-    /// Prepares to time two interleaved `works`, each as `wanted`, in the order of [`swapped`]. Both launch on one stream. Before a hot
-    /// sample, its own work is launched once without being timed.
+    /// Returns a sampler that times two interleaved `works` with the options `wanted`, in the order of
+    /// [`swapped`]. Both launch on one stream. An untimed launch of the same work precedes each hot sample.
     ///
     /// # Errors
-    /// Returns an error if one of them cannot be sampled as `wanted`, or if the device has no pair sampler, which is the default.
+    /// Returns an error if one of them cannot be sampled as `wanted`, or if the device has no pair sampler,
+    /// which is the default.
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
@@ -222,80 +242,85 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "this device cannot interleave two benchmarks"))
     }
 
-    /// Makes the addresses of the next inputs depend on `allocation_seed`, a random number, as far as the device can. Inputs of the same
-    /// sizes, made in the same order with the same seed, have the same addresses if no others exist.
+    /// Makes the addresses of the inputs that are allocated next depend on `allocation_seed`, a random
+    /// number, as far as the device can. Inputs of equal sizes, allocated in the same order after the same
+    /// seed, have equal addresses if no other inputs exist. The default does nothing.
     fn set_allocation_seed(&mut self, allocation_seed: u64) {
         _ = allocation_seed;
     }
 }
 
-/// Reads a device's sensors during a measurement, on a separate thread.
+/// Reads the sensors of a device during a measurement, on a separate thread.
 pub trait Monitor: Send {
-    /// Reads the sensors.
+    /// Reads the sensors of the device now.
     fn read(&mut self) -> Reading;
 
-    /// Returns the energy drawn since some time in the past, if the device counts it.
+    /// Returns the energy that the device has used since some time in the past; `None`, the default, if the
+    /// device does not count it.
     fn energy(&mut self) -> Option<Joules> {
         None
     }
 }
 
-/// The state of a launch's inputs.
+/// Whether a launch has used the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Inputs {
-    /// No launch has had them.
+    /// No launch has used the inputs.
     Fresh,
-    /// A launch has had them, and may have changed them.
+    /// A launch has used the inputs, and may have changed them.
     Used,
 }
 
-/// The number of times that inputs are relocated while launches are traced, if they were relocated between the samples.
+/// The number of times that inputs are relocated while launches are traced, if they were also relocated
+/// between the samples.
 #[doc(hidden)]
 pub const RELOCATIONS_PER_TRACE: usize = 7;
 
-/// The options for tracing launches.
+/// The options for tracing launches with another tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[doc(hidden)]
 pub struct TraceOptions {
-    /// Hot or cold.
+    /// The state of the cache before each launch.
     pub cache: Cache,
-    /// The flush before each launch, as before the samples.
+    /// The flush before each launch, the same as before the samples.
     pub flush: Flush,
-    /// The time of a launch according to its samples. It determines the number of traced launches.
+    /// The time of a launch according to its samples, which determines the number of traced launches.
     pub time: Nanoseconds,
-    /// The allocation seeds for the inputs, if they were relocated between the samples.
+    /// The allocation seeds for the inputs if they were relocated between the samples, otherwise `None`.
     pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
-/// The options for taking samples.
+/// The options for taking samples of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SampleOptions {
-    /// Hot or cold.
+    /// The state of the cache before each sample.
     pub cache: Cache,
-    /// The flush to use; `None` for the device's own choice.
+    /// The flush before cold samples; `None` for the choice of the device.
     pub flush: Option<Flush>,
-    /// The path to time on; `None` for the device's own choice.
+    /// The path on which launches are timed; `None` for the choice of the device.
     pub path: Option<Path>,
-    /// True if host work belongs to the launch: a sample then begins when the launch function is called, on an idle device.
+    /// True if the time of a launch includes the work of the host: a sample then begins when the launch
+    /// function is called, on an idle device.
     pub host_work: bool,
     /// True if inputs may be relocated between groups.
     pub relocates_inputs: bool,
 }
 
 impl SampleOptions {
-    /// Returns the options for samples with this state of the cache, on the path and with the flush that the device
-    /// chooses.
+    /// Returns the options for samples in this state of the cache, with the path and the flush that the
+    /// device chooses.
     #[must_use]
     pub fn new(cache: Cache) -> Self {
         Self { cache, flush: None, path: None, host_work: false, relocates_inputs: false }
     }
 }
 
-/// Returns the result of a step of the user's code, or a failure if the step left another device current. The caller has made the device
-/// current again; `left` describes the other device. Without that, all later work would go to the other device.
+/// Returns `done`, the result of a step of the user's code, or a failure if the step left another device
+/// current, where all later work would go. `left` describes that other device, and is `None` if there was
+/// none. The caller has already made the right device current again.
 pub(crate) fn check_context_unchanged<T>(
     stage: Stage,
     done: Result<T, Failure>,
@@ -315,19 +340,20 @@ pub(crate) fn check_context_unchanged<T>(
     }
 }
 
-/// The launches of one case, which a device samples.
+/// The launches of one case, with their reset and their inputs.
 pub trait Work {
-    /// Returns true if there is anything to reset.
+    /// Returns true if [`Self::reset`] does anything.
     fn resets(&self) -> bool {
         false
     }
 
-    /// Returns true if a check looks at the outputs.
+    /// Returns true if the benchmark has a check that reads the outputs.
     fn is_checked(&self) -> bool {
         false
     }
 
-    /// Enqueues the reset of the inputs, if there is one. Runs before each sample and its flush, untimed.
+    /// Enqueues the reset of the inputs, if the benchmark has one. Called before each sample and its flush;
+    /// not timed.
     ///
     /// # Errors
     /// Returns the error of the benchmark's `reset`.
@@ -335,35 +361,38 @@ pub trait Work {
         Ok(())
     }
 
-    /// Enqueues one launch on the case's stream.
+    /// Enqueues one launch on the stream of the case. Does not wait.
     ///
     /// # Errors
     /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
 
-    /// Drops the output of the last launch. Each later launch keeps its own until the next one if `keeps` is true, and drops it at once
-    /// otherwise.
+    /// Drops the output that is kept from an earlier launch. From now on, the output of each launch is kept
+    /// until the next launch if `keeps` is true, and dropped right after the launch if it is false.
     fn keep_output(&mut self, keeps: bool) {
         _ = keeps;
     }
 
-    /// Makes the inputs again after a call of `set_allocation_seed`. The first inputs are stashed, and any others dropped. Returns false if
-    /// that fails; then launches use the first ones.
+    /// Makes the inputs again after calling `set_allocation_seed`, for later launches. Keeps the first inputs
+    /// aside, and drops any inputs made in between. Returns false, the default, if the inputs cannot be made
+    /// or have other sizes; then launches use the first inputs.
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         _ = set_allocation_seed;
         false
     }
 
-    /// Restores the first inputs.
+    /// Makes later launches use the first inputs again, and drops others.
     fn restore_inputs(&mut self) {}
 
-    /// Returns the shortest time so far of a call of the launch function, if calls are timed.
+    /// Returns the shortest time so far of a call of the launch function; `None`, the default, if calls are
+    /// not timed.
     #[doc(hidden)]
     fn min_host_call_time(&self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Visits the memory of the inputs, if it is host memory. Returns false if not all of it is known, which is the default.
+    /// Calls `visit` with each piece of host memory that the inputs consist of. Returns false, the default,
+    /// if some memory of the inputs is unknown.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
         _ = visit;
         false
@@ -381,24 +410,26 @@ impl<F: FnMut() -> Result<(), Failure>> Work for F {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SampledGroup {
-    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair: that of the first work comes
-    /// first, even if it ran second.
+    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair:
+    /// first that of the first work, even if it ran second.
     pub events: Vec<Nanoseconds>,
-    /// The event times of interleaved empty launches. Empty if every group has the overhead of the timer; a sampler has them in each
-    /// group or in none.
+    /// The event times of interleaved empty launches, in every group or in none. Without them, the overhead
+    /// of the timer applies to all groups.
     pub empty_events: Vec<Nanoseconds>,
-    /// The starts of the samples according to the device's clock, since a time that is the same for all groups. Empty if they are not known.
+    /// The start times of the samples according to the clock of the device, from an origin that all groups
+    /// share. Empty if they are unknown.
     pub starts: Vec<Nanoseconds>,
-    /// The overhead of the events according to a second clock that timed some launches of the group.
+    /// The overhead of the events according to a second clock that also timed some launches of the group;
+    /// `None` without one.
     pub overhead_by_stamps: Option<Nanoseconds>,
-    /// The time of the whole group on the device, flushes included.
+    /// The time of the whole group on the device, including flushes.
     pub elapsed: Nanoseconds,
-    /// The clock of the multiprocessors right after the group, according to the device's own counters.
+    /// The GPU clock right after the group, according to the counters of the device; `None` if it is unknown.
     pub clock: Option<Hertz>,
 }
 
 impl SampledGroup {
-    /// Returns a group of these event times, which took `elapsed` on the device.
+    /// Returns a group with these event times, which took `elapsed` on the device.
     #[must_use]
     pub fn new(events: Vec<Nanoseconds>, elapsed: impl Into<Nanoseconds>) -> Self {
         Self { events, elapsed: elapsed.into(), ..Self::default() }
@@ -407,15 +438,16 @@ impl SampledGroup {
 
 /// Times the launches of one case, or the interleaved launches of two.
 pub trait Sampler {
-    /// Takes a group: `samples` samples or pairs, or as many of them as can be submitted together, read after one
-    /// synchronisation.
+    /// Takes a group of `samples` samples or pairs, or of as many as can be submitted together. Waits once,
+    /// after the last one, and reads them all.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure>;
 
-    /// Makes the inputs of the launches again, at addresses that depend on `allocation_seed` (see [`Device::set_allocation_seed`]). Returns
-    /// false if they keep their addresses, which is the default. Called between groups of samples.
+    /// Makes the inputs of the launches again, at addresses that depend on `allocation_seed` (see
+    /// [`Device::set_allocation_seed`]). Returns false, the default, if the inputs keep their addresses.
+    /// Called between groups of samples.
     ///
     /// # Errors
     /// Returns an error if a launch on them or the device fails.
@@ -424,17 +456,17 @@ pub trait Sampler {
         Ok(false)
     }
 
-    /// Restores the first inputs.
+    /// Makes later launches use the first inputs again.
     fn restore_inputs(&mut self) {}
 
-    /// Measures the timer on the path of these samples: its overhead and its resolution.
+    /// Measures the timer on the path of these samples: its resolution, its overhead and their errors.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure>;
 
-    /// Called between the warm-up and the first sample. Returns the timer of the samples: `timer`, unless each of them has several
-    /// launches, which share its step and its overhead.
+    /// Called between the warm-up and the first sample. Returns the timer of the samples: `timer`, unless
+    /// each sample contains several launches, which share its resolution and its overhead.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
@@ -442,7 +474,8 @@ pub trait Sampler {
         Ok(timer)
     }
 
-    /// Called after the first samples if all of them were still part of the warm-up. They are discarded and taken again.
+    /// Called if the samples so far turned out to be part of the warm-up. They are discarded, and sampling
+    /// starts again.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -450,29 +483,33 @@ pub trait Sampler {
         Ok(())
     }
 
-    /// Returns the fraction of time since the first sample in which the threads of launches waited for a processor that other programs
-    /// used; `None` if launches run on no processor of this machine, or if the system does not count that.
+    /// Returns the fraction of time since the first sample that threads of the launches waited for a
+    /// processor that other programs used. Returns `None`, the default, if no processor of this machine runs
+    /// launches, or if the operating system does not count it.
     fn processor_wait(&mut self) -> Option<f64> {
         None
     }
 
-    /// Returns true for each sample, in the order in which they ran, during which a thread of its launch waited for a processor that other
-    /// programs used; such samples are left out. `None` if no other programs used it, if launches run on no processor of this machine, or
-    /// if the system does not count that.
+    /// Returns one mark per sample, in the order in which they ran: true if a thread of its launch waited for
+    /// a processor that other programs used. Marked samples are left out. Returns `None`, the default, if
+    /// other programs did not use the processors, if no processor of this machine runs launches, or if the
+    /// operating system does not count waits.
     fn interrupted(&mut self) -> Option<&[bool]> {
         None
     }
 
-    /// Returns the method by which the samples are taken.
+    /// Returns the method by which the samples are taken: the path, the flush, and the reasons for them. For
+    /// a pair, it is the method of the first work.
     fn method(&self) -> Method;
 
-    /// Returns the method by which the second of two works is sampled: on the same path, with the same flush. `None` if there is one work.
+    /// Returns the method of the second work of a pair, which has the same path and flush as the first.
+    /// Returns `None`, the default, if the sampler has one work.
     fn partner_method(&self) -> Option<Method> {
         None
     }
 
-    /// Launches about `launches` times back-to-back, waits, and returns the exact number. Returns `None` if each launch
-    /// needs fresh inputs, so that they cannot run back-to-back.
+    /// Launches about `launches` times back-to-back, waits, and returns the exact number of launches. Returns
+    /// `None`, the default, if launches cannot run back-to-back, since each needs a reset.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
@@ -481,7 +518,8 @@ pub trait Sampler {
         Ok(None)
     }
 
-    /// Times the launch in other ways, after the samples. The default has no other way.
+    /// Times the launch in the ways `wanted`, other than by samples. Called after the samples. The default
+    /// measures nothing.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
@@ -491,26 +529,30 @@ pub trait Sampler {
     }
 }
 
-/// The other ways in which a launch may be timed after its samples.
+/// The ways, other than by samples, in which a launch should be timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OtherTimesWanted {
-    /// True for short launches: back-to-back.
+    /// True to time back-to-back launches. This is requested for short launches.
     pub back_to_back: bool,
-    /// True for launches that are not long: pre-enqueued, and on a stream.
+    /// True to time pre-enqueued launches, and launches on a stream. This is requested for all but long
+    /// launches.
     pub stream: bool,
 }
 
-/// The times of a launch in other ways than by its samples. `None` if a time has no meaning for the launch.
+/// The times of a launch that were measured in other ways than by samples. `None` if a way was not requested,
+/// or has no meaning for the launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OtherTimes {
-    /// The time of one more launch among back-to-back launches, with no event between them.
+    /// The time that one more launch adds to a series of back-to-back launches, without events between them.
     pub back_to_back: Option<Nanoseconds>,
-    /// The time of a pre-enqueued launch, whose work is all enqueued before the device begins with it, if the samples may contain waits
-    /// for the host.
+    /// The time of a launch whose work is all enqueued before the device begins with it. It is measured if
+    /// the samples may contain waits for the host.
     pub prequeued: Option<Nanoseconds>,
-    /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does not have.
+    /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does
+    /// not have.
     pub stream: Option<Nanoseconds>,
-    /// The shortest time so far of a call of the launch function on the host, if the host does not wait in it.
+    /// The shortest time so far of a call of the launch function on the host. Not measured if the samples
+    /// already include the work of the host.
     pub host_call: Option<Nanoseconds>,
 }

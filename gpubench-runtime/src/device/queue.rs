@@ -1,5 +1,5 @@
-//! The queue of a device: a [`Queue`] enqueues launches, records batches of them, and reads its clocks. `method` decides what is enqueued, in
-//! which order and how often, and computes times from the readings.
+//! The queue of a device: a [`Queue`] enqueues launches, records batches of them, and reads its clocks.
+//! `method` decides what is enqueued, in which order and how often, and computes times from the readings.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,48 +7,52 @@ use super::{Device, Work};
 use gpubench_records::{Cache, Failure, Flush, FlushVerification, Timer};
 use gpubench_stats::{Bytes, DramStallPeriod, Hertz, Nanoseconds};
 
-/// A device that records and runs launches as the method asks. Work of the user's enqueues itself on the device's stream.
+/// A device that records batches of launches and runs them. The user's work enqueues itself on the stream of
+/// the device.
 ///
-/// Each timed launch has a slot, which holds the readings before and after it. A queue has twice [`QueueProperties::capacity`] slots, so that
-/// a batch can be recorded while the previous one runs.
+/// Each timed launch has a slot, which holds the readings before and after the launch. A queue has twice
+/// [`QueueProperties::capacity`] slots, so that a batch can be recorded while the previous one runs.
 pub trait Queue: Device {
-    /// Returns the properties of the queue for the open case.
+    /// Returns the properties of the queue. Some of them depend on the open case.
     fn properties(&self) -> QueueProperties;
 
-    /// Returns the results of calibrations so far.
+    /// Returns the stored results of the calibrations of this device, which the method reads and extends.
     fn calibration(&mut self) -> &mut Calibration;
 
-    /// Makes a launch of the device's own; `None` if it has none of this kind.
+    /// Creates a launch that the device itself provides for calibration; `None` if the device has none of
+    /// this kind.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn own_launch(&mut self, launch: OwnLaunch) -> Result<Option<Box<dyn Work>>, Failure>;
 
-    /// Begins to record: until [`Self::end`], launches do not run.
+    /// Begins recording: until [`Self::end`], launches are recorded and do not run.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn begin(&mut self) -> Result<(), Failure>;
 
-    /// Ends recording. A batch that is `copied` to the device now runs the first time as later.
+    /// Ends recording, and returns the batch. If `copied` is true, the batch is copied to the device now, so
+    /// that its first run takes no longer than later ones.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be recorded, or if the device fails.
     fn end(&mut self, copied: bool) -> Result<Batch, Failure>;
 
-    /// Drops what was recorded since [`Self::begin`], if anything was.
+    /// Ends recording without a batch. Does nothing if nothing is being recorded.
     fn abandon(&mut self);
 
-    /// Runs a recorded batch after all earlier work.
+    /// Enqueues a recorded batch, to run after all earlier work. Does not wait.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn submit(&mut self, batch: &Batch) -> Result<(), Failure>;
 
-    /// Frees a batch that has run or is not needed.
+    /// Frees a batch. It must not be running.
     fn release(&mut self, batch: Batch);
 
-    /// Keeps the device busy for `time`, while the host enqueues launches.
+    /// Keeps the device busy for `time` from when it reaches this point, while the host enqueues launches.
+    /// The default does nothing.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -57,8 +61,9 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Keeps the device busy for `time` before the sample of this number. A coarse timer adds a part of its resolution that depends on the
-    /// number.
+    /// Enqueues a delay of `time` before a sample. On a device with a coarse timer, the delay is longer by a
+    /// fraction of the resolution that depends on `number`, the number of the sample. The default does
+    /// nothing.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -67,25 +72,25 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Enqueues a flush of the last-level cache.
+    /// Enqueues a flush of the last-level cache. Does nothing for [`Flush::None`].
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn flush(&mut self, flush: Flush) -> Result<(), Failure>;
 
-    /// Enqueues the reading before the launch of a slot.
+    /// Enqueues the reading of `clock` before the launch in a slot.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn start(&mut self, slot: usize, clock: Clock) -> Result<(), Failure>;
 
-    /// Enqueues the reading after the launch of a slot.
+    /// Enqueues the reading of `clock` after the launch in a slot.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn stop(&mut self, slot: usize, clock: Clock) -> Result<(), Failure>;
 
-    /// Enqueues the reading at the start of a group.
+    /// Enqueues the clock reading at the start of a group.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -93,7 +98,7 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Enqueues the reading at the end of a group, and all that reading it needs.
+    /// Enqueues the clock reading at the end of a group, and whatever else [`Self::read`] needs.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -101,28 +106,31 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Waits for all work that runs. Recorded batches that were not submitted stay as they are.
+    /// Waits for all submitted work. Does not affect recorded batches that were not submitted.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
     fn wait(&mut self) -> Result<(), Failure>;
 
-    /// Returns the times of these slots, in this order, after a wait.
+    /// Returns the time between the readings of each of `slots`, in this order. Call it after [`Self::wait`].
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn times(&mut self, slots: &[usize], clock: Clock) -> Result<Vec<Nanoseconds>, Failure>;
 
-    /// Reads a group after a wait: the times of `slots`, and the starts of `starts`, in this order.
+    /// Reads a group: the times of the slots in `slots`, the start times of those in `starts`, in these
+    /// orders, and the time of the whole group. Call it after [`Self::wait`].
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn read(&mut self, slots: &[usize], starts: &[usize], clock: Clock) -> Result<Readings, Failure>;
 
-    /// Begins a new series of groups: starts count from the start of its first group.
+    /// Begins a new series of groups. Start times are measured from the start of the first group of the
+    /// series.
     fn begin_series(&mut self) {}
 
-    /// Returns the resolution of [`Clock::Stamps`], if the device has it and it is fine enough. The device is idle.
+    /// Returns the resolution of [`Clock::Stamps`]; `None`, the default, if the device has no such clock, or
+    /// if it is too coarse. The device must be idle.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -130,74 +138,79 @@ pub trait Queue: Device {
         Ok(None)
     }
 
-    /// Returns the resolution of [`Clock::Events`], if the device knows it better than by the times that it returns.
+    /// Returns the resolution of [`Clock::Events`] if the device knows it. `None`, the default, makes the
+    /// calibration estimate it from event times.
     fn resolution(&self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Returns the reason why this flush is refused, if it is.
+    /// Returns the reason, as a phrase, why samples cannot use `flush`; `None` if they can.
     fn refuses(&self, flush: Flush) -> Option<String>;
 
-    /// Returns what is uncertain about a flush, whatever its verification says.
+    /// Returns a sentence on what is uncertain about flushes of this device even after verification; `None`,
+    /// the default, if nothing is.
     fn doubt(&mut self) -> Option<String> {
         None
     }
 
-    /// Returns the size of the memory that a launch can reach, if it is known.
+    /// Returns the size of all memory that a launch can reach; `None`, the default, if it is unknown.
     fn reachable(&self) -> Option<Bytes> {
         None
     }
 }
 
-/// A recorded batch: an index into the queue's own store.
+/// A recorded batch: an index into the batches that the queue stores.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch(pub usize);
 
 /// The clock that times a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clock {
-    /// Events, or timestamp queries, before and after it.
+    /// Events, or timestamp queries, before and after the launch.
     Events,
-    /// Kernels before and after it that store the device's own clock.
+    /// Kernels before and after the launch that store the clock of the device.
     Stamps,
 }
 
-/// How launches run and are timed. Each mode has a timer of its own.
+/// How launches run and are timed. The timer is calibrated for each mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaunchMode {
     /// True if launches run when their batch is submitted, false if they run as they are enqueued.
     pub recorded: bool,
-    /// True if batches are copied to the device before they run.
+    /// True if batches are copied to the device before they first run.
     pub copied: bool,
-    /// True if each empty launch is a batch of its own.
+    /// True if each empty launch is the launch of a graph, as the launches of the case are.
     pub nested: bool,
-    /// The clock.
+    /// The clock that times the launches.
     pub clock: Clock,
 }
 
 impl LaunchMode {
-    /// Launches run as they are enqueued, between events.
+    /// Launches run as soon as they are enqueued, and events time them.
     pub const AT_ONCE: Self = Self { recorded: false, copied: false, nested: false, clock: Clock::Events };
-    /// Launches are recorded, between events.
+    /// Launches are recorded in batches, and events time them.
     pub const RECORDED: Self = Self { recorded: true, ..Self::AT_ONCE };
 }
 
-/// A launch of the device's own.
+/// A launch that the device itself provides, for calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnLaunch {
-    /// Does nothing, and waits as launches in this mode and this state of the cache do.
+    /// A launch that does nothing, in this launch mode and state of the cache. It waits for parameters as
+    /// launches of a case do.
     Empty(LaunchMode, Cache),
-    /// Does nothing, with code at an address of its own, which it keeps.
+    /// A launch that does nothing. Each one created has its code at another address.
     EmptyCopy(Cache),
-    /// Does nothing this many times, back-to-back, and waits for nothing.
+    /// This number of back-to-back launches that do nothing.
     EmptyRow(usize),
-    /// Reads this many quarters of the last-level cache's size, 3 at most, from memory that no flush touches.
+    /// A read of this many quarters of the size of the last-level cache, 3 at most, from memory that no flush
+    /// touches.
     ReadQuarters(usize),
-    /// Reads half of the last-level cache's size. Four successive launches read other memory each.
+    /// A read of half the size of the last-level cache. Four successive launches read four different parts of
+    /// memory.
     ReadHalf,
 }
 
-/// The properties of a queue.
+/// The properties of a queue, with the flushes and limits of its device.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueProperties {
     /// The most slots of a batch, a power of two.
@@ -206,40 +219,41 @@ pub struct QueueProperties {
     pub has_gaps: bool,
     /// True if a batch may be submitted again.
     pub replays: bool,
-    /// True if the timer is so coarse that its readings are averaged.
+    /// True if the timer is so coarse that readings must be averaged.
     pub is_coarse: bool,
-    /// True if times are computed and do not pass.
+    /// True if the device is simulated: its times are computed, and no real time passes.
     pub is_simulated: bool,
     /// True if, after a flush, recorded launches load their parameters from memory.
     pub loads_parameters: bool,
-    /// The time of the checked launch of the open case.
+    /// The time of the checked launch of the open case, if it is known.
     pub first_launch: Option<Nanoseconds>,
-    /// The time in which the groups of a calibration end, as far as possible.
+    /// The time limit for the groups of a calibration; `None` for no limit. The fewest groups are measured
+    /// even if they take longer.
     pub calibration_limit: Option<Duration>,
     /// The size of the last-level cache.
     pub last_level_cache: Bytes,
-    /// The name of that cache.
+    /// The name of the last-level cache in messages, such as `the L2`.
     pub cache_name: &'static str,
-    /// The flush before cold samples if the user asks for none.
+    /// The flush before cold samples if the user requests none.
     pub usual_flush: Flush,
-    /// The flushes to try if that one does not work.
+    /// The flushes to try if the usual one fails verification.
     pub other_flushes: &'static [Flush],
 }
 
-/// The readings of a group.
+/// The readings of a group, as [`Queue::read`] returns them.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     /// The times of the slots.
     pub times: Vec<Nanoseconds>,
-    /// The starts of the slots, since the start of the first group of the series.
+    /// The start times of the requested slots, since the start of the first group of the series.
     pub starts: Vec<Nanoseconds>,
-    /// The time of the whole group.
+    /// The time of the whole group on the device.
     pub elapsed: Nanoseconds,
-    /// The clock of the multiprocessors right after the group.
+    /// The GPU clock right after the group, if it is known.
     pub clock: Option<Hertz>,
 }
 
-/// The results of a device's calibrations. Each is measured once.
+/// The stored results of the calibrations of a device. Each is measured once.
 #[derive(Debug, Default)]
 pub struct Calibration {
     pub(crate) timers: HashMap<(LaunchMode, Cache), Timer>,
@@ -248,12 +262,15 @@ pub struct Calibration {
     pub(crate) flushes: HashMap<Flush, FlushVerification>,
 }
 
-/// The time that one more empty launch adds to a sequence, hot or cold: on an H200, CUPTI reads 545 ns around an empty launch of a
-/// stream if it is hot, and 549 if it is cold. In a graph, after a flush, the launch data of a node comes from memory, so that one more node
-/// takes 40 to 90 ns longer. Launches of a stream do not wait for that, and the samples and the interleaved empty launches wait equally.
+/// The time that one more empty launch adds to a sequence, for hot and cold launches alike: on an H200, CUPTI
+/// reads 545 ns around a hot empty launch on a stream, and 549 ns around a cold one.
+///
+/// In a graph, after a flush, the launch data of a node comes from memory, so that one more node takes 40 to
+/// 90 ns longer. Launches on a stream do not wait for that. In a graph, the samples and the interleaved empty
+/// launches wait equally.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MarginalEmptyLaunch {
     pub(crate) time: Nanoseconds,
-    /// Its standard error.
+    /// The standard error of `time`.
     pub(crate) error: Nanoseconds,
 }

@@ -9,10 +9,11 @@ use super::{
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Groups of hot launches longer than this begin without an untimed launch: filling the caches takes a negligible part of such a launch.
-const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
+/// Groups of hot launches longer than this (10 ms) begin without an untimed launch: filling the caches takes
+/// a negligible part of such a launch.
+const LONG_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
-/// Prepares to time `work` as `wanted`.
+/// Returns a sampler of `work` with the options `wanted`. Chooses the flush.
 ///
 /// # Errors
 /// Returns an error if `wanted` has a path, or a flush that the device does not have.
@@ -21,7 +22,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let (flush, flush_reason) = flush(device, &[&*work], wanted)?;
+    let (flush, flush_reason) = choose_flush(device, &[&*work], wanted)?;
     Ok(Box::new(SingleLaunchSampler {
         device,
         work,
@@ -34,7 +35,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     }))
 }
 
-/// Prepares to time two interleaved `works`, each as `wanted`.
+/// Returns a sampler of two interleaved `works` with the options `wanted`. Chooses a flush that both can use.
 ///
 /// # Errors
 /// Returns an error if `wanted` has a path, or a flush that the device does not have.
@@ -43,14 +44,16 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let (flush, reason) = flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
+    let (flush, reason) = choose_flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
     let mut method = Method::new(D::PATH).with_flush(flush);
     method.flush_reason = reason;
     Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }
 
-/// Returns the flush before each sample of all `works`, as `wanted`, and why it is not the usual one.
-fn flush<D: LaunchTimer>(
+/// Chooses the flush before each sample of all `works`: none for hot samples, the requested flush, or the
+/// first one that the device does not refuse. Returns it with the reason why it is not the preferred one, if
+/// so. Returns an error if `wanted` has a path, or if no flush is possible.
+fn choose_flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
     wanted: &SampleOptions,
@@ -90,22 +93,22 @@ fn flush<D: LaunchTimer>(
     }
 }
 
-/// Samples of one case.
+/// Samples the launches of one case.
 struct SingleLaunchSampler<'a, D> {
     device: &'a mut D,
     work: &'a mut dyn Work,
     cache: Cache,
     flush: Flush,
     flush_reason: Option<String>,
-    /// The launches of a sample.
+    /// The number of launches in a sample.
     launches: usize,
     /// The shortest event time of the last group.
     fastest: Option<Nanoseconds>,
-    /// The waits of threads since the samples began.
+    /// The waits of threads since the samples began; `None` during the warm-up, or if they are not counted.
     interruptions: Option<Interruptions>,
 }
 
-/// Interleaved samples of two cases.
+/// Samples the interleaved launches of two cases.
 struct PairSampler<'a, D> {
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
@@ -113,8 +116,13 @@ struct PairSampler<'a, D> {
     method: Method,
 }
 
-/// Resets, flushes, and makes the device ready. Returns false if the launch begins without a part of that.
-fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) -> Result<bool, Failure> {
+/// Resets `work`, flushes, and makes the device ready. Returns false if the launch begins without something
+/// that it needs and that other programs use.
+fn prepare_sample<D: LaunchTimer>(
+    device: &mut D,
+    work: &mut dyn Work,
+    flush: Flush,
+) -> Result<bool, Failure> {
     work.reset()?;
     if flush != Flush::None {
         device.flush(flush, work)?;
@@ -123,8 +131,9 @@ fn prepare<D: LaunchTimer>(device: &mut D, work: &mut dyn Work, flush: Flush) ->
 }
 
 impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
-    /// Takes samples, between readings of the times that threads waited.
-    fn watched(
+    /// Takes samples until `events` has `samples` of them, and reads the waits of threads in between. Cold
+    /// samples and samples with a reset are read one by one, other samples several at a time.
+    fn take_samples_with_waits(
         &mut self,
         samples: usize,
         waits: &mut Interruptions,
@@ -133,31 +142,32 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
         // A wait before a sample, in its reset or its flush, does not count for the sample.
         let alone = self.flush != Flush::None || self.work.resets();
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
-        let together = if alone { 1 } else { waits.samples_for(time) };
+        let together = if alone { 1 } else { waits.samples_per_reading(time) };
         let (mut follows, mut whole) = (false, true);
         while events.len() < samples {
             if alone {
-                whole = prepare(self.device, self.work, self.flush)?;
+                whole = prepare_sample(self.device, self.work, self.flush)?;
             } else if !follows {
                 whole = self.device.make_ready();
-                // Other work has evicted data since the last sample. Before the group's first sample, `group` launches once.
+                // Other work has evicted data since the last sample. Before the group's first sample, `group`
+                // launches once.
                 if !events.is_empty() {
                     self.work.launch()?;
                 }
             }
             // Waits until now do not count for these samples.
             if !follows {
-                waits.read(self.device);
+                waits.longest_new_wait(self.device);
             }
             let (before, begin) = (events.len(), Instant::now());
             let mut ready = true;
             while ready && events.len() < samples.min(before + together) {
-                events.push(batch::time(self.device, self.work, self.launches)?);
+                events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
                 ready = alone || self.device.is_ready();
             }
-            waits.count_after(self.device, events.len() - before, begin.elapsed().into(), follows);
+            waits.add_samples(self.device, events.len() - before, begin.elapsed().into(), follows);
             if !whole {
-                waits.mark_last(events.len() - before);
+                waits.mark_last_samples(events.len() - before);
             }
             follows = !alone && ready;
         }
@@ -168,18 +178,18 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
 impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let (mut events, begin) = (Vec::with_capacity(samples), Instant::now());
-        if self.cache == Cache::Hot && self.fastest.is_none_or(|fastest| fastest <= LONG) {
+        if self.cache == Cache::Hot && self.fastest.is_none_or(|fastest| fastest <= LONG_LAUNCH) {
             self.work.launch()?;
         }
         match self.interruptions.take() {
             Some(mut waits) => {
-                self.watched(samples, &mut waits, &mut events)?;
+                self.take_samples_with_waits(samples, &mut waits, &mut events)?;
                 self.interruptions = Some(waits);
             }
             None => {
                 for _ in 0..samples {
-                    prepare(self.device, self.work, self.flush)?;
-                    events.push(batch::time(self.device, self.work, self.launches)?);
+                    prepare_sample(self.device, self.work, self.flush)?;
+                    events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
                 }
             }
         }
@@ -194,9 +204,9 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
         // A flush or a reset must precede each launch.
         let single = self.cache == Cache::Cold || self.work.resets();
-        let is_short = self.fastest.is_none_or(|fastest| batch::is_short(fastest, timer));
+        let is_short = self.fastest.is_none_or(|fastest| batch::is_too_short(fastest, timer));
         if D::BATCHES && !single && is_short {
-            self.launches = batch::size(self.device, self.work, timer)?;
+            self.launches = batch::smallest_sufficient_batch(self.device, self.work, timer)?;
         }
         self.interruptions = Interruptions::begin(self.device);
         let mut timer = timer.of_batch(self.launches);
@@ -209,12 +219,12 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
         self.device.end_waits();
         // After the last cold sample, a wait may belong to no sample.
         let back_to_back = self.flush == Flush::None && !self.work.resets();
-        waits.count_after(self.device, 0, Nanoseconds::ZERO, back_to_back);
+        waits.add_samples(self.device, 0, Nanoseconds::ZERO, back_to_back);
         waits.processor_wait(self.device)
     }
 
     fn interrupted(&mut self) -> Option<&[bool]> {
-        self.interruptions.as_ref()?.samples(self.device)
+        self.interruptions.as_ref()?.interrupted_samples(self.device)
     }
 
     fn method(&self) -> Method {
@@ -235,7 +245,7 @@ impl<D: LaunchTimer> Sampler for PairSampler<'_, D> {
                 if self.cache == Cache::Hot {
                     work.launch()?;
                 }
-                prepare(self.device, work, self.method.flush)?;
+                prepare_sample(self.device, work, self.method.flush)?;
                 pair[index] = self.device.time(work)?;
             }
             events.extend(pair);
@@ -262,7 +272,8 @@ mod tests {
     use crate::device::Memory;
     use gpubench_records::method::Path;
 
-    /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what it does.
+    /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what
+    /// it does.
     #[derive(Default)]
     struct Counter(String);
 
@@ -312,7 +323,7 @@ mod tests {
     }
 
     fn chosen<D: LaunchTimer + Default>(wanted: SampleOptions) -> Result<Flush, String> {
-        let chosen = flush(&mut D::default(), &[&Noted::default()], &wanted);
+        let chosen = choose_flush(&mut D::default(), &[&Noted::default()], &wanted);
         chosen.map(|(flush, _)| flush).map_err(|failure| failure.to_string())
     }
 
@@ -423,15 +434,15 @@ mod tests {
             (&[other, one], Flush::Read),
         ] {
             let reason = (chosen == Flush::Read).then(|| "not by `lines`, since it is unknown".to_owned());
-            assert_eq!(flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
-            let asked = flush(&mut Chooses, works, &flushed(Flush::Lines));
+            assert_eq!(choose_flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
+            let asked = choose_flush(&mut Chooses, works, &flushed(Flush::Lines));
             let chosen_flush = asked.map(|(flush, _)| flush).map_err(|failure| failure.to_string());
             let refused =
                 Err("device: --flush lines: it is unknown; without `--flush` the device takes one that can"
                     .to_owned());
             assert_eq!(chosen_flush, if chosen == Flush::Lines { Ok(Flush::Lines) } else { refused });
             assert_eq!(
-                flush(&mut Chooses, works, &flushed(Flush::Read)),
+                choose_flush(&mut Chooses, works, &flushed(Flush::Read)),
                 Ok((Flush::Read, None)),
                 "what was asked for needs no reason"
             );

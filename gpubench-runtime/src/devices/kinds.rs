@@ -1,5 +1,5 @@
-//! The kinds of device that come with gpubench, in one table, so that no other module names a kind. Kinds that a program adds with its own
-//! [`DeviceType`](crate::device::DeviceType) come after them if they can be listed; if not, such a device is assumed to be present.
+//! The kinds of device that come with gpubench, in one table, so that no other module names a kind. Kinds
+//! that a program adds with its own [`DeviceType`](crate::device::DeviceType) follow them in the list.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
 use gpubench_core::{StreamSource as _, cuda::Gpu, host::Stream, inventory};
 use gpubench_records::DeviceId;
 
-/// All kinds, in order: a GPU before the CPU that feeds it.
+/// The kinds that come with gpubench, in the order in which devices are listed: GPUs before the CPU.
 pub const KINDS: [DeviceKind; 2] = [
     DeviceKind {
         name: Gpu::KIND,
@@ -36,7 +36,8 @@ pub const KINDS: [DeviceKind; 2] = [
     },
 ];
 
-/// Examines what measuring on devices of the kind of this name needs and is affected by. Changes nothing.
+/// Examines the devices of the kind `kind` without changing anything. Returns findings on what measurements
+/// need and what affects them; none for a kind that does not come with gpubench.
 #[cfg(feature = "doctor")]
 pub(crate) fn examine(kind: &str) -> Vec<crate::device::finding::Finding> {
     match kind {
@@ -46,18 +47,18 @@ pub(crate) fn examine(kind: &str) -> Vec<crate::device::finding::Finding> {
     }
 }
 
-/// The benchmarks of the limits of a GPU. No other kind has such benchmarks.
+/// The benchmarks that measure the limits of a GPU, for `--measure-peaks`. Only CUDA GPUs have them.
 pub mod ceilings {
     pub use crate::devices::cuda::limits::{cache, entries, reached};
 }
 
-/// The kind of which the user's cache keeps the peaks, which it measures itself.
-pub const KEEPS_PEAKS: &str = Stream::KIND;
+/// The name of the kind whose measured peaks are stored in the cache of the user: the CPU.
+pub const KIND_WITH_CACHED_PEAKS: &str = Stream::KIND;
 
-/// Returns all kinds that can be listed: those that come with gpubench, then those of the benchmarks that are linked.
+/// Returns all kinds: those that come with gpubench, then those that the program registers.
 pub fn listed() -> &'static [&'static DeviceKind] {
-    static LISTED: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
-    LISTED.get_or_init(|| {
+    static ALL_KINDS: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
+    ALL_KINDS.get_or_init(|| {
         let mut kinds: Vec<&'static DeviceKind> = KINDS.iter().collect();
         for kind in inventory::iter::<DeviceKind>() {
             if kinds.iter().all(|known| known.name != kind.name) {
@@ -68,17 +69,18 @@ pub fn listed() -> &'static [&'static DeviceKind] {
     })
 }
 
-/// Returns the kind of this name, if it can be listed.
+/// Returns the kind with this name, or `None` if there is none.
 pub fn kind(name: &str) -> Option<&'static DeviceKind> {
     listed().iter().copied().find(|kind| kind.name == name)
 }
 
-/// Returns the data_types for which some device reports a peak.
+/// Returns the data types for which devices of some kind report a compute peak. A data type may occur several
+/// times.
 pub fn data_types() -> impl Iterator<Item = &'static str> {
     listed().iter().flat_map(|kind| kind.data_types).copied()
 }
 
-/// Returns the kind of the device of this name, such as `cuda:0`. Of one that a program has added nothing may be known.
+/// Returns the kind of the device with this name, such as `cuda:0`, or `None` if its kind is unknown.
 pub fn kind_of(device: &str) -> Option<&'static DeviceKind> {
     kind(DeviceId::parse(device).kind)
 }

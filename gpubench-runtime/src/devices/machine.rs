@@ -2,28 +2,29 @@
 
 use std::{env, fs, path::PathBuf};
 
-/// A file system, usually this machine's.
+/// The file system and the search path of a machine: of this one, or of a test.
 #[derive(Clone)]
 pub(crate) struct Machine {
     root: PathBuf,
-    /// The user's folders of programs.
+    /// The folders of the search path `PATH`.
     path: Vec<PathBuf>,
 }
 
 impl Machine {
-    /// This machine.
+    /// Returns this machine.
     pub(crate) fn this() -> Self {
         let path = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
         Self { root: "/".into(), path }
     }
 
-    /// A machine whose files are below `root`, without anything in the environment.
+    /// Returns a machine whose files are below `root`, with an empty search path.
     #[cfg(test)]
     pub(crate) fn below(root: &std::path::Path) -> Self {
         Self { root: root.to_owned(), path: Vec::new() }
     }
 
-    /// A machine with these files only, and the folder that contains them.
+    /// Returns a machine with these files only, each a name and its text, and the temporary folder that
+    /// contains them.
     #[cfg(test)]
     pub(crate) fn of_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
         let root = tempfile::tempdir().expect("a folder");
@@ -36,31 +37,33 @@ impl Machine {
         (root, machine)
     }
 
-    /// Returns an absolute path below the root.
+    /// Returns the path of the absolute `path` below the root of the machine.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// Reads a file, without the blanks around its text.
+    /// Returns the text of a file without leading and trailing white space, or `None` if it cannot be read.
     pub(crate) fn read(&self, path: &str) -> Option<String> {
         Some(fs::read_to_string(self.path(path)).ok()?.trim().to_owned())
     }
 
-    /// Reads the value after `name` and a colon in a file of such lines.
+    /// Returns the value of the first line `NAME: VALUE` with this name in a file, or `None`.
     pub(crate) fn value(&self, path: &str, name: &str) -> Option<String> {
         let text = self.read(path)?;
         let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
         text.lines().find_map(value)
     }
 
-    /// Finds a program, in the user's folders first, then in those that match, the last by name first.
+    /// Returns the path of the program `name`: from the search path, otherwise from one of `folders`. A part
+    /// of a folder that is `*` matches any name. Among several matches of a folder, the last one by name
+    /// wins. Returns `None` if there is no such file.
     pub(crate) fn program(&self, name: &str, folders: &[&str]) -> Option<PathBuf> {
         let others = folders.iter().flat_map(|folder| self.matching(folder));
         let mut candidates = self.path.iter().cloned().chain(others).map(|folder| folder.join(name));
         candidates.find(|candidate| candidate.is_file())
     }
 
-    /// Returns the folders that match, the last by name first. A part that is `*` is any folder.
+    /// Returns the folders that match `folder`, the last by name first. A part that is `*` matches any name.
     fn matching(&self, folder: &str) -> Vec<PathBuf> {
         let parts = folder.trim_matches('/').split('/');
         let mut found = parts.fold(vec![self.root.clone()], |found, part| {

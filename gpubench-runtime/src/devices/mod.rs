@@ -1,5 +1,5 @@
-//! The devices that come with gpubench, each an implementation of the traits in `device`: NVIDIA GPUs and this machine's CPU. Also the table
-//! of their kinds, and the limits that benchmarks measure of them.
+//! The devices that come with gpubench, each an implementation of the traits in `device`: NVIDIA GPUs and
+//! this machine's CPU. Also the table of their kinds, and the limits that benchmarks measure of them.
 
 pub mod cuda;
 pub mod host;

@@ -1,16 +1,18 @@
-//! Calibration of the timer: the resolution of the clock, the empty-span reading, and the overhead subtracted from each event time. Each
-//! [`Timer`] is measured once for a mode of launching and a state of the caches, and kept.
+//! Calibration of the timer: the resolution of the clock, the empty-span reading, and the overhead subtracted
+//! from each event time. Each [`Timer`] is measured once for a mode of launching and a state of the caches,
+//! and kept.
 //!
-//! A pair of events around a launch reads more than the launch takes: the launch begins some time after the first event, and the second
-//! event comes some time after its end. Events around an empty launch read this overhead plus the empty launch. The time of the empty launch
-//! itself is the time that one more empty launch adds to a sequence without events in between. Their difference is the overhead. On an H200
-//! it brings the times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`, section 3).
+//! A pair of events around a launch reads more than the launch takes: the launch begins some time after the
+//! first event, and the second event comes some time after its end. Events around an empty launch read this
+//! overhead plus the empty launch. The time of the empty launch itself is the time that one more empty launch
+//! adds to a sequence without events in between. Their difference is the overhead. On an H200 it brings the
+//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`, section 3).
 
 use std::f64::consts::FRAC_PI_2;
 use std::time::Instant;
 
-use super::group::{AnyWork, Groups, own_launch, record};
-use super::marginal::{SEQUENCE_LENGTH, marginal_empty_launch, time_of};
+use super::group::{AnyWork, GroupRunner, record_batch, require_own_launch};
+use super::marginal::{DELAYS_PER_SEQUENCE, marginal_empty_launch, time_batch};
 use super::path::SamplingPath;
 use super::recorded_path::RecordedPath;
 use crate::device::{
@@ -21,29 +23,42 @@ use gpubench_stats::{
     Nanoseconds, interpolated_median, median, spread, standard_error, timer_step, variance,
 };
 
-/// The pairs in a group, the number of warm-up groups, and the numbers of groups that count, around nothing and around launches.
-pub(super) const PAIRS: usize = 64;
-const WARM_UP: usize = 2;
-pub(super) const GROUPS: usize = 8;
-/// The same if time is limited: the fewest and the most pairs, and the fewest groups. A first group of the fewest pairs is the warm-up.
-const LIMITED_PAIRS: [usize; 2] = [4, 32];
-const FEWEST_GROUPS: usize = 3;
-/// The copies of the empty kernel's code, and the number of their groups. The slots of a copy differ from group to group: after
-/// [`COPIES`] groups, each copy has had every slot.
-const COPIES: usize = 7;
-const GROUPS_OF_COPIES: usize = 2 * COPIES;
-/// The standard error between processes that no group shows, such as by the address of the code, and of inputs that are not relocated: an
-/// absolute part and a relative one. Of ten processes on two H200s, with 48 results each, the intervals of the samples alone contained the
-/// difference of two in 87 % of the pairs, and these intervals in 92 %.
-const BETWEEN_PROCESSES: Nanoseconds = Nanoseconds(7.5);
-const BETWEEN_PROCESSES_SHARE: f64 = 5e-4;
-/// With a coarse timer, the standard error by rounding that all samples share, in units of the timer's resolution: the error of the time of
-/// an empty launch, from two sequences of [`SEQUENCE_LENGTH`] launches.
-const ROUNDING: f64 = 1.0 / SEQUENCE_LENGTH as f64;
-/// With a coarse timer, the difference of times that averages of samples resolve, in units of the timer's resolution.
-const AVERAGED: f64 = 1.0 / 16.0;
+/// The number of samples in a calibration group.
+pub(super) const SAMPLES_PER_GROUP: usize = 64;
+/// The number of groups that are discarded before those that count.
+const WARM_UP_GROUPS: usize = 2;
+/// The number of calibration groups that count: this many around nothing, and this many around empty
+/// launches.
+pub(super) const COUNTED_GROUPS: usize = 8;
+/// The fewest and the most samples in a calibration group if the device limits the time. A first group of the
+/// fewest samples is then the warm-up.
+const SAMPLES_PER_LIMITED_GROUP: [usize; 2] = [4, 32];
+/// The fewest groups that count, even if the time limit of the device is over.
+const FEWEST_LIMITED_GROUPS: usize = 3;
+/// The number of copies of the empty kernel, each with its code at another address.
+const KERNEL_COPIES: usize = 7;
+/// The number of groups in which the copies are interleaved. The slots of a copy change from group to
+/// group: after [`KERNEL_COPIES`] groups, each copy has had every slot.
+const KERNEL_COPY_GROUPS: usize = 2 * KERNEL_COPIES;
+/// The standard error between processes that no group of a process shows, such as by the address of the code,
+/// or by inputs that are not relocated. Of ten processes on two H200s, with 48 results each, the intervals of
+/// the samples alone contained the difference of two processes in 87 % of the pairs. With this error and
+/// [`RELATIVE_PROCESS_ERROR`], they did in 92 %.
+const PROCESS_ERROR: Nanoseconds = Nanoseconds(7.5);
+/// The part of the standard error between processes that is proportional to the time of a launch, as a
+/// fraction of it.
+const RELATIVE_PROCESS_ERROR: f64 = 5e-4;
+/// With a coarse timer, the standard error by rounding that all samples share, in units of the resolution of
+/// the timer. It is the error of the time of an empty launch, from two sequences of [`DELAYS_PER_SEQUENCE`]
+/// launches.
+const SHARED_ROUNDING_ERROR: f64 = 1.0 / DELAYS_PER_SEQUENCE as f64;
+/// With a coarse timer, the smallest difference between averages of samples that counts as a difference, in
+/// units of the resolution of the timer.
+const AVERAGED_RESOLUTION: f64 = 1.0 / 16.0;
 
-/// Returns the timer of samples that are launched in this mode, in this state of the cache.
+/// Returns the timer for samples in this launch mode and state of the cache: its resolution, overhead and
+/// errors. Measures it once per mode and state with launches of its own, and stores it in the calibration of
+/// `queue`.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -52,21 +67,21 @@ pub fn timer(queue: &mut dyn Queue, mode: LaunchMode, cache: Cache) -> Result<Ti
         return Ok(*timer);
     }
     let QueueProperties { is_coarse, is_simulated, loads_parameters, .. } = queue.properties();
-    let nothing = readings(queue, (mode, cache), Box::new(|| Ok(())))?;
-    let empty = own_launch(queue, OwnLaunch::Empty(mode, cache))?;
-    let launches = readings(queue, (mode, cache), empty)?;
+    let nothing = calibration_groups(queue, (mode, cache), Box::new(|| Ok(())))?;
+    let empty = require_own_launch(queue, OwnLaunch::Empty(mode, cache))?;
+    let launches = calibration_groups(queue, (mode, cache), empty)?;
     let groups = nothing.iter().chain(&launches);
     let step = queue
         .resolution()
         .unwrap_or_else(|| timer_step(groups.flat_map(|group| group.events.iter().chain([&group.elapsed]))));
-    let [nothing, empty] = [&nothing, &launches].map(|groups| pairs(groups));
+    let [nothing, empty] = [&nothing, &launches].map(|groups| event_times(groups));
     let [empty_span, empty_launch] =
         [&nothing, &empty].map(|pairs| interpolated_median(pairs, step).unwrap_or_default());
     let medians: Vec<Nanoseconds> = launches.iter().filter_map(|group| median(&group.events)).collect();
     let MarginalEmptyLaunch { time, error } = marginal_empty_launch(queue)?;
-    let of_code = error_of_code(queue, cache, step)?;
-    let between_processes = of_code.map(|_| BETWEEN_PROCESSES);
-    let rounding = is_coarse.then_some(step * ROUNDING);
+    let of_code = code_address_error(queue, cache, step)?;
+    let between_processes = of_code.map(|_| PROCESS_ERROR);
+    let rounding = is_coarse.then_some(step * SHARED_ROUNDING_ERROR);
     let errors = [Some(error), of_code, between_processes, rounding];
     let square = |error: Nanoseconds| error.as_f64().powi(2);
     let timer = Timer {
@@ -78,8 +93,8 @@ pub fn timer(queue: &mut dyn Queue, mode: LaunchMode, cache: Cache) -> Result<Ti
         reads_parameter: loads_parameters && mode.recorded && cache == Cache::Cold,
         overhead: (empty_launch - time).max(Nanoseconds::ZERO),
         shared_error: Some(Nanoseconds(errors.into_iter().flatten().map(square).sum::<f64>().sqrt())),
-        averaged_resolution: is_coarse.then_some(step * AVERAGED),
-        relative_error: of_code.map(|_| BETWEEN_PROCESSES_SHARE),
+        averaged_resolution: is_coarse.then_some(step * AVERAGED_RESOLUTION),
+        relative_error: of_code.map(|_| RELATIVE_PROCESS_ERROR),
         empty_launch_spread: spread(&empty),
         group_median_spread: spread(&medians),
         dram_stall_period: queue.calibration().dram_stall,
@@ -90,84 +105,87 @@ pub fn timer(queue: &mut dyn Queue, mode: LaunchMode, cache: Cache) -> Result<Ti
     Ok(timer)
 }
 
-/// Returns the times of the pairs of all groups.
-fn pairs(groups: &[SampledGroup]) -> Vec<Nanoseconds> {
+/// Returns the event times of all groups, one after another.
+fn event_times(groups: &[SampledGroup]) -> Vec<Nanoseconds> {
     groups.iter().flat_map(|group| group.events.iter().copied()).collect()
 }
 
-/// Measures pairs around `work`, in the same groups as samples.
-fn readings(
+/// Measures groups of samples of `work`, in the same way as samples of a case. Discards warm-up groups. A
+/// `work` that does nothing measures the empty-span reading.
+fn calibration_groups(
     queue: &mut dyn Queue,
     (mode, cache): (LaunchMode, Cache),
     work: Box<dyn Work>,
 ) -> Result<Vec<SampledGroup>, Failure> {
     let QueueProperties { calibration_limit, usual_flush, .. } = queue.properties();
     let flush = if cache == Cache::Hot { Flush::None } else { usual_flush };
-    let mut path = SamplingPath::new(Groups::alone(queue, AnyWork::Owned(work), mode, cache, flush));
+    let mut path = SamplingPath::new(GroupRunner::alone(queue, AnyWork::Owned(work), mode, cache, flush));
     let begin = Instant::now();
     let pairs = match calibration_limit {
         None => {
-            for _ in 0..WARM_UP {
-                path.group(PAIRS)?;
+            for _ in 0..WARM_UP_GROUPS {
+                path.group(SAMPLES_PER_GROUP)?;
             }
-            PAIRS
+            SAMPLES_PER_GROUP
         }
         Some(limit) => {
-            let [fewest, most] = LIMITED_PAIRS;
+            let [fewest, most] = SAMPLES_PER_LIMITED_GROUP;
             path.group(fewest)?;
             let of_pair = begin.elapsed().as_secs_f64() / fewest as f64;
-            ((limit.as_secs_f64() / GROUPS as f64 / of_pair) as usize).clamp(fewest, most)
+            ((limit.as_secs_f64() / COUNTED_GROUPS as f64 / of_pair) as usize).clamp(fewest, most)
         }
     };
-    let mut groups = Vec::with_capacity(GROUPS);
+    let mut groups = Vec::with_capacity(COUNTED_GROUPS);
     let is_over = || calibration_limit.is_some_and(|limit| begin.elapsed() >= limit);
-    while groups.len() < FEWEST_GROUPS || groups.len() < GROUPS && !is_over() {
+    while groups.len() < FEWEST_LIMITED_GROUPS || groups.len() < COUNTED_GROUPS && !is_over() {
         groups.push(path.group(pairs)?);
     }
     Ok(groups)
 }
 
-/// Measures how much the time of a launch depends on the address of its code, as a standard deviation: from interleaved copies of the empty
-/// kernel. On an H200 it is some 20 ns cold, where code comes from memory too, and 10 ns hot. `None` if the device has no copies.
-fn error_of_code(
+/// Measures the standard deviation of the time of a launch over addresses of its code, with interleaved
+/// copies of the empty kernel. On an H200 it is some 20 ns cold, where code comes from memory too, and 10 ns
+/// hot. `step` is the resolution of the timer. Returns `None` if the device has no copies.
+fn code_address_error(
     queue: &mut dyn Queue,
     cache: Cache,
     step: Nanoseconds,
 ) -> Result<Option<Nanoseconds>, Failure> {
-    let mut copies = Vec::with_capacity(COPIES);
-    for _ in 0..COPIES {
+    let mut copies = Vec::with_capacity(KERNEL_COPIES);
+    for _ in 0..KERNEL_COPIES {
         let Some(copy) = queue.own_launch(OwnLaunch::EmptyCopy(cache))? else { return Ok(None) };
         copies.push(copy);
     }
     let mut next = 0;
     let launch_next = move || {
         next += 1;
-        copies[(next - 1) % COPIES].launch()
+        copies[(next - 1) % KERNEL_COPIES].launch()
     };
     let flush = if cache == Cache::Hot { Flush::None } else { queue.properties().usual_flush };
     let launches = AnyWork::Owned(Box::new(launch_next));
-    let groups = Groups::alone(queue, launches, LaunchMode::RECORDED, cache, flush);
+    let groups = GroupRunner::alone(queue, launches, LaunchMode::RECORDED, cache, flush);
     let mut path = RecordedPath::new(groups);
     // A launch that is not timed goes before each hot group.
     let untimed = usize::from(cache == Cache::Hot);
-    let mut deviations = vec![Vec::new(); COPIES];
-    for group in 0..GROUPS_OF_COPIES {
-        let SampledGroup { events, .. } = path.group(PAIRS)?;
+    let mut deviations = vec![Vec::new(); KERNEL_COPIES];
+    for group in 0..KERNEL_COPY_GROUPS {
+        let SampledGroup { events, .. } = path.group(SAMPLES_PER_GROUP)?;
         let middle = median(&events).unwrap_or_default();
-        let first = group * (PAIRS + untimed) + untimed;
+        let first = group * (SAMPLES_PER_GROUP + untimed) + untimed;
         for (launch, event) in (first..).zip(events) {
-            deviations[launch % COPIES].push(event - middle);
+            deviations[launch % KERNEL_COPIES].push(event - middle);
         }
     }
     let middles: Vec<Nanoseconds> =
         deviations.iter().filter_map(|all| interpolated_median(all, step)).collect();
     // The median of normal noise has π/2 times the variance of the mean.
     let noise: f64 = deviations.iter().map(|all| FRAC_PI_2 * standard_error(all).as_f64().powi(2)).sum();
-    Ok(Some(Nanoseconds((variance(&middles) - noise / COPIES as f64).max(0.0).sqrt())))
+    Ok(Some(Nanoseconds((variance(&middles) - noise / KERNEL_COPIES as f64).max(0.0).sqrt())))
 }
 
-/// Returns the median time of a recorded launch after `flush`: of `samples` samples, after as many that do not count. With a coarse timer,
-/// whose readings are averaged, of many times as many.
+/// Returns the median event time of `samples` recorded launches, each after `flush`. Discards a first group
+/// of `samples` launches. With a coarse timer, whose readings must be averaged, it takes 16 groups of
+/// `samples` launches. The overhead is not subtracted.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -178,9 +196,9 @@ pub fn median_time(
     samples: usize,
 ) -> Result<Nanoseconds, Failure> {
     let cache = if flush == Flush::None { Cache::Hot } else { Cache::Cold };
-    let groups = if queue.properties().is_coarse { COARSE_GROUPS } else { 1 };
+    let groups = if queue.properties().is_coarse { GROUPS_OF_COARSE_TIMER } else { 1 };
     let work = AnyWork::Borrowed(work);
-    let mut path = RecordedPath::new(Groups::alone(queue, work, LaunchMode::RECORDED, cache, flush));
+    let mut path = RecordedPath::new(GroupRunner::alone(queue, work, LaunchMode::RECORDED, cache, flush));
     let mut events = Vec::with_capacity((1 + groups) * samples);
     for _ in 0..=groups {
         events.extend(path.group(samples)?.events);
@@ -191,25 +209,27 @@ pub fn median_time(
     Ok(time.unwrap_or_default())
 }
 
-/// Resets, flushes and launches `work` once, recorded, and waits. Returns the time with its overhead. The output is kept as the caller asked.
+/// Records and runs a reset, a flush and one launch of `work`, and waits. Returns the event time; the
+/// overhead is not subtracted. Whether the output is kept is decided by the last call of
+/// [`Work::keep_output`].
 ///
 /// # Errors
 /// Returns an error if the launch or the device fails.
 pub fn time_once(queue: &mut dyn Queue, work: &mut dyn Work, flush: Flush) -> Result<Nanoseconds, Failure> {
-    let batch = record(queue, false, |queue| {
+    let batch = record_batch(queue, false, |queue| {
         work.reset()?;
         queue.flush(flush)?;
         queue.start(0, Clock::Events)?;
         work.launch()?;
         queue.stop(0, Clock::Events)
     })?;
-    let time = time_of(queue, &batch);
+    let time = time_batch(queue, &batch);
     queue.release(batch);
     time
 }
 
-/// The number of groups with a coarse timer.
-const COARSE_GROUPS: usize = 16;
+/// The number of groups that [`median_time`] takes with a coarse timer.
+const GROUPS_OF_COARSE_TIMER: usize = 16;
 
 #[cfg(test)]
 mod tests {

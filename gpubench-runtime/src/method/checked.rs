@@ -1,4 +1,5 @@
-//! Groups whose readings are checked, on any device. Readings that no working clock returns are counted and left out.
+//! Takes groups from a sampler and checks their readings, on any device. Counts the readings that no working
+//! clock returns as clock faults, and removes them from the groups.
 
 use std::time::Instant;
 
@@ -6,27 +7,28 @@ use crate::device::{SampledGroup, Sampler};
 use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_time};
 use gpubench_stats::{Nanoseconds, interpolated_median};
 
-/// Takes groups, and remembers the faults of their clock.
+/// Takes groups with checked readings, and counts the faults of the clock.
 pub(super) struct CheckedGroups {
     pub timer: Timer,
-    /// The launches that each sample times: 2 for a pair.
+    /// The number of launches in each sample: 2 for a pair, otherwise 1.
     launches: usize,
     faults: ClockFaults,
 }
 
-/// The cost of a group.
+/// The cost of one or more groups.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupCost {
-    /// The number of its samples or pairs, including those with invalid event times.
+    /// The number of samples or pairs, including those with invalid event times.
     pub samples: usize,
-    /// Its time according to the device's clock, or to the host's if the device's reading is invalid.
+    /// The device time of the groups, or their host time if the reading of the device is invalid.
     pub device: Nanoseconds,
-    /// The time that it takes from a budget: the device's time, or the host's if that is more and the device is not simulated.
+    /// The time that is subtracted from a budget: the larger of device time and host time, or the device time
+    /// alone if the device is simulated.
     pub spent: Nanoseconds,
 }
 
 impl CheckedGroups {
-    /// Measures the sampler's timer, and returns no groups yet.
+    /// Measures the timer of `sampler`, which [`Self::take`] will take groups from.
     ///
     /// # Errors
     /// Returns an error if the timer's own readings are invalid.
@@ -44,7 +46,8 @@ impl CheckedGroups {
         Err(Failure::new(Stage::Sampling, message))
     }
 
-    /// Takes a group of at most `samples` samples or pairs. Leaves out those with an invalid event time.
+    /// Takes a group of at most `samples` samples or pairs. Returns it without the samples whose event time
+    /// is invalid, and with its cost.
     pub(super) fn take(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -70,12 +73,15 @@ impl CheckedGroups {
         Ok((group, GroupCost { samples, device, spent }))
     }
 
-    /// Returns the event times of the first of the launches that each sample times.
-    pub(super) fn of_first(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
+    /// Returns the event times of the first launch of each sample: all event times, or for pairs those of the
+    /// first work.
+    pub(super) fn first_launch_events(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
         group.events.iter().step_by(self.launches).copied().collect()
     }
 
-    /// Returns the overhead of a group according to the empty launches in it; `None` if it has no empty launches.
+    /// Returns the overhead of `group` according to its empty launches: their median event time minus the
+    /// marginal time of an empty launch, at least 0. Returns `None` if the group has no empty launches, or if
+    /// the result is not finite.
     pub(super) fn overhead(&self, group: &SampledGroup) -> Option<Nanoseconds> {
         let empty = interpolated_median(&group.empty_events, self.timer.resolution)?;
         // An overhead is never negative; the verdict on a broken clock follows from the readings themselves.
@@ -83,7 +89,7 @@ impl CheckedGroups {
             .filter(|overhead| overhead.is_finite())
     }
 
-    /// Returns the faults so far, if there are any.
+    /// Returns the clock faults so far, or `None` if there are none.
     pub(super) fn faults(&self) -> Option<ClockFaults> {
         self.faults.found()
     }

@@ -1,16 +1,17 @@
-//! The clock according to the device's own counters, read after each group. Memory for the readings of most cases is allocated before the
-//! first sample.
+//! The readings of the GPU clock according to the counters of the device, one after each group. Memory for
+//! the readings of most cases is allocated before the first sample.
 
 use gpubench_records::{DeviceClock, GroupClock};
 use gpubench_stats::{Hertz, Nanoseconds, units::Range};
 
-/// The number of groups that a case mostly stays below: those of 3 s that take 5 ms each.
+/// The number of groups for which memory is reserved. Few cases have more: 3 s of groups of 5 ms each.
 pub(super) const USUAL_GROUPS: usize = 600;
 
-/// A clock that changes by more than this fraction is not steady yet. Readings of a steady clock agree within 0.1 %.
-const MOVED: f64 = 0.005;
+/// A clock that changes by more than this fraction over the samples is not steady. Readings of a steady clock
+/// agree within 0.1 %.
+const STEADY_CLOCK_CHANGE: f64 = 0.005;
 
-/// The readings taken after the groups.
+/// The clock readings after the groups of a warm-up, or of the samples.
 #[derive(Clone)]
 pub(super) struct ClockReadings {
     groups: Vec<GroupClock>,
@@ -23,39 +24,44 @@ impl Default for ClockReadings {
 }
 
 impl ClockReadings {
-    /// Adds the reading after a group, if there is one: `samples` so far, at this time since the first.
+    /// Adds the reading after a group, or nothing if `clock` is `None`. `samples` is the number of samples so
+    /// far, and `at` the time since the first sample.
     pub(super) fn add(&mut self, clock: Option<Hertz>, samples: usize, at: Nanoseconds) {
         self.groups.extend(clock.map(|clock| GroupClock { samples, at, clock }));
     }
 
-    /// Returns true if the readings after the last two groups differ by this fraction at most, or if there are none.
-    pub(super) fn agree(&self, fraction: f64) -> bool {
+    /// Returns true if the readings after the last two groups differ by at most `fraction`, or if there are
+    /// fewer than two readings.
+    pub(super) fn last_two_agree(&self, fraction: f64) -> bool {
         match &self.groups[..] {
             [.., before, last] => (last.clock.as_f64() / before.clock.as_f64() - 1.0).abs() <= fraction,
             _ => true,
         }
     }
 
-    /// Adds the readings of later groups.
+    /// Appends the readings of later groups.
     pub(super) fn extend(&mut self, later: &Self) {
         self.groups.extend_from_slice(&later.groups);
     }
 
-    /// Returns true if the clock of the last third of the groups was lower or higher than that of the first.
-    pub(super) fn moved(&self) -> bool {
+    /// Returns true if the mean clock in the last third of the groups differs from that in the first third by
+    /// more than [`STEADY_CLOCK_CHANGE`]. Returns false for fewer than three groups.
+    pub(super) fn has_drifted(&self) -> bool {
         let third = self.groups.len() / 3;
         let sum = |groups: &[GroupClock]| groups.iter().map(|group| group.clock.as_f64()).sum::<f64>();
         let (first, last) = (sum(&self.groups[..third]), sum(&self.groups[self.groups.len() - third..]));
         // With fewer than three groups, the ratio is NaN, and the comparison false.
-        (last / first - 1.0).abs() > MOVED
+        (last / first - 1.0).abs() > STEADY_CLOCK_CHANGE
     }
 
+    /// Returns the lowest and the highest clock, or `None` without readings.
     fn range(&self) -> Option<Range<Hertz>> {
         Range::of(self.groups.iter().map(|group| group.clock))
     }
 
-    /// Summarises these readings of the samples, together with the readings of the warm-up before them.
-    pub(super) fn after(&self, warm_up: &Self) -> Option<DeviceClock> {
+    /// Returns a summary of these readings, which belong to the samples, with the range of the readings of
+    /// `warm_up`. Returns `None` if the samples have no readings.
+    pub(super) fn summarize_after(&self, warm_up: &Self) -> Option<DeviceClock> {
         let readings = self.groups.len();
         let sum: Hertz = self.groups.iter().map(|group| group.clock).sum();
         Some(DeviceClock {
@@ -96,14 +102,14 @@ mod tests {
             (&[2000, 1000], false),
             (&[], false),
         ] {
-            assert_eq!(readings(clocks).moved(), moved, "{clocks:?}");
+            assert_eq!(readings(clocks).has_drifted(), moved, "{clocks:?}");
         }
     }
 
     #[test]
     fn readings_are_summarised_with_those_of_the_warm_up() {
         let samples = readings(&[1900, 2000, 1980]);
-        let clock = samples.after(&readings(&[1200, 1800])).expect("it was read");
+        let clock = samples.summarize_after(&readings(&[1200, 1800])).expect("it was read");
         let range = |low: u64, high: u64| Range::of([Hertz(low * 1_000_000), Hertz(high * 1_000_000)]);
         assert_eq!((clock.before, Some(clock.during)), (range(1200, 1800), range(1900, 2000)));
         assert_eq!(
@@ -111,8 +117,8 @@ mod tests {
             (Hertz(1_960_000_000), Hertz(1_980_000_000), 3)
         );
         assert_eq!(clock.over_time, samples.groups);
-        assert_eq!(readings(&[]).after(&samples), None);
-        assert_eq!(samples.after(&readings(&[])).expect("it was read").before, None);
+        assert_eq!(readings(&[]).summarize_after(&samples), None);
+        assert_eq!(samples.summarize_after(&readings(&[])).expect("it was read").before, None);
     }
 
     #[test]
@@ -124,7 +130,7 @@ mod tests {
             (&[1], true),
             (&[], true),
         ] {
-            assert_eq!(readings(clocks).agree(0.005), agree, "{clocks:?}");
+            assert_eq!(readings(clocks).last_two_agree(0.005), agree, "{clocks:?}");
         }
     }
 }

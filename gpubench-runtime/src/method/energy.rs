@@ -1,5 +1,5 @@
-//! The energy of a launch. The device updates its energy counter a few times a second, so launches run back-to-back for a second or more,
-//! and the result is the counter's growth from one update to a later one.
+//! The energy of a launch. The device updates its energy counter a few times a second, so launches run
+//! back-to-back for a second or more, and the result is the counter's growth from one update to a later one.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -8,32 +8,36 @@ use crate::device::{Monitor, Sampler};
 use gpubench_records::{EnergyMeasurement, threads};
 use gpubench_stats::{Joules, Nanoseconds, Watts};
 
-/// Back-to-back launches run at least this long, then until there are enough updates, at most `LONGEST` and at most the time left for the
-/// case.
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(2);
-/// The updates needed between the first that counts and the last; with fewer there is no result.
-const LEAST_UPDATES: usize = 10;
-/// The time between two readings of the counter: an update is seen at most this late.
-const PERIOD: Duration = Duration::from_millis(2);
-/// The time between two readings of the power sensor.
+/// Back-to-back launches run at least this long, unless the time left for the case is shorter. They go on
+/// until there are enough updates of the counter, at most for [`LONGEST_RUN`].
+const SHORTEST_RUN: Duration = Duration::from_secs(1);
+/// Back-to-back launches run at most this long.
+const LONGEST_RUN: Duration = Duration::from_secs(2);
+/// The fewest intervals between updates of the counter, from the first update to the last. With fewer, there
+/// is no result.
+const LEAST_UPDATE_INTERVALS: usize = 10;
+/// The time between two readings of the energy counter. An update is detected at most this late.
+const COUNTER_PERIOD: Duration = Duration::from_millis(2);
+/// The least time between two readings of the power sensor.
 const SENSOR_PERIOD: Duration = Duration::from_millis(50);
-/// The target time of the launches between two synchronizations.
+/// The target time of the launches between two synchronizations (50 ms).
 const BATCH_TIME: Nanoseconds = Nanoseconds(50e6);
-/// The largest number of launches between two synchronizations.
-const MAX_BATCH: f64 = 16_384.0;
+/// The most launches between two synchronizations.
+const MAX_BATCH_LAUNCHES: f64 = 16_384.0;
 
-/// Launches back-to-back, each launch taking about `each`, while `monitor` is read, and at most for `left` on the host's
-/// clock.
-pub(crate) fn energy(
+/// Measures the energy of a launch: launches back-to-back while another thread reads the energy counter of
+/// `monitor`. Stops after `left` at the latest, according to the host clock. `each` is the approximate time
+/// of a launch, and determines the batch size. Returns the reason as an error if the device has no counter,
+/// the launches cannot run back-to-back, one fails, or there are too few updates.
+pub(crate) fn measure_energy(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,
     left: Duration,
     mut monitor: Box<dyn Monitor>,
 ) -> Result<EnergyMeasurement, String> {
     monitor.energy().ok_or("the device does not count its energy")?;
-    let deadline = Instant::now() + left.min(LONGEST);
-    let batch = (BATCH_TIME / each.max(Nanoseconds(1.0))).clamp(1.0, MAX_BATCH) as usize;
+    let deadline = Instant::now() + left.min(LONGEST_RUN);
+    let batch = (BATCH_TIME / each.max(Nanoseconds(1.0))).clamp(1.0, MAX_BATCH_LAUNCHES) as usize;
     let mut launch = || {
         let launched = sampler.back_to_back(batch).map_err(|failure| failure.to_string())?;
         launched.ok_or_else(|| "a launch needs a reset before the next".to_owned())
@@ -41,7 +45,7 @@ pub(crate) fn energy(
     // The capture, and a device that has idled since the last sample, stay outside the measurement.
     launch()?;
     let ((end, ended), (update, updates)) = (channel(), channel());
-    let counter = threads::start("energy", move || read(monitor, &update, &ended))
+    let counter = threads::start("energy", move || read_counter(monitor, &update, &ended))
         .map_err(|error| error.to_string())?;
     let begin = Instant::now();
     let (mut launches, mut seen) = (0, Vec::new());
@@ -51,7 +55,7 @@ pub(crate) fn energy(
             Err(why) => break Err(why),
         }
         seen.extend(updates.try_iter());
-        let enough = seen.len() > LEAST_UPDATES && begin.elapsed() >= SHORTEST;
+        let enough = seen.len() > LEAST_UPDATE_INTERVALS && begin.elapsed() >= SHORTEST_RUN;
         if enough || Instant::now() >= deadline {
             break Ok(());
         }
@@ -61,40 +65,48 @@ pub(crate) fn energy(
     counter.join().map_err(|_| "the counter of energy could not be read")?;
     seen.extend(updates);
     launched?;
-    evaluate(&seen, launches, elapsed)
+    compute_energy(&seen, launches, elapsed)
 }
 
-/// An update of the counter: when it was seen, the counter's value, and the power sensor's reading.
+/// An update of the energy counter: when it was detected, the energy, and the reading of the power sensor if
+/// one was due.
 #[derive(Clone, Copy)]
-struct Update {
+struct CounterUpdate {
     when: Instant,
     counted: Joules,
     sensor: Option<Watts>,
 }
 
-/// Reads the counter until the channel `end` closes, and sends each update.
-fn read(mut monitor: Box<dyn Monitor>, updates: &Sender<Update>, end: &Receiver<()>) {
+/// Reads the energy counter every [`COUNTER_PERIOD`], and sends each update to `updates`. Returns once the
+/// other end of the channel `end` is dropped.
+fn read_counter(mut monitor: Box<dyn Monitor>, updates: &Sender<CounterUpdate>, end: &Receiver<()>) {
     let mut last = monitor.energy();
     let mut asked: Option<Instant> = None;
-    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(PERIOD) {
+    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(COUNTER_PERIOD) {
         let now = monitor.energy();
         if let Some(counted) = now.filter(|_| now != last) {
             let when = Instant::now();
             let due = asked.is_none_or(|asked| when - asked >= SENSOR_PERIOD);
             let sensor = due.then(|| monitor.read().power).flatten();
             asked = if due { Some(when) } else { asked };
-            _ = updates.send(Update { when, counted, sensor });
+            _ = updates.send(CounterUpdate { when, counted, sensor });
         }
         last = now;
     }
 }
 
-/// Computes the energy of a launch from `updates` and the number of launches.
-fn evaluate(updates: &[Update], launches: usize, elapsed: Duration) -> Result<EnergyMeasurement, String> {
+/// Computes the energy of a launch from the updates of the counter during `launches` launches, which took
+/// `elapsed`. The error is a sentence that gives the number of intervals if there are fewer than
+/// [`LEAST_UPDATE_INTERVALS`].
+fn compute_energy(
+    updates: &[CounterUpdate],
+    launches: usize,
+    elapsed: Duration,
+) -> Result<EnergyMeasurement, String> {
     let between = updates.len().saturating_sub(1);
-    let ([first, .., last], LEAST_UPDATES..) = (updates, between) else {
+    let ([first, .., last], LEAST_UPDATE_INTERVALS..) = (updates, between) else {
         return Err(format!(
-            "the device's counter of energy was updated {between} times in {:.1} s, and less than {LEAST_UPDATES} say little",
+            "the device's counter of energy was updated {between} times in {:.1} s, and less than {LEAST_UPDATE_INTERVALS} say little",
             elapsed.as_secs_f64()
         ));
     };
@@ -129,9 +141,9 @@ mod tests {
     use gpubench_records::method::{Method, Timer};
 
     /// Makes `number` updates, `period` apart, at a constant `watts`.
-    fn updates(number: u64, watts: f64, period: Duration) -> Vec<Update> {
+    fn updates(number: u64, watts: f64, period: Duration) -> Vec<CounterUpdate> {
         let begin = Instant::now();
-        let update = |index: u64| Update {
+        let update = |index: u64| CounterUpdate {
             when: begin + period * index as u32,
             counted: Joules(1e6 + watts * period.as_secs_f64() * index as f64),
             sensor: Some(Watts(watts + 1.0)),
@@ -143,7 +155,7 @@ mod tests {
     fn a_launch_takes_the_power_over_the_launches_of_a_second() {
         let updates = updates(11, 700.0, Duration::from_millis(100));
         let measured =
-            evaluate(&updates, 5000, Duration::from_millis(1250)).expect("there are updates enough");
+            compute_energy(&updates, 5000, Duration::from_millis(1250)).expect("there are updates enough");
         assert!((measured.power.0 - 700.0).abs() < 1e-6, "{measured:?}");
         // 700 W for 0.25 ms each.
         assert!((measured.per_launch.0 - 0.175).abs() < 1e-9, "{measured:?}");
@@ -185,7 +197,8 @@ mod tests {
 
     #[test]
     fn launches_that_cannot_follow_one_another_are_refused_in_words() {
-        let refused = |failure| energy(&mut Fails(failure), Nanoseconds(1e6), LONGEST, Box::new(Counts));
+        let refused =
+            |failure| measure_energy(&mut Fails(failure), Nanoseconds(1e6), LONGEST_RUN, Box::new(Counts));
         assert_eq!(refused(None), Err("a launch needs a reset before the next".to_owned()));
         let failure = Failure::new(Stage::Launch, "out of paper");
         assert_eq!(refused(Some(failure)), Err("launch: out of paper".to_owned()));
@@ -241,20 +254,21 @@ mod tests {
     fn measured(period: Duration, longest: Duration) -> (Result<EnergyMeasurement, String>, Sleeps, usize) {
         let (mut sampler, sensor_reads) = (Sleeps::default(), Arc::default());
         let counter = Grows { begin: Instant::now(), period, sensor_reads: Arc::clone(&sensor_reads) };
-        let energy = energy(&mut sampler, Nanoseconds(1e6), longest, Box::new(counter));
+        let energy = measure_energy(&mut sampler, Nanoseconds(1e6), longest, Box::new(counter));
         (energy, sampler, sensor_reads.load(Ordering::Relaxed))
     }
 
-    /// 50 launches of 1 ms are waited for together. The first of these are no part of it, and it ends after a second.
+    /// 50 launches of 1 ms are waited for together. The first of these are no part of it, and it ends after a
+    /// second.
     #[test]
     fn launches_go_on_for_a_second_while_the_counter_grows() {
         let (energy, sampler, sensor_reads) = measured(Duration::from_millis(20), Duration::from_secs(9));
         let measured = energy.expect("there are updates enough");
         assert_eq!(sampler.launches, 50 * sampler.calls);
         assert_eq!(measured.launches, sampler.launches - 50);
-        let second = Nanoseconds::from(SHORTEST);
+        let second = Nanoseconds::from(SHORTEST_RUN);
         assert!(measured.wall_time >= second && measured.wall_time < 1.9 * second, "{measured:?}");
-        assert!(measured.updates >= LEAST_UPDATES && measured.updates <= 80, "{measured:?}");
+        assert!(measured.updates >= LEAST_UPDATE_INTERVALS && measured.updates <= 80, "{measured:?}");
         // The counter's steps and readings that come late leave some per cent, and more on a busy machine.
         assert!((measured.power.0 / 700.0 - 1.0).abs() < 0.2, "{measured:?}");
         let per_launch = measured.power.during(measured.wall_time) / measured.launches as f64;
@@ -264,12 +278,13 @@ mod tests {
         assert!((2..=measured.updates / 2).contains(&sensor_reads), "{sensor_reads} of {measured:?}");
     }
 
-    /// Of a counter that is updated ten times a second, ten updates take longer than a second: launches go on until they have come.
+    /// Of a counter that is updated ten times a second, ten updates take longer than a second: launches go on
+    /// until they have come.
     #[test]
     fn launches_wait_for_a_slow_counter() {
         let (energy, _, _) = measured(Duration::from_millis(100), Duration::from_secs(9));
         let measured = energy.expect("there are updates enough");
-        assert!(measured.updates >= LEAST_UPDATES, "{measured:?}");
+        assert!(measured.updates >= LEAST_UPDATE_INTERVALS, "{measured:?}");
     }
 
     /// Too few updates come within what is left: launches go on until then, and no longer.
@@ -286,7 +301,8 @@ mod tests {
     #[test]
     fn few_updates_are_refused_with_their_number() {
         let period = Duration::from_millis(200);
-        let refused = |number| evaluate(&updates(number, 700.0, period), 9, Duration::from_secs(2)).err();
+        let refused =
+            |number| compute_energy(&updates(number, 700.0, period), 9, Duration::from_secs(2)).err();
         assert_eq!(
             refused(10).as_deref(),
             Some("the device's counter of energy was updated 9 times in 2.0 s, and less than 10 say little")

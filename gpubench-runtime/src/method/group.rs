@@ -1,5 +1,6 @@
-//! One group of samples, on any queue: for each sample a reset, a flush, and the launch between two readings of a clock. A launch is sampled
-//! alone, interleaved with empty launches, or interleaved with another launch.
+//! One group of samples, on any queue: for each sample a reset, a flush, and the launch between two readings
+//! of a clock. A launch is sampled alone, interleaved with empty launches, or interleaved with another
+//! launch.
 
 use std::{ops::Range, time::Duration};
 
@@ -10,13 +11,14 @@ use crate::device::{
 use gpubench_records::{Cache, Failure, Flush, Stage};
 use gpubench_stats::{Nanoseconds, interpolated_median};
 
-use super::LONG;
+use super::LONG_LAUNCH;
 
-/// The usual delay before each hot sample; a cold sample has its flush instead. Without it the GPU catches up with the submitted
-/// commands, and waits between the events: on an H200, some hot launches of 2 µs then read 0.1 to 0.3 µs more.
+/// The usual delay on the device before each hot sample; a cold sample has its flush instead. Without a
+/// delay, the GPU catches up with the host and waits between the two events: on an H200, some hot launches of
+/// 2 µs then read 0.1 to 0.3 µs more.
 pub(crate) const PRE_LAUNCH_DELAY: Duration = Duration::from_micros(8);
 
-/// Work that is borrowed from the worker, or that the sampler owns.
+/// The work of a sampler: borrowed from its caller, or owned by the sampler.
 pub enum AnyWork<'a> {
     /// Borrowed.
     Borrowed(&'a mut dyn Work),
@@ -25,6 +27,7 @@ pub enum AnyWork<'a> {
 }
 
 impl AnyWork<'_> {
+    /// Returns the work, whoever owns it.
     fn get(&mut self) -> &mut dyn Work {
         match self {
             Self::Borrowed(work) => *work,
@@ -33,30 +36,35 @@ impl AnyWork<'_> {
     }
 }
 
-/// The launch to sample, and what its samples are interleaved with.
-pub(super) struct Works<'a> {
+/// The work whose launches are sampled, and the launches that are interleaved with them.
+pub(super) struct WorkWithPartner<'a> {
+    /// The sampled work.
     pub first: AnyWork<'a>,
+    /// The launches that are interleaved with those of `first`.
     pub partner: Partner<'a>,
 }
 
-/// The launches that samples are interleaved with.
+/// The launches that the samples are interleaved with.
 pub(super) enum Partner<'a> {
+    /// No launches: each slot has a launch of the sampled work.
     None,
-    /// Empty launches. Their readings contain the errors of the same batch and of its slots.
+    /// Empty launches. Their event times contain the same errors of the batch and of its slots as those of
+    /// the samples.
     Empty(Box<dyn Work>),
-    /// Those of another case.
+    /// The launches of another case, which is compared with the first.
     Case(AnyWork<'a>),
 }
 
-impl Works<'_> {
-    /// Returns the first of them.
+impl WorkWithPartner<'_> {
+    /// Returns the sampled work.
     pub(super) fn first(&mut self) -> &mut dyn Work {
         self.first.get()
     }
 
-    /// Returns the launch in this slot.
-    fn at(&mut self, slot: usize) -> &mut dyn Work {
-        let is_second = interleaved_slot(slot) % 2 == 1;
+    /// Returns the work that is launched in slot `slot` of a batch, where slots are counted in the order in
+    /// which they run.
+    fn work_in_slot(&mut self, slot: usize) -> &mut dyn Work {
+        let is_second = swap_slot(slot) % 2 == 1;
         match &mut self.partner {
             Partner::Empty(empty) if is_second => &mut **empty,
             Partner::Case(other) if is_second => other.get(),
@@ -64,43 +72,49 @@ impl Works<'_> {
         }
     }
 
-    /// Returns the slot of a launch in the logical order, with the first of each pair first.
-    fn slot(&self, logical_slot: usize) -> usize {
-        if self.are_interleaved() { interleaved_slot(logical_slot) } else { logical_slot }
+    /// Returns the slot, in the order in which slots run, of the launch with this number in the logical
+    /// order. In the logical order, the launch of the first work comes first in each pair.
+    fn physical_slot(&self, logical_slot: usize) -> usize {
+        if self.has_partner() { swap_slot(logical_slot) } else { logical_slot }
     }
 
-    fn are_interleaved(&self) -> bool {
+    /// Returns true if the launches are interleaved with launches of a partner.
+    fn has_partner(&self) -> bool {
         !matches!(self.partner, Partner::None)
     }
 }
 
-/// Maps a slot of interleaved launches between two orders: the order in which they run, and the logical order, with the first of each
-/// pair first. The map is its own inverse.
-fn interleaved_slot(slot: usize) -> usize {
+/// Converts the slot of an interleaved launch from the order in which slots run to the logical order, or
+/// back: the conversion is its own inverse. In the logical order, the launch of the first work comes first in
+/// each pair.
+fn swap_slot(slot: usize) -> usize {
     if swapped(slot / 2) { slot ^ 1 } else { slot }
 }
 
-/// Takes groups: the works, the steps before each launch, and the clock around it.
-pub(super) struct Groups<'a> {
+/// Enqueues and reads groups of samples on a queue: the reset, delay or flush before each launch, the launch,
+/// and the clock readings around it.
+pub(super) struct GroupRunner<'a> {
     pub queue: &'a mut dyn Queue,
-    pub works: Works<'a>,
+    pub works: WorkWithPartner<'a>,
     pub cache: Cache,
     pub flush: Flush,
-    /// True if the host's part belongs to the launch.
+    /// True if the time of a launch includes the work of the host in the launch function.
     pub host_work: bool,
+    /// The way in which launches run and are timed.
     pub mode: LaunchMode,
     /// The delay before each hot sample.
     pub pre_launch_delay: Duration,
-    /// The samples enqueued so far.
+    /// The number of slots enqueued so far, which determines the phase of delays for a coarse timer.
     enqueued: usize,
-    /// The shortest sample of the last group.
+    /// The shortest sample of the last group; `None` before the first group.
     pub shortest: Option<Nanoseconds>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> GroupRunner<'a> {
+    /// Begins a new series of groups on `queue`.
     pub(super) fn new(
         queue: &'a mut dyn Queue,
-        works: Works<'a>,
+        works: WorkWithPartner<'a>,
         mode: LaunchMode,
         flush: Flush,
         wanted: &SampleOptions,
@@ -120,7 +134,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Prepares to time `work` alone.
+    /// Begins a new series of groups of `work` alone, without interleaved launches.
     pub(super) fn alone(
         queue: &'a mut dyn Queue,
         work: AnyWork<'a>,
@@ -128,12 +142,13 @@ impl<'a> Groups<'a> {
         cache: Cache,
         flush: Flush,
     ) -> Self {
-        let works = Works { first: work, partner: Partner::None };
+        let works = WorkWithPartner { first: work, partner: Partner::None };
         Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
     }
 
-    /// Returns the number of slots for a group of `samples` samples, at most `longest`; an even number if launches are interleaved.
-    pub(super) fn slots(&self, samples: usize, longest: usize) -> usize {
+    /// Returns the number of slots for a group of `samples` samples, at most `longest`. Interleaved launches
+    /// have an even number of slots, and at least 2.
+    pub(super) fn slot_count(&self, samples: usize, longest: usize) -> usize {
         match self.works.partner {
             Partner::None => samples.min(longest),
             Partner::Empty(_) => 2 * samples.min(longest / 2).max(1),
@@ -141,20 +156,22 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Enqueues a sample in each of these slots, which `clock` times.
+    /// Enqueues a sample in each of `slots`, timed by `clock`: reset, delay or flush, reading, launch,
+    /// reading. Hot groups begin with an untimed launch, except for long launches. Hot samples of a pair each
+    /// follow an untimed launch of their own work.
     pub(super) fn enqueue(&mut self, slots: Range<usize>, clock: Clock) -> Result<(), Failure> {
         let Self { queue, works, .. } = self;
         let QueueProperties { is_coarse, first_launch, .. } = queue.properties();
         let hot = self.cache == Cache::Hot;
-        let (is_pair, interleaved) = (matches!(works.partner, Partner::Case(_)), works.are_interleaved());
+        let (is_pair, interleaved) = (matches!(works.partner, Partner::Case(_)), works.has_partner());
         // Filling the caches takes a negligible part of a long launch.
-        let is_long = self.shortest.or(first_launch).is_some_and(|time| time > LONG);
+        let is_long = self.shortest.or(first_launch).is_some_and(|time| time > LONG_LAUNCH);
         if hot && !is_pair && !is_long {
             works.first().launch()?;
         }
         let count = slots.len();
         for slot in slots {
-            let work = works.at(slot);
+            let work = works.work_in_slot(slot);
             // The previous launch of a pair may have evicted this one's data. An empty launch evicts nothing.
             if hot && is_pair {
                 work.launch()?;
@@ -183,7 +200,8 @@ impl<'a> Groups<'a> {
         Ok(())
     }
 
-    /// Records a batch of what `enqueue` enqueues.
+    /// Records a batch of the work that `enqueue` enqueues. If `copied` is true, the batch is copied to the
+    /// device in advance. Abandons the recording if `enqueue` fails.
     pub(super) fn record(
         &mut self,
         copied: bool,
@@ -194,12 +212,13 @@ impl<'a> Groups<'a> {
         end_recording(self.queue, copied, enqueued)
     }
 
-    /// Waits for a group, and reads it. Samples are in the order in which they ran; of interleaved launches, the first of each pair comes
-    /// first. Starts are not read if stamps time the samples, since their batch records no events, nor for two interleaved launches,
-    /// whose difference is measured.
+    /// Waits for the group in `slots`, and reads it. Samples are in the order in which they ran; of each
+    /// interleaved pair, the launch of the first work comes first. Start times are left empty if stamps time
+    /// the samples, since their batch records no events, and for a pair of cases, of which only the
+    /// difference is measured.
     pub(super) fn read(&mut self, slots: Range<usize>) -> Result<SampledGroup, Failure> {
         self.queue.wait()?;
-        let slots: Vec<usize> = slots.map(|slot| self.works.slot(slot)).collect();
+        let slots: Vec<usize> = slots.map(|slot| self.works.physical_slot(slot)).collect();
         let starts: Vec<usize> = match self.works.partner {
             Partner::Case(_) => Vec::new(),
             _ if self.mode.clock == Clock::Stamps => Vec::new(),
@@ -207,14 +226,14 @@ impl<'a> Groups<'a> {
             Partner::Empty(_) => slots.iter().copied().step_by(2).collect(),
         };
         let Readings { times, starts, elapsed, clock } = self.queue.read(&slots, &starts, self.mode.clock)?;
-        let [events, empty_events] = self.split(times);
+        let [events, empty_events] = self.split_partners(times);
         self.shortest = events.iter().copied().reduce(Nanoseconds::min);
         Ok(SampledGroup { events, empty_events, starts, overhead_by_stamps: None, elapsed, clock })
     }
 
-    /// Returns the median of a launch without its overhead, according to stamps in the first `slots` slots of a group; `None` if it has no
-    /// empty launches.
-    pub(super) fn read_stamps(
+    /// Returns the median time of a launch without overhead, according to the stamps in the first `slots`
+    /// slots. `step` is the resolution of the stamps. Returns `None` if the group has no empty launches.
+    pub(super) fn launch_time_by_stamps(
         &mut self,
         slots: usize,
         step: Nanoseconds,
@@ -222,15 +241,16 @@ impl<'a> Groups<'a> {
         if !matches!(self.works.partner, Partner::Empty(_)) {
             return Ok(None);
         }
-        let slots: Vec<usize> = (0..slots).map(|slot| self.works.slot(slot)).collect();
+        let slots: Vec<usize> = (0..slots).map(|slot| self.works.physical_slot(slot)).collect();
         let times = self.queue.times(&slots, Clock::Stamps)?;
-        let [launch, empty] = self.split(times).map(|times| interpolated_median(&times, step));
+        let [launch, empty] = self.split_partners(times).map(|times| interpolated_median(&times, step));
         let marginal = self.queue.calibration().marginal_empty_launch.unwrap_or_default().time;
         Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + marginal))
     }
 
-    /// Splits times in the logical order into those of launches and those of empty launches.
-    fn split(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
+    /// Splits times in the logical order into those of the sampled launches and those of interleaved empty
+    /// launches. All times of a pair of cases are sampled launches.
+    fn split_partners(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
         match self.works.partner {
             Partner::Empty(_) => [0, 1].map(|first| times.iter().copied().skip(first).step_by(2).collect()),
             _ => [times, Vec::new()],
@@ -238,15 +258,17 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// Makes a launch that every queue has.
-pub(super) fn own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
+/// Returns the launch `launch` of the device of `queue`. Returns a failure if the device has none of this
+/// kind.
+pub(super) fn require_own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
     queue.own_launch(launch)?.ok_or_else(|| {
         Failure::new(Stage::Device, format_args!("this device has no launch of its own that is {launch:?}"))
     })
 }
 
-/// Records a batch of what `enqueue` enqueues.
-pub(super) fn record(
+/// Records a batch of the work that `enqueue` enqueues on `queue`. If `copied` is true, the batch is copied
+/// to the device in advance. Abandons the recording if `enqueue` fails.
+pub(super) fn record_batch(
     queue: &mut dyn Queue,
     copied: bool,
     enqueue: impl FnOnce(&mut dyn Queue) -> Result<(), Failure>,
@@ -256,6 +278,8 @@ pub(super) fn record(
     end_recording(queue, copied, enqueued)
 }
 
+/// Ends the recording and returns its batch if `enqueued` is `Ok`; otherwise abandons the recording and
+/// returns the failure.
 fn end_recording(
     queue: &mut dyn Queue,
     copied: bool,
@@ -270,7 +294,7 @@ fn end_recording(
     }
 }
 
-impl Drop for Groups<'_> {
+impl Drop for GroupRunner<'_> {
     /// Ends a recording that a panic of the user's code left open.
     fn drop(&mut self) {
         self.queue.abandon();

@@ -1,96 +1,113 @@
-//! The number of samples to submit at once, so that synchronisation is rare and the group ends within the budget.
+//! The number of samples to submit at once, so that synchronisation is rare and the group ends within the
+//! budget.
 
 use super::checked::GroupCost;
 use gpubench_stats::Nanoseconds;
 
-/// The fewest samples that the stop rule may end on.
+/// The fewest samples at which the stop rule may end sampling.
 pub(super) const MIN_SAMPLES: usize = 30;
-/// The fewest groups that it may end on, if each has its own overhead: more groups narrow the interval.
+/// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: more
+/// groups narrow the interval.
 pub(super) const MIN_GROUPS: usize = 8;
 
-/// The target time of a group; less if the budget is too short for [`GROUPS_OF_BUDGET`] such groups.
-const TARGET: Nanoseconds = Nanoseconds(10e6);
+/// The target time of a group (10 ms). It is less if the budget is too short for [`GROUPS_OF_BUDGET`] such
+/// groups.
+const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
+/// The number of groups that a budget should have time for.
 const GROUPS_OF_BUDGET: f64 = 12.0;
-const LARGEST: usize = 256;
-/// The most by which a group is larger than the one before.
-const GROWTH: usize = 8;
-/// The fewest samples of a group, if the budget allows such groups: [`MIN_GROUPS`] groups then have [`MIN_SAMPLES`] samples. Each group of
-/// hot launches begins with an untimed launch.
-const FEWEST: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
+/// The most samples of a group.
+const LARGEST_GROUP: usize = 256;
+/// The largest factor by which a group is larger than the previous group.
+const LARGEST_GROWTH: usize = 8;
+/// The fewest samples of a group after the warm-up, if the budget allows such groups: [`MIN_GROUPS`] groups
+/// then have [`MIN_SAMPLES`] samples. Larger groups are efficient, since each group of hot launches begins
+/// with an untimed launch.
+const FEWEST_SAMPLES: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
-/// The size of the next group.
+/// Chooses the number of samples of the next group.
 #[derive(Clone, Copy)]
 pub(super) struct GroupSize {
+    /// The number of samples of the next group, unless the budget is nearly spent.
     pub samples: usize,
+    /// The fewest samples of a group: 1 during the warm-up.
     fewest: usize,
+    /// The target time of a group.
     target: Nanoseconds,
-    /// The time that a group of the fewest samples may take.
+    /// The longest time of a group of `fewest` samples.
     longest: Nanoseconds,
-    /// The time that a sample of the last group took from the budget; `None` before the first.
+    /// The time that each sample of the last group took from the budget; `None` before the first group.
     pub cost: Option<Nanoseconds>,
 }
 
-/// A group may exceed the remaining budget by this fraction, since its time is only estimated.
-const TOLERANCE: f64 = 0.1;
+/// The fraction by which a group may exceed the remaining budget, since its time is only estimated.
+const BUDGET_TOLERANCE: f64 = 0.1;
 
 impl Default for GroupSize {
     fn default() -> Self {
-        Self { samples: 1, fewest: 1, target: TARGET, longest: TARGET, cost: None }
+        Self { samples: 1, fewest: 1, target: TARGET_TIME, longest: TARGET_TIME, cost: None }
     }
 }
 
 impl GroupSize {
-    /// The size of the first group of a case with this budget.
+    /// Starts with groups of one sample, for a case with this time budget.
     pub(super) fn with_budget(budget: Nanoseconds) -> Self {
         let longest = budget / GROUPS_OF_BUDGET;
-        Self { target: TARGET.min(longest), longest, ..Self::default() }
+        Self { target: TARGET_TIME.min(longest), longest, ..Self::default() }
     }
 
-    /// Ends the warm-up: from here on a group has a smallest size.
+    /// Ends the warm-up: from here on, groups have at least [`FEWEST_SAMPLES`] samples if the budget allows
+    /// that.
     pub(super) fn begin_samples(&mut self) {
-        self.fewest = FEWEST;
+        self.fewest = FEWEST_SAMPLES;
         if let Some(cost) = self.cost {
-            self.samples = self.samples.max(self.smallest(cost));
+            self.samples = self.samples.max(self.smallest_size(cost));
         }
     }
 
-    /// Returns the smallest size of a group whose samples take the time `cost` each.
-    fn smallest(&self, cost: Nanoseconds) -> usize {
-        power_of_two(fitting(self.longest, cost).min(self.fewest)).max(1)
+    /// Returns the smallest size of a group whose samples take `cost` each.
+    fn smallest_size(&self, cost: Nanoseconds) -> usize {
+        largest_power_of_two(samples_within(self.longest, cost).min(self.fewest)).max(1)
     }
 
-    /// The largest power of two, at most the current size, that fits the remaining budget (plus 10 % and one group); 0 if none fits.
-    /// Before the first group, the current size.
-    pub(super) fn within(self, left: Nanoseconds) -> usize {
+    /// Returns the number of samples of the next group for a remaining budget of `left`: the largest power of
+    /// two up to the current size whose estimated time is at most `left`, plus 10 % of it, plus the target
+    /// time of a group. Returns 0 if nothing is left. Before the first group, returns the current size.
+    pub(super) fn size_within(self, left: Nanoseconds) -> usize {
         let Some(cost) = self.cost else { return self.samples };
-        let time =
-            if left > Nanoseconds::ZERO { (1.0 + TOLERANCE) * left + self.target } else { Nanoseconds::ZERO };
-        power_of_two(fitting(time, cost).min(self.samples))
+        let time = if left > Nanoseconds::ZERO {
+            (1.0 + BUDGET_TOLERANCE) * left + self.target
+        } else {
+            Nanoseconds::ZERO
+        };
+        largest_power_of_two(samples_within(time, cost).min(self.samples))
     }
 
-    /// Returns true if `samples` samples take at most `time`, at the cost of those of the last group.
-    pub(super) fn fit_within(self, samples: usize, time: Nanoseconds) -> bool {
+    /// Returns true if `samples` samples are estimated to take at most `time`. Returns false before the first
+    /// group.
+    pub(super) fn samples_fit_within(self, samples: usize, time: Nanoseconds) -> bool {
         self.cost.is_some_and(|cost| cost * samples as f64 <= time)
     }
 
-    /// Adapts the size to the target after a group, at most by a factor of eight: the first launches of a case do not predict later ones.
-    /// Sizes are powers of two, so that they do not follow every change of the cost.
-    pub(super) fn learn(&mut self, group: &GroupCost) {
+    /// Adapts the size to the target time after a group of this cost, at most by a factor of
+    /// [`LARGEST_GROWTH`], since the first launches of a case do not predict later ones. Sizes are powers of
+    /// two, so that they do not follow every change of the cost.
+    pub(super) fn adapt(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;
         self.cost = Some(cost);
-        let fitting = fitting(self.target, group.device / samples).max(self.smallest(cost));
-        self.samples = power_of_two(fitting.clamp(1, (GROWTH * self.samples).min(LARGEST)));
+        let fitting = samples_within(self.target, group.device / samples).max(self.smallest_size(cost));
+        self.samples =
+            largest_power_of_two(fitting.clamp(1, (LARGEST_GROWTH * self.samples).min(LARGEST_GROUP)));
     }
 }
 
-/// Returns the number of samples that fit into `time` if each takes the time `cost`, which counts as a nanosecond at least.
-fn fitting(time: Nanoseconds, cost: Nanoseconds) -> usize {
+/// Returns the number of samples that fit into `time` if each takes `cost`, or a nanosecond if that is more.
+fn samples_within(time: Nanoseconds, cost: Nanoseconds) -> usize {
     (time / cost.max(Nanoseconds(1.0))) as usize
 }
 
-/// Returns the largest power of two up to a number; 0 for none.
-fn power_of_two(most: usize) -> usize {
+/// Returns the largest power of two that is at most `most`; 0 for 0.
+fn largest_power_of_two(most: usize) -> usize {
     (most + 1).next_power_of_two() / 2
 }
 
@@ -101,7 +118,7 @@ mod tests {
     fn after(groups: usize, cost: f64) -> usize {
         let mut size = GroupSize::default();
         for _ in 0..groups {
-            size.learn(&group(size.samples, cost));
+            size.adapt(&group(size.samples, cost));
         }
         size.samples
     }
@@ -116,25 +133,25 @@ mod tests {
     fn a_group_grows_to_its_target_and_no_further() {
         assert_eq!((after(1, 100e3), after(2, 100e3)), (8, 64));
         assert_eq!(after(20, 100e3), 64);
-        assert_eq!(after(20, 100.0), LARGEST);
+        assert_eq!(after(20, 100.0), LARGEST_GROUP);
         assert_eq!(after(20, 50e6), 1);
     }
 
     #[test]
     fn a_group_ends_within_what_is_left() {
         let mut size = GroupSize::default();
-        assert_eq!(size.within(Nanoseconds(1.0)), 1, "nothing is known of it");
+        assert_eq!(size.size_within(Nanoseconds(1.0)), 1, "nothing is known of it");
         for _ in 0..20 {
-            size.learn(&group(size.samples, 100e3));
+            size.adapt(&group(size.samples, 100e3));
         }
-        let within = |left| size.within(Nanoseconds(left));
+        let within = |left| size.size_within(Nanoseconds(left));
         assert_eq!([within(1e9), within(1.0)], [64, 64], "a usual group may overdraw it");
         assert_eq!([within(0.0), within(-1e9), within(f64::NAN)], [0; 3]);
-        size.learn(&group(64, 5e6));
-        let within = |left| size.within(Nanoseconds(left));
+        size.adapt(&group(64, 5e6));
+        let within = |left| size.size_within(Nanoseconds(left));
         assert_eq!([within(1e9), within(1e6)], [2, 2]);
-        size.learn(&group(1, 2e9));
-        let within = |left| size.within(Nanoseconds(left));
+        size.adapt(&group(1, 2e9));
+        let within = |left| size.size_within(Nanoseconds(left));
         assert_eq!([within(3e9), within(1.9e9), within(1e9)], [1, 1, 0]);
     }
 
@@ -144,22 +161,23 @@ mod tests {
         let mut size = GroupSize::with_budget(Nanoseconds(50e6));
         let mut long = GroupSize::with_budget(Nanoseconds(3e9));
         for _ in 0..5 {
-            size.learn(&group(size.samples, 500e3));
-            long.learn(&group(long.samples, 500e3));
+            size.adapt(&group(size.samples, 500e3));
+            long.adapt(&group(long.samples, 500e3));
         }
         assert_eq!((size.samples, long.samples), (8, 16));
     }
 
-    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s allows twelve groups of 250 ms.
+    /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s allows twelve
+    /// groups of 250 ms.
     #[test]
     fn long_launches_have_as_many_samples_in_a_group_as_the_fewest_groups_need() {
         let of = |cost: f64| {
             let mut size = GroupSize::with_budget(Nanoseconds(3e9));
-            size.learn(&group(1, cost));
+            size.adapt(&group(1, cost));
             let warm_up = size.samples;
             size.begin_samples();
             let first = size.samples;
-            size.learn(&group(first, cost));
+            size.adapt(&group(first, cost));
             (warm_up, first, size.samples)
         };
         let found = [100e3, 4e6, 60e6, 70e6, 200e6, 2e9].map(of);
@@ -171,8 +189,8 @@ mod tests {
     fn the_time_of_the_host_counts_against_what_is_left() {
         let mut size = GroupSize::default();
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
-        size.learn(&GroupCost { samples: 1, device, spent: wall });
-        let within = |left| size.within(Nanoseconds(left));
+        size.adapt(&GroupCost { samples: 1, device, spent: wall });
+        let within = |left| size.size_within(Nanoseconds(left));
         assert_eq!((size.samples, within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
     }
 }

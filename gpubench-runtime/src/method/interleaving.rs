@@ -1,14 +1,17 @@
 //! The protocol of a comparison: rounds with interleaved launches, until the comparison is decided.
 //!
-//! Each round has new inputs and new graphs. Two rounds form a pair with the same allocation seed. In the second round, the buffers of the
-//! two launches are swapped, and the other launch goes first: effects of addresses and of the beginning of a graph then affect both equally.
-//! Each pair has a random allocation seed, and is independent of the others.
+//! Each round has new inputs and new graphs. Two rounds form a pair with the same allocation seed. In the
+//! second round, the buffers of the two launches are swapped, and the other launch goes first: effects of
+//! addresses and of the beginning of a graph then affect both equally. Each pair has a random allocation
+//! seed, and is independent of the others.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
-use super::{clock::ClockReadings, group_size::GroupSize, no_samples, warm_up::warm_up, watch::Watch};
+use super::{
+    clock::ClockReadings, group_size::GroupSize, no_samples_failure, warm_up::warm_up, watch::SensorWatch,
+};
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,
@@ -18,63 +21,71 @@ use gpubench_stats::{
     resolution_of_pairs,
 };
 
-/// The fewest A/B pairs of a round: AB BA.
-const FEWEST_PAIRS: usize = 2;
-/// If the user asks for a number of samples, they are spread over this many rounds.
-const ROUNDS_OF_A_NUMBER: usize = 16;
-/// The fewest rounds with an interval, if a round would get less than the fewest pairs otherwise.
-const FEWEST_ROUNDS: usize = 4;
+/// The fewest A/B pairs of a round: two, in the order AB BA.
+const FEWEST_PAIRS_PER_ROUND: usize = 2;
+/// If the user requests a number of samples, the most rounds over which they are spread.
+const MOST_ROUNDS_FOR_SAMPLES: usize = 16;
+/// If the user requests a number of samples, the fewest rounds over which they are spread, even if a round
+/// then has fewer than [`FEWEST_PAIRS_PER_ROUND`] pairs. Fewer rounds would give no interval.
+const FEWEST_ROUNDS_FOR_SAMPLES: usize = 4;
 
-/// Makes rounds.
+/// Prepares the rounds of a comparison.
 pub trait Rounds {
-    /// Makes the inputs of both launches with this placement, replaces those of the previous round, and prepares to sample both,
-    /// interleaved.
+    /// Begins a round: drops the inputs of the previous round, makes the inputs of both launches according to
+    /// `layout`, and returns a sampler of their interleaved launches.
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
     fn begin(
         &mut self,
-        placement: Placement,
+        layout: RoundLayout,
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure>;
 }
 
-/// The placement of a round's inputs in memory.
+/// The memory layout and the launch order of a round. Rounds 2k and 2k + 1 form a pair: they have the same
+/// allocation seed, and are swapped copies of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
-    /// The random number that determines the addresses. Both rounds of a pair have the same.
+pub struct RoundLayout {
+    /// The random number that determines the addresses of the inputs. Both rounds of a pair have the same
+    /// seed.
     pub allocation_seed: u64,
-    /// True in the second round of a pair: each launch has the addresses that the other had in the first, and the second goes first.
+    /// False in the first round of a pair, which has an even number, and true in the second. In a swapped
+    /// round, each launch has the addresses that the other launch had in the first round, and the second
+    /// launch goes first.
     pub swapped: bool,
 }
 
-impl Placement {
-    /// Returns the placement of a round, counted from zero, in a comparison with this seed.
-    pub fn new(round: usize, seed: u64) -> Self {
-        Self { allocation_seed: Self::allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
+impl RoundLayout {
+    /// Returns the layout of round `round`, counted from zero, in a comparison with the seed `seed`. Rounds
+    /// 2k and 2k + 1 share an allocation seed; odd rounds are swapped.
+    pub fn for_round(round: usize, seed: u64) -> Self {
+        Self { allocation_seed: Self::derive_allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
     }
 
-    /// Draws the seed of all allocation seeds; for a simulated device it is the same in each process.
-    pub(crate) fn seed(simulated: bool) -> u64 {
+    /// Draws a random seed, from which `derive_allocation_seed` derives all allocation seeds of a
+    /// case. Returns 0 if the device is `simulated`, so that its results are reproducible.
+    pub(crate) fn random_seed(simulated: bool) -> u64 {
         if simulated { 0 } else { RandomState::new().hash_one(0) }
     }
 
-    /// Returns the allocation seed with this number, derived from `seed`.
-    pub(crate) fn allocation_seed(number: usize, seed: u64) -> u64 {
-        mixed(seed.wrapping_add(mixed(number as u64)))
+    /// Returns allocation seed number `number` of the case or comparison with the seed `seed`. The result is
+    /// the same for the same arguments.
+    pub(crate) fn derive_allocation_seed(number: usize, seed: u64) -> u64 {
+        split_mix(seed.wrapping_add(split_mix(number as u64)))
     }
 }
 
-/// Returns a number that looks random and depends on `number` alone: the output function of `SplitMix64` (Steele, Lea & Flood,
-/// *Fast splittable pseudorandom number generators*, OOPSLA 2014).
-fn mixed(number: u64) -> u64 {
+/// Returns a pseudorandom number that depends on `number` alone: the output function of `SplitMix64` (Steele,
+/// Lea & Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014).
+fn split_mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
-/// The result of a comparison.
+/// The samples of two compared launches, and their comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedSamples {
     /// The samples of both launches.
@@ -83,9 +94,10 @@ pub struct ComparedSamples {
     pub comparison: Comparison,
 }
 
-/// Compares two launches while `monitor` is read, until the comparison is decided or a budget is spent: the budget of `sampling`, or `limit`
-/// on the host's clock, including the time to make inputs. `seed` determines the placements. Calls `report_step` before the warm-up, and
-/// before and after every round.
+/// Compares two launches until the comparison is decided or a budget is spent: `max_time` of `sampling`, or
+/// `limit` on the host clock, including the time to make inputs. `rounds` makes the inputs and samplers;
+/// `seed` determines the layouts of all rounds. A thread reads the sensors of `monitor` meanwhile. Calls
+/// `report_step` before the warm-up, and before and after every round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
@@ -98,7 +110,7 @@ pub fn compare(
     report_step: &mut dyn FnMut(Step),
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
-    let watch = monitor.map(Watch::start);
+    let watch = monitor.map(SensorWatch::start);
     let mut size = GroupSize::default();
     let mut comparing: Option<RunningComparison> = None;
     let mut answered = None;
@@ -106,7 +118,7 @@ pub fn compare(
         report_step(
             comparing.as_ref().map_or(Step::Setup, |comparing| Step::Samples(comparing.events.len())),
         );
-        let mut sampler = rounds.begin(Placement::new(number, seed), report_step)?;
+        let mut sampler = rounds.begin(RoundLayout::for_round(number, seed), report_step)?;
         let comparing = match &mut comparing {
             Some(comparing) => comparing,
             None => comparing.insert(RunningComparison::begin(
@@ -116,7 +128,7 @@ pub fn compare(
                 report_step,
             )?),
         };
-        comparing.round(number, sampler.as_mut(), sampling, &mut size)?;
+        comparing.take_round(number, sampler.as_mut(), sampling, &mut size)?;
         let is_whole_pair = number % 2 == 1;
         let done = match sampling.samples {
             Some(wanted) => comparing.read >= wanted,
@@ -146,7 +158,7 @@ pub fn compare(
         seed: Some(seed),
     };
     let conditions =
-        watch.and_then(|watch| watch.conditions(comparing.sampling_since, end, comparing.rounds.len()));
+        watch.and_then(|watch| watch.into_conditions(comparing.sampling_since, end, comparing.rounds.len()));
     let wall = Nanoseconds::from(end - comparing.sampling_since);
     let [first, second] = [0, 1].map(|index| -> Result<_, Failure> {
         let events: Vec<_> = comparing.events.iter().map(|pair| pair[index]).collect();
@@ -156,7 +168,7 @@ pub fn compare(
             timer: comparing.checked.timer,
             warm_up: comparing.warm_up,
             conditions: conditions.clone(),
-            device_clock: comparing.clocks.after(&comparing.warming),
+            device_clock: comparing.clocks.summarize_after(&comparing.warming),
             clock_faults: comparing.checked.faults(),
             groups: comparing.rounds.len(),
             relocations: 0,
@@ -166,7 +178,7 @@ pub fn compare(
             wall_time: wall,
             // The answer shows whether there are enough samples.
             converged: true,
-            time: time.ok_or_else(|| no_samples(comparing.checked.faults()))?,
+            time: time.ok_or_else(|| no_samples_failure(comparing.checked.faults()))?,
             dram_stall: None,
             back_to_back: None,
             stream_time: None,
@@ -184,29 +196,34 @@ pub fn compare(
     Ok(ComparedSamples { samples: [first?, second?], comparison })
 }
 
-/// A comparison under way.
+/// The state of a comparison between its rounds.
 struct RunningComparison {
     methods: [Method; 2],
     checked: CheckedGroups,
     warm_up: WarmUp,
+    /// The clock readings of the warm-up.
     warming: ClockReadings,
+    /// The clock readings of the rounds.
     clocks: ClockReadings,
+    /// The end of the warm-up.
     sampling_since: Instant,
+    /// The event times of all pairs, those of the first launch first.
     events: Vec<[Nanoseconds; 2]>,
     /// The number of pairs, including those with invalid readings.
     read: usize,
     rounds: Vec<Round>,
-    /// The sum of the resolutions of all rounds.
+    /// The sum over all rounds of the relative resolution of their pairs.
     unresolved: f64,
-    /// True if the timer resolves all times so far.
+    /// False once a round has no ratio, since the timer does not resolve its times.
     resolved: bool,
+    /// The device time of all groups.
     elapsed: Nanoseconds,
     /// The time of all groups according to the device's clock or the host's, whichever is more.
     spent: Nanoseconds,
 }
 
 impl RunningComparison {
-    /// Warms up on the first round's inputs.
+    /// Warms up on the inputs of the first round. Fails if `sampler` is no pair sampler.
     fn begin(
         sampler: &mut dyn Sampler,
         sampling: &Sampling,
@@ -240,8 +257,8 @@ impl RunningComparison {
         })
     }
 
-    /// Takes the pairs of the round with this number.
-    fn round(
+    /// Takes the pairs of the round with this number, and adds them to the comparison.
+    fn take_round(
         &mut self,
         number: usize,
         sampler: &mut dyn Sampler,
@@ -250,8 +267,8 @@ impl RunningComparison {
     ) -> Result<(), Failure> {
         let previous = self.events.len();
         let wanted = match sampling.samples {
-            None => size.within(sampling.max_time - self.spent).max(FEWEST_PAIRS),
-            Some(samples) => pairs_of_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
+            None => size.size_within(sampling.max_time - self.spent).max(FEWEST_PAIRS_PER_ROUND),
+            Some(samples) => pairs_in_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
         };
         let mut round = GroupCost::default();
         while round.samples < wanted {
@@ -264,7 +281,7 @@ impl RunningComparison {
             round.spent += cost.spent;
             self.clocks.add(group.clock, self.events.len(), self.sampling_since.elapsed().into());
         }
-        size.learn(&round);
+        size.adapt(&round);
         self.read += round.samples;
         self.elapsed += round.device;
         self.spent += round.spent;
@@ -279,7 +296,8 @@ impl RunningComparison {
         Ok(())
     }
 
-    /// Computes the ratio of the rounds so far, at this confidence.
+    /// Computes the ratio of the two launches from the rounds so far, with an interval at this confidence
+    /// level. Returns `None` if there are too few rounds, or if the timer does not resolve the times.
     fn ratio(&self, confidence: f64) -> Option<Ratio> {
         let logs: Vec<f64> = self.rounds.iter().map(|round| round.log_ratio).collect();
         let resolution = self.unresolved / logs.len() as f64;
@@ -287,10 +305,12 @@ impl RunningComparison {
     }
 }
 
-/// Returns the number of pairs of a round, counted from zero, if all rounds have `samples` pairs together. The number of rounds is even, and
-/// their sizes differ by one pair at most.
-fn pairs_of_round(number: usize, samples: usize) -> usize {
-    let rounds = (samples / FEWEST_PAIRS).next_multiple_of(2).clamp(FEWEST_ROUNDS, ROUNDS_OF_A_NUMBER);
+/// Returns the number of pairs of round `number`, counted from zero, if all rounds together have `samples`
+/// pairs. The number of rounds is even, and the sizes of rounds differ by one pair at most.
+fn pairs_in_round(number: usize, samples: usize) -> usize {
+    let rounds = (samples / FEWEST_PAIRS_PER_ROUND)
+        .next_multiple_of(2)
+        .clamp(FEWEST_ROUNDS_FOR_SAMPLES, MOST_ROUNDS_FOR_SAMPLES);
     let before = |round: usize| samples * round.min(rounds) / rounds;
     before(number + 1) - before(number)
 }
@@ -303,16 +323,16 @@ mod tests {
 
     #[test]
     fn rounds_of_a_pair_share_an_allocation_seed_and_pairs_do_not() {
-        let placements: Vec<_> = (0..64).map(|round| Placement::new(round, 7)).collect();
-        for pair in placements.chunks(2) {
+        let layouts: Vec<_> = (0..64).map(|round| RoundLayout::for_round(round, 7)).collect();
+        for pair in layouts.chunks(2) {
             assert_eq!(
                 (pair[0].allocation_seed, pair[0].swapped),
                 (pair[1].allocation_seed, !pair[1].swapped)
             );
         }
-        let seeds: BTreeSet<u64> = placements.iter().map(|placement| placement.allocation_seed).collect();
+        let seeds: BTreeSet<u64> = layouts.iter().map(|layout| layout.allocation_seed).collect();
         assert_eq!(seeds.len(), 32);
-        assert_ne!(Placement::new(0, 7), Placement::new(0, 8));
+        assert_ne!(RoundLayout::for_round(0, 7), RoundLayout::for_round(0, 8));
     }
 
     #[test]
@@ -325,7 +345,7 @@ mod tests {
             (10, &[1, 2, 2, 1, 2, 2]),
             (512, &[32; 16]),
         ] {
-            let all: Vec<usize> = (0..16).map(|round| pairs_of_round(round, samples)).collect();
+            let all: Vec<usize> = (0..16).map(|round| pairs_in_round(round, samples)).collect();
             let taken: Vec<usize> = all.iter().copied().filter(|pairs| *pairs > 0).collect();
             assert_eq!(taken, expected, "{samples}");
             assert_eq!(all.iter().sum::<usize>(), samples);

@@ -1,62 +1,75 @@
-//! The time of one more launch among others, without a reading of the clock between them: of empty launches, for the overhead of the
-//! timer, and of short launches, as a second method.
+//! Measures marginal times: the time that one more launch adds to a series of launches without clock readings
+//! between them. The marginal time of an empty launch gives the overhead of the timer; that of a short launch
+//! is a cross-check of its samples.
 
-use super::group::{PRE_LAUNCH_DELAY, own_launch, record};
+use super::group::{PRE_LAUNCH_DELAY, record_batch, require_own_launch};
 use crate::device::{Batch, Clock, LaunchMode, MarginalEmptyLaunch, OwnLaunch, Queue, Work};
 use gpubench_records::{Cache, Failure};
 use gpubench_stats::{Nanoseconds, median, trimmed_error};
 
-/// The number of delays in a sequence.
-pub(super) const SEQUENCE_LENGTH: usize = 32;
-/// Each sequence is launched and read twice, and a third time if the results differ by more than this: occasionally the whole GPU stalls for
-/// some microseconds.
-const TOLERANCE: Nanoseconds = Nanoseconds(50.0);
-/// The number of measurements of an empty launch. Two on each side may be disturbed.
-const MEASUREMENTS: usize = 16;
-/// The number of discarded measurements before them.
+/// The number of delays in a sequence. With launches, each delay is followed by one launch.
+pub(super) const DELAYS_PER_SEQUENCE: usize = 32;
+/// Each sequence is launched and read twice. It is launched a third time if the two results differ by more
+/// than this (50 ns), since the whole GPU stalls occasionally for some microseconds.
+const REPEAT_TOLERANCE: Nanoseconds = Nanoseconds(50.0);
+/// The number of measurements of the marginal time of an empty launch. The estimate of its error ignores two
+/// disturbed measurements on each side.
+const EMPTY_LAUNCH_MEASUREMENTS: usize = 16;
+/// The number of measurements that are discarded before [`EMPTY_LAUNCH_MEASUREMENTS`].
 const WARM_UP_MEASUREMENTS: usize = 3;
 
-/// Returns the time that one more empty launch adds to a sequence of delays, or of back-to-back launches if the device has no delays.
+/// Returns the marginal time of an empty launch: the time that it adds to a sequence of delays, or to
+/// back-to-back launches if the device has no delays. Measures it once per device, and stores it in the
+/// calibration of `queue`.
 ///
-/// The context has launched kernels on one stream at most. Once an H200 has run kernels of two streams, every launch of the context, on any
-/// stream, begins 0.2 to 0.35 µs later than before, and takes no longer itself. Pairs of events around empty launches among the samples
-/// contain that latency.
+/// Call this before the context has launched kernels on a second stream. Once an H200 has run kernels of two
+/// streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than before. The duration
+/// of the launch itself does not change. Pairs of events around empty launches among the samples contain that
+/// latency.
 pub(crate) fn marginal_empty_launch(queue: &mut dyn Queue) -> Result<MarginalEmptyLaunch, Failure> {
     if let Some(measured) = queue.calibration().marginal_empty_launch {
         return Ok(measured);
     }
-    let times = if queue.properties().has_gaps { delayed_times(queue)? } else { row_times(queue)? };
+    let times = if queue.properties().has_gaps {
+        marginal_times_after_delays(queue)?
+    } else {
+        marginal_times_back_to_back(queue)?
+    };
     let time = median(&times).unwrap_or_default().max(Nanoseconds::ZERO);
     let measured = MarginalEmptyLaunch { time, error: trimmed_error(&times) };
     queue.calibration().marginal_empty_launch = Some(measured);
     Ok(measured)
 }
 
-/// Returns times that one more empty launch adds to a row of empty launches with nothing between them.
-fn row_times(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
+/// Returns [`SLOPE_MEASUREMENTS`] marginal times of an empty launch in a series of back-to-back empty
+/// launches.
+fn marginal_times_back_to_back(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
     let [mut first, mut few, mut many] = [
-        own_launch(queue, OwnLaunch::EmptyRow(1))?,
-        own_launch(queue, OwnLaunch::EmptyRow(FEW_BACK_TO_BACK))?,
-        own_launch(queue, OwnLaunch::EmptyRow(MANY_BACK_TO_BACK))?,
+        require_own_launch(queue, OwnLaunch::EmptyRow(1))?,
+        require_own_launch(queue, OwnLaunch::EmptyRow(SHORT_SERIES))?,
+        require_own_launch(queue, OwnLaunch::EmptyRow(LONG_SERIES))?,
     ];
-    back_to_back_slopes(queue, &mut |launches| match launches {
-        FEW_BACK_TO_BACK => few.launch(),
-        MANY_BACK_TO_BACK => many.launch(),
+    marginal_launch_times(queue, &mut |launches| match launches {
+        SHORT_SERIES => few.launch(),
+        LONG_SERIES => many.launch(),
         _ => first.launch(),
     })
 }
 
-/// Returns times per launch that empty launches after each delay of a sequence add to it.
-fn delayed_times(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
-    let mut empty = own_launch(queue, OwnLaunch::Empty(LaunchMode::AT_ONCE, Cache::Hot))?;
+/// Returns [`EMPTY_LAUNCH_MEASUREMENTS`] marginal times of an empty launch after each delay of a sequence.
+/// Discards warm-up measurements first.
+fn marginal_times_after_delays(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
+    let mut empty = require_own_launch(queue, OwnLaunch::Empty(LaunchMode::AT_ONCE, Cache::Hot))?;
     // An idle GPU's clock takes some milliseconds to rise.
     for _ in 0..WARM_UP_MEASUREMENTS {
-        delayed_time(queue, &mut *empty)?;
+        marginal_time_after_delays(queue, &mut *empty)?;
     }
-    (0..MEASUREMENTS).map(|_| delayed_time(queue, &mut *empty)).collect()
+    (0..EMPTY_LAUNCH_MEASUREMENTS).map(|_| marginal_time_after_delays(queue, &mut *empty)).collect()
 }
 
-fn delayed_time(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+/// Measures once the marginal time of `work` after a delay: the time of a sequence with launches minus that
+/// without, divided by [`DELAYS_PER_SEQUENCE`].
+fn marginal_time_after_delays(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     let [with, without] = [record_delays(queue, Some(work))?, record_delays(queue, None)?];
     let read = |queue: &mut dyn Queue, sequence: &Batch| -> Result<Nanoseconds, Failure> {
         queue.submit(sequence)?;
@@ -68,10 +81,10 @@ fn delayed_time(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<Nanosecond
         read(queue, sequence)?;
     }
     let mut difference = || -> Result<Nanoseconds, Failure> {
-        Ok((read(queue, &with)? - read(queue, &without)?) / SEQUENCE_LENGTH as f64)
+        Ok((read(queue, &with)? - read(queue, &without)?) / DELAYS_PER_SEQUENCE as f64)
     };
     let mut times = vec![difference()?, difference()?];
-    if (times[0] - times[1]).abs() > TOLERANCE {
+    if (times[0] - times[1]).abs() > REPEAT_TOLERANCE {
         times.push(difference()?);
     }
     queue.release(without);
@@ -79,13 +92,14 @@ fn delayed_time(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<Nanosecond
     Ok(median(&times).unwrap_or_default())
 }
 
-/// Records a sequence of delays, with a launch of `work` after each delay.
+/// Records a sequence of [`DELAYS_PER_SEQUENCE`] delays between two events, with a launch of `work` after
+/// each delay if there is `work`. A first launch of `work` precedes the events.
 fn record_delays(queue: &mut dyn Queue, mut work: Option<&mut dyn Work>) -> Result<Batch, Failure> {
-    record(queue, false, |queue| {
+    record_batch(queue, false, |queue| {
         let mut launch = || work.as_deref_mut().map_or(Ok(()), Work::launch);
         launch()?;
         queue.start(0, Clock::Events)?;
-        for number in 0..SEQUENCE_LENGTH {
+        for number in 0..DELAYS_PER_SEQUENCE {
             queue.gap(PRE_LAUNCH_DELAY, number)?;
             launch()?;
         }
@@ -93,43 +107,48 @@ fn record_delays(queue: &mut dyn Queue, mut work: Option<&mut dyn Work>) -> Resu
     })
 }
 
-/// The launches in a short and in a long row of back-to-back launches, and the number of times each is timed.
-const FEW_BACK_TO_BACK: usize = 8;
-const MANY_BACK_TO_BACK: usize = 72;
-const REPLAYS: usize = 15;
+/// The number of launches in the short series of back-to-back launches.
+const SHORT_SERIES: usize = 8;
+/// The number of launches in the long series of back-to-back launches.
+const LONG_SERIES: usize = 72;
+/// The number of times that each series is timed.
+const SLOPE_MEASUREMENTS: usize = 15;
 
-/// Returns times of one more launch among back-to-back launches: the time difference of a long and a short row, divided by the difference
-/// in launches. `launch` enqueues this many launches.
-pub(super) fn back_to_back_slopes(
+/// Returns [`SLOPE_MEASUREMENTS`] marginal times of a back-to-back launch, each computed as (time of
+/// [`LONG_SERIES`] launches − time of [`SHORT_SERIES`] launches) ÷ the difference of these numbers.
+///
+/// `launch(count)` must enqueue `count` launches. It is called while batches are recorded, also with 1 for
+/// the untimed launch before each series.
+pub(super) fn marginal_launch_times(
     queue: &mut dyn Queue,
     launch: &mut dyn FnMut(usize) -> Result<(), Failure>,
 ) -> Result<Vec<Nanoseconds>, Failure> {
     let replays = queue.properties().replays;
-    let mut record_row = |queue: &mut dyn Queue, launches: usize| {
-        record(queue, true, |queue| {
+    let mut record_series = |queue: &mut dyn Queue, launches: usize| {
+        record_batch(queue, true, |queue| {
             launch(1)?;
             queue.start(0, Clock::Events)?;
             launch(launches)?;
             queue.stop(0, Clock::Events)
         })
     };
-    let lengths = [FEW_BACK_TO_BACK, MANY_BACK_TO_BACK];
-    let mut rows = [record_row(queue, lengths[0])?, record_row(queue, lengths[1])?];
-    let mut slopes = Vec::with_capacity(REPLAYS);
-    for _ in 0..REPLAYS {
-        let [short, long] = [time_of(queue, &rows[0])?, time_of(queue, &rows[1])?];
-        slopes.push((long - short) / (MANY_BACK_TO_BACK - FEW_BACK_TO_BACK) as f64);
-        for (row, launches) in rows.iter_mut().zip(lengths).filter(|_| !replays) {
-            let recorded = record_row(queue, launches)?;
-            queue.release(std::mem::replace(row, recorded));
+    let lengths = [SHORT_SERIES, LONG_SERIES];
+    let mut series = [record_series(queue, lengths[0])?, record_series(queue, lengths[1])?];
+    let mut slopes = Vec::with_capacity(SLOPE_MEASUREMENTS);
+    for _ in 0..SLOPE_MEASUREMENTS {
+        let [short, long] = [time_batch(queue, &series[0])?, time_batch(queue, &series[1])?];
+        slopes.push((long - short) / (LONG_SERIES - SHORT_SERIES) as f64);
+        for (one, launches) in series.iter_mut().zip(lengths).filter(|_| !replays) {
+            let recorded = record_series(queue, launches)?;
+            queue.release(std::mem::replace(one, recorded));
         }
     }
-    rows.into_iter().for_each(|row| queue.release(row));
+    series.into_iter().for_each(|one| queue.release(one));
     Ok(slopes)
 }
 
-/// Submits a batch with one slot as a group, and returns its time.
-pub(super) fn time_of(queue: &mut dyn Queue, batch: &Batch) -> Result<Nanoseconds, Failure> {
+/// Submits `batch` as a group of its own, waits, and returns the time between the events of its slot 0.
+pub(super) fn time_batch(queue: &mut dyn Queue, batch: &Batch) -> Result<Nanoseconds, Failure> {
     queue.open_group()?;
     queue.submit(batch)?;
     queue.close_group()?;

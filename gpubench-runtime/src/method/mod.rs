@@ -35,28 +35,31 @@ use self::checked::CheckedGroups;
 use self::clock::ClockReadings;
 
 pub use self::calibration::{median_time, time_once, timer};
-pub(crate) use self::energy::energy;
+pub(crate) use self::energy::measure_energy;
 pub use self::flush::choose_flush;
 pub use self::group::AnyWork;
 use self::group_size::GroupSize;
-pub use self::interleaving::{Placement, Rounds, compare};
+pub use self::interleaving::{RoundLayout, Rounds, compare};
 pub use self::sampler::{Chosen, pair_sampler, sampler};
 use self::sampling_loop::SampleCollector;
-use self::watch::Watch;
+use self::watch::SensorWatch;
 
-/// The number of launches of a case that validate it, in addition to its warm-up and its samples: the checked one, and two on fresh inputs.
+/// The number of launches that validate a case, in addition to its warm-up and its samples: the checked
+/// launch, and two launches on fresh inputs.
 pub(crate) const VALIDATION_LAUNCHES: usize = 3;
 
-/// Launches longer than this are steady from the first one on, since the extra cost of a first launch is negligible. So are events and gaps
-/// between kernels: no other time is measured.
-pub(crate) const LONG: Nanoseconds = Nanoseconds::from_seconds(0.01);
+/// Launches longer than this (10 ms) are steady from the first launch on, since the extra cost of a first
+/// launch is negligible. The errors of events and the gaps between kernels are negligible too, so their time
+/// on a stream is not measured.
+pub(crate) const LONG_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
-/// A launch shorter than this is also timed back-to-back.
-const SHORT: Nanoseconds = Nanoseconds(5000.0);
+/// Launches shorter than this (5 µs) are also timed back-to-back, as a cross-check.
+const SHORT_LAUNCH: Nanoseconds = Nanoseconds(5000.0);
 
-/// Samples one case while `monitor` is read, until the result is precise enough or the budget is spent: `max_time` of
-/// `sampling`, according to the device's clock or the host's, whichever is more. All launches of the case count. Ends before
-/// `deadline`, with time left for the launches that validate the samples. Calls `report_step` at each step.
+/// Warms up and samples one case until the result is precise enough or the budget is spent. The budget is
+/// `max_time` of `sampling`, compared with the device time or the host time of all launches, whichever is
+/// more. Sampling ends before `deadline`, with time left for the launches that validate them. A thread reads
+/// the sensors of `monitor` meanwhile. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.
@@ -70,14 +73,15 @@ pub fn measure(
     let asked = sampling;
     let sampling = &asked.on(sampler.method().path);
     let mut checked = CheckedGroups::new(sampler)?;
-    let watch = monitor.map(Watch::start);
+    let watch = monitor.map(SensorWatch::start);
     let mut size = GroupSize::with_budget(sampling.max_time);
     let mut warming = ClockReadings::default();
     let warmed = warm_up::warm_up(sampler, &mut checked, asked, &mut size, &mut warming, report_step)?;
     let mut warm_up = warmed.warm_up;
     let others = VALIDATION_LAUNCHES as f64 * warmed.launch_time().unwrap_or_default();
     let mut limit = sampling.max_time - warmed.beyond - others;
-    let no_time = size.within(limit) == 0 && !size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
+    let no_time =
+        size.size_within(limit) == 0 && !size.samples_fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
     let warm_up_group_as_result = warmed.last.filter(|_| sampling.samples.is_none() && no_time);
     if warm_up_group_as_result.is_none() {
         checked.timer = sampler.begin(checked.timer)?;
@@ -89,7 +93,7 @@ pub fn measure(
             SampleCollector::from_warm_up(last, std::mem::take(&mut warming), sampling)
         }
         None => loop {
-            let taken = SampleCollector::take(
+            let taken = SampleCollector::take_samples(
                 sampler,
                 &mut checked,
                 sampling,
@@ -98,7 +102,8 @@ pub fn measure(
                 report_step,
             )?;
             let spent = taken.spent();
-            if !taken.is_still_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest(asked) {
+            if !taken.is_still_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest_warm_up(asked)
+            {
                 break taken;
             }
             warm_up.launches += taken.events.len();
@@ -126,14 +131,14 @@ pub fn measure(
     // Ends the waits that are under way, so that they count.
     let processor_wait = sampler.processor_wait();
     let marks = sampler.interrupted();
-    let (events, interrupted, interrupted_events) = match interrupted::split(&events, marks) {
+    let (events, interrupted, interrupted_events) = match interrupted::split_interrupted(&events, marks) {
         Some([undisturbed, interrupted]) => (undisturbed, interrupted, 0),
         None => {
-            let among = interrupted::among(events.len(), marks);
+            let among = interrupted::count_interrupted(events.len(), marks);
             (events, Vec::new(), among)
         }
     };
-    let conditions = watch.and_then(|watch| watch.conditions(begin, end, groups));
+    let conditions = watch.and_then(|watch| watch.into_conditions(begin, end, groups));
     report_step(Step::Afterwards(events.len()));
     let method = sampler.method();
     let is_number = |time: &Nanoseconds| time.is_finite();
@@ -141,19 +146,24 @@ pub fn measure(
         Some((samples, stall)) if samples == events.len() => stall,
         _ => samples::stall(&events, &starts, &overheads, checked.timer),
     };
-    let correction = second_clock::correct(&second_clock_bias_per_group, &mut overheads, &mut checked.timer);
+    let correction = second_clock::correct_by_second_clock(
+        &second_clock_bias_per_group,
+        &mut overheads,
+        &mut checked.timer,
+    );
     let time = samples::summary(&events, &starts, &overheads, checked.timer, stall.as_ref());
-    let time = time.ok_or_else(|| no_samples(checked.faults()))?;
+    let time = time.ok_or_else(|| no_samples_failure(checked.faults()))?;
     // The time according to events, without the second clock.
     let cross_check = correction.map(|bias| time.median + bias);
-    let wanted = OtherTimesWanted { back_to_back: time.median < SHORT, stream: time.median < LONG };
+    let wanted =
+        OtherTimesWanted { back_to_back: time.median < SHORT_LAUNCH, stream: time.median < LONG_LAUNCH };
     let other = sampler.other_times(wanted)?;
     Ok(Samples {
         method,
         timer: checked.timer,
         warm_up,
         conditions,
-        device_clock: clocks.after(&warming),
+        device_clock: clocks.summarize_after(&warming),
         clock_faults: checked.faults(),
         groups,
         relocations,
@@ -178,14 +188,14 @@ pub fn measure(
     })
 }
 
-/// Returns the time from each start to the next, and 0 for the first.
+/// Returns for each sample the time since the start of the previous sample; 0 for the first sample.
 fn start_intervals(starts: &[Nanoseconds]) -> Vec<Nanoseconds> {
     let previous = starts.first().into_iter().chain(starts);
     starts.iter().zip(previous).map(|(start, previous)| *start - *previous).collect()
 }
 
-/// Returns the error of a case without samples, whose clock had these faults.
-fn no_samples(faults: Option<ClockFaults>) -> Failure {
+/// Returns the failure of a case without samples. If the clock had `faults`, the failure names them.
+fn no_samples_failure(faults: Option<ClockFaults>) -> Failure {
     match faults {
         Some(faults) => Failure::new(Stage::Sampling, format_args!("broken clock: {faults}")),
         None => Failure::new(Stage::Sampling, "took no samples"),

@@ -1,31 +1,34 @@
-//! The path of launches that are recorded: no host work comes between a reading and the launch, and a group costs one submission.
+//! The path of launches that are recorded: no host work comes between a reading and the launch, and a group
+//! costs one submission.
 //!
-//! Every slot in a graph has its own small error, the same in each replay, and so has every graph. On an H200 the slots of one
-//! graph differ by a standard deviation of 0.13 µs, and graphs of the same work by 0.05 µs. So each group is recorded anew, and
-//! empty launches between its samples have the same errors. Graphs are short, since long ones read up to 0.1 µs more.
+//! Every slot in a graph has its own small error, the same in each replay, and so has every graph. On an H200
+//! the slots of one graph differ by a standard deviation of 0.13 µs, and graphs of the same work by 0.05 µs.
+//! So each group is recorded anew, and empty launches between its samples have the same errors. Graphs are
+//! short, since long ones read up to 0.1 µs more.
 //!
-//! While a group runs, the next one is recorded, assuming the same number of samples and the same inputs: otherwise an H200 is idle half of
-//! the time.
+//! While a group runs, the next one is recorded, assuming the same number of samples and the same inputs:
+//! otherwise an H200 is idle half of the time.
 
 use std::ops::Range;
 
-use super::group::{Groups, record};
-use super::marginal::back_to_back_slopes;
+use super::group::{GroupRunner, record_batch};
+use super::marginal::marginal_launch_times;
 use super::relocation::{can_relocate, relocate_inputs};
 use crate::device::{Batch, Clock, SampledGroup};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, interpolated_median, median};
 
-/// The number of groups with samples between stamps, and the longest launch that has such samples. For longer launches, the error of
-/// events is negligible.
+/// The number of groups that are also sampled between stamps.
 const STAMPED_GROUPS: usize = 16;
-const LONGEST_STAMPED: Nanoseconds = Nanoseconds(2e5);
-/// The most launches in a batch without readings between them.
-const LONGEST_BACK_TO_BACK: usize = 256;
+/// The longest launch that is also sampled between stamps (200 µs). For longer launches, the error of events
+/// is negligible.
+const LONGEST_STAMPED_LAUNCH: Nanoseconds = Nanoseconds(2e5);
+/// The most launches in a batch of back-to-back launches.
+const MOST_LAUNCHES_PER_BATCH: usize = 256;
 
-/// Measures by recording each group of samples as a batch, which is submitted as a whole.
+/// Samples launches in recorded batches: one batch for each group, submitted as a whole.
 pub(super) struct RecordedPath<'a> {
-    pub groups: Groups<'a>,
+    pub groups: GroupRunner<'a>,
     /// The number of groups so far.
     groups_taken: usize,
     /// The number of samples requested for the last group.
@@ -34,19 +37,21 @@ pub(super) struct RecordedPath<'a> {
     next: Option<(Range<usize>, Result<Batch, Failure>)>,
     /// The batch of the previous group. Releasing it takes time, so it is released while the device has work.
     previous: Option<Batch>,
-    /// A batch of back-to-back launches, and their number.
+    /// A recorded batch of back-to-back launches, and the number of its launches.
     back_to_back: Option<(Batch, usize)>,
     /// True if the inputs can be relocated; `None` until that is known.
     can_relocate: Option<bool>,
     /// True if the next group's inputs will be relocated.
     relocates: bool,
-    /// The number of further groups that have samples between stamps, and the resolution of these.
+    /// The number of further groups that are also sampled between stamps.
     stamped_groups_left: usize,
+    /// The resolution of the stamps.
     stamp_step: Nanoseconds,
 }
 
 impl<'a> RecordedPath<'a> {
-    pub(super) fn new(groups: Groups<'a>) -> Self {
+    /// Starts without recorded batches.
+    pub(super) fn new(groups: GroupRunner<'a>) -> Self {
         Self {
             groups,
             groups_taken: 0,
@@ -61,14 +66,15 @@ impl<'a> RecordedPath<'a> {
         }
     }
 
-    /// Takes a group of this many samples, or of as many as a batch holds.
+    /// Takes a group of `samples` samples, or of as many as a batch has slots for. Meanwhile records the next
+    /// group, if its inputs and its size are expected to be the same.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
-        let slots = self.slots(samples);
+        let slots = self.next_slots(samples);
         self.groups_taken += 1;
         let batch = match self.next.take() {
             Some((same, batch)) if same == slots => batch?,
             other => {
-                let batch = self.record(slots.clone())?;
+                let batch = self.record_samples(slots.clone())?;
                 self.release(other.and_then(|(_, batch)| batch.ok()));
                 batch
             }
@@ -80,15 +86,15 @@ impl<'a> RecordedPath<'a> {
         let grows = std::mem::replace(&mut self.requested, samples) != samples;
         // A batch contains the addresses of its inputs.
         if !grows && !self.relocates {
-            let slots = self.slots(samples);
-            self.next = Some((slots.clone(), self.record(slots)));
+            let slots = self.next_slots(samples);
+            self.next = Some((slots.clone(), self.record_samples(slots)));
         }
         let previous = self.previous.replace(batch);
         self.release(previous);
         let mut group = self.groups.read(slots)?;
         if let Some((batch, slots)) = stamped {
             self.stamped_groups_left -= 1;
-            let time = self.groups.read_stamps(slots, self.stamp_step)?;
+            let time = self.groups.launch_time_by_stamps(slots, self.stamp_step)?;
             let overhead = interpolated_median(&group.events, self.stamp_step).zip(time);
             let overhead = overhead.map(|(event, time)| (event - time).max(Nanoseconds::ZERO));
             group.overhead_by_stamps = overhead.filter(|overhead| overhead.is_finite());
@@ -97,32 +103,36 @@ impl<'a> RecordedPath<'a> {
         Ok(group)
     }
 
-    /// Enables samples between stamps for the next groups, if the clocks of stamps and events are fine enough.
-    pub(super) fn take_stamps(&mut self) -> Result<(), Failure> {
+    /// Enables samples between stamps for the next [`STAMPED_GROUPS`] groups if the device has stamps that
+    /// are fine enough; otherwise disables them.
+    pub(super) fn enable_stamps(&mut self) -> Result<(), Failure> {
         let step = self.groups.queue.stamps()?;
         self.stamped_groups_left = if step.is_some() { STAMPED_GROUPS } else { 0 };
         self.stamp_step = step.unwrap_or_default();
         Ok(())
     }
 
-    /// Records and submits a batch of `samples` samples between stamps, each with an empty launch.
-    /// Returns nothing if no more groups have stamps, or if the launch is long.
+    /// Records and submits a batch of `samples` samples between stamps, interleaved with empty launches.
+    /// Returns the batch and its number of slots. Returns `None` if no more groups have stamps, or if the
+    /// launch is longer than [`LONGEST_STAMPED_LAUNCH`].
     fn submit_stamped(&mut self, samples: usize) -> Result<Option<(Batch, usize)>, Failure> {
-        let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED);
+        let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED_LAUNCH);
         if self.stamped_groups_left == 0 || is_long {
             return Ok(None);
         }
-        let slots = self.groups.slots(samples, self.capacity());
+        let slots = self.groups.slot_count(samples, self.capacity());
         // Kernels directly after another kernel begin late in a graph that was not copied.
         let batch = self.groups.record(true, |groups| groups.enqueue(0..slots, Clock::Stamps))?;
         self.groups.queue.submit(&batch)?;
         Ok(Some((batch, slots)))
     }
 
-    /// Makes the inputs again at addresses that depend on `allocation_seed`. Returns false if they keep their addresses.
+    /// Makes the inputs again at addresses that depend on `allocation_seed`, and releases the batches that
+    /// contain the former addresses. The first call also checks whether relocation works. Returns false if
+    /// the inputs keep their addresses.
     pub(super) fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
-        self.forget_inputs();
-        let Groups { queue, works, .. } = &mut self.groups;
+        self.release_recorded_inputs();
+        let GroupRunner { queue, works, .. } = &mut self.groups;
         let can_relocate = match self.can_relocate {
             Some(can_relocate) => can_relocate,
             None => can_relocate(*queue, works.first(), allocation_seed)?,
@@ -132,58 +142,63 @@ impl<'a> RecordedPath<'a> {
         Ok(self.relocates)
     }
 
-    /// Restores the first inputs.
+    /// Restores the first inputs, and releases the batches that contain other addresses.
     pub(super) fn restore_inputs(&mut self) {
-        self.forget_inputs();
+        self.release_recorded_inputs();
         self.relocates = false;
         self.groups.works.first().restore_inputs();
     }
 
-    /// Releases the batches that contain the former addresses of the inputs.
-    fn forget_inputs(&mut self) {
+    /// Releases the recorded batches that contain addresses of the inputs.
+    fn release_recorded_inputs(&mut self) {
         let next = self.next.take().and_then(|(_, batch)| batch.ok());
         self.release(next);
         let back_to_back = self.back_to_back.take().map(|(batch, _)| batch);
         self.release(back_to_back);
     }
 
+    /// Releases `batch`, if there is one.
     fn release(&mut self, batch: Option<Batch>) {
         if let Some(batch) = batch {
             self.groups.queue.release(batch);
         }
     }
 
+    /// Returns the most slots of a batch.
     fn capacity(&self) -> usize {
         self.groups.queue.properties().capacity
     }
 
-    /// Returns the slots of the next group if it has this many samples. Interleaved launches swap their slots in every other batch.
-    fn slots(&self, samples: usize) -> Range<usize> {
+    /// Returns the slots of the next group if it has `samples` samples. Groups alternate between the two
+    /// halves of the slots of the queue, so that one can be recorded while the other runs.
+    fn next_slots(&self, samples: usize) -> Range<usize> {
         let first = self.groups_taken % 2 * self.capacity();
-        first..first + self.groups.slots(samples, self.capacity())
+        first..first + self.groups.slot_count(samples, self.capacity())
     }
 
-    /// Records a batch of samples in these slots.
+    /// Records a batch of samples in `slots`, copied to the device in advance if the launch mode says so.
     ///
-    /// Launches of several operations need a copy: on an H200, each kernel of a launch but the first begins 0.37 µs later in a graph that
-    /// was not copied, which no empty launch shows. For launches of a single operation, groups without the copy take less time, and
-    /// their medians deviate by a third (hot) or two thirds (cold) as much.
-    fn record(&mut self, slots: Range<usize>) -> Result<Batch, Failure> {
+    /// Launches of several operations need the copy: on an H200, each kernel of a launch but the first begins
+    /// 0.37 µs later in a graph that was not copied, and empty launches do not show that. For launches of a
+    /// single operation, groups without the copy take less time, and their medians deviate by a third (hot)
+    /// or two thirds (cold) as much.
+    fn record_samples(&mut self, slots: Range<usize>) -> Result<Batch, Failure> {
         let mode = self.groups.mode;
         self.groups.record(mode.copied, |groups| groups.enqueue(slots, mode.clock))
     }
 
-    /// Launches about `launches` times back-to-back, waits, and returns the exact number.
+    /// Launches at least `launches` times back-to-back, in batches, and waits. Returns the exact number of
+    /// launches.
     pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
-        let Groups { queue, works, .. } = &mut self.groups;
+        let GroupRunner { queue, works, .. } = &mut self.groups;
         let replays = queue.properties().replays;
         let length =
-            self.back_to_back.as_ref().map_or(launches.clamp(1, LONGEST_BACK_TO_BACK), |(_, it)| *it);
+            self.back_to_back.as_ref().map_or(launches.clamp(1, MOST_LAUNCHES_PER_BATCH), |(_, it)| *it);
         let submissions = launches.div_ceil(length);
         for _ in 0..submissions {
             let batch = match self.back_to_back.take() {
                 Some((batch, _)) => batch,
-                None => record(*queue, true, |_| (0..length).try_for_each(|_| works.first().launch()))?,
+                None => record_batch(*queue, true, |_| (0..length).try_for_each(|_| works.first().launch()))?,
             };
             queue.submit(&batch)?;
             if replays {
@@ -197,17 +212,17 @@ impl<'a> RecordedPath<'a> {
         Ok(submissions * length)
     }
 
-    /// Returns the time of one more hot launch among back-to-back launches.
+    /// Returns the time that one more hot launch adds to a series of back-to-back launches.
     pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
-        let Groups { queue, works, .. } = &mut self.groups;
+        let GroupRunner { queue, works, .. } = &mut self.groups;
         let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first().launch());
-        Ok(median(&back_to_back_slopes(*queue, launch)?).unwrap_or_default())
+        Ok(median(&marginal_launch_times(*queue, launch)?).unwrap_or_default())
     }
 }
 
 impl Drop for RecordedPath<'_> {
     fn drop(&mut self) {
-        self.forget_inputs();
+        self.release_recorded_inputs();
         let previous = self.previous.take();
         self.release(previous);
     }

@@ -1,54 +1,60 @@
 //! Relocates a case's inputs before each group, if making them is quick.
 //!
-//! The addresses of inputs change a time, by up to 4 % on an H200. With inputs at fixed addresses, the interval of a process is narrow, but
-//! wrong for all other addresses. Either each group has its own addresses, or all groups have those of the first inputs: groups are the
-//! units of the interval.
+//! The addresses of inputs change a time, by up to 4 % on an H200. With inputs at fixed addresses, the
+//! interval of a process is narrow, but wrong for all other addresses. Either each group has its own
+//! addresses, or all groups have those of the first inputs: groups are the units of the interval.
 
 use std::time::Instant;
 
-use super::interleaving::Placement;
+use super::interleaving::RoundLayout;
 use crate::device::{Queue, Sampler, Work};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Inputs that take longer to make are not relocated: eight groups, the fewest, would take a tenth of a second more.
-const QUICK: Nanoseconds = Nanoseconds::from_seconds(0.012);
+/// Inputs whose relocation takes longer than this (12 ms), or launches longer than this, are sampled at fixed
+/// addresses. Relocations before eight groups, the fewest, take a tenth of a second at most.
+const LONGEST_RELOCATION: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
-/// Relocates a case's inputs before its groups.
+/// Relocates the inputs of a case before its groups, each time with a new allocation seed.
 pub(super) struct InputRelocator {
     seed: u64,
+    /// The number of relocations so far.
     pub relocations: usize,
-    /// False once it is known that the inputs cannot be relocated.
+    /// False once the inputs stay where they are: they cannot be relocated, or relocation takes too long.
     may_move: bool,
-    /// True if the device is simulated: the host's clock then decides nothing.
+    /// True if the device is simulated. The host time of a relocation is then ignored, so that results are
+    /// reproducible.
     simulated: bool,
 }
 
 impl InputRelocator {
-    /// Begins with the first inputs.
+    /// Starts without relocations, with a random seed.
     pub(super) fn new(timer: Timer) -> Self {
         Self {
-            seed: Placement::seed(timer.simulated),
+            seed: RoundLayout::random_seed(timer.simulated),
             relocations: 0,
             may_move: true,
             simulated: timer.simulated,
         }
     }
 
-    /// Relocates the inputs before a group, unless the time `cost` of a sample is too long. The first relocation shows whether that is quick.
+    /// Relocates the inputs before a group, unless a sample takes longer than [`LONGEST_RELOCATION`]
+    /// according to `cost`. If the first relocation takes too long, restores the first inputs, and later
+    /// calls do nothing.
     pub(super) fn relocate(
         &mut self,
         sampler: &mut dyn Sampler,
         cost: Option<Nanoseconds>,
     ) -> Result<(), Failure> {
-        self.may_move &= cost.is_none_or(|cost| cost <= QUICK);
+        self.may_move &= cost.is_none_or(|cost| cost <= LONGEST_RELOCATION);
         if !self.may_move {
             return Ok(());
         }
         let begin = Instant::now();
-        let moved = sampler.relocate_inputs(Placement::allocation_seed(self.relocations, self.seed))?;
+        let moved =
+            sampler.relocate_inputs(RoundLayout::derive_allocation_seed(self.relocations, self.seed))?;
         let is_first = self.relocations == 0;
-        let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > QUICK;
+        let slow = !self.simulated && Nanoseconds::from(begin.elapsed()) > LONGEST_RELOCATION;
         if moved && is_first && slow {
             sampler.restore_inputs();
         }
@@ -58,7 +64,9 @@ impl InputRelocator {
     }
 }
 
-/// Makes the inputs again at addresses that depend on `allocation_seed`, and launches on them. Returns false if they keep their addresses.
+/// Makes the inputs of `work` again at addresses that depend on `allocation_seed`, and launches once on them.
+/// Returns false if the inputs keep their addresses, or if the launch fails; then the first inputs are
+/// restored.
 pub(crate) fn relocate_inputs(
     queue: &mut dyn Queue,
     work: &mut dyn Work,
@@ -79,13 +87,15 @@ pub(crate) fn relocate_inputs(
     Ok(succeeds)
 }
 
-/// A divisor and a factor of the size of the L2. If the size of the memory that a launch can reach is in between, its inputs are not
-/// relocated: the L2 keeps lines of the former inputs for many launches. On an H100 with an L2 of 50 MiB, a hot sum of 40 MiB takes 9.0 to
-/// 9.9 µs, and 13.5 to 12.0 µs in the first 32 launches after its input was relocated.
+/// A divisor and a factor of the size of the L2, between which inputs are not relocated. The size is that of
+/// all memory that a launch can reach. In this range, the L2 keeps lines of the former inputs for many
+/// launches. On an H100 with an L2 of 50 MiB, a hot sum of 40 MiB takes 9.0 to 9.9 µs, but 13.5 to 12.0 µs in
+/// the first 32 launches after its input was relocated.
 const SIZES_AROUND_L2: [u64; 2] = [2, 4];
 
-/// Returns true if inputs can be relocated: their size differs enough from the L2's size, and a launch succeeds on relocated inputs and again
-/// on the first ones. On the first ones it fails if `setup` keeps state of the newest inputs outside of them.
+/// Returns true if inputs can be relocated: their size differs enough from the size of the L2, and a launch
+/// succeeds on relocated inputs and again on the first ones. A launch on the first ones fails if `setup`
+/// keeps state of the newest inputs outside of the inputs. Restores the first inputs.
 pub(super) fn can_relocate(
     queue: &mut dyn Queue,
     work: &mut dyn Work,
@@ -101,7 +111,8 @@ pub(super) fn can_relocate(
     Ok(moved && launch_succeeds(queue, work)?)
 }
 
-/// Launches once, and returns true if that succeeds. Libraries and the driver do some work in the first launch on new inputs.
+/// Resets and launches `work` once, waits, and returns true if both succeed. Libraries and the driver do some
+/// work in the first launch on new inputs, which samples must not contain.
 fn launch_succeeds(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<bool, Failure> {
     let launched = work.reset().and_then(|()| work.launch());
     queue.synchronize()?;

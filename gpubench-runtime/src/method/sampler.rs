@@ -1,11 +1,11 @@
-//! The sampler of devices with a queue: takes groups on the path that the device chose, calibrates its timer, and times launches in other
-//! ways after the samples.
+//! The sampler of devices with a queue: takes groups on the path that the device chose, calibrates its timer,
+//! and times launches in other ways after the samples.
 
 use std::any::Any;
 use std::time::{Duration, Instant};
 
-use super::calibration::{GROUPS, PAIRS, timer};
-use super::group::{AnyWork, Groups, Partner, Works, own_launch};
+use super::calibration::{COUNTED_GROUPS, SAMPLES_PER_GROUP, timer};
+use super::group::{AnyWork, GroupRunner, Partner, WorkWithPartner, require_own_launch};
 use super::path::SamplingPath;
 use super::stream_path::StreamPath;
 use crate::device::{
@@ -14,17 +14,20 @@ use crate::device::{
 use gpubench_records::{Cache, Failure, Method, Timer};
 use gpubench_stats::{Nanoseconds, median};
 
+/// Samples the launches of a case, or of a pair of cases, on a queue.
 struct QueueSampler<'a> {
     path: SamplingPath<'a>,
+    /// The method of the samples, of the first work for a pair.
     method: Method,
-    /// The method of the second of two works.
+    /// The method of the second work of a pair; `None` for a single case.
     partner: Option<Method>,
+    /// True if the user allows relocation of inputs; false for a pair.
     relocates_inputs: bool,
-    /// Kept until the last sample.
+    /// A setting of the device that is reset when the sampler is dropped.
     _setting: Option<Box<dyn Any>>,
 }
 
-/// The way in which a device samples launches.
+/// The way in which a device samples a case: the choice of its path and flush.
 pub struct Chosen {
     /// How launches run and are timed.
     pub mode: LaunchMode,
@@ -34,7 +37,8 @@ pub struct Chosen {
     pub setting: Option<Box<dyn Any>>,
 }
 
-/// Prepares to sample `work` as `chosen`, interleaved with empty launches.
+/// Returns a sampler of `work` in the way `chosen`. Its samples are interleaved with empty launches. `wanted`
+/// has the state of the cache and other options.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -44,12 +48,13 @@ pub fn sampler<'a>(
     wanted: &SampleOptions,
     chosen: Chosen,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let empty = own_launch(queue, OwnLaunch::Empty(chosen.mode, wanted.cache))?;
-    let works = Works { first: work, partner: Partner::Empty(empty) };
-    Ok(with_works(queue, works, wanted, chosen, None))
+    let empty = require_own_launch(queue, OwnLaunch::Empty(chosen.mode, wanted.cache))?;
+    let works = WorkWithPartner { first: work, partner: Partner::Empty(empty) };
+    Ok(new_sampler(queue, works, wanted, chosen, None))
 }
 
-/// Prepares to sample two interleaved `works` as `chosen`. The second has the method `partner`.
+/// Returns a sampler of two interleaved works in the way `chosen`. `chosen` has the method of the first work,
+/// and `partner` is the method of the second.
 pub fn pair_sampler<'a>(
     queue: &'a mut dyn Queue,
     [first, other]: [AnyWork<'a>; 2],
@@ -57,18 +62,19 @@ pub fn pair_sampler<'a>(
     chosen: Chosen,
     partner: Method,
 ) -> Box<dyn Sampler + 'a> {
-    let works = Works { first, partner: Partner::Case(other) };
-    with_works(queue, works, wanted, chosen, Some(partner))
+    let works = WorkWithPartner { first, partner: Partner::Case(other) };
+    new_sampler(queue, works, wanted, chosen, Some(partner))
 }
 
-fn with_works<'a>(
+/// Returns a sampler of `works`. `partner` is the method of the second work of a pair, otherwise `None`.
+fn new_sampler<'a>(
     queue: &'a mut dyn Queue,
-    works: Works<'a>,
+    works: WorkWithPartner<'a>,
     wanted: &SampleOptions,
     Chosen { mode, method, setting }: Chosen,
     partner: Option<Method>,
 ) -> Box<dyn Sampler + 'a> {
-    let path = SamplingPath::new(Groups::new(queue, works, mode, method.flush, wanted));
+    let path = SamplingPath::new(GroupRunner::new(queue, works, mode, method.flush, wanted));
     let relocates_inputs = wanted.relocates_inputs && partner.is_none();
     Box::new(QueueSampler { path, method, partner, relocates_inputs, _setting: setting })
 }
@@ -80,7 +86,8 @@ impl Sampler for QueueSampler<'_> {
 
     fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
         match &mut self.path {
-            // A launch of several kernels is also timed on the stream, and compared with its time in the graph.
+            // A launch of several kernels is also timed on the stream, and compared with its time in the
+            // graph.
             SamplingPath::Recorded(path) if self.relocates_inputs && self.method.operations == Some(1) => {
                 path.relocate_inputs(allocation_seed)
             }
@@ -108,7 +115,7 @@ impl Sampler for QueueSampler<'_> {
         match &mut self.path {
             // Stamps are no clock for the start of a copy engine.
             SamplingPath::Recorded(path) if self.method.kernel_count == self.method.operations => {
-                path.take_stamps()
+                path.enable_stamps()
             }
             _ => Ok(()),
         }
@@ -163,21 +170,23 @@ impl Sampler for QueueSampler<'_> {
     }
 }
 
-/// The time limit for the additional launches on the stream of a case that is sampled in batches.
-const STREAM_TIME_LIMIT: Duration = Duration::from_millis(500);
+/// The time for the additional launches on the stream of a case whose samples are recorded.
+const STREAM_TIME_BUDGET: Duration = Duration::from_millis(500);
 
-/// Returns the time of a launch on the stream, with the gaps between its kernels that a user sees.
-pub(super) fn stream_time(groups: &mut Groups<'_>) -> Result<Nanoseconds, Failure> {
+/// Returns the median time of a launch on the stream, including the gaps between its kernels, which a
+/// recorded batch does not have. The overhead is subtracted.
+pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, Failure> {
     let timer = timer(groups.queue, LaunchMode::AT_ONCE, groups.cache)?;
     let mut path = StreamPath::default();
     let begin = Instant::now();
     // The first group measures how long the others take to enqueue, and how many there is time for.
     path.group(groups, 1)?;
-    let fitting = (STREAM_TIME_LIMIT.as_secs_f64() / GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
+    let fitting =
+        (STREAM_TIME_BUDGET.as_secs_f64() / COUNTED_GROUPS as f64 / begin.elapsed().as_secs_f64()) as usize;
     let mut events = Vec::new();
-    for _ in 0..GROUPS {
-        if events.is_empty() || begin.elapsed() < STREAM_TIME_LIMIT {
-            events.extend(path.group(groups, fitting.clamp(1, PAIRS))?.events);
+    for _ in 0..COUNTED_GROUPS {
+        if events.is_empty() || begin.elapsed() < STREAM_TIME_BUDGET {
+            events.extend(path.group(groups, fitting.clamp(1, SAMPLES_PER_GROUP))?.events);
         }
     }
     Ok(median(&events).unwrap_or_default() - timer.overhead)

@@ -15,36 +15,46 @@ use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};
 use gpubench_stats::{DramStall, Nanoseconds, SMALLEST_SAMPLE};
 
-/// Collects the samples of a case.
+/// The samples of a case so far, with everything that was read along with them.
 pub(super) struct SampleCollector {
     /// The number of samples, including those with invalid readings.
     read: usize,
+    /// The start of the first group.
     pub begin: Instant,
+    /// The end of the last group.
     pub end: Instant,
+    /// The event times of the samples.
     pub events: Vec<Nanoseconds>,
     /// The time from the start of the first sample to the start of each; empty if not known.
     pub starts: Vec<Nanoseconds>,
+    /// The overhead of each group that has one of its own.
     pub overheads: Vec<GroupOverhead>,
-    /// For each group with stamps, its overhead according to stamps minus its overhead according to empty launches.
+    /// For each group with stamps, its overhead according to stamps minus its overhead according to empty
+    /// launches.
     pub second_clock_bias_per_group: Vec<Nanoseconds>,
     pub groups: usize,
     /// The number of relocations of the inputs.
     pub relocations: usize,
+    /// The device time of all groups.
     pub elapsed: Nanoseconds,
     pub clocks: ClockReadings,
+    /// True if the samples are as precise or as many as the user wants.
     pub converged: bool,
-    /// The DRAM stall that the last check found, and its number of samples; `None` if it left samples out. A search is not repeated for the
-    /// same samples.
+    /// The number of samples at the last interim check, and the DRAM stall that it found, so that the search
+    /// is not repeated for the same samples. `None` before the first check, or if the check left interrupted
+    /// samples out.
     pub last_check: Option<(usize, Option<DramStall>)>,
 }
 
-/// Returns the number of samples of length `each` that end before the deadline, with time left for the launches after them.
+/// Returns the number of samples of duration `each` that end before `deadline`, with time left for
+/// [`VALIDATION_LAUNCHES`] more.
 fn samples_before_deadline(deadline: Instant, each: Nanoseconds) -> usize {
     let left = Nanoseconds::from(deadline.saturating_duration_since(Instant::now()));
     ((left / each.max(Nanoseconds(1.0))) as usize).saturating_sub(VALIDATION_LAUNCHES)
 }
 
 impl SampleCollector {
+    /// Starts without samples, with memory for as many as `sampling` allows.
     fn new(sampling: &Sampling) -> Self {
         let begin = Instant::now();
         Self {
@@ -66,8 +76,10 @@ impl SampleCollector {
         }
     }
 
-    /// Takes groups until the stop policy ends, the limits are reached, or there are as many samples as the user wants.
-    pub(super) fn take(
+    /// Takes groups until the stop policy ends sampling, the budget or the deadline is reached, or there are
+    /// as many samples as the user requested. Takes one group at least. `size` adapts to the time of the
+    /// groups.
+    pub(super) fn take_samples(
         sampler: &mut dyn Sampler,
         checked: &mut CheckedGroups,
         sampling: &Sampling,
@@ -86,14 +98,19 @@ impl SampleCollector {
         loop {
             report_step(Step::Samples(taken.read));
             relocator.relocate(sampler, size.cost)?;
-            let fitting =
-                if sampling.samples.is_some() { size.samples } else { size.within(budget.left()).max(1) };
-            let before_deadline =
-                samples_before_deadline(deadline, taken.cost().or(size.cost).unwrap_or_default());
+            let fitting = if sampling.samples.is_some() {
+                size.samples
+            } else {
+                size.size_within(budget.left()).max(1)
+            };
+            let before_deadline = samples_before_deadline(
+                deadline,
+                taken.mean_host_time_per_sample().or(size.cost).unwrap_or_default(),
+            );
             let wanted = fitting.min(most - taken.read).min(before_deadline).max(1);
             let (group, cost) = checked.take(sampler, wanted)?;
-            taken.add(&group, &cost, checked.overhead(&group), &mut origin);
-            size.learn(&cost);
+            taken.add_group(&group, &cost, checked.overhead(&group), &mut origin);
+            size.adapt(&cost);
             budget.pay(&cost);
             let is_complete = taken.read >= most;
             let no_time = before_deadline <= cost.samples;
@@ -104,9 +121,9 @@ impl SampleCollector {
                 }
                 continue;
             }
-            let goes_beyond =
-                taken.read < SMALLEST_SAMPLE && size.fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
-            let is_last = (size.within(budget.left()) == 0 && !goes_beyond) || is_complete || no_time;
+            let goes_beyond = taken.read < SMALLEST_SAMPLE
+                && size.samples_fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
+            let is_last = (size.size_within(budget.left()) == 0 && !goes_beyond) || is_complete || no_time;
             taken.interim_check(sampler, timer, &mut policy, (budget.spent(), is_last));
             taken.converged = policy.converged;
             if is_last || policy.ends(budget.spent(), || is_kept_waiting(sampler)) {
@@ -117,8 +134,9 @@ impl SampleCollector {
         Ok(taken)
     }
 
-    /// Adds a group with its overhead, if it has one of its own. `origin` is the start of the first sample.
-    fn add(
+    /// Adds a group. `overhead` is the overhead of the group according to its own empty launches, if it has
+    /// them. `origin` is the start of the first sample, which the first group sets.
+    fn add_group(
         &mut self,
         group: &SampledGroup,
         cost: &GroupCost,
@@ -138,12 +156,14 @@ impl SampleCollector {
         self.elapsed += cost.device;
     }
 
-    /// Returns the mean time of a sample according to the host's clock; `None` before the first.
-    fn cost(&self) -> Option<Nanoseconds> {
+    /// Returns the mean host time per sample, including the time between samples. Returns `None` before the
+    /// first sample.
+    fn mean_host_time_per_sample(&self) -> Option<Nanoseconds> {
         (self.read > 0).then(|| Nanoseconds::from(self.begin.elapsed()) / self.read as f64)
     }
 
-    /// Has the policy check the summary of the samples, if a check is due.
+    /// Has `policy` check a summary of the undisturbed samples, if a check is due or this is the last one.
+    /// `spent` is the time spent so far.
     fn interim_check(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -151,7 +171,7 @@ impl SampleCollector {
         policy: &mut StopPolicy<'_>,
         (spent, is_last): (Nanoseconds, bool),
     ) {
-        let split = interrupted::split(&self.events, sampler.interrupted());
+        let split = interrupted::split_interrupted(&self.events, sampler.interrupted());
         let undisturbed = split.as_ref().map_or(&self.events, |[undisturbed, _]| undisturbed);
         let enough_groups = self.overheads.is_empty() || self.groups >= MIN_GROUPS;
         if !(is_last || enough_groups && policy.is_due(undisturbed.len())) {
@@ -173,18 +193,20 @@ impl SampleCollector {
         self.last_check = split.is_none().then_some((self.events.len(), stall));
     }
 
-    /// Returns the time of all samples according to the device's clock or the host's, whichever is more.
+    /// Returns the device time or the host time of all samples, whichever is more.
     pub(super) fn spent(&self) -> Nanoseconds {
         self.elapsed.max((self.end - self.begin).into())
     }
 
-    /// Returns true if the device's clock changed during the samples: a high power draw may lower it only after some time. Always false if
-    /// the user fixed the number of samples or of warm-up launches.
+    /// Returns true if the device clock changed during the samples, since a high power draw may lower it only
+    /// after some time. The samples then belong to the warm-up. Always returns false if the user fixed the
+    /// number of samples or of warm-up launches.
     pub(super) fn is_still_warm_up(&self, sampling: &Sampling) -> bool {
-        sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.moved()
+        sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.has_drifted()
     }
 
-    /// Uses the last group of the warm-up as the samples, for a launch so long that the budget is too short for another sample.
+    /// Uses the last group of the warm-up as the samples, if a launch is so long that the budget has no time
+    /// for another sample. `clocks` are the clock readings of the warm-up.
     pub(super) fn from_warm_up(last: LastGroup, clocks: ClockReadings, sampling: &Sampling) -> Self {
         let LastGroup { begin, end, cost, events, overhead } = last;
         let overhead = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
@@ -193,12 +215,13 @@ impl SampleCollector {
     }
 }
 
-/// Returns true if the launches share processors with other programs.
+/// Returns true if the launches share processors with other programs: launches on the host always do.
 fn shares_processors(sampler: &mut dyn Sampler) -> bool {
     sampler.method().path == Path::Host || is_kept_waiting(sampler)
 }
 
-/// Returns true if threads of the launches waited for processors that other programs used.
+/// Returns true if threads of the launches waited for processors that other programs used, for more than a
+/// negligible part of the time.
 fn is_kept_waiting(sampler: &mut dyn Sampler) -> bool {
     sampler.processor_wait().is_some_and(|waited| waited > OWN_DELAYS)
 }

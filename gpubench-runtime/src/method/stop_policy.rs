@@ -6,47 +6,59 @@ use super::group_size::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
-/// Checks again after 10 to 30 % more samples: each check costs time and raises the rate of false stops.
-const NEXT_CHECK: RangeInclusive<f64> = 1.1..=1.3;
-/// Within this range, the next check is due at this part of the number of samples that the interval seems to need.
-const PART_OF_NEED: f64 = 0.7;
+/// The next check is due after 10 to 30 % more samples. More frequent checks would cost time and raise the
+/// rate of false stops.
+const NEXT_CHECK_GROWTH: RangeInclusive<f64> = 1.1..=1.3;
+/// Within [`NEXT_CHECK_GROWTH`], the next check is due at this fraction of the estimated number of samples
+/// that the required interval needs.
+const PART_OF_NEEDED_SAMPLES: f64 = 0.7;
 
-/// After this time, sampling stops if the interval seems to need this many times the budget: it narrows only with the square root of the
-/// time.
-const PROMISING: Nanoseconds = Nanoseconds::from_seconds(0.3);
-const HOPELESS: f64 = 1.5;
+/// Sampling is not given up as hopeless before this time (0.3 s).
+const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.3);
+/// Sampling is given up if the required interval is estimated to need more than this many times the budget.
+/// An interval narrows only with the square root of the time.
+const HOPELESS_BUDGETS: f64 = 1.5;
 
-/// A case that has converged continues until its interval is this much narrower than required, or as narrow as the timer's resolution, as
-/// long as it has spent less than this time and this part of its budget: ± 0.25 % of 15 µs takes some ten milliseconds more than ± 0.5 %.
-const FINER: f64 = 0.5;
-const CHEAP: Nanoseconds = Nanoseconds::from_seconds(0.05);
-const CHEAP_PART: f64 = 0.1;
+/// A case that has converged goes on until its interval is this fraction of the required width, or as narrow
+/// as the resolution of the timer, as long as that is cheap: ± 0.25 % of 15 µs takes some ten milliseconds
+/// more than ± 0.5 %.
+const FINER_PRECISION: f64 = 0.5;
+/// The most time that a case may have spent and still go on for a narrower interval than required (50 ms).
+const FINER_PRECISION_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
+/// The largest fraction of its budget that a case may have spent and still go on for a narrower interval than
+/// required.
+const FINER_PRECISION_BUDGET_PART: f64 = 0.1;
 
 /// Decides when sampling stops, from interim checks of the samples.
 pub(super) struct StopPolicy<'a> {
     sampling: &'a Sampling,
     /// The time for all samples.
     budget: Nanoseconds,
+    /// The resolution of the timer.
     resolution: Nanoseconds,
+    /// The rule for the required width of the interval.
     rule: StopRule,
+    /// The rule for the narrower interval of [`FINER_PRECISION`].
     finer: StopRule,
     /// The number of samples at which the next check is due.
     next_check: usize,
-    /// True if the samples are as precise as the user wants.
+    /// True if the interval is as narrow as the user requires.
     pub converged: bool,
+    /// True if the interval is as narrow as [`FINER_PRECISION`] demands.
     is_fine: bool,
+    /// True if the required interval needs much more than the budget.
     is_hopeless: bool,
 }
 
 impl<'a> StopPolicy<'a> {
-    /// Returns the policy for samples with this budget and this resolution of the timer.
+    /// Returns the policy for samples with this time budget and this resolution of the timer.
     pub(super) fn new(sampling: &'a Sampling, budget: Nanoseconds, resolution: Nanoseconds) -> Self {
         Self {
             sampling,
             budget,
             resolution,
             rule: StopRule::new(sampling.precision, MIN_SAMPLES),
-            finer: StopRule::new(FINER * sampling.precision, MIN_SAMPLES),
+            finer: StopRule::new(FINER_PRECISION * sampling.precision, MIN_SAMPLES),
             next_check: MIN_SAMPLES,
             converged: false,
             is_fine: false,
@@ -54,13 +66,14 @@ impl<'a> StopPolicy<'a> {
         }
     }
 
-    /// Returns true if another check is due after this number of samples.
+    /// Returns true if a check is due once there are `samples` samples.
     pub(super) fn is_due(&self, samples: usize) -> bool {
         samples >= self.next_check
     }
 
-    /// Checks the summary of this number of samples, which took `spent`. `is_last` is true for the final check. For launches that share
-    /// processors with other programs, sampling stops later.
+    /// Checks `time`, the summary of `samples` samples, which took `spent`, and determines when the next
+    /// check is due. Pass true for `is_last` at the final check, which uses a rule of its own. Launches that
+    /// share processors with other programs are given up later.
     pub(super) fn interim_check(
         &mut self,
         samples: usize,
@@ -68,7 +81,7 @@ impl<'a> StopPolicy<'a> {
         (spent, is_last): (Nanoseconds, bool),
         shares_processors: impl FnOnce() -> bool,
     ) {
-        let mut later = *NEXT_CHECK.start();
+        let mut later = *NEXT_CHECK_GROWTH.start();
         if let Some(time) = time {
             self.converged = match is_last {
                 true => self.rule.check_last(time, self.resolution),
@@ -78,9 +91,9 @@ impl<'a> StopPolicy<'a> {
             let growth = self.rule.growth(time, self.resolution);
             // `max` ignores a factor that is not a number.
             let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };
-            later = later.max((PART_OF_NEED * need).min(*NEXT_CHECK.end()));
-            let is_known = spent >= PROMISING.max(self.sampling.min_time);
-            self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS * self.budget;
+            later = later.max((PART_OF_NEEDED_SAMPLES * need).min(*NEXT_CHECK_GROWTH.end()));
+            let is_known = spent >= TIME_BEFORE_GIVING_UP.max(self.sampling.min_time);
+            self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS_BUDGETS * self.budget;
             if self.is_hopeless && shares_processors() {
                 // Results on shared processors are valid up to this width.
                 let wide = time.relative_half_width() / WIDEST;
@@ -90,12 +103,17 @@ impl<'a> StopPolicy<'a> {
         self.next_check = (later * samples as f64).ceil() as usize;
     }
 
-    /// Returns true if sampling ends after `spent`. It takes longer if other programs keep threads of the launches waiting: the samples so
-    /// far may cover only one time slice of those programs.
+    /// Returns true if sampling should end now, after `spent`. Sampling goes on for [`TIME_BEFORE_GIVING_UP`]
+    /// if other programs keep threads of the launches waiting, since all samples so far may be from one time
+    /// slice of those programs.
     pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
-        let cheap = if self.is_fine { Nanoseconds::ZERO } else { CHEAP.min(CHEAP_PART * self.budget) };
+        let cheap = if self.is_fine {
+            Nanoseconds::ZERO
+        } else {
+            FINER_PRECISION_TIME.min(FINER_PRECISION_BUDGET_PART * self.budget)
+        };
         let is_done = self.converged && spent >= self.sampling.min_time.max(cheap);
-        self.is_hopeless || is_done && (spent >= PROMISING || !are_kept_waiting())
+        self.is_hopeless || is_done && (spent >= TIME_BEFORE_GIVING_UP || !are_kept_waiting())
     }
 }
 
@@ -118,7 +136,8 @@ mod tests {
         summary
     }
 
-    /// A policy for ± 0.5 % within 3 s after these checks: the numbers of samples, the half-widths and the seconds.
+    /// A policy for ± 0.5 % within 3 s after these checks: the numbers of samples, the half-widths and the
+    /// seconds.
     fn after(checks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
         const SAMPLING: Sampling =
             Sampling { precision: 0.005, min_time: Nanoseconds::ZERO, ..Sampling::USUAL };

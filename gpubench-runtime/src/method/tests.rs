@@ -245,7 +245,8 @@ fn a_failure_says_how_far_the_case_had_come() {
     assert!(matches!(last, Some(Step::Samples(1..=12))), "{last:?}");
 }
 
-/// Sampling according to the stop rule for at most this many seconds, after a warm-up of a tenth of that, five times that at most.
+/// Sampling according to the stop rule for at most this many seconds, after a warm-up of a tenth of that,
+/// five times that at most.
 fn budget(seconds: f64) -> Sampling {
     Sampling {
         precision: 1e-9,
@@ -275,8 +276,9 @@ fn a_group_ends_within_its_budget() {
     assert!((85..=100).contains(&samples.event_times.len()), "{}", samples.event_times.len());
 }
 
-/// The budget of 3 s is for all launches: the checked one, the warm-up, the samples, and two on fresh inputs. It allows six
-/// samples of a launch of 0.3 s, one of 0.6 s after the warm-up, and only the warm-up of a longer one.
+/// The budget of 3 s is for all launches: the checked one, the warm-up, the samples, and two on fresh inputs.
+/// It allows six samples of a launch of 0.3 s, one of 0.6 s after the warm-up, and only the warm-up of a
+/// longer one.
 #[test]
 fn all_launches_of_a_case_count() {
     type Case = (fn(usize) -> f64, usize, usize);
@@ -470,7 +472,8 @@ fn each_group_has_its_own_overhead() {
     assert!(samples.converged && samples.time.groups == Some(samples.groups));
 }
 
-/// A launch that would need an hour for its interval to narrow: its sampling ends after a third of a second, not after its budget.
+/// A launch that would need an hour for its interval to narrow: its sampling ends after a third of a second,
+/// not after its budget.
 #[test]
 fn what_would_need_hours_is_given_up() {
     let (samples, _) = measured(
@@ -529,8 +532,8 @@ fn samples_are_kept_with_their_starts() {
     assert!(samples.start_intervals.is_empty() && samples.starts().is_empty());
 }
 
-/// A launch of 60 µs on a device that holds memory up for 2 µs every 100: six samples of ten take 2 µs longer, and all take 1.2 on the
-/// average.
+/// A launch of 60 µs on a device that holds memory up for 2 µs every 100: six samples of ten take 2 µs
+/// longer, and all take 1.2 on the average.
 #[test]
 fn a_stall_of_the_memory_is_in_the_time_by_its_mean() {
     let mut fake = FakeSampler::new(|launch| {

@@ -1,5 +1,5 @@
-//! The warm-up: runs a case until its times and the device's clock are steady, mostly for a few milliseconds; or for the number of launches
-//! that the user asks for.
+//! The warm-up: runs a case until its times and the device's clock are steady, mostly for a few milliseconds;
+//! or for the number of launches that the user asks for.
 
 use std::time::Instant;
 
@@ -11,43 +11,50 @@ use gpubench_stats::Nanoseconds;
 use super::checked::{CheckedGroups, GroupCost};
 use super::{budget::Budget, clock::ClockReadings, group_size::GroupSize};
 
-/// Successive groups agree when their medians differ by no more than this fraction.
-const AGREEMENT: f64 = 0.01;
-/// After four groups beyond the first, a median within the range of earlier ones counts as steady (no trend).
+/// Two successive groups agree if their medians differ by at most this fraction.
+const MEDIAN_AGREEMENT: f64 = 0.01;
+/// With this many groups after the first, a median within the range of the earlier ones counts as steady,
+/// since it shows no trend.
 ///
-/// The times of some launches vary by more than [`AGREEMENT`]. The first group does not count, since it loads code and touches memory.
+/// The times of some launches vary by more than [`MEDIAN_AGREEMENT`]. The first group does not count, since
+/// it loads code and touches memory.
 const GROUPS_WITHOUT_TREND: usize = 4;
-/// Readings of the device's clock after successive groups agree when they differ by no more than this fraction.
+/// The GPU clock is steady if its readings after two successive groups differ by at most this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;
-/// The longest warm-up of a case that does not become steady is this, or half the budget of the samples if that is less; or this many times
-/// the requested warm-up, if that is more.
-const LONGEST: Nanoseconds = Nanoseconds::from_seconds(1.0);
-const PATIENCE: f64 = 5.0;
-/// One launch longer than this is enough of a warm-up: clocks rise, and code and memory are loaded, during a part of it.
-const LONG_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.05);
+/// The longest warm-up of a case that does not become steady, unless half the budget of the samples is less,
+/// or the user requests a long warm-up.
+const LONGEST_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(1.0);
+/// The longest warm-up is at least this many times the warm-up that the user requests.
+const REQUESTED_WARM_UP_FACTOR: f64 = 5.0;
+/// One launch longer than this (50 ms) is enough of a warm-up: clocks rise, and code and memory are loaded,
+/// during a part of it.
+const NO_WARM_UP_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
-/// Returns the longest warm-up of a case that is not steady. It counts against the budget of the case.
-pub(super) fn longest(sampling: &Sampling) -> Nanoseconds {
-    LONGEST.min(sampling.max_time / 2.0).max(PATIENCE * sampling.min_warm_up_time)
+/// Returns the longest warm-up of a case that does not become steady. The warm-up counts against the budget
+/// of the case.
+pub(super) fn longest_warm_up(sampling: &Sampling) -> Nanoseconds {
+    LONGEST_WARM_UP.min(sampling.max_time / 2.0).max(REQUESTED_WARM_UP_FACTOR * sampling.min_warm_up_time)
 }
 
-/// A warm-up that is over.
+/// The result of a warm-up.
 pub(super) struct WarmedUp {
     pub warm_up: WarmUp,
-    /// The time that it took in addition to the requested warm-up, which reduces the budget of the samples.
+    /// The time of the warm-up beyond the time that the user requested. It is subtracted from the budget of
+    /// the samples.
     pub beyond: Nanoseconds,
-    /// Its last group, if there was one.
+    /// The last group of the warm-up, or `None` if the user requested no warm-up launches.
     pub last: Option<LastGroup>,
 }
 
 impl WarmedUp {
-    /// Returns the time of a launch.
+    /// Returns the median event time in the last group of the warm-up, or `None` without a group or valid
+    /// times.
     pub(super) fn launch_time(&self) -> Option<Nanoseconds> {
         stats::median(&self.last.as_ref()?.events)
     }
 }
 
-/// The last group of a warm-up.
+/// The last group of a warm-up, which may serve as the only group of samples.
 pub(super) struct LastGroup {
     pub begin: Instant,
     pub end: Instant,
@@ -56,7 +63,9 @@ pub(super) struct LastGroup {
     pub overhead: Option<Nanoseconds>,
 }
 
-/// Warms up for the time asked for, and longer until the case is steady; or with the number of launches asked for.
+/// Warms up for the time that the user requests, and longer until the case is steady or the longest warm-up
+/// is over. If the user requests a number of launches, takes exactly that number instead. `size` adapts to
+/// the time of the groups, and `clocks` receives the clock readings.
 pub(super) fn warm_up(
     sampler: &mut dyn Sampler,
     checked: &mut CheckedGroups,
@@ -66,15 +75,19 @@ pub(super) fn warm_up(
     report_step: &mut dyn FnMut(Step),
 ) -> Result<WarmedUp, Failure> {
     let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
-    let own = longest(sampling);
+    let own = longest_warm_up(sampling);
     let mut budget = Budget::new(own, checked.timer);
     let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.samples.min(launches.saturating_sub(warm_up.launches)),
-            None if (warm_up.steady || is_long(&medians)) && budget.spent() >= sampling.min_warm_up_time => 0,
-            None => size.within(budget.left()),
+            None if (warm_up.steady || needs_no_warm_up(&medians))
+                && budget.spent() >= sampling.min_warm_up_time =>
+            {
+                0
+            }
+            None => size.size_within(budget.left()),
         };
         if wanted == 0 {
             // A warm-up that the user asked for costs no samples.
@@ -87,31 +100,33 @@ pub(super) fn warm_up(
         let begin = Instant::now();
         let (group, cost) = checked.take(sampler, wanted)?;
         let end = Instant::now();
-        size.learn(&cost);
+        size.adapt(&cost);
         budget.pay(&cost);
         warm_up.launches += cost.samples;
         warm_up.elapsed += cost.device;
         clocks.add(group.clock, warm_up.launches, warm_up.elapsed);
-        let (events, overhead) = (checked.of_first(&group), checked.overhead(&group));
+        let (events, overhead) = (checked.first_launch_events(&group), checked.overhead(&group));
         medians.extend(stats::median(&events));
-        let times_agree = !events.is_empty() && agree(&medians, checked.timer.resolution);
-        warm_up.steady = times_agree && clocks.agree(CLOCK_AGREEMENT);
+        let times_agree = !events.is_empty() && medians_are_steady(&medians, checked.timer.resolution);
+        warm_up.steady = times_agree && clocks.last_two_agree(CLOCK_AGREEMENT);
         last = Some(LastGroup { begin, end, cost, events, overhead });
     }
 }
 
-/// Returns true if the last group's launches are so long that they need no warm-up.
-fn is_long(medians: &[Nanoseconds]) -> bool {
-    medians.last().is_some_and(|median| *median > LONG_WARM_UP)
+/// Returns true if the last median is longer than [`NO_WARM_UP_LAUNCH`].
+fn needs_no_warm_up(medians: &[Nanoseconds]) -> bool {
+    medians.last().is_some_and(|median| *median > NO_WARM_UP_LAUNCH)
 }
 
-/// Returns true if the last group's median agrees with the earlier ones. `step` is the timer's resolution.
-fn agree(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
+/// Returns true if the last median is steady: within [`MEDIAN_AGREEMENT`] or `step` of the previous one, or
+/// within the range of the earlier medians if there are enough of them. `step` is the resolution of the
+/// timer. Returns false for fewer than two medians.
+fn medians_are_steady(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
     let [earlier @ .., last] = medians else { return false };
     let Some(next_to_last) = earlier.last() else { return false };
     let others = &earlier[1..];
     let is_between = others.iter().any(|median| median <= last) && others.iter().any(|median| median >= last);
-    (*last - *next_to_last).abs() <= (AGREEMENT * *last).max(step)
+    (*last - *next_to_last).abs() <= (MEDIAN_AGREEMENT * *last).max(step)
         || others.len() + 1 >= GROUPS_WITHOUT_TREND && is_between
 }
 
@@ -121,16 +136,19 @@ mod tests {
 
     #[test]
     fn times_are_steady_once_they_agree_or_have_no_trend() {
-        let agree = |medians: &[f64]| {
-            agree(&medians.iter().copied().map(Nanoseconds).collect::<Vec<_>>(), Nanoseconds(32.0))
+        let steady = |medians: &[f64]| {
+            medians_are_steady(
+                &medians.iter().copied().map(Nanoseconds).collect::<Vec<_>>(),
+                Nanoseconds(32.0),
+            )
         };
-        assert!(!agree(&[]) && !agree(&[5e6]));
+        assert!(!steady(&[]) && !steady(&[5e6]));
         // Within 1 %, or within the timer's resolution.
-        assert!(agree(&[5e6, 5.04e6]) && !agree(&[5e6, 5.06e6]) && agree(&[1000.0, 1032.0]));
+        assert!(steady(&[5e6, 5.04e6]) && !steady(&[5e6, 5.06e6]) && steady(&[1000.0, 1032.0]));
         // Fifth groups within the range of the others after the first.
-        assert!(agree(&[20e6, 9e6, 5e6, 6e6, 5.5e6]) && agree(&[1e6, 5e6, 6e6, 9e6, 8e6]));
-        assert!(!agree(&[20e6, 9e6, 5e6, 5.5e6]), "three after the first are too few");
+        assert!(steady(&[20e6, 9e6, 5e6, 6e6, 5.5e6]) && steady(&[1e6, 5e6, 6e6, 9e6, 8e6]));
+        assert!(!steady(&[20e6, 9e6, 5e6, 5.5e6]), "three after the first are too few");
         // The times after the first have a trend.
-        assert!(!agree(&[1e6, 9e6, 7e6, 6e6, 5e6]) && !agree(&[9e6, 5e6, 6e6, 7e6, 8e6]));
+        assert!(!steady(&[1e6, 9e6, 7e6, 6e6, 5e6]) && !steady(&[9e6, 5e6, 6e6, 7e6, 8e6]));
     }
 }

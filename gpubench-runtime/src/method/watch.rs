@@ -1,4 +1,5 @@
-//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the samples were taken.
+//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the
+//! samples were taken.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -7,26 +8,30 @@ use std::time::{Duration, Instant};
 use crate::device::Monitor;
 use gpubench_records::{Conditions, Reading, SensorRange, conditions::TimedReading, threads};
 
-/// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
-const PERIOD: Duration = Duration::from_millis(20);
+/// The time between two readings of the sensors. Sensors are no faster, and each reading costs a few driver
+/// calls.
+const READING_PERIOD: Duration = Duration::from_millis(20);
 
-/// A thread that reads until it is stopped.
-pub(super) struct Watch {
+/// A thread that reads the sensors of a device until the watch is dropped.
+pub(super) struct SensorWatch {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<Vec<(Instant, Reading)>>>,
 }
 
-impl Watch {
-    /// Starts the thread.
+impl SensorWatch {
+    /// Starts the thread. If it cannot be started, [`Self::into_conditions`] returns `None`.
     pub(super) fn start(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
         // If there is no thread for them, there are no conditions.
-        Self { end: Some(end), thread: threads::start("conditions", move || read(monitor, &ended)).ok() }
+        Self {
+            end: Some(end),
+            thread: threads::start("conditions", move || read_until_closed(monitor, &ended)).ok(),
+        }
     }
 
-    /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples, with at most
-    /// `most` readings over time.
-    pub(super) fn conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<Conditions> {
+    /// Stops the thread, and returns the conditions of the samples, which were taken from `begin` to `end`: a
+    /// summary, and at most `most` single readings. Returns `None` if there was no thread, or if it panicked.
+    pub(super) fn into_conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<Conditions> {
         drop(self.end.take());
         let readings = self.thread.take()?.join().ok()?;
         let (first, last) = (readings.first()?, readings.last()?);
@@ -48,7 +53,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for SensorWatch {
     /// Stops the thread also after a failed measurement.
     fn drop(&mut self) {
         drop(self.end.take());
@@ -59,12 +64,14 @@ impl Drop for Watch {
     }
 }
 
-fn read(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Reading)> {
+/// Reads the sensors every [`READING_PERIOD`] until the other end of the channel `end` is dropped, and once
+/// more then. Returns the readings with their times.
+fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Reading)> {
     let mut readings = Vec::new();
     loop {
         readings.push((Instant::now(), monitor.read()));
         // Nothing is ever sent: the channel closes to stop the thread.
-        if let Err(RecvTimeoutError::Disconnected) = end.recv_timeout(PERIOD) {
+        if let Err(RecvTimeoutError::Disconnected) = end.recv_timeout(READING_PERIOD) {
             readings.push((Instant::now(), monitor.read()));
             return readings;
         }
@@ -99,10 +106,10 @@ mod tests {
         }
     }
 
-    fn watch() -> (Watch, Arc<AtomicU32>, Arc<AtomicBool>) {
+    fn watch() -> (SensorWatch, Arc<AtomicU32>, Arc<AtomicBool>) {
         let (degrees, is_gone) = (Arc::new(AtomicU32::new(40)), Arc::new(AtomicBool::new(false)));
         let monitor = Warms { degrees: Arc::clone(&degrees), is_gone: Arc::clone(&is_gone) };
-        (Watch::start(Box::new(monitor)), degrees, is_gone)
+        (SensorWatch::start(Box::new(monitor)), degrees, is_gone)
     }
 
     /// Waits until the device was read at this many degrees.
@@ -112,7 +119,8 @@ mod tests {
         }
     }
 
-    /// A moment, and the readings before and after it: a reading of a lower number was before it, one of a higher after it.
+    /// A moment, and the readings before and after it: a reading of a lower number was before it, one of a
+    /// higher after it.
     fn moment(degrees: &AtomicU32) -> (u32, Instant, u32) {
         let before = degrees.load(Ordering::SeqCst);
         (before, Instant::now(), degrees.load(Ordering::SeqCst))
@@ -126,7 +134,7 @@ mod tests {
         wait(&degrees, most_low + 4);
         let (least_high, end, most_high) = moment(&degrees);
         wait(&degrees, most_high + 1);
-        let conditions = watch.conditions(begin, end, 2).expect("it was read");
+        let conditions = watch.into_conditions(begin, end, 2).expect("it was read");
         assert!(is_gone.load(Ordering::SeqCst));
         let [before, after] = [&conditions.before, &conditions.after].map(|reading| reading.temperature);
         assert!(before == Some(40) && after.is_some_and(|after| after > most_high), "{before:?}, {after:?}");
@@ -148,7 +156,7 @@ mod tests {
         let (watch, degrees, _) = watch();
         wait(&degrees, 41);
         let now = Instant::now();
-        let conditions = watch.conditions(now, now, 2).expect("it was read");
+        let conditions = watch.into_conditions(now, now, 2).expect("it was read");
         assert_eq!(
             (conditions.during.readings, conditions.during.temperature.map(|all| all.low)),
             (1, Some(41))

@@ -1,10 +1,11 @@
-//! Ends a process that measures, with everything that it has started.
+//! Kills a process that measures, together with its process group.
 
 use std::process;
 
 use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
 
-/// Kills this process and its process group, if it leads one, as a worker does.
+/// Kills the process group of this process if this process leads it, as a worker does. Otherwise aborts this
+/// process alone.
 pub(crate) fn kill_own_process_group() -> ! {
     if getpgrp() == getpid() {
         // This cannot fail: the group contains this process.
@@ -13,7 +14,8 @@ pub(crate) fn kill_own_process_group() -> ! {
     process::abort()
 }
 
-/// Kills the worker and its process group, from a forked child of the worker.
+/// Kills the process group of the worker, which includes this forked child of it. Prints the reason on
+/// standard error first.
 pub(crate) fn kill_worker_from_forked_child() -> ! {
     let reason = "error: a launch forked this process and returned in both: have the copy end or become another program\n";
     // Without the lock of standard error, which another thread may have acquired before the fork.

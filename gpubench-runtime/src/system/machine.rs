@@ -1,4 +1,5 @@
-//! Reads the name, the system and the times of this machine, and the settings that can change times.
+//! Reads the name, the operating system and the process times of this machine, and the settings that can
+//! change times.
 
 use std::{collections::BTreeMap, env, ffi::CStr, fs, path::Path, time::Duration};
 
@@ -6,27 +7,30 @@ use gpubench_records::environment::TIME_VARIABLES;
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns the machine's name.
+/// Returns the host name of this machine, or `None` if it is empty.
 pub fn host() -> Option<String> {
-    Some(text(uname().nodename())).filter(|name| !name.is_empty())
+    Some(lossy_string(uname().nodename())).filter(|name| !name.is_empty())
 }
 
-/// Returns the name of the system, as in `Debian GNU/Linux 12 (bookworm)`.
+/// Returns the name of the operating system, such as `Debian GNU/Linux 12 (bookworm)`, or `None` if it has no
+/// `/etc/os-release`.
 pub fn system() -> Option<String> {
     fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release))
 }
 
-/// Returns the kernel and its version.
+/// Returns the name and the release of the kernel, such as `Linux 6.1.0-18-amd64`.
 pub fn kernel() -> String {
     let uname = uname();
-    format!("{} {}", text(uname.sysname()), text(uname.release()))
+    format!("{} {}", lossy_string(uname.sysname()), lossy_string(uname.release()))
 }
 
-fn text(text: &CStr) -> String {
+/// Converts a C string to a `String`. Replaces invalid UTF-8.
+fn lossy_string(text: &CStr) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// Returns the name of the system in the text of `os-release`.
+/// Returns the value of `PRETTY_NAME` in the text of an `os-release` file, without quotes; `None` if it is
+/// missing or empty.
 fn pretty_name(release: &str) -> Option<String> {
     let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(name.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
@@ -62,43 +66,46 @@ pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
         let both = read(&format!("/sys/fs/cgroup{folder}/cpu.max"))
             .or_else(|| Some(format!("{} {}", first("quota")?.trim(), first("period")?)))?;
         let (quota, period) = both.trim().split_once(' ')?;
-        limit(quota, period)
+        quota_in_processors(quota, period)
     });
     limits.reduce(f64::min)
 }
 
-/// Divides a quota by its period. One that is no limit is `max` or negative.
-fn limit(quota: &str, period: &str) -> Option<f64> {
+/// Divides a quota of processor time by its period. Returns `None` if there is no limit: the quota is `max`
+/// or negative.
+fn quota_in_processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// Returns the time that the calling thread ran so far.
+/// Returns the processor time that the calling thread has used so far.
 pub(crate) fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// The words after the name: `17 (a name) R 1 …`. The name may have spaces and brackets, so that words are counted from its end.
+/// The fields of a `/proc/PID/stat` file after the process name, such as `R 1 …` of `17 (a name) R 1 …`. They
+/// begin after the last closing bracket, since the name may contain spaces and brackets.
 pub(crate) struct Stat<'a>(Vec<&'a str>);
 
 impl<'a> Stat<'a> {
-    /// Reads the text; `None` if it is not that of a `stat` file.
+    /// Parses the text of a `stat` file. Returns `None` if it has no name in brackets.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         Some(Self(text.rsplit_once(") ")?.1.split_whitespace().collect()))
     }
 
-    /// Returns the number that this word is. The first words are the process, its name and its state.
+    /// Returns the number in field `word`, counted from 1 as in `man 5 proc`. Field 3 is the state. Returns
+    /// `None` for earlier fields, and for a field that is missing or no number.
     pub(crate) fn number(&self, word: usize) -> Option<u64> {
         self.0.get(word.checked_sub(3)?)?.parse().ok()
     }
 
-    /// Returns true if it runs, or waits for a processor.
+    /// Returns true if the process state is `R`: it runs, or waits for a processor.
     pub(crate) fn is_runnable(&self) -> bool {
         self.0.first() == Some(&"R")
     }
 
-    /// Returns the ticks that it has run, in its own code and in the system's.
+    /// Returns the processor time that the process has used, in clock ticks: user time plus system time.
     pub(crate) fn ticks(&self) -> Option<u64> {
         Some(self.number(14)? + self.number(15)?)
     }

@@ -1,5 +1,5 @@
-//! Takes the standard streams away from the user's code, so that its input and output do not mix with the messages and the output of this
-//! process. No child inherits them.
+//! Takes the standard streams of a process for messages, so that the input and output of the user's code do
+//! not mix with them. Child processes do not inherit the taken streams.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,11 +8,12 @@ use std::os::fd::{AsFd, RawFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
 
-/// The first descriptor after the standard ones.
+/// The first file descriptor after the standard streams.
 const FIRST_FREE: RawFd = 3;
 
-/// Takes the socket that a worker gets as its standard input: a file for requests, and one for replies. Launches and their children then
-/// read nothing from standard input.
+/// Takes the socket that a worker gets as its standard input. Returns two files of that socket: one to read
+/// requests from, and one to write replies to. Afterwards standard input is `/dev/null`, also for child
+/// processes.
 pub fn take_channel() -> io::Result<(File, File)> {
     let socket = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), FIRST_FREE)?);
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
@@ -20,20 +21,22 @@ pub fn take_channel() -> io::Result<(File, File)> {
     Ok((socket, replies))
 }
 
-/// Takes standard output, so that all other output of this process goes to standard error.
+/// Takes standard output, and returns it as a file. Afterwards all other output of this process to standard
+/// output goes to standard error.
 pub fn take_output() -> io::Result<File> {
     let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok(File::from(ours))
 }
 
-/// A stream whose calls wait and retry after `EWOULDBLOCK`. All processes that share a pipe share its non-blocking mode, which the parent
-/// process or a benchmark may have set.
+/// A stream whose reads and writes wait and retry after `EWOULDBLOCK`. All processes that share a pipe share
+/// its non-blocking mode, which the parent process or a benchmark may have set.
 #[derive(Debug)]
 pub struct RetryOnWouldBlock<S>(pub S);
 
 impl<S: AsFd> RetryOnWouldBlock<S> {
-    /// Runs `work`, and retries each time that the stream is `ready`, until it succeeds or fails.
+    /// Runs `work` until it succeeds or fails with an error other than `WouldBlock`. After each `WouldBlock`,
+    /// waits until the stream is `ready`.
     fn retry<T>(&mut self, ready: PollFlags, mut work: impl FnMut(&mut S) -> io::Result<T>) -> io::Result<T> {
         loop {
             match work(&mut self.0) {

@@ -7,7 +7,7 @@ use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, launch, re
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, Sampler};
-use crate::method::{self, Placement, Rounds};
+use crate::method::{self, RoundLayout, Rounds};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
 use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Measurement, Record, Stage, Step};
@@ -80,7 +80,7 @@ fn record(
     let compared = catch(Stage::Launch, || {
         // Draws a seed of 53 bits, which readers of JSON can represent. The worker is killed at its limit, and its samples are lost: use
         // half of the time.
-        let seed = Placement::seed(false) >> 11;
+        let seed = RoundLayout::random_seed(false) >> 11;
         let report_step = &mut |step| progress.reached(step);
         method::compare(&mut rounds, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
     });
@@ -144,16 +144,16 @@ struct InterleavedCases<'a> {
 impl Rounds for InterleavedCases<'_> {
     fn begin(
         &mut self,
-        placement: Placement,
+        layout: RoundLayout,
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure> {
         // The inputs that are made first get the addresses of the other's inputs in the previous round.
-        let order = if placement.swapped { [1, 0] } else { [0, 1] };
+        let order = if layout.swapped { [1, 0] } else { [0, 1] };
         for index in order {
             self.works[index].0.clear();
             self.works[index].0.keep_output(false);
         }
-        self.device.set_allocation_seed(placement.allocation_seed);
+        self.device.set_allocation_seed(layout.allocation_seed);
         for index in order {
             self.of(index, set_up)?;
         }
@@ -171,7 +171,7 @@ impl Rounds for InterleavedCases<'_> {
         }
         // The first launch of a new graph takes longer than later ones.
         let [own, other] = &mut self.works;
-        self.device.pair_sampler(if placement.swapped { [other, own] } else { [own, other] }, &self.wanted)
+        self.device.pair_sampler(if layout.swapped { [other, own] } else { [own, other] }, &self.wanted)
     }
 }
 

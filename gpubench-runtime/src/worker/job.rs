@@ -8,7 +8,7 @@ use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, remarked, 
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
-use crate::method::{self, Placement};
+use crate::method::{self, RoundLayout};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
@@ -316,7 +316,7 @@ fn energy(
     let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall_time;
     let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
     let measured = meter.map_err(|why| format!("there are no sensors: {why}")).and_then(|meter| {
-        catch(Stage::Launch, || Ok(method::energy(sampler, each, left, meter)))
+        catch(Stage::Launch, || Ok(method::measure_energy(sampler, each, left, meter)))
             .unwrap_or_else(|failure| Err(failure.to_string()))
     });
     measured.map_or_else(Energy::Unavailable, Energy::Measured)
@@ -395,8 +395,8 @@ fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
 /// Returns the options for tracing the launches of a case in the same way as they were sampled.
 fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
-    let seed = Placement::seed(samples.timer.simulated);
-    let drawn = || std::array::from_fn(|number| Placement::allocation_seed(number, seed));
+    let seed = RoundLayout::random_seed(samples.timer.simulated);
+    let drawn = || std::array::from_fn(|number| RoundLayout::derive_allocation_seed(number, seed));
     let allocation_seeds = (samples.relocations > 0).then(drawn);
     TraceOptions { cache, flush: samples.method.flush, time: measured.median(), allocation_seeds }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::{ComparisonTarget, Listed, ListedVariant, comparison_target};
 use crate::device::{Available, Device};
-use crate::measured_peaks::{CeilingCache, device_of};
+use crate::measured_peaks::{CeilingCache, info_with_peaks};
 use crate::registry::{self, Entry};
 use crate::{catch, devices::kinds, job::Job};
 use gpubench_core::{Variant, while_listed};
@@ -220,7 +220,7 @@ impl WorkerState {
             Request::DeviceInfo { device, ceilings } => {
                 let opened = self.open(device);
                 let info = opened.and_then(|device| {
-                    device_of(device, ceilings.as_ref()).map_err(|error| error.to_string())
+                    info_with_peaks(device, ceilings.as_ref()).map_err(|error| error.to_string())
                 });
                 reply(info.map_or_else(Reply::NoDevice, Reply::DeviceInfo));
             }

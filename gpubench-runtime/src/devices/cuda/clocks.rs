@@ -1,4 +1,5 @@
-//! Clocks and delays of the GPU's own: stamps around launches, the clock of the multiprocessors, and delays for a coarse timer.
+//! Clocks and delays of the GPU's own: stamps around launches, the clock of the multiprocessors, and delays
+//! for a coarse timer.
 
 use std::time::Duration;
 
@@ -9,134 +10,157 @@ use super::kernels::{Kernels, SpinKernel};
 use crate::device::DeviceError;
 use gpubench_stats::{COARSE, Hertz, Nanoseconds};
 
-/// The most samples between stamps: those of two graphs.
-const SLOTS: usize = 128;
-/// Stamps are used if the clock's resolution is at most this. Some GPUs have a resolution of 1 µs.
-const COARSEST: Nanoseconds = Nanoseconds(64.0);
-const PURPOSE: &str = "memory for the times of launches";
+/// The number of slots with stamps: those of two graphs.
+const STAMPED_SLOTS: usize = 128;
+/// Stamps are used if the resolution of the GPU clock is at most this (64 ns). Some GPUs have a resolution of
+/// 1 µs.
+const COARSEST_STAMP_STEP: Nanoseconds = Nanoseconds(64.0);
+/// The purpose of the memory for stamps, as error messages name it.
+const STAMP_MEMORY_PURPOSE: &str = "memory for the times of launches";
 
-/// The time of launches by the GPU's own clock: a kernel before and a kernel after each launch store `%globaltimer`.
+/// Times launches with the clock of the GPU: a kernel before and a kernel after each launch store
+/// `%globaltimer`.
 ///
-/// The second event of a pair waits until the GPU is idle. Depending on the grid, that takes 0.2 µs less to 0.3 µs more than after an
-/// empty launch (`docs/archive/decisions/0109`). The kernel after a launch does not wait for that. The difference between events and stamps is
-/// therefore the error of events around this launch.
+/// The second event of a pair waits until the GPU is idle. Depending on the grid, that takes 0.2 µs less to
+/// 0.3 µs more than after an empty launch (`docs/archive/decisions/0109`). The kernel after a launch does not
+/// wait for that. The difference between events and stamps is therefore the error of events around this
+/// launch.
 pub(crate) struct Stamps {
+    /// Two stamps for each slot.
     memory: DeviceMemory,
+    /// The resolution of the clock; `None` until it is read.
     step: Option<Nanoseconds>,
 }
 
 impl Stamps {
-    /// Allocates the memory, and measures the clock's step on `stream`. Launches both kernels, since loading them later would move the code
-    /// of other kernels.
+    /// Allocates the memory of the stamps, and enqueues a measurement of the clock resolution on `stream`.
+    /// Launches both kernels, since loading them later would move the code of other kernels.
     pub(crate) fn new(kernels: &Kernels, stream: CUstream) -> Result<Self, DeviceError> {
-        let stamps = Self { memory: DeviceMemory::new(PURPOSE, 2 * SLOTS * size_of::<u64>())?, step: None };
+        let stamps = Self {
+            memory: DeviceMemory::new(STAMP_MEMORY_PURPOSE, 2 * STAMPED_SLOTS * size_of::<u64>())?,
+            step: None,
+        };
         stamps.enqueue(1, kernels, stream)?;
         // Into the first slot, which no sample has used when the step is read.
         kernels.timer_step(stamps.memory.address(), stream)?;
         Ok(stamps)
     }
 
-    /// Returns true if the clock is fine enough. The stream must be synchronized before the first call.
+    /// Returns true if the clock resolution is at most [`COARSEST_STAMP_STEP`]. The first call reads the
+    /// resolution, and the stream must be synchronized then.
     pub(crate) fn are_fine(&mut self) -> Result<bool, DeviceError> {
         if self.step.is_none() {
-            let step = self.times(1)?[0];
+            let step = self.stamps(1)?[0];
             self.step = Some(Nanoseconds(if step > 0 { step as f64 } else { f64::INFINITY }));
         }
-        Ok(self.step() <= COARSEST)
+        Ok(self.step() <= COARSEST_STAMP_STEP)
     }
 
-    /// Returns the step of the clock.
+    /// Returns the resolution of the clock; infinity before the first call of [`Self::are_fine`], or if the
+    /// clock does not advance.
     pub(crate) fn step(&self) -> Nanoseconds {
         self.step.unwrap_or(Nanoseconds(f64::INFINITY))
     }
 
-    /// Stores the time when `stream` reaches this point. Sample `i` is between stamps `2 i` and `2 i + 1`.
+    /// Enqueues a kernel that stores the time as stamp `number`. Slot `i` is between stamps `2 i` and `2 i +
+    /// 1`.
     pub(crate) fn enqueue(
         &self,
         number: usize,
         kernels: &Kernels,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        assert!(number < 2 * SLOTS, "there is memory for this stamp");
+        assert!(number < 2 * STAMPED_SLOTS, "there is memory for this stamp");
         kernels.stamp(self.memory.address() + (number * size_of::<u64>()) as u64, stream)
     }
 
-    /// Returns the time between the stamps of each of the first `slots` slots. The stream must be synchronized.
-    pub(crate) fn read(&self, slots: usize) -> Result<Vec<Nanoseconds>, DeviceError> {
-        let times = self.times(slots)?;
+    /// Returns the time between the two stamps of each of the first `slots` slots. The stream must be
+    /// synchronized.
+    pub(crate) fn times_of_slots(&self, slots: usize) -> Result<Vec<Nanoseconds>, DeviceError> {
+        let times = self.stamps(slots)?;
         Ok(times.chunks_exact(2).map(|pair| time_between(pair[0], pair[1])).collect())
     }
 
-    fn times(&self, slots: usize) -> Result<Vec<u64>, DeviceError> {
+    /// Copies the stamps of the first `slots` slots to the host.
+    fn stamps(&self, slots: usize) -> Result<Vec<u64>, DeviceError> {
         let mut words = vec![0; 4 * slots];
-        self.memory.read(PURPOSE, 0, &mut words)?;
+        self.memory.read(STAMP_MEMORY_PURPOSE, 0, &mut words)?;
         Ok(words.chunks_exact(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32).collect())
     }
 }
 
-/// Returns the time from one stamp to another.
+/// Returns the time from one stamp to another, negative if `to` is earlier.
 fn time_between(from: u64, to: u64) -> Nanoseconds {
     Nanoseconds(to.wrapping_sub(from).cast_signed() as f64)
 }
 
-/// The nanoseconds for which cycles are counted. The error of begin and end is the timer's resolution or the time to read it, whichever is
-/// less: on an H200 32 ns, which is 0.1 % of this.
-const DURATION: u64 = 32_000;
+/// The time for which the clock probe counts cycles. The error of its begin and end is the timer resolution
+/// or the time to read the timer, whichever is less: on an H200 32 ns, which is 0.1 % of this time.
+const CLOCK_PROBE_NANOSECONDS: u64 = 32_000;
 
-/// The clock of the multiprocessors according to the device's own counters: after each group and its last event, a kernel counts cycles and
-/// nanoseconds.
+/// Measures the clock of the multiprocessors with their own counters: after the last event of each group, a
+/// kernel counts cycles and nanoseconds.
 pub(crate) struct ClockProbe {
-    /// Cycles, and the nanoseconds that they took; 0 if none were counted. In host memory, so that reading needs no copy.
+    /// The number of cycles, and of the nanoseconds that they took; 0 if the kernel has not run. They are in
+    /// host memory, so that reading them needs no copy.
     read: PinnedWords,
 }
 
 impl ClockProbe {
+    /// Allocates the host memory for the counts.
     pub(crate) fn new() -> Result<Self, DeviceError> {
         Ok(Self { read: PinnedWords::new("memory for the clock of the multiprocessors")? })
     }
 
-    /// Counts when `stream` reaches this point.
+    /// Enqueues the kernel on `stream`.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
-        // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as long as the device.
-        unsafe { kernels.clock.launch((1, 1), stream, [DURATION, self.read.address() as u64]) }
+        // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as
+        // long as the device.
+        unsafe { kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.read.address() as u64]) }
     }
 
-    /// Returns the clock in hertz, if cycles were counted since the last call. The stream must be synchronized.
+    /// Returns the clock in hertz, or `None` if the kernel has not run since the last call. The stream must
+    /// be synchronized.
     pub(crate) fn take(&mut self) -> Option<u64> {
         let [cycles, nanoseconds] = self.read.take();
         (nanoseconds > 0).then(|| (cycles as f64 / nanoseconds as f64 * 1e9).round() as u64)
     }
 }
 
-/// The fractional part of the golden ratio: its multiples are spread most evenly over a step.
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
+/// The fractional part of the golden ratio. The fractional parts of its multiples are spread most evenly from
+/// 0 to 1.
+const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 
-/// The clock of the multiprocessors in hertz, where their own counters have no reading. The delay is shorter on a slower GPU.
-const ASSUMED_CLOCK: f64 = 2e9;
+/// The assumed clock of multiprocessors whose clock could not be measured, in hertz.
+const ASSUMED_CLOCK_HERTZ: f64 = 2e9;
 
-/// Delays for GPUs whose timer is coarse. After a delay that polls the timer, each sample would begin at the same phase of a tick, and all
-/// readings would be rounded equally, by up to one tick. These delays count cycles instead, and vary over a tick, so that rounding averages
-/// out (nonsubtractive dither: Widrow & Kollár, *Quantization Noise*, 2008, chapter 19).
+/// Delays for GPUs whose timer is coarse. After a delay that polls the timer, each sample would begin at the
+/// same phase of a tick, and all readings would be rounded equally, by up to one tick. These delays count
+/// cycles instead, and vary over a tick, so that rounding averages out (nonsubtractive dither: Widrow &
+/// Kollár, *Quantization Noise*, 2008, chapter 19).
 pub(crate) struct Dither {
     kernel: SpinKernel,
+    /// The resolution of the timer.
     step: Nanoseconds,
-    /// The cycles in a nanosecond.
+    /// The number of cycles per nanosecond.
     clock: f64,
 }
 
 impl Dither {
-    /// Loads the kernel if a timer of this resolution needs it, for multiprocessors with this clock in hertz.
+    /// Loads the delay kernel if a timer with the resolution `step` is coarse; otherwise returns `None`.
+    /// `clock` is the clock of the multiprocessors, if it is known.
     pub(crate) fn load(step: Nanoseconds, clock: Option<Hertz>) -> Result<Option<Self>, DeviceError> {
         if step <= COARSE {
             return Ok(None);
         }
-        let clock = clock.map_or(ASSUMED_CLOCK, Hertz::as_f64) * 1e-9;
+        let clock = clock.map_or(ASSUMED_CLOCK_HERTZ, Hertz::as_f64) * 1e-9;
         Ok(Some(Self { kernel: SpinKernel::load()?, step, clock }))
     }
 
-    /// Keeps `stream` busy for `duration` and a fraction of a step that depends on the `number` of the sample.
+    /// Keeps `stream` busy for `duration` plus a fraction of the timer resolution that depends on `number`,
+    /// the number of the sample.
     pub(crate) fn delay(&self, duration: Duration, number: usize, stream: CUstream) -> Result<(), CallError> {
-        let part = (number as f64 * GOLDEN).fract() * self.step.as_f64();
+        let part = (number as f64 * GOLDEN_FRACTION).fract() * self.step.as_f64();
         self.kernel.launch(((duration.as_nanos() as f64 + part) * self.clock) as u64, stream)
     }
 }

@@ -1,5 +1,6 @@
-//! Checked driver calls, and the objects of the driver that a measurement uses: the current context, events, and memory. An error
-//! names the call, the driver's name and text for the code, and the call's source location or its purpose.
+//! Checked driver calls, and the driver objects that a measurement uses: the current context, events, and
+//! memory. An error names the call, the name and text of the driver for its code, and the source location of
+//! the call or its purpose.
 
 use std::panic::Location;
 
@@ -12,29 +13,29 @@ use crate::device::DeviceError;
 use gpubench_records::{Failure, Stage};
 use gpubench_stats::Nanoseconds;
 
-/// A driver call that failed.
+/// The error of a driver call, with its source location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}, at {}:{}", location.file(), location.line())]
 pub(crate) struct CallError {
-    /// The driver's result.
+    /// The call and its result.
     pub(crate) cause: Cause,
     /// The source location of the call.
     location: &'static Location<'static>,
 }
 
-/// The result of a driver call that failed.
+/// A driver call that failed, or its result code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Cause {
-    /// The call as the driver's forwarders saw it.
+    /// The call and its result, as the forwarders of the driver recorded them.
     #[error("{0}")]
     Call(Call),
-    /// The code of a call that they did not see.
+    /// The result code of a call that the forwarders did not record.
     #[error("a driver call returned {0}")]
     Code(u32),
 }
 
 impl Cause {
-    /// Returns the driver's code.
+    /// Returns the result code of the driver.
     pub(crate) fn code(&self) -> u32 {
         match self {
             Self::Call(call) => call.code,
@@ -42,13 +43,14 @@ impl Cause {
         }
     }
 
-    /// Returns the cause of a call that returned `code`.
+    /// Returns the last failed call that the forwarders recorded, or else `code`. The forwarders then forget
+    /// the call.
     pub(crate) fn from_code(code: CUresult) -> Self {
         gpubench_driver::take_failure().map_or(Self::Code(code), Self::Call)
     }
 }
 
-/// Returns an error unless the call succeeded.
+/// Returns an error with the source location of the caller if `result` is not success.
 #[track_caller]
 pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUDA_SUCCESS {
@@ -59,12 +61,13 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
 
 /// Waits until all work of the current context is done.
 #[track_caller]
-pub(crate) fn wait() -> Result<(), CallError> {
+pub(crate) fn wait_for_context() -> Result<(), CallError> {
     // SAFETY: takes nothing.
     check(unsafe { sys::cuCtxSynchronize() })
 }
 
-/// Returns an error unless the call succeeded, which was to make or to read `purpose`.
+/// Returns an error that begins with `purpose` if `result` is not success. `purpose` names the object that
+/// the call creates or reads.
 pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceError> {
     if result == CUDA_SUCCESS {
         return Ok(());
@@ -84,7 +87,8 @@ impl From<CallError> for Failure {
     }
 }
 
-/// Returns an attribute of an address; `None` if the driver does not know the address, which is an answer and not a failure.
+/// Returns an attribute of an address, or `None` if the driver does not know the address. An unknown address
+/// is not recorded as a failed call.
 ///
 /// # Safety
 /// The attribute has the type `T`.
@@ -93,7 +97,8 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
     address: u64,
 ) -> Option<T> {
     let mut value = T::default();
-    // SAFETY: `value` is valid for writing the attribute; the driver looks the address up and does not follow it.
+    // SAFETY: `value` is valid for writing the attribute; the driver looks the address up and does not follow
+    // it.
     let result = unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, address) };
     if result != CUDA_SUCCESS {
         _ = gpubench_driver::take_failure();
@@ -101,12 +106,12 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
     (result == CUDA_SUCCESS).then_some(value)
 }
 
-/// The primary context of a GPU, which must be current for gpubench's own calls.
+/// The primary context of a GPU, which must be current for the calls of gpubench.
 #[derive(Clone, Copy)]
 pub(crate) struct PrimaryContext(pub(crate) CUcontext);
 
 impl PrimaryContext {
-    /// Retains the primary context of a device and makes it current.
+    /// Retains the primary context of `device`, and makes it current for the calling thread.
     pub(crate) fn retain(device: CUdevice) -> Result<Self, DeviceError> {
         let mut context = std::ptr::null_mut();
         // SAFETY: `context` is valid for writing a context, and the driver has listed the device.
@@ -116,7 +121,8 @@ impl PrimaryContext {
         Ok(Self(context))
     }
 
-    /// Makes the context current again. Returns a description of the context that was current instead.
+    /// Makes the context current again. Returns a phrase that describes the context that was current instead,
+    /// such as `no context`; `None` if this context was current.
     pub(crate) fn restore(self) -> Result<Option<String>, CallError> {
         let mut found = std::ptr::null_mut();
         // SAFETY: `found` is valid for writing a context.
@@ -142,10 +148,11 @@ pub(crate) fn current_device() -> Result<CUdevice, CallError> {
     Ok(device)
 }
 
-/// An event that stores the time at which the stream reached it.
+/// An event that stores the time at which its stream reached it.
 pub(crate) struct Event(CUevent);
 
 impl Event {
+    /// Creates an event that stores times.
     pub(crate) fn new() -> Result<Self, CallError> {
         let mut event = std::ptr::null_mut();
         // SAFETY: `event` is valid for writing a handle.
@@ -153,26 +160,26 @@ impl Event {
         Ok(Self(event))
     }
 
-    /// Records the event when `stream` reaches this point.
+    /// Enqueues the event on `stream`.
     pub(crate) fn record(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the event lives, and the stream is the case's or the device's own.
         check(unsafe { sys::cuEventRecord(self.0, stream) })
     }
 
-    /// Captures a node that records the event on every replay. `stream` must be under capture.
+    /// Adds a graph node that records the event on every replay. `stream` must be under capture.
     pub(crate) fn record_as_node(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: as in `record`; the graph that this becomes part of is dropped before its events.
         check(unsafe { sys::cuEventRecordWithFlags(self.0, stream, sys::CU_EVENT_RECORD_EXTERNAL) })
     }
 
-    /// Waits until the device has passed the event.
+    /// Blocks the host until the device has passed the event.
     pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the event lives.
         check(unsafe { sys::cuEventSynchronize(self.0) })
     }
 
-    /// Returns the time from `self` to `later`, in whole nanoseconds. The device must have passed both. It counts whole
-    /// nanoseconds; the driver returns them as milliseconds in a `f32`.
+    /// Returns the time from this event to `later`, which the device must have passed. The driver counts
+    /// whole nanoseconds and returns them as milliseconds in an `f32`.
     pub(crate) fn until(&self, later: &Self) -> Result<Nanoseconds, CallError> {
         let mut milliseconds = 0.0_f32;
         // SAFETY: both events live, and `milliseconds` is valid for writing a float.
@@ -183,36 +190,38 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: nothing else has the handle. After a sticky error this fails, and there is nothing left to free.
+        // SAFETY: nothing else has the handle. After a sticky error this fails, and there is nothing left to
+        // free.
         _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
 
-/// The two events around a launch.
+/// The two events around a launch or a group.
 pub(crate) struct EventPair {
     pub(crate) start: Event,
     pub(crate) stop: Event,
 }
 
 impl EventPair {
+    /// Creates both events.
     pub(crate) fn new() -> Result<Self, CallError> {
         Ok(Self { start: Event::new()?, stop: Event::new()? })
     }
 
-    /// Returns the time between the two events.
+    /// Returns the time between the two events, which the device must have passed.
     pub(crate) fn read(&self) -> Result<Nanoseconds, CallError> {
         self.start.until(&self.stop)
     }
 }
 
-/// A buffer in the device's memory.
+/// A buffer in device memory, freed when it is dropped.
 pub(crate) struct DeviceMemory {
     address: CUdeviceptr,
     bytes: usize,
 }
 
 impl DeviceMemory {
-    /// Allocates `bytes` bytes that hold anything, for `purpose`.
+    /// Allocates `bytes` uninitialized bytes. `purpose` begins an error message.
     pub(crate) fn new(purpose: &str, bytes: usize) -> Result<Self, DeviceError> {
         let mut address = 0;
         // SAFETY: `address` is valid for writing an address.
@@ -220,7 +229,7 @@ impl DeviceMemory {
         Ok(Self { address, bytes })
     }
 
-    /// Allocates `words` words of 32 bits, all of which are `word`.
+    /// Allocates `words` 32-bit words, and sets each of them to `word`. `purpose` begins an error message.
     pub(crate) fn filled(purpose: &str, words: usize, word: u32) -> Result<Self, DeviceError> {
         let memory = Self::new(purpose, 4 * words)?;
         // SAFETY: the buffer has as many words.
@@ -228,12 +237,12 @@ impl DeviceMemory {
         Ok(memory)
     }
 
-    /// Returns its first address, as the device sees it.
+    /// Returns the device address of the buffer.
     pub(crate) fn address(&self) -> CUdeviceptr {
         self.address
     }
 
-    /// Copies its words from word `first` on to the host, which waits for them.
+    /// Copies words of the buffer, from word `first` on, to `words`. Waits for the copy.
     pub(crate) fn read(&self, purpose: &str, first: usize, words: &mut [u32]) -> Result<(), DeviceError> {
         assert!(4 * first + size_of_val(words) <= self.bytes, "the words lie in the buffer");
         let (from, bytes) = (self.address + 4 * first as u64, size_of_val(words));
@@ -241,7 +250,7 @@ impl DeviceMemory {
         check_for(purpose, unsafe { sys::cuMemcpyDtoH_v2(words.as_mut_ptr().cast(), from, bytes) })
     }
 
-    /// Returns the number of words of 32 bits.
+    /// Returns the number of 32-bit words of the buffer.
     pub(crate) fn words(&self) -> usize {
         self.bytes / 4
     }
@@ -249,16 +258,17 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        // SAFETY: nothing else has the address. After a sticky error this fails, and there is nothing left to free.
+        // SAFETY: nothing else has the address. After a sticky error this fails, and there is nothing left to
+        // free.
         _ = unsafe { sys::cuMemFree_v2(self.address) };
     }
 }
 
-/// Two words in page-locked memory of the host, which has the same address on the device.
+/// Two 64-bit words in page-locked host memory, which have the same address on the device.
 pub(crate) struct PinnedWords(*mut u64);
 
 impl PinnedWords {
-    /// Allocates two words that are 0, for `purpose`.
+    /// Allocates two words that are 0. `purpose` begins an error message.
     pub(crate) fn new(purpose: &str) -> Result<Self, DeviceError> {
         let mut address = std::ptr::null_mut();
         // SAFETY: `address` is valid for writing an address.
@@ -273,7 +283,7 @@ impl PinnedWords {
         self.0
     }
 
-    /// Returns both words and sets them to 0. Nothing on the device may write them meanwhile.
+    /// Returns both words, and sets them to 0. The device must not write them meanwhile.
     pub(crate) fn take(&mut self) -> [u64; 2] {
         // SAFETY: both words are part of the allocation.
         unsafe {

@@ -7,27 +7,28 @@ use super::kernels::{EmptyKernel, EmptyKernels};
 use crate::device::Work;
 use gpubench_records::Failure;
 
-/// Launches of one block of 32 threads that do nothing.
-pub(crate) struct Empty {
+/// A launch of one block of 32 threads that do nothing.
+pub(crate) struct EmptyLaunch {
     kernel: EmptyKernel,
     stream: CUstream,
-    /// The launch as a graph of its own.
+    /// The graph that contains the launch, if each launch is that of a graph.
     graph: Option<Executable>,
-    /// The kernel's module, if nothing else keeps it.
+    /// The module of the kernel, if nothing else keeps it loaded.
     _kernels: Option<EmptyKernels>,
 }
 
-impl Empty {
+impl EmptyLaunch {
+    /// Returns launches of `kernel` on `stream`. The caller keeps the module of the kernel loaded.
     pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
         Self { kernel, stream, graph: None, _kernels: None }
     }
 
-    /// Keeps the module of the kernel.
-    pub(crate) fn keeping(self, kernels: EmptyKernels) -> Self {
+    /// Keeps the module of the kernel loaded as long as this launch exists.
+    pub(crate) fn keeping_module(self, kernels: EmptyKernels) -> Self {
         Self { _kernels: Some(kernels), ..self }
     }
 
-    /// Makes each launch that of a graph, with the overhead that a graph has on the stream.
+    /// Captures the launch in a graph, so that each launch has the overhead of a graph launch on the stream.
     pub(crate) fn into_graph(mut self) -> Result<Self, Failure> {
         let capture = Capture::begin(self.stream)?;
         self.launch()?;
@@ -36,7 +37,7 @@ impl Empty {
     }
 }
 
-impl Work for Empty {
+impl Work for EmptyLaunch {
     fn launch(&mut self) -> Result<(), Failure> {
         match &self.graph {
             Some(graph) => Ok(graph.launch(self.stream)?),

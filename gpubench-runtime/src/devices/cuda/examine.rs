@@ -1,5 +1,5 @@
-//! What measuring on this machine's GPUs needs, and what affects it. In: the driver, NVIDIA's management library and the system's
-//! files; out: findings. Changes nothing.
+//! Examines the GPUs of this machine, without changing anything. The findings come from the driver, the
+//! management library of NVIDIA, and files of the operating system.
 
 use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
@@ -10,11 +10,12 @@ use crate::system::machine::time_variables;
 use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
 use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times};
 
-/// The bit of the capability to administer the system, which profilers ask for.
-const ADMINISTERS: u32 = 21;
-/// Folders in which a CUDA toolkit or a package puts Nsight Compute.
-const PROFILERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/nsight-compute/*"];
-/// Examines the driver and each GPU.
+/// The number of the capability `CAP_SYS_ADMIN`, which profilers need.
+const CAP_SYS_ADMIN_BIT: u32 = 21;
+/// The folders in which a CUDA toolkit or a package installs Nsight Compute.
+const NSIGHT_COMPUTE_FOLDERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/nsight-compute/*"];
+
+/// Returns findings on the driver, each GPU, and the permissions and tools for clock locks and profiling.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
     let none = count().err();
@@ -30,21 +31,21 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     let driver = format!("{}, CUDA {}{fake}", driver.library.display(), driver.version);
     let mut findings = vec![Finding::good("driver", driver)];
     match none {
-        None => findings.extend(list().unwrap_or_default().iter().flat_map(of_gpu)),
+        None => findings.extend(list().unwrap_or_default().iter().flat_map(examine_gpu)),
         Some(error) => {
             let advice = "`nvidia-smi` says more; in a container, start it with `--gpus all`, and look at CUDA_VISIBLE_DEVICES";
             findings.push(Finding::with_advice("GPUs", level, error.to_string(), advice));
         }
     }
-    findings.extend([clock_locks(rustix::process::geteuid().is_root()), counters(&machine)]);
-    findings.extend([cupti(), ncu(&machine)]);
+    findings.extend([clock_lock_finding(rustix::process::geteuid().is_root()), counter_finding(&machine)]);
+    findings.extend([cupti_finding(), ncu_finding(&machine)]);
     findings.extend(time_variables().iter().filter_map(|(name, value)| {
         Some(Finding::with_advice(name, Level::Warning, value, effect_on_times(name, value)?))
     }));
     findings
 }
 
-/// Returns true if the machine has no GPU, and false if something keeps one from being used.
+/// Returns true if `error` means that the machine has no GPU, and false if it has one that cannot be used.
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
@@ -53,8 +54,8 @@ fn is_absence(error: &NoGpu) -> bool {
     }
 }
 
-/// Examines one GPU.
-fn of_gpu(found: &Available) -> Vec<Finding> {
+/// Returns the findings on one listed GPU.
+fn examine_gpu(found: &Available) -> Vec<Finding> {
     let device = &*found.device;
     if let Some(fault) = &found.fault {
         let advice = "the driver lists this GPU but cannot open it, so it is not measured: `nvidia-smi` and `dmesg` may say why";
@@ -62,7 +63,7 @@ fn of_gpu(found: &Available) -> Vec<Finding> {
     }
     let name = Finding::good("GPU", &*found.name).on(device);
     let rest = match found.uuid.as_deref().map(Sensors::open) {
-        Some(Ok(mut sensors)) => sensed(&mut sensors),
+        Some(Ok(mut sensors)) => sensor_findings(&mut sensors),
         Some(Err(error)) => {
             let advice = "clocks, power and other processes are not seen, so that no row is suspect for them: install the \
                           management library of the driver; a container needs NVIDIA_DRIVER_CAPABILITIES=compute,utility";
@@ -73,11 +74,11 @@ fn of_gpu(found: &Available) -> Vec<Finding> {
     [name].into_iter().chain(rest.into_iter().map(|finding| finding.on(device))).collect()
 }
 
-/// The settings and the state of a GPU by its sensors.
-fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
+/// Returns findings on the settings and the state of a GPU, according to its sensors.
+fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
     let properties = sensors.properties();
     let settings = properties.iter().filter_map(|property| match &property.value {
-        Value::Text(text) => setting(&property.name, text),
+        Value::Text(text) => setting_finding(&property.name, text),
         _ => None,
     });
     let processes = sensors.processes().map(|processes| match processes {
@@ -95,8 +96,8 @@ fn sensed(sensors: &mut Sensors) -> Vec<Finding> {
     settings.chain(processes).chain(slowed).collect()
 }
 
-/// The meaning of a setting of a GPU; `None` if it means nothing here.
-fn setting(name: &str, value: &str) -> Option<Finding> {
+/// Returns a finding on the setting `name` of a GPU, or `None` if the setting does not affect measurements.
+fn setting_finding(name: &str, value: &str) -> Option<Finding> {
     let of = |level, advice: &str| Some(Finding::with_advice(name, level, value, advice));
     match (name, value) {
         (DRIVER, _) => Some(Finding::good("driver's release", value)),
@@ -124,8 +125,9 @@ fn setting(name: &str, value: &str) -> Option<Finding> {
     }
 }
 
-/// The permission to lock clocks. It shows only when that is tried, which would change the machine.
-fn clock_locks(is_root: bool) -> Finding {
+/// Returns a finding on the permission to lock clocks. Assumes that only root has it: an attempt to lock
+/// would change the machine.
+fn clock_lock_finding(is_root: bool) -> Finding {
     let topic = "locking clocks";
     if is_root {
         return Finding::good(topic, "allowed (root)");
@@ -135,12 +137,13 @@ fn clock_locks(is_root: bool) -> Finding {
     Finding::with_advice(topic, Level::Note, "for root only", advice)
 }
 
-/// The permission to read the GPU's performance counters, which Nsight Compute and CUPTI ask for.
-fn counters(machine: &Machine) -> Finding {
+/// Returns a finding on the permission to read the performance counters of a GPU, which Nsight Compute and
+/// CUPTI need.
+fn counter_finding(machine: &Machine) -> Finding {
     let topic = "performance counters";
     let capabilities = machine.value("/proc/self/status", "CapEff");
     let capabilities = capabilities.and_then(|set| u64::from_str_radix(&set, 16).ok()).unwrap_or(0);
-    let administers = capabilities >> ADMINISTERS & 1 == 1;
+    let administers = capabilities >> CAP_SYS_ADMIN_BIT & 1 == 1;
     match machine.value("/proc/driver/nvidia/params", "RmProfilingAdminOnly").as_deref() {
         Some("0") => Finding::good(topic, "for every user"),
         _ if administers => Finding::good(topic, "allowed (CAP_SYS_ADMIN)"),
@@ -154,8 +157,8 @@ fn counters(machine: &Machine) -> Finding {
     }
 }
 
-/// The library that traces launches.
-fn cupti() -> Finding {
+/// Returns a finding on the library that traces launches.
+fn cupti_finding() -> Finding {
     match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),
         Err(error) => Finding::with_advice(
@@ -167,9 +170,9 @@ fn cupti() -> Finding {
     }
 }
 
-/// Nsight Compute.
-fn ncu(machine: &Machine) -> Finding {
-    match machine.program("ncu", &PROFILERS) {
+/// Returns a finding on the presence of Nsight Compute.
+fn ncu_finding(machine: &Machine) -> Finding {
+    match machine.program("ncu", &NSIGHT_COMPUTE_FOLDERS) {
         Some(path) => Finding::good("ncu", path.display().to_string()),
         None => {
             let advice = "for `cargo gpubench verify`; it comes with Nsight Compute: put its folder on PATH";
@@ -184,7 +187,7 @@ mod tests {
 
     fn counters_of(files: &[(&str, &str)]) -> Finding {
         let (_root, machine) = Machine::of_files(files);
-        counters(&machine)
+        counter_finding(&machine)
     }
 
     #[test]
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn settings_are_judged_by_what_they_do_to_times() {
-        let level = |name, value| setting(name, value).map(|finding| finding.level);
+        let level = |name, value| setting_finding(name, value).map(|finding| finding.level);
         assert_eq!(level("persistence", "on"), Some(Level::Good));
         assert_eq!(level("persistence", "off"), Some(Level::Warning));
         assert_eq!(level("compute mode", "prohibited"), Some(Level::Problem));

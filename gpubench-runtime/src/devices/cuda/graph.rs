@@ -1,5 +1,5 @@
-//! Stream capture and replay. In: a stream and the work to enqueue on it; out: a graph that can be launched many times,
-//! and its captured nodes.
+//! Stream capture and graphs: captures the work on a stream in a graph, lists its nodes, and launches it any
+//! number of times.
 
 use std::{ffi::c_ulonglong, fmt::Display, marker::PhantomData, ptr};
 
@@ -9,14 +9,16 @@ use super::CudaStream;
 use super::driver::{CallError, check, pointer_attribute};
 use crate::device::DeviceError;
 
-/// A stream under capture: it records the work enqueued on it instead of running it. Only this thread's calls are
-/// captured or refused; other threads may use the driver freely.
+/// A stream under capture, which records enqueued work instead of running it. Only the calls of this thread
+/// are captured or rejected; other threads may use the driver freely. Dropping it discards the capture.
 pub(crate) struct Capture {
     stream: CUstream,
+    /// True once [`Self::end`] has ended the capture.
     ended: bool,
 }
 
 impl Capture {
+    /// Begins the capture of `stream`.
     pub(crate) fn begin(stream: CUstream) -> Result<Self, CallError> {
         let mode = sys::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives as long as its case.
@@ -26,7 +28,8 @@ impl Capture {
         Ok(Self { stream, ended: false })
     }
 
-    /// Returns the nodes so far, in the order they were captured.
+    /// Returns the nodes that were captured so far, in order. Returns none if the capture was invalidated;
+    /// ending it then returns the reason.
     pub(crate) fn nodes(&self) -> Result<Vec<Node>, CallError> {
         let mut status = sys::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();
@@ -46,9 +49,10 @@ impl Capture {
             // The capture was invalidated; ending it returns the reason.
             return Ok(Vec::new());
         }
-        nodes(graph)
+        leaf_nodes(graph)
     }
 
+    /// Ends the capture, and returns its graph.
     pub(crate) fn end(mut self) -> Result<Graph, CallError> {
         self.ended = true;
         let mut graph = ptr::null_mut();
@@ -59,7 +63,7 @@ impl Capture {
 }
 
 impl Drop for Capture {
-    /// Ends a capture that is given up; otherwise the stream would be of no more use.
+    /// Ends a capture that was not ended; otherwise the stream would be unusable.
     fn drop(&mut self) {
         if self.ended {
             return;
@@ -72,19 +76,21 @@ impl Drop for Capture {
     }
 }
 
-/// Instantiates a graph with flags.
-type Instantiate = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
+/// A driver function that instantiates a graph with flags.
+type InstantiateFn = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
 
-/// A graph that was captured.
+/// A captured graph.
 pub(crate) struct Graph(CUgraph);
 
 impl Graph {
-    /// Prepares the graph to run. Nothing launches it while a stream is captured.
+    /// Instantiates the graph for launches by gpubench itself. They must not happen while a stream is
+    /// captured.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
-        self.instantiate_by(gpubench_driver::instantiate_unlisted)
+        self.instantiate_with(gpubench_driver::instantiate_unlisted)
     }
 
-    fn instantiate_by(&self, instantiate: Instantiate) -> Result<Executable, CallError> {
+    /// Instantiates the graph with the driver function `instantiate`.
+    fn instantiate_with(&self, instantiate: InstantiateFn) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
         // SAFETY: the graph lives, and `executable` is valid for writing a handle.
         check(unsafe { instantiate(&raw mut executable, self.0, 0) })?;
@@ -99,16 +105,17 @@ impl Drop for Graph {
     }
 }
 
-/// A graph that is ready to run.
+/// An instantiated graph, which can be launched.
 pub(crate) struct Executable(CUgraphExec);
 
 impl Executable {
-    /// Copies the graph to the device, so that its first launch is like all later ones.
+    /// Copies the graph to the device, so that its first launch takes no longer than later ones.
     pub(crate) fn upload(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the executable and the stream live.
         check(unsafe { sys::cuGraphUpload(self.0, stream) })
     }
 
+    /// Launches the graph on `stream`. Does not wait.
     pub(crate) fn launch(&self, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the executable and the stream live; what its nodes use lives as long as the case.
         check(unsafe { sys::cuGraphLaunch(self.0, stream) })
@@ -122,8 +129,8 @@ impl Drop for Executable {
     }
 }
 
-/// The work put on a stream of the user's own, captured instead of run, to be launched as one graph many times. It
-/// borrows everything that the work uses.
+/// Work that was captured on a stream once, and can be launched as one graph any number of times. Borrows
+/// everything that the work uses.
 ///
 /// ```no_run
 /// # use gpubench_runtime::devices::cuda::RawStream;
@@ -140,7 +147,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Captures the work that `enqueue` puts on `stream`.
+    /// Captures the work that `enqueue` puts on `stream`, without running it.
     ///
     /// # Errors
     /// Returns an error if `enqueue` fails, or does something that cannot be captured.
@@ -152,13 +159,13 @@ impl<'a> Replay<'a> {
         enqueue().map_err(|error| DeviceError::new(error.to_string()))?;
         Ok(Self {
             // A launch function may launch it.
-            executable: capture.end()?.instantiate_by(sys::cuGraphInstantiateWithFlags)?,
+            executable: capture.end()?.instantiate_with(sys::cuGraphInstantiateWithFlags)?,
             stream: stream.handle().cast(),
             borrowed: PhantomData,
         })
     }
 
-    /// Launches all of the work on the stream at once.
+    /// Launches the captured work on its stream. Does not wait.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -175,12 +182,12 @@ impl Drop for Replay<'_> {
     }
 }
 
-/// The action of a captured node, as far as a measurement cares.
+/// The kind of a captured graph node, as far as it affects a measurement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Node {
     Kernel,
     Copy,
-    /// A copy that reads or writes host memory which the driver does not know: each replay would touch that memory
+    /// A copy from or to host memory that the driver does not know: each replay would access that memory
     /// again, even if it was freed.
     PageableCopy,
     Memset,
@@ -190,8 +197,8 @@ pub(crate) enum Node {
     Other,
 }
 
-/// Returns the nodes of a graph, with those of a child graph instead of the child graph itself.
-fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
+/// Returns the kinds of the nodes of a graph. Replaces a child graph by the nodes in it.
+fn leaf_nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
     let mut count = 0;
     // SAFETY: without a buffer for nodes the driver only counts them.
     check(unsafe { sys::cuGraphGetNodes(graph, ptr::null_mut(), &raw mut count) })?;
@@ -207,7 +214,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
         check(unsafe { sys::cuGraphNodeGetType(node, &raw mut kind) })?;
         found.push(match kind {
             0 => Node::Kernel,
-            1 if touches_pageable(node)? => Node::PageableCopy,
+            1 if touches_pageable_memory(node)? => Node::PageableCopy,
             1 => Node::Copy,
             2 => Node::Memset,
             3 => Node::HostFunction,
@@ -215,7 +222,7 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
                 let mut child = ptr::null_mut();
                 // SAFETY: the node is a child graph, and `child` is valid for writing a handle.
                 check(unsafe { sys::cuGraphChildGraphNodeGetGraph(node, &raw mut child) })?;
-                found.extend(nodes(child)?);
+                found.extend(leaf_nodes(child)?);
                 continue;
             }
             10 => Node::Allocation,
@@ -226,18 +233,20 @@ fn nodes(graph: CUgraph) -> Result<Vec<Node>, CallError> {
     Ok(found)
 }
 
-fn touches_pageable(node: CUgraphNode) -> Result<bool, CallError> {
+/// Returns true if `node`, a copy, reads or writes host memory that the driver does not know.
+fn touches_pageable_memory(node: CUgraphNode) -> Result<bool, CallError> {
     let mut copy = std::mem::MaybeUninit::<sys::CUDA_MEMCPY3D>::zeroed();
     // SAFETY: this is a copy's node, and `copy` is valid for writing its parameters.
     check(unsafe { sys::cuGraphMemcpyNodeGetParams(node, copy.as_mut_ptr()) })?;
     // SAFETY: the driver has filled it; all zeros are a value of it too.
     let copy = unsafe { copy.assume_init() };
     let host = sys::CU_MEMORYTYPE_HOST;
-    let pageable = |kind, pointer: *const std::ffi::c_void| kind == host && !known_to_driver(pointer);
+    let pageable = |kind, pointer: *const std::ffi::c_void| kind == host && !is_known_to_driver(pointer);
     Ok(pageable(copy.srcMemoryType, copy.srcHost) || pageable(copy.dstMemoryType, copy.dstHost.cast_const()))
 }
 
-fn known_to_driver(pointer: *const std::ffi::c_void) -> bool {
+/// Returns true if the driver has allocated or registered the memory at `pointer`.
+fn is_known_to_driver(pointer: *const std::ffi::c_void) -> bool {
     // SAFETY: the kind of memory is an enumeration.
     let kind = unsafe { pointer_attribute::<u32>(sys::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer as u64) };
     kind.is_some_and(|kind| kind != 0)

@@ -1,35 +1,36 @@
-//! Launches that are checked each time: a launch fails if it leaves another context current, ignores an error of the driver, or enqueues
-//! other work than the checked launch.
+//! Checks each launch of a work: the launch fails if it leaves another context current, ignores an error of
+//! the driver, or enqueues different work than the checked launch.
 
 use std::rc::Rc;
 use std::time::Instant;
 
 use gpubench_driver::{Shape, StreamOp, sys::CUstream};
 
-use super::{Cuda, driver::PrimaryContext, watch::calls::ignored};
+use super::{Cuda, driver::PrimaryContext, watch::calls::ignored_error};
 use crate::device::{Work, check_context_unchanged};
 use gpubench_records::{Failure, Stage, verdict::observed};
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// True if the work is on the stream that the launch was given, and the operation.
-pub(crate) type Enqueued = (bool, StreamOp);
+/// An operation that a launch enqueued, and true if it is on the stream that was given to the launch.
+pub(crate) type LaunchOp = (bool, StreamOp);
 
-/// Launches that each fail if they leave another context current; the GPU's own is current again after each.
+/// Work whose launches are checked. After each step of the work, the context of the GPU is current again, and
+/// the step fails if it was not.
 pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
     context: PrimaryContext,
     stream: CUstream,
-    /// The work of the checked launches; `None` if any work is accepted.
-    checked: Option<Vec<Rc<[Enqueued]>>>,
-    /// The shortest time of a call of the launch function so far.
+    /// The operations of each checked launch; `None` if launches may enqueue anything.
+    checked: Option<Vec<Rc<[LaunchOp]>>>,
+    /// The shortest time so far of a call of the launch function.
     min_host_call_time: Option<Nanoseconds>,
-    /// The failure of a launch whose work differs from that of the checked launch.
+    /// The failure of a launch whose operations differ from those of all checked launches.
     launch_mismatch: Option<Failure>,
 }
 
 impl<'a> Guarded<'a> {
-    /// Guards a launch and accepts any work.
+    /// Returns work whose launches may enqueue anything, but must leave `context` current.
     pub(crate) fn new(work: &'a mut dyn Work, context: PrimaryContext) -> Self {
         Self {
             work,
@@ -41,18 +42,22 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// Guards a launch of the device's open case. It must do the same work as one of the checked launches.
-    pub(crate) fn compared(work: &'a mut dyn Work, device: &Cuda) -> Self {
+    /// Returns work whose launches must enqueue the same operations as one of the checked launches of the
+    /// open case, if there are any.
+    pub(crate) fn checked(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
         Self { stream: device.stream, checked, ..Self::new(work, device.context) }
     }
 
-    /// Returns the failure of a launch whose work differed from that of the checked launch, which no path of sampling avoids.
+    /// Returns the failure of a launch that enqueued different operations than all checked launches, and
+    /// forgets it. `None` without one. Such a launch fails on any path of sampling.
     pub(crate) fn take_launch_mismatch(&mut self) -> Option<Failure> {
         self.launch_mismatch.take()
     }
 
-    fn step(
+    /// Runs a step of the work, and makes the context current again, also if the step panics. Returns a
+    /// failure of `stage` if the step left another context current.
+    fn run_step(
         &mut self,
         stage: Stage,
         step: impl FnOnce(&mut dyn Work) -> Result<(), Failure>,
@@ -70,7 +75,7 @@ impl Work for Guarded<'_> {
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        self.step(Stage::Reset, |work| work.reset())
+        self.run_step(Stage::Reset, |work| work.reset())
     }
 
     fn min_host_call_time(&self) -> Option<Nanoseconds> {
@@ -96,23 +101,23 @@ impl Work for Guarded<'_> {
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
-        let Some(checked) = &self.checked else { return self.step(Stage::Launch, |work| work.launch()) };
+        let Some(checked) = &self.checked else { return self.run_step(Stage::Launch, |work| work.launch()) };
         let checked = checked.clone();
         let begin = Instant::now();
         let (launched, found) =
-            gpubench_driver::stream_ops(|| self.step(Stage::Launch, |work| work.launch()));
+            gpubench_driver::stream_ops(|| self.run_step(Stage::Launch, |work| work.launch()));
         let took = Nanoseconds::from(begin.elapsed());
         self.min_host_call_time = Some(self.min_host_call_time.map_or(took, |least| least.min(took)));
         launched?;
         if let Some((call, code)) = found.failed {
             // The message contains the driver's error already.
             _ = gpubench_driver::take_failure();
-            let ignored = ignored(call, code);
+            let ignored = ignored_error(call, code);
             return Err(Failure::new(Stage::Launch, format_args!("{ignored}: {}", observed::hint(&ignored))));
         }
-        let found: Vec<Enqueued> =
+        let found: Vec<LaunchOp> =
             found.work.iter().map(|(stream, op)| (*stream == self.stream as u64, *op)).collect();
-        check_same_work(&checked, &found).map_err(|why| {
+        check_work_matches(&checked, &found).map_err(|why| {
             let failure = Failure::new(Stage::Launch, why);
             self.launch_mismatch = Some(failure.clone());
             failure
@@ -120,22 +125,23 @@ impl Work for Guarded<'_> {
     }
 }
 
-/// Returns an error if the work is that of none of the `checked` launches.
-fn check_same_work(checked: &[Rc<[Enqueued]>], found: &[Enqueued]) -> Result<(), String> {
+/// Returns an error if `found` equals none of the `checked` lists of operations. Accepts anything if
+/// `checked` is empty.
+fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<(), String> {
     match checked {
         [first, ..] if !checked.iter().any(|checked| **checked == *found) => Err(format!(
             "another launch: {}: what is sampled is not what was checked (choose and tune kernels in `setup`, and put the inputs \
              back in `reset`)",
-            difference(first, found)
+            first_difference(first, found)
         )),
         _ => Ok(()),
     }
 }
 
-/// Returns the first difference in words.
-fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
+/// Returns a sentence on the first difference between the operations of two launches.
+fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
     if checked.len() != found.len() {
-        let [checked, found] = [checked, found].map(summary);
+        let [checked, found] = [checked, found].map(count_phrase);
         return format!("the checked launch enqueued {checked}, and a later one {found}");
     }
     let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
@@ -149,12 +155,13 @@ fn difference(checked: &[Enqueued], found: &[Enqueued]) -> String {
         {
             ["one kernel".to_owned(), "another kernel".to_owned()]
         }
-        _ => [checked, found].map(|(_, op)| words(*op)),
+        _ => [checked, found].map(|(_, op)| op_phrase(*op)),
     };
     format!("piece {} of its work was {checked} in the checked launch, and {found} in a later one", index + 1)
 }
 
-fn summary(work: &[Enqueued]) -> String {
+/// Returns a phrase with the number of operations, such as `2 kernels and 1 other piece`.
+fn count_phrase(work: &[LaunchOp]) -> String {
     let kernels = work.iter().filter(|(_, op)| matches!(op, StreamOp::Kernel(_))).count();
     match (kernels, work.len() - kernels) {
         (0, 0) => "nothing".to_owned(),
@@ -164,7 +171,8 @@ fn summary(work: &[Enqueued]) -> String {
     }
 }
 
-fn words(op: StreamOp) -> String {
+/// Returns a phrase for an operation, such as `a copy of 1.0 MiB`.
+fn op_phrase(op: StreamOp) -> String {
     match op {
         StreamOp::Kernel(Shape { grid: [x, y, z], block, .. }) => {
             let threads: u32 = block.iter().product();
@@ -177,7 +185,8 @@ fn words(op: StreamOp) -> String {
     }
 }
 
-/// Restores the context when it is dropped, also if a launch panics: the events and graphs that are dropped during the panic belong to it.
+/// Makes the context current again when it is dropped, also if a launch panics: the events and graphs that
+/// are dropped during the panic belong to the context.
 struct ContextRestoreGuard(PrimaryContext);
 
 impl Drop for ContextRestoreGuard {
@@ -196,7 +205,7 @@ mod tests {
     }
 
     /// Puts work on the given stream.
-    fn here(work: &[StreamOp]) -> Vec<Enqueued> {
+    fn here(work: &[StreamOp]) -> Vec<LaunchOp> {
         work.iter().map(|op| (true, *op)).collect()
     }
 
@@ -204,8 +213,8 @@ mod tests {
         mismatch_of(&here(checked), &here(found))
     }
 
-    fn mismatch_of(checked: &[Enqueued], found: &[Enqueued]) -> String {
-        let mismatch = check_same_work(&[checked.into()], found).err().unwrap_or_default();
+    fn mismatch_of(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
+        let mismatch = check_work_matches(&[checked.into()], found).err().unwrap_or_default();
         mismatch.split(": what is sampled").next().unwrap_or_default().to_owned()
     }
 
@@ -246,10 +255,10 @@ mod tests {
 
     #[test]
     fn work_of_either_of_two_checked_launches_will_do() {
-        let (one, other): (Rc<[Enqueued]>, Rc<[Enqueued]>) =
+        let (one, other): (Rc<[LaunchOp]>, Rc<[LaunchOp]>) =
             (Rc::from(here(&[kernel(1, 5)])), Rc::from(here(&[kernel(2, 6)])));
         for work in [&one, &other] {
-            assert_eq!(check_same_work(&[one.clone(), other.clone()], work), Ok(()));
+            assert_eq!(check_work_matches(&[one.clone(), other.clone()], work), Ok(()));
         }
     }
 }

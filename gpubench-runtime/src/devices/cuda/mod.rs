@@ -1,5 +1,5 @@
-//! An NVIDIA GPU as a device: its primary context, a stream of the binding of each case, and samples taken in a captured
-//! graph, or on the stream if a launch cannot be captured. Unsafe code here only calls the driver.
+//! An NVIDIA GPU as a device, in its primary context. Cases are sampled in captured graphs, or on their
+//! stream if graphs cannot capture a launch. Unsafe code here only calls the driver.
 
 #![expect(unsafe_code, reason = "calls the CUDA driver")]
 
@@ -33,17 +33,17 @@ pub(super) use self::device_info::list;
 use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
-use self::driver::{PrimaryContext, check_for, wait};
+use self::driver::{PrimaryContext, check_for, wait_for_context};
 use self::flush::Flusher;
 pub use self::graph::Replay;
-use self::guarded::{Enqueued, Guarded};
+use self::guarded::{Guarded, LaunchOp};
 use self::kernels::Kernels;
 use self::queue::QueueState;
 use self::relocation::Spacers;
 use self::watch::memory::WriteDetector;
-use self::watch::relaunch::Outputs;
+use self::watch::relaunch::LaunchBaseline;
 use crate::device::{Calibration, Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
-use crate::method::dram_stall::read_memory;
+use crate::method::dram_stall::search_dram_stall;
 use crate::method::marginal::marginal_empty_launch;
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
@@ -52,67 +52,71 @@ use gpubench_records::{
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
 /// The first compute capability whose L2 can drop lines without writing them back.
-const DISCARDS: (u64, u64) = (8, 0);
+const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 
-/// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`
+/// The driver result `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
-/// Returns the compute capability of GPU `ordinal`, such as (9, 0).
+/// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
 pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
     device_info::device(ordinal).and_then(device_info::capability).ok()
 }
 
-/// An NVIDIA GPU.
+/// An NVIDIA GPU as a device.
 pub struct Cuda {
     ordinal: usize,
-    /// What makes the streams of cases.
+    /// The source of the streams of cases.
     gpu: Gpu,
     kernels: Rc<Kernels>,
     flusher: Rc<Flusher>,
     write_detector: WriteDetector,
-    /// The work of each checked launch of the open case, and of the one that it is compared with.
-    checked: Vec<Rc<[Enqueued]>>,
-    /// The memory that the checked launch could reach, for launches after the samples.
-    outputs: Option<Outputs>,
-    /// The time of the checked launch of the open case.
+    /// The operations of each checked launch of the open case, and of the case that it is compared with.
+    checked: Vec<Rc<[LaunchOp]>>,
+    /// The memory before and after the launch on fresh inputs, with which launches after the samples are
+    /// compared.
+    baseline: Option<LaunchBaseline>,
+    /// The time of the checked launch of the open case, if it was measured.
     first_launch: Option<Nanoseconds>,
     multiprocessors: Multiprocessors,
-    /// The stream of the open case; before the first case, the device's own.
+    /// The stream of the open case; before the first case, the stream of the device itself.
     stream: CUstream,
     queue: QueueState,
     calibration: Calibration,
-    /// The delays before samples, if the timer is coarse.
+    /// The delays before samples if the timer is coarse, otherwise `None`.
     dither: Option<Dither>,
-    /// The GPU's own clock.
+    /// The second clock: kernels that store the time of the GPU.
     stamps: Stamps,
+    /// The measurement of the clock of the multiprocessors.
     clock: ClockProbe,
-    /// The sensors, or the reason why there are none.
+    /// The sensors, or the reason why they cannot be read.
     sensors: Result<Sensors, DeviceError>,
-    /// The unused allocations that relocate the inputs.
+    /// The unused allocations that determine the addresses of the inputs.
     spacers: Option<Spacers>,
-    /// The GPU's own context. It is never released: everything else that is dropped needs it, and so do objects that the
-    /// user's code holds.
+    /// The primary context of the GPU. It is never released: all resources that are dropped later need it,
+    /// and so do objects that the user's code holds.
     context: PrimaryContext,
+    /// The stream of the device itself, kept alive.
     _stream: RawStream,
 }
 
 impl Cuda {
-    /// Opens GPU `ordinal`, as the driver numbers them from 0.
+    /// Opens GPU `ordinal`, in the numbering of the driver from 0. Measures the marginal time of an empty
+    /// launch and the DRAM stall.
     ///
     /// # Errors
     /// Returns the driver's error.
     pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
         let device = device_info::device(ordinal)?;
         let context = PrimaryContext::retain(device)?;
-        let mut gpu = Gpu::new(ordinal, context.0.cast(), CALLS);
+        let mut gpu = Gpu::new(ordinal, context.0.cast(), STREAM_CALLS);
         let own = gpu.raw_stream().map_err(DeviceError::new)?;
         let stream: CUstream = own.stream().cast();
-        let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARDS)?);
+        let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARD_CAPABILITY)?);
         let l2 = Bytes(device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
         let multiprocessors = watch::multiprocessors(ordinal)?;
-        let first = watch::memory::next_number();
-        // Load the clock kernel here. Loading it with the first launch, after samples, would change the addresses of later kernels. On
-        // an H200, sums of 64 KiB then read 0.15 µs more.
+        let first = watch::memory::next_allocation_number();
+        // Load the clock kernel here. Loading it with the first launch, after samples, would change the
+        // addresses of later kernels. On an H200, sums of 64 KiB then read 0.15 µs more.
         let clock = ClockProbe::new()?;
         clock.enqueue(&kernels, stream)?;
         let stamps = Stamps::new(&kernels, stream)?;
@@ -125,7 +129,7 @@ impl Cuda {
             flusher: Rc::new(flusher),
             write_detector,
             checked: Vec::new(),
-            outputs: None,
+            baseline: None,
             first_launch: None,
             multiprocessors,
             stream,
@@ -141,7 +145,7 @@ impl Cuda {
         };
         // Before any other stream has work.
         marginal_empty_launch(&mut device).map_err(DeviceError::new)?;
-        let (resolution, clock) = read_memory(&mut device).map_err(DeviceError::new)?;
+        let (resolution, clock) = search_dram_stall(&mut device).map_err(DeviceError::new)?;
         if let Some(dither) = Dither::load(resolution, clock)? {
             device.dither = Some(dither);
             // The delays of that measurement ended on ticks.
@@ -152,8 +156,9 @@ impl Cuda {
     }
 }
 
-/// The driver's functions for streams of cases, and for graphs that libraries capture.
-const CALLS: Calls = Calls {
+/// The driver functions that create and destroy the streams of cases, and that record graphs which libraries
+/// capture.
+const STREAM_CALLS: Calls = Calls {
     create: create_stream,
     destroy: destroy_stream,
     record: |capture| {
@@ -173,6 +178,7 @@ const CALLS: Calls = Calls {
     },
 };
 
+/// Creates a stream in the current context.
 fn create_stream() -> Result<Handle, CaseError> {
     let mut stream = ptr::null_mut();
     // SAFETY: `stream` is valid for writing a handle.
@@ -181,6 +187,8 @@ fn create_stream() -> Result<Handle, CaseError> {
     Ok(stream.cast())
 }
 
+/// Destroys a stream. Its work is not waited for.
+///
 /// # Safety
 /// The stream is one that [`create_stream`] made, and nothing uses it any more.
 unsafe fn destroy_stream(stream: Handle) {
@@ -197,7 +205,7 @@ impl Device for Cuda {
         self.stream = self.gpu.stream().cast();
         self.spacers = None;
         self.checked.clear();
-        self.outputs = None;
+        self.baseline = None;
         self.first_launch = None;
     }
 
@@ -224,7 +232,7 @@ impl Device for Cuda {
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         self.context.restore()?;
-        Ok(wait()?)
+        Ok(wait_for_context()?)
     }
 
     fn memory_growth(&mut self) -> Option<Bytes> {
@@ -237,7 +245,7 @@ impl Device for Cuda {
     }
 
     fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
-        watch::writes(&mut Guarded::new(work, self.context), self, enough)
+        watch::writes_on_inverted_inputs(&mut Guarded::new(work, self.context), self, enough)
     }
 
     fn observe_again(&mut self, work: &mut dyn Work) -> Result<Vec<Observation>, Failure> {
@@ -262,7 +270,7 @@ impl Device for Cuda {
         work: &mut dyn Work,
         wanted: &crate::device::TraceOptions,
     ) -> Result<Option<gpubench_records::CuptiTimes>, Failure> {
-        trace::pass(self, work, wanted).map(Some)
+        trace::trace_case(self, work, wanted).map(Some)
     }
 
     fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
@@ -272,7 +280,7 @@ impl Device for Cuda {
     fn remark(&mut self) -> Option<String> {
         let call = gpubench_driver::take_failure()?;
         let out_of_memory = call.code == sys::CUDA_ERROR_OUT_OF_MEMORY;
-        let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total).flatten() else {
+        let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total_memory).flatten() else {
             let hint = match call.code {
                 sys::CUDA_ERROR_INVALID_VALUE if call.to_string().starts_with("cuLaunchKernel") => {
                     " (are the grid, the block and the shared memory within the GPU's limits?)"
@@ -327,7 +335,7 @@ impl Cuda {
         self.ordinal
     }
 
-    /// Makes a stream, and begins a case on it.
+    /// Creates a stream, and begins a case on it.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -337,7 +345,7 @@ impl Cuda {
         Ok(stream)
     }
 
-    /// Returns the flush before cold samples if the user asks for none.
+    /// Returns the flush before cold samples if the user requests none.
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
     }

@@ -1,17 +1,17 @@
-//! Launches for Nsight Compute, which `cargo gpubench verify` starts.
+//! Launches a case for Nsight Compute, which `cargo gpubench verify` starts.
 
 use gpubench_driver::sys;
 
-use super::driver::{check, wait};
+use super::driver::{check, wait_for_context};
 use super::{Cuda, guarded::Guarded};
 use crate::device::Work;
 use gpubench_records::Failure;
 
-/// The threads of the kernel that names the case.
-const THREADS: u32 = 32;
+/// The threads per block of the empty kernel that identifies the case.
+const MARKER_THREADS: u32 = 32;
 
-/// Launches `work` this many times for Nsight Compute, which counts what runs while the driver's switch for profilers is on. Before each
-/// launch goes an empty kernel with `number` + 1 blocks, which identifies the case.
+/// Launches `work` `launches` times while the profiler switch of the driver is on, so that Nsight Compute
+/// counts what runs. An empty kernel with `number` + 1 blocks precedes each launch and identifies the case.
 pub(crate) fn profile(
     device: &Cuda,
     work: &mut dyn Work,
@@ -24,12 +24,12 @@ pub(crate) fn profile(
         if work.resets() {
             work.reset()?;
         }
-        wait()?;
+        wait_for_context()?;
         // SAFETY: takes nothing.
         check(unsafe { sys::cuProfilerStart() })?;
-        device.kernels.empty.bare.launch((blocks, THREADS), device.stream)?;
+        device.kernels.empty.bare.launch((blocks, MARKER_THREADS), device.stream)?;
         let launched = work.launch();
-        let done = wait();
+        let done = wait_for_context();
         // SAFETY: takes nothing.
         check(unsafe { sys::cuProfilerStop() })?;
         launched?;

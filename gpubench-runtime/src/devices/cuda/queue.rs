@@ -1,4 +1,5 @@
-//! A GPU as a queue: launches are captured into graphs, or run on the stream of the open case. Times are read from events or stamps.
+//! A GPU as a queue: launches are captured into graphs, or run on the stream of the open case. Times are read
+//! from events or stamps.
 
 use std::{rc::Rc, time::Duration};
 
@@ -6,7 +7,7 @@ use gpubench_driver::sys;
 
 use super::Cuda;
 use super::driver::{CallError, Event, EventPair, check};
-use super::empty::Empty;
+use super::empty::EmptyLaunch;
 use super::graph::{Capture, Executable};
 use super::kernels::EmptyKernels;
 use crate::device::{
@@ -15,51 +16,55 @@ use crate::device::{
 use gpubench_records::{Cache, Failure, Flush, Path};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
-/// The most slots in a graph.
-const LONGEST: usize = 64;
+/// The most slots, and so the most timed launches, in a graph.
+const MOST_SLOTS_PER_GRAPH: usize = 64;
 
-/// The graphs and the events of a queue.
+/// The graphs and the events of the queue of a GPU.
 pub(crate) struct QueueState {
-    /// The open capture.
+    /// The capture of the batch that is being recorded.
     capture: Option<Capture>,
+    /// The batches: a [`Batch`] is an index. Released batches are `None`.
     graphs: Vec<Option<Executable>>,
-    /// The pairs of events around launches.
+    /// The pair of events of each slot.
     pairs: Vec<EventPair>,
-    /// The pair of events around a group.
+    /// The pair of events around the current group.
     whole: EventPair,
-    /// The first event of the previous group of the series.
+    /// The event at the start of the previous group of the series; `None` before the second group.
     previous_start: Option<Event>,
-    /// The time from the start of the first group to the start of this one, summed from group to group: the driver returns a time in 24
-    /// bits, which hold whole nanoseconds up to 16 ms only.
+    /// The time from the start of the first group of the series to the start of the current one. It is summed
+    /// from group to group, since the driver returns times in 24 bits, which hold whole nanoseconds up to 16
+    /// ms only.
     since_first: Nanoseconds,
 }
 
 impl QueueState {
+    /// Creates the events of all slots and of the groups.
     pub(crate) fn new() -> Result<Self, Failure> {
         Ok(Self {
             capture: None,
             graphs: Vec::new(),
-            pairs: (0..2 * LONGEST).map(|_| EventPair::new()).collect::<Result<_, _>>()?,
+            pairs: (0..2 * MOST_SLOTS_PER_GRAPH).map(|_| EventPair::new()).collect::<Result<_, _>>()?,
             whole: EventPair::new()?,
             previous_start: None,
             since_first: Nanoseconds::ZERO,
         })
     }
 
+    /// Returns the graph of `batch`.
     fn graph(&self, batch: &Batch) -> &Executable {
         self.graphs[batch.0].as_ref().expect("a batch exists until it is released")
     }
 }
 
-/// Returns the path of launches in this mode.
-fn path(mode: LaunchMode) -> Path {
+/// Returns the path of launches in the launch mode `mode`.
+fn path_of_mode(mode: LaunchMode) -> Path {
     if mode.recorded { Path::Graph } else { Path::Stream }
 }
 
 impl Queue for Cuda {
     fn properties(&self) -> QueueProperties {
         QueueProperties {
-            capacity: LONGEST,
+            capacity: MOST_SLOTS_PER_GRAPH,
             has_gaps: true,
             replays: true,
             is_coarse: self.dither.is_some(),
@@ -67,7 +72,7 @@ impl Queue for Cuda {
             loads_parameters: true,
             first_launch: self.first_launch,
             calibration_limit: None,
-            last_level_cache: Bytes(self.flusher.l2()),
+            last_level_cache: Bytes(self.flusher.cache_bytes()),
             cache_name: "the L2",
             usual_flush: self.usual_flush(),
             other_flushes: &[Flush::Read, Flush::Write],
@@ -82,18 +87,23 @@ impl Queue for Cuda {
         let (stream, flusher) = (self.stream, Rc::clone(&self.flusher));
         Ok(Some(match launch {
             OwnLaunch::Empty(mode, cache) => {
-                let empty = Empty::new(self.kernels.empty.matching(path(mode), cache), stream);
+                let empty = EmptyLaunch::new(self.kernels.empty.matching(path_of_mode(mode), cache), stream);
                 Box::new(if mode.nested { empty.into_graph()? } else { empty })
             }
             OwnLaunch::EmptyCopy(cache) => {
                 let kernels = EmptyKernels::load()?;
-                Box::new(Empty::new(kernels.matching(Path::Graph, cache), stream).keeping(kernels))
+                Box::new(
+                    EmptyLaunch::new(kernels.matching(Path::Graph, cache), stream).keeping_module(kernels),
+                )
             }
             OwnLaunch::EmptyRow(launches) => {
-                let mut empty = Empty::new(self.kernels.empty.matching(Path::Stream, Cache::Hot), stream);
+                let mut empty =
+                    EmptyLaunch::new(self.kernels.empty.matching(Path::Stream, Cache::Hot), stream);
                 Box::new(move || (0..launches).try_for_each(|_| empty.launch()))
             }
-            OwnLaunch::ReadQuarters(quarters) => Box::new(move || Ok(flusher.probe(quarters, stream)?)),
+            OwnLaunch::ReadQuarters(quarters) => {
+                Box::new(move || Ok(flusher.read_quarters(quarters, stream)?))
+            }
             OwnLaunch::ReadHalf => {
                 let mut number = 0;
                 Box::new(move || {
@@ -185,7 +195,7 @@ impl Queue for Cuda {
                 slots.iter().map(|slot| self.queue.pairs[*slot].read()).collect::<Result<_, _>>()?
             }
             Clock::Stamps => {
-                let stamps = self.stamps.read(slots.iter().max().map_or(0, |last| last + 1))?;
+                let stamps = self.stamps.times_of_slots(slots.iter().max().map_or(0, |last| last + 1))?;
                 slots.iter().map(|slot| stamps[*slot]).collect()
             }
         })
@@ -232,7 +242,7 @@ impl Queue for Cuda {
 }
 
 impl Cuda {
-    /// Records an event: as a node of the open capture, or at once.
+    /// Records an event: as a graph node if a batch is being recorded, otherwise on the stream.
     fn record_event(&self, event: &Event) -> Result<(), CallError> {
         match self.queue.capture {
             Some(_) => event.record_as_node(self.stream),

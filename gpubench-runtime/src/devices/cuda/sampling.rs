@@ -1,5 +1,5 @@
-//! Chooses the path on which a case is sampled, and samples it: in graphs if CUDA graphs can capture the launch, otherwise on the stream,
-//! with the reason.
+//! Chooses the path on which a case is sampled: graphs if CUDA graphs can capture its launches, otherwise the
+//! stream. The method of the samples contains the reason for the stream.
 
 use std::any::Any;
 
@@ -13,20 +13,20 @@ use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
 
-/// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
-const UNJOINED: u32 = 904;
+/// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`.
+const UNJOINED_CAPTURE: u32 = 904;
 
-/// Prepares to sample `work` as `wanted`.
+/// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path.
 pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let mut work = Guarded::compared(work, device);
+    let mut work = Guarded::checked(work, device);
     let flush = choose_flush(device, Path::Stream, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
-    let mut method = method(&flush, &chosen);
-    let setting = without_persisting_l2(&method)?;
+    let mut method = method_with_path(&flush, &chosen);
+    let setting = disable_persisting_l2(&method)?;
     let launches_a_graph = matches!(device.checked.first().map(AsRef::as_ref), Some([(_, StreamOp::Graph)]));
     let is_chosen_by_user = wanted.path == Some(Path::Stream) || wanted.host_work;
     let mode = match (&chosen, &mut method.path_reason) {
@@ -40,8 +40,9 @@ pub(crate) fn sampler<'a>(
     method::sampler(device, AnyWork::Owned(Box::new(work)), wanted, Chosen { mode, method, setting })
 }
 
-/// Prepares to sample both `works` as `wanted`: within the same graphs, or both on the stream if graphs cannot capture one of them. Both
-/// use the open stream.
+/// Returns a sampler of two interleaved `works` with the options `wanted`. Both are sampled in the same
+/// graphs, or both on the stream if graphs cannot capture one of them. Both launch on the stream of the open
+/// case.
 pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
     works: [&'a mut dyn Work; 2],
@@ -49,15 +50,15 @@ pub(crate) fn pair_sampler<'a>(
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = choose_flush(device, Path::Stream, wanted)?;
     let of_partner = |reason: &str| format!("the launch that it is compared with is there: {reason}");
-    let [mut a, mut b] = works.map(|work| Guarded::compared(work, device));
+    let [mut a, mut b] = works.map(|work| Guarded::checked(work, device));
     let both =
         match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {
             (Err(reason), Ok(_)) => [Err(reason.clone()), Err(of_partner(&reason))],
             (Ok(_), Err(reason)) => [Err(of_partner(&reason)), Err(reason)],
             (a, b) => [a, b],
         };
-    let [method, partner] = both.each_ref().map(|chosen| method(&flush, chosen));
-    let setting = without_persisting_l2(&method)?;
+    let [method, partner] = both.each_ref().map(|chosen| method_with_path(&flush, chosen));
+    let setting = disable_persisting_l2(&method)?;
     let mode = match &both {
         [Ok(a), Ok(b)] => {
             let copied = !(a.is_single_operation && b.is_single_operation);
@@ -75,15 +76,17 @@ pub(crate) fn pair_sampler<'a>(
     Ok(method::pair_sampler(device, works, wanted, Chosen { mode, method, setting }, partner))
 }
 
-/// Disables persisting L2 if the samples are flushed.
-fn without_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failure> {
+/// Disables persisting L2 until the returned value is dropped, if `method` has a flush. Returns `None` if
+/// there is nothing to disable.
+fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failure> {
     let disabled = PersistingL2Disabled::begin(method.flush)?;
     Ok(disabled.map(|disabled| Box::new(disabled) as Box<dyn Any>))
 }
 
-/// The work of a launch in a captured graph.
+/// The operations of a launch that graphs can capture.
 #[derive(Clone, Copy)]
-struct Captured {
+struct CapturedWork {
+    /// The number of kernels.
     kernels: usize,
     /// The number of kernels, copies and memsets.
     operations: usize,
@@ -91,12 +94,14 @@ struct Captured {
     is_single_operation: bool,
 }
 
-/// Decides on the path. Returns the work of a launch if graphs are wanted and can capture it, otherwise the reason for the stream.
+/// Chooses the path of samples. The inner result contains the operations of a launch if graphs are chosen, or
+/// the reason, as a phrase, for the stream. Returns a failure if the user requests graphs and they cannot
+/// capture the launch.
 fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
     wanted: &SampleOptions,
-) -> Result<Result<Captured, String>, Failure> {
+) -> Result<Result<CapturedWork, String>, Failure> {
     let chosen = match wanted.path {
         Some(Path::Stream) => Err("asked for".into()),
         _ if wanted.host_work => Err("the host's part belongs to the launch (`host_work`)".into()),
@@ -108,11 +113,12 @@ fn choose_path(
     Ok(chosen)
 }
 
-/// Returns the method for a launch, from the result of [`choose_path`].
-fn method(of_flush: &Method, chosen: &Result<Captured, String>) -> Method {
+/// Returns the method `of_flush` with the path that [`choose_path`] chose: the number of operations for
+/// graphs, or the reason for the stream.
+fn method_with_path(of_flush: &Method, chosen: &Result<CapturedWork, String>) -> Method {
     let mut method = of_flush.clone();
     match chosen {
-        Ok(Captured { kernels, operations, .. }) => {
+        Ok(CapturedWork { kernels, operations, .. }) => {
             method.path = Path::Graph;
             (method.kernel_count, method.operations) = (Some(*kernels), Some(*operations));
         }
@@ -121,9 +127,11 @@ fn method(of_flush: &Method, chosen: &Result<Captured, String>) -> Method {
     method
 }
 
-/// Captures one launch and the reset before it, and inspects the captured nodes. Returns the work of the launch if graphs can capture it,
-/// otherwise the reason.
-fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Captured, String>, Failure> {
+/// Captures a reset and one launch, and inspects the captured nodes. The inner result contains the operations
+/// of the launch if graphs can capture it, otherwise the reason as a phrase. Returns a failure if the launch
+/// cannot be sampled on any path: it enqueues nothing, or other work than the checked launch, or works on
+/// streams that its own stream does not wait for.
+fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<CapturedWork, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.
     _ = gpubench_driver::take_failure();
@@ -135,10 +143,10 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let nodes = capture.nodes();
     let ended = capture.end();
     if let (Ok(()), Err(error)) = (&launched, &ended)
-        && error.cause.code() == UNJOINED
+        && error.cause.code() == UNJOINED_CAPTURE
     {
         let seen = "a stream that was made to wait for the given one is never waited for by it";
-        return Err(calls::work_elsewhere(seen));
+        return Err(calls::work_elsewhere_failure(seen));
     }
     let failed = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
@@ -149,24 +157,24 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         return Err(failure);
     }
     if let Some((stage, cause)) = failed {
-        // A binding may keep the error of a refused capture and return it from its next call, as cudarc does. One launch
-        // takes it; an error that is not of the capture comes again.
+        // A binding may keep the error of a refused capture and return it from its next call, as cudarc does.
+        // One launch takes it; an error that is not of the capture comes again.
         _ = work.launch();
         _ = gpubench_driver::take_failure();
         return Ok(Err(format!("the {stage} cannot be captured: {cause}")));
     }
     let nodes = nodes?;
     if nodes.len() == reset_nodes {
-        return Err(calls::no_work());
+        return Err(calls::no_work_failure());
     }
-    let escaped = calls::escaped(stream, &steps);
+    let escaped = calls::count_escaped_work(stream, &steps);
     if escaped > 0 {
         let pieces = format::counted(escaped, "piece");
         let seen =
             format!("{pieces} of the launch's work went to a stream that the given one does not wait for");
-        return Err(calls::work_elsewhere(&seen));
+        return Err(calls::work_elsewhere_failure(&seen));
     }
-    if calls::some_at_once(stream, &steps) {
+    if calls::ran_during_capture(stream, &steps) {
         return Ok(Err("the host waits for work of the launch on another stream".into()));
     }
     let speaks_against = |node: &Node| match node {
@@ -191,7 +199,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     if allocations > 0 && operations == 0 {
         return Ok(Err("the launch does nothing but allocate memory".into()));
     }
-    Ok(Ok(Captured {
+    Ok(Ok(CapturedWork {
         kernels: of_launch.iter().filter(|node| **node == Node::Kernel).count(),
         operations,
         // A child graph is a node of another kind, and may have several operations.

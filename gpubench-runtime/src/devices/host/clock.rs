@@ -1,76 +1,91 @@
-//! Times of this machine: the step of its monotonic clock, an empty launch, the work of other programs, and the threads of a pool.
+//! Times of this machine: the resolution of its monotonic clock, the time of an empty launch, the processor
+//! time of other programs, and the times of the threads of a pool.
 //!
-//! The step is the largest one that all differences of readings are multiples of. A clock with a step of 10 ns gives differences of 20, 21,
-//! 30 and 31 ns: whole nanoseconds hide its step, and 1 ns is none.
+//! The resolution of the clock, called its step, is the largest number of which all differences of readings
+//! are multiples. A clock with a step of 10 ns gives differences of 20, 21, 30 and 31 ns, since readings are
+//! rounded to whole nanoseconds. Such
+//! differences do not show a step of 1 ns.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::{hint::black_box, path::Path, time::Instant};
 
-use super::{PinnedPool, timed};
+use super::{PinnedPool, time_launch};
 use crate::device::single_launch_sampler::ThreadTime;
 use crate::{device::Work, system::machine::Stat};
 use gpubench_core::host::Stream;
 use gpubench_stats::{Nanoseconds, median};
 
-/// The number of differences above zero that are enough, and the number of readings after which fewer have to do: a step may be
-/// as long as a tick of the operating system.
-const ENOUGH: usize = 4_000;
-const MOST_READINGS: usize = 1 << 20;
-/// The longest of the waits, in rounds of some tenths of a nanosecond: several steps of a usual clock.
-const LONGEST_WAIT: usize = 256;
-/// After this many readings, fewer differences are enough: the step is long.
-const LONG_STEP: usize = 16_000;
-const ENOUGH_LONG: usize = 8;
+/// The number of differences above zero after which no more readings are taken.
+const ENOUGH_DIFFERENCES: usize = 4_000;
+/// The most readings for the step: a step may be as long as a tick of the operating system.
+const MOST_CLOCK_READINGS: usize = 1 << 20;
+/// One more than the longest wait between two readings, in rounds of some tenths of a nanosecond: several
+/// steps of a usual clock.
+const LONGEST_WAIT_ROUNDS: usize = 256;
+/// After this many readings, [`ENOUGH_DIFFERENCES_OF_LONG_STEP`] differences are enough: so few differences
+/// mean that the step is long.
+const READINGS_BEFORE_FEWER: usize = 16_000;
+/// The number of differences above zero that are enough for a clock with a long step.
+const ENOUGH_DIFFERENCES_OF_LONG_STEP: usize = 8;
 
-/// Differences up to this multiple of the smallest one are used. For longer ones, a small error of the step would change the multiple.
-const MULTIPLE: u64 = 8;
-/// A difference of two readings in whole nanoseconds is off by less than one; a tenth is for the error of the step that is tried.
-const ROUNDING: f64 = 1.1;
-/// A step up to this cannot be distinguished from 1 ns.
-const SHORTEST: f64 = 3.5;
-/// Steps that are tried after each other differ by this factor.
-const NEXT: f64 = 0.9995;
+/// Differences up to this multiple of the smallest difference are used. For longer ones, a small error of the
+/// step would change the number of steps.
+const LARGEST_MULTIPLE: u64 = 8;
+/// The largest error of a difference, in nanoseconds: less than one by rounding, and a tenth by the error of
+/// the step that is tried.
+const ROUNDING_ERROR: f64 = 1.1;
+/// A step up to this, in nanoseconds, cannot be distinguished from 1 ns.
+const SHORTEST_STEP: f64 = 3.5;
+/// The steps that are tried decrease by this factor.
+const NEXT_STEP_FACTOR: f64 = 0.9995;
 
-/// Measures the step.
-pub(super) fn step() -> Nanoseconds {
+/// Measures the step of the monotonic clock.
+pub(super) fn measure_step() -> Nanoseconds {
     let origin = Instant::now();
-    step_of(&differences(|| origin.elapsed().as_nanos() as u64, wait))
+    largest_common_step(&clock_differences(|| origin.elapsed().as_nanos() as u64, spin))
 }
 
-/// Waits for this many iterations, which the compiler cannot remove.
-fn wait(rounds: usize) {
+/// Spins for `rounds` iterations of an empty loop that the compiler cannot remove.
+fn spin(rounds: usize) {
     for round in 0..rounds {
         black_box(round);
     }
 }
 
-/// Returns differences of successive readings in nanoseconds, without those of zero.
-fn differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
-    let mut differences = Vec::with_capacity(ENOUGH);
-    for reading in 0..MOST_READINGS {
-        let enough = if reading < LONG_STEP { ENOUGH } else { ENOUGH_LONG };
+/// Reads a clock with `now` in pairs, with calls of `wait` of varying length between the readings of a pair.
+/// Returns the differences above zero, in nanoseconds.
+fn clock_differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
+    let mut differences = Vec::with_capacity(ENOUGH_DIFFERENCES);
+    for reading in 0..MOST_CLOCK_READINGS {
+        let enough = if reading < READINGS_BEFORE_FEWER {
+            ENOUGH_DIFFERENCES
+        } else {
+            ENOUGH_DIFFERENCES_OF_LONG_STEP
+        };
         if differences.len() >= enough {
             break;
         }
         let begin = now();
         // A stride that repeats no wait before all others were used.
-        wait(reading * 37 % LONGEST_WAIT);
+        wait(reading * 37 % LONGEST_WAIT_ROUNDS);
         differences.extend(Some(now() - begin).filter(|difference| *difference > 0));
     }
     differences
 }
 
-/// Returns the largest step that these differences are multiples of, as far as whole nanoseconds can show; 1 ns without any.
-fn step_of(differences: &[u64]) -> Nanoseconds {
+/// Returns the largest step of which all short `differences` are multiples, within [`ROUNDING_ERROR`].
+/// Returns 1 ns if there are no differences, or if the step is too short to be found.
+fn largest_common_step(differences: &[u64]) -> Nanoseconds {
     let Some(smallest) = differences.iter().copied().min() else { return Nanoseconds(1.0) };
     let short_differences =
-        || differences.iter().copied().filter(|difference| *difference <= MULTIPLE * smallest);
+        || differences.iter().copied().filter(|difference| *difference <= LARGEST_MULTIPLE * smallest);
     let multiple = |difference: u64, step: f64| (difference as f64 / step).round();
-    let fits =
-        |step: f64| short_differences().all(|it| (it as f64 - step * multiple(it, step)).abs() <= ROUNDING);
-    let tried = std::iter::successors(Some(smallest as f64 + 1.0), |step| Some(step * NEXT));
-    let found = tried.take_while(|step| *step > SHORTEST).find(|step| fits(*step));
+    let fits = |step: f64| {
+        short_differences().all(|it| (it as f64 - step * multiple(it, step)).abs() <= ROUNDING_ERROR)
+    };
+    let tried = std::iter::successors(Some(smallest as f64 + 1.0), |step| Some(step * NEXT_STEP_FACTOR));
+    let found = tried.take_while(|step| *step > SHORTEST_STEP).find(|step| fits(*step));
     found.map_or(Nanoseconds(1.0), |step| {
         let (sum, multiples) = short_differences().fold((0.0, 0.0), |(sum, multiples), difference| {
             (sum + difference as f64, multiples + multiple(difference, step))
@@ -79,12 +94,13 @@ fn step_of(differences: &[u64]) -> Nanoseconds {
     })
 }
 
-/// The launches between two readings of the clock, and the number of such readings, whose median counts: a busy machine slows them as it
-/// slows samples. All take 0.1 ms.
-const LAUNCHES: usize = 256;
-const READINGS: usize = 25;
+/// The number of empty launches that are timed together, between two readings of the clock.
+const EMPTY_LAUNCHES_PER_READING: usize = 256;
+/// The number of times that [`EMPTY_LAUNCHES_PER_READING`] launches are timed. The median of the times
+/// counts, since a busy machine slows it as it slows samples. All take 0.1 ms together.
+const EMPTY_LAUNCH_READINGS: usize = 25;
 
-/// Returns the time of an empty launch on `stream`.
+/// Measures the time of an empty launch on `stream`.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     let mut empty = || {
         stream.run(|| ());
@@ -92,23 +108,28 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     };
     // Called as the launches of a case are: the compiler does not see what it calls.
     let empty: &mut dyn Work = black_box(&mut empty);
-    let mut launches = || (0..LAUNCHES).try_for_each(|_| empty.launch());
-    let readings: Vec<_> = (0..READINGS).filter_map(|_| timed(&mut launches).ok()).collect();
-    median(&readings).unwrap_or_default() / LAUNCHES as f64
+    let mut launches = || (0..EMPTY_LAUNCHES_PER_READING).try_for_each(|_| empty.launch());
+    let readings: Vec<_> =
+        (0..EMPTY_LAUNCH_READINGS).filter_map(|_| time_launch(&mut launches).ok()).collect();
+    median(&readings).unwrap_or_default() / EMPTY_LAUNCHES_PER_READING as f64
 }
 
-/// The unit of these times: a hundred to the second, for programs, on all of Linux's architectures but Alpha.
+/// The unit of processor times in `/proc`: 10 ms, on all architectures of Linux but Alpha.
 const TICK: Nanoseconds = Nanoseconds(10e6);
 
-/// Returns the time so far that these processors worked for other programs, for the system, or for another virtual machine.
-pub(super) fn others_time(processors: &[usize]) -> Option<Nanoseconds> {
-    let busy = busy(&fs::read_to_string("/proc/stat").ok()?, processors)?;
+/// Returns the time that `processors` worked for anything but this process so far: other programs, the
+/// kernel, or another virtual machine. The time has an arbitrary origin, and may be negative; only the
+/// difference of two calls has a meaning. Returns `None` if `/proc` does not contain it.
+pub(super) fn other_programs_time(processors: &[usize]) -> Option<Nanoseconds> {
+    let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
     let own = Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.ticks()?;
     Some((busy as f64 - own as f64) * TICK)
 }
 
-/// The ticks in which these processors were busy: `cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL …`.
-fn busy(stat: &str, processors: &[usize]) -> Option<u64> {
+/// Returns the sum of the ticks in which `processors` were busy, from the text of `/proc/stat`: lines such as
+/// `cpu0 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL …`. Returns `None` if it has no line of these
+/// processors.
+fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     let of = |line: &str| {
         let mut words = line.split_whitespace();
         let processor: usize = words.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -119,43 +140,45 @@ fn busy(stat: &str, processors: &[usize]) -> Option<u64> {
     stat.lines().filter_map(of).reduce(|sum, one| sum + one)
 }
 
-/// The files of a pool's threads, which stay open.
+/// The open `schedstat` files of the threads of a pool.
 #[derive(Default)]
 pub(super) struct PoolThreads {
-    /// The thread that measures comes first.
+    /// One file per thread, that of the measuring thread first.
     threads: Vec<File>,
 }
 
 impl PoolThreads {
-    /// Opens the files of all threads of the stream's pool; none if one of them has none.
+    /// Opens the files of all threads of the pool. If one cannot be opened, opens none, and
+    /// [`Self::append_times`] appends nothing.
     pub(super) fn new(stream: &PinnedPool) -> Self {
-        let threads: Option<Vec<File>> = stream.on_each_thread(of_this_thread).into_iter().collect();
+        let threads: Option<Vec<File>> = stream.on_each_thread(open_own_schedstat).into_iter().collect();
         Self { threads: threads.unwrap_or_default() }
     }
 
-    /// Appends the time of each thread since it began. A wait is counted once it has ended.
-    pub(super) fn times(&self, times: &mut Vec<ThreadTime>) {
-        times.extend(self.threads.iter().filter_map(|thread| read(&contents(thread)?)));
+    /// Appends how long each thread ran and waited since it started. A wait is counted once it has ended.
+    pub(super) fn append_times(&self, times: &mut Vec<ThreadTime>) {
+        times.extend(self.threads.iter().filter_map(|thread| parse_schedstat(&read_from_start(thread)?)));
     }
 }
 
-/// Opens the counts of the calling thread.
-fn of_this_thread() -> Option<File> {
+/// Opens the `schedstat` file of the calling thread, by the number of the thread. `None` if that fails.
+fn open_own_schedstat() -> Option<File> {
     // By its number: `thread-self` would be whoever reads.
     let thread = fs::read_link("/proc/thread-self").ok()?;
     File::open(Path::new("/proc").join(thread).join("schedstat")).ok()
 }
 
-/// Reads a file of counts from its start.
-fn contents(mut file: &File) -> Option<String> {
+/// Reads the text of a short file from its start. `None` if that fails.
+fn read_from_start(mut file: &File) -> Option<String> {
     let mut room = [0; 96];
     file.rewind().ok()?;
     let length = file.read(&mut room).ok()?;
     String::from_utf8(room[..length].to_vec()).ok()
 }
 
-/// `989850 3021 2`: nanoseconds that it ran and that it waited, and the number of times that it ran.
-fn read(counts: &str) -> Option<ThreadTime> {
+/// Parses the text of a `schedstat` file, such as `989850 3021 2`: the nanoseconds that the thread ran and
+/// waited, and how often it ran. Returns `None` for other text.
+fn parse_schedstat(counts: &str) -> Option<ThreadTime> {
     let mut counts = counts.split_whitespace().map(|count| count.parse().map(Nanoseconds).ok());
     Some(ThreadTime { ran: counts.next()??, waited: counts.next()?? })
 }
@@ -165,8 +188,8 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Measures the step of a clock whose step is known. A reading takes 25 ns, a round of a wait 0.35 ns, and one reading in a
-    /// thousand is interrupted.
+    /// Measures the step of a clock whose step is known. A reading takes 25 ns, a round of a wait 0.35 ns,
+    /// and one reading in a thousand is interrupted.
     fn measured(step: f64) -> f64 {
         let (time, readings) = (Cell::new(0.0_f64), Cell::new(0_u64));
         let now = || {
@@ -176,12 +199,13 @@ mod tests {
             ((time.get() / step).floor() * step) as u64
         };
         let wait = |rounds: usize| time.set(time.get() + 0.35 * rounds as f64);
-        step_of(&differences(now, wait)).0
+        largest_common_step(&clock_differences(now, wait)).0
     }
 
     #[test]
     fn a_known_step_is_found() {
-        // Those of ARM at 24 MHz and of a processor whose counter advances by 10.0187 ns are no whole numbers.
+        // Those of ARM at 24 MHz and of a processor whose counter advances by 10.0187 ns are no whole
+        // numbers.
         for step in [4.0, 10.0, 10.0187, 16.0, 40.0, 1e3 / 24.0, 52.08, 100.0, 1_000.0, 1e6, 4e6] {
             let found = measured(step);
             assert!((found / step - 1.0).abs() < 1e-3, "{found} ns of {step} ns");
@@ -197,12 +221,12 @@ mod tests {
 
     #[test]
     fn a_clock_that_stands_still_steps_by_one() {
-        assert_eq!(step_of(&differences(|| 7, |_| ())), Nanoseconds(1.0));
+        assert_eq!(largest_common_step(&clock_differences(|| 7, |_| ())), Nanoseconds(1.0));
     }
 
     #[test]
     fn this_machines_clock_has_a_step() {
-        let step = step().0;
+        let step = measure_step().0;
         assert!((1.0..1e8).contains(&step), "{step} ns");
     }
 }
@@ -273,20 +297,20 @@ mod others_tests {
     #[test]
     fn times_read_as_linux_writes_them() {
         let stat = "cpu  9 9 9 9\ncpu0 1 20 300 7777 8888 4000 50000 600000 9 9\ncpu1 2 0 0 7 8 0 0 0\ncpu10 5 5 5 5 5 5 5 5\nintr 7\n";
-        assert_eq!(busy(stat, &[0, 1]), Some(654_323));
-        assert_eq!(busy(stat, &[1]), Some(2));
-        assert_eq!(busy(stat, &[7]), None);
+        assert_eq!(busy_ticks(stat, &[0, 1]), Some(654_323));
+        assert_eq!(busy_ticks(stat, &[1]), Some(2));
+        assert_eq!(busy_ticks(stat, &[7]), None);
     }
 
     #[test]
     fn work_of_this_process_is_none_of_others() {
         let processors = topology::allowed_processors();
-        let Some(before) = others_time(&processors) else { return };
+        let Some(before) = other_programs_time(&processors) else { return };
         let (begin, ran) = (Instant::now(), thread_time());
         while thread_time() - ran < Duration::from_millis(300) {
             black_box(begin);
         }
-        let others = (others_time(&processors).expect("it was told before") - before).as_f64();
+        let others = (other_programs_time(&processors).expect("it was told before") - before).as_f64();
         // Both are counted in ticks.
         let rest = begin.elapsed().as_nanos() as f64 * processors.len() as f64 - 200e6;
         assert!(others < rest, "{others} of {rest}");
@@ -302,9 +326,9 @@ mod threads_tests {
 
     #[test]
     fn counts_read_as_linux_writes_them() {
-        let time = read("989850 3021 2\n").expect("they are counts");
+        let time = parse_schedstat("989850 3021 2\n").expect("they are counts");
         assert_eq!(time, ThreadTime { ran: Nanoseconds(989_850.0), waited: Nanoseconds(3_021.0) });
-        assert_eq!([read(""), read("17"), read("- - -")], [None; 3]);
+        assert_eq!([parse_schedstat(""), parse_schedstat("17"), parse_schedstat("- - -")], [None; 3]);
     }
 
     #[test]
@@ -315,7 +339,7 @@ mod threads_tests {
             let threads = PoolThreads::new(&stream);
             let times = || {
                 let mut times = Vec::new();
-                threads.times(&mut times);
+                threads.append_times(&mut times);
                 times
             };
             let before = times();

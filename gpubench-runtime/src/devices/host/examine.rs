@@ -1,4 +1,5 @@
-//! What affects measurements on this machine's CPU, and the launches of all other devices. In: the system's files; out: findings.
+//! Examines this machine's CPU, memory and limits, which affect measurements on the CPU and the launches of
+//! all other devices. The findings are read from files of the operating system.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +12,25 @@ use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
 use crate::system::machine::cpu_quota;
 
-/// The least memory with which suites of usual sizes run: their inputs are made here, before they are copied to a GPU.
+/// The least memory with which benchmark binaries of usual sizes run (4 GiB): inputs are made in host memory
+/// before they are copied to a GPU.
 const LEAST_MEMORY: Bytes = Bytes(4 << 30);
-/// Examines this machine.
+
+/// Returns the findings on this machine.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let processors = allowed_processors();
     findings(&Machine::this(), &processors)
 }
 
+/// Returns the findings for `machine`, on which this process may use these `processors`.
 fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     let cpu = Finding::good("CPU", format!("{}, {} processors", cpu_name(), processors.len()));
-    let rest = [governor(machine, processors), processor_time(machine), memory(machine)];
+    let rest = [examine_governor(machine, processors), examine_quota(machine), examine_memory(machine)];
     [cpu].into_iter().chain(rest.into_iter().flatten()).collect()
 }
 
-/// The rule for the clock of these processors.
-fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
+/// Examines the frequency governor of `processors`.
+fn examine_governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
     let of = |processor: &usize| {
         machine.read(&format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_governor"))
     };
@@ -43,8 +47,8 @@ fn governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
     Some(Finding::with_advice(topic, Level::Note, names, advice))
 }
 
-/// The processor time that a container may use.
-fn processor_time(machine: &Machine) -> Option<Finding> {
+/// Returns a warning if a control group limits the processor time of this process, otherwise `None`.
+fn examine_quota(machine: &Machine) -> Option<Finding> {
     let processors = cpu_quota(&|path| machine.read(path))?;
     let found = format!("limited to the time of {}", shown_quota(processors));
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
@@ -52,8 +56,9 @@ fn processor_time(machine: &Machine) -> Option<Finding> {
     Some(Finding::with_advice("CPU time", Level::Warning, found, advice))
 }
 
-/// The memory that this process may use.
-fn memory(machine: &Machine) -> Option<Finding> {
+/// Examines the memory that this process may use: what is available, or the limit of its control group if
+/// that is less.
+fn examine_memory(machine: &Machine) -> Option<Finding> {
     let kibibytes = |name| machine.value("/proc/meminfo", name)?.trim_end_matches(" kB").parse::<u64>().ok();
     let available = Bytes(kibibytes("MemAvailable")? << 10);
     let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];

@@ -1,6 +1,7 @@
-//! Flushes the last-level cache before a cold sample. Where the memory of the inputs is known, it drops their cache lines, which takes
-//! microseconds. Elsewhere each thread reads its part of a buffer of twice the cache's size: reads leave clean lines, so that the sample that
-//! follows pays for its own write-back only.
+//! Flushes the caches before a cold sample on the CPU. If all memory of the inputs is known, drops the cache
+//! lines of the inputs, which takes microseconds. Otherwise each thread reads its part of a buffer of twice
+//! the size of the last-level cache. Reads leave clean lines, so that the sample that follows pays only for
+//! its own write-back.
 
 use std::hint::black_box;
 
@@ -10,24 +11,26 @@ use super::{PinnedPool, topology};
 use crate::device::{Memory, Work};
 use gpubench_stats::Bytes;
 
-/// The assumed size of an unknown cache: more than most last-level caches hold.
-const UNKNOWN_CACHE: Bytes = Bytes(64 << 20);
+/// The assumed size of a last-level cache whose size is unknown: more than most have.
+const ASSUMED_CACHE_SIZE: Bytes = Bytes(64 << 20);
 
-/// The words of a line: no cache has shorter lines than 64 bytes. To read all words takes half as long again.
-const LINE: usize = 64 / size_of::<u64>();
+/// The number of 64-bit words in a cache line of 64 bytes, the shortest line. The sweep reads one word per
+/// line; reading all words takes half as long again.
+const WORDS_PER_LINE: usize = 64 / size_of::<u64>();
 
-/// A buffer that is swept to flush a cache. It is made when it is first needed: new pages take the system a second for a cache of
-/// half a gigabyte.
+/// A buffer that is read to flush the last-level cache. It is allocated at first use, since its new pages
+/// take a second for a cache of half a gigabyte.
 #[derive(Default)]
 pub(super) struct FlushSweep {
     buffer: Vec<u64>,
 }
 
 impl FlushSweep {
-    /// Returns the buffer: twice the cache, and all its pages exist.
+    /// Returns the buffer, which has twice the size of the last-level cache. The first call allocates it and
+    /// writes all its pages.
     pub(super) fn buffer(&mut self, stream: &PinnedPool) -> &mut [u64] {
         if self.buffer.is_empty() {
-            let cache = topology::last_level_cache().unwrap_or(UNKNOWN_CACHE);
+            let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
             self.buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
             let block = stream.stream().block_of::<u64>(self.buffer.len());
             stream.run(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
@@ -35,26 +38,27 @@ impl FlushSweep {
         &mut self.buffer
     }
 
-    /// Reads a word of each line of the buffer, a part on each thread.
+    /// Reads one word of each cache line of the buffer, a part on each thread.
     pub(super) fn flush(&mut self, stream: &PinnedPool) {
         let buffer = &*self.buffer(stream);
         let block = stream.stream().block_of::<u64>(buffer.len());
-        let sum: u64 = stream.run(|| buffer.par_chunks(block).map(of_lines).sum());
+        let sum: u64 = stream.run(|| buffer.par_chunks(block).map(sum_first_words).sum());
         black_box(sum);
     }
 }
 
-/// Returns the sum of the first words of all lines of a part.
-fn of_lines(part: &[u64]) -> u64 {
-    part.iter().step_by(LINE).sum()
+/// Returns the sum of the first words of the cache lines of a part of the buffer.
+fn sum_first_words(part: &[u64]) -> u64 {
+    part.iter().step_by(WORDS_PER_LINE).sum()
 }
 
-/// The size of a line of x86-64.
+/// The bytes of a cache line on x86-64.
 const LINE_BYTES: usize = 64;
 
-/// Returns why the lines of the inputs of `work` cannot be dropped; nothing if they can.
-pub(super) fn lines_refused(work: &dyn Work) -> Option<&'static str> {
-    if !instruction::is_there() {
+/// Returns the reason, as a phrase, why the cache lines of the inputs of `work` cannot be dropped; `None` if
+/// they can.
+pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> {
+    if !instruction::is_supported() {
         return Some("this processor has no instruction `clflushopt`");
     }
     let mut is_empty = true;
@@ -68,7 +72,8 @@ pub(super) fn lines_refused(work: &dyn Work) -> Option<&'static str> {
     }
 }
 
-/// Drops the lines of the inputs of `work`, a part on each thread.
+/// Drops the cache lines of the inputs of `work` from all caches, a part on each thread. Modified lines are
+/// written back.
 pub(super) fn drop_input_lines(stream: &PinnedPool, work: &dyn Work) {
     work.memory(&mut |memory: Memory<'_>| {
         let lines = memory.lines(LINE_BYTES);
@@ -91,30 +96,32 @@ mod instruction {
     use super::LINE_BYTES;
     use crate::device::Memory;
 
-    /// The leaf of `cpuid` with features, and the bit of `clflushopt` in its register `ebx`.
-    const FEATURES: u32 = 7;
-    const CLFLUSHOPT: u32 = 1 << 23;
+    /// The leaf of `cpuid` that reports the instruction `clflushopt`.
+    const FEATURE_LEAF: u32 = 7;
+    /// The bit of `clflushopt` in register `ebx` after `cpuid` with leaf 7.
+    const CLFLUSHOPT_BIT: u32 = 1 << 23;
 
-    /// Returns true if the processor drops lines without waiting for each: by `clflush`, which waits, 128 MiB take 43 ms in place of 3.
+    /// Returns true if the processor has the instruction `clflushopt`, which drops lines without waiting for
+    /// each: dropping 128 MiB takes 3 ms, and 43 ms by `clflush`, which waits.
     #[allow(unused_unsafe, reason = "the functions are safe in newer versions of Rust")]
-    pub(super) fn is_there() -> bool {
+    pub(super) fn is_supported() -> bool {
         // Asking takes microseconds on a virtual machine.
-        static IS_THERE: LazyLock<bool> = LazyLock::new(|| {
+        static IS_SUPPORTED: LazyLock<bool> = LazyLock::new(|| {
             // SAFETY: every x86-64 processor has the instruction that these use.
             let (leaves, _) = unsafe { __get_cpuid_max(0) };
             // SAFETY: as above.
-            leaves >= FEATURES && unsafe { __cpuid_count(FEATURES, 0) }.ebx & CLFLUSHOPT != 0
+            leaves >= FEATURE_LEAF && unsafe { __cpuid_count(FEATURE_LEAF, 0) }.ebx & CLFLUSHOPT_BIT != 0
         });
-        *IS_THERE
+        *IS_SUPPORTED
     }
 
-    /// Drops these of the lines of `memory`, and waits until they are.
+    /// Drops the cache lines `lines` of `memory`, numbered from 0, and waits until they are dropped.
     pub(super) fn drop_lines(memory: &Memory<'_>, lines: Range<usize>) {
         let first = memory.addresses().start / LINE_BYTES;
         for line in lines.start..lines.end.min(memory.lines(LINE_BYTES)) {
             let address = (first + line) * LINE_BYTES;
-            // SAFETY: the line has bytes of memory that is borrowed, so its page exists. The instruction writes back what the caches have
-            // of it, and changes no value.
+            // SAFETY: the line has bytes of memory that is borrowed, so its page exists. The instruction
+            // writes back what the caches have of it, and changes no value.
             unsafe { asm!("clflushopt [{}]", in(reg) address, options(nostack, preserves_flags)) };
         }
         // SAFETY: every x86-64 processor has this instruction.
@@ -128,10 +135,12 @@ mod instruction {
 
     use crate::device::Memory;
 
-    pub(super) fn is_there() -> bool {
+    /// Returns false: only x86-64 has the instruction.
+    pub(super) fn is_supported() -> bool {
         false
     }
 
+    /// Does nothing: only x86-64 has the instruction.
     pub(super) fn drop_lines(_: &Memory<'_>, _: Range<usize>) {}
 }
 
@@ -143,12 +152,14 @@ mod tests {
 
     use super::*;
 
-    /// A linked list of words with varying distances, so that no processor prefetches. The flag tells whether its memory is known.
+    /// A linked list of words with varying distances, so that no processor prefetches. The flag tells whether
+    /// its memory is known.
     struct Chain(Vec<usize>, bool);
 
     impl Chain {
-        /// As many lines as this, all of which are met: a linear congruence has its whole period if the modulus is a power of two, the
-        /// factor less one a multiple of four, and what is added odd (Hull and Dobell, 1962).
+        /// As many lines as this, all of which are met: a linear congruence has its whole period if the
+        /// modulus is a power of two, the factor less one a multiple of four, and what is added odd (Hull and
+        /// Dobell, 1962).
         const LINES: usize = 4_096;
         const WORDS: usize = LINE_BYTES / size_of::<usize>();
 
@@ -185,7 +196,7 @@ mod tests {
     #[test]
     fn lines_that_were_dropped_come_from_memory() {
         let chain = Chain::new();
-        if !instruction::is_there() {
+        if !instruction::is_supported() {
             return;
         }
         let stream = stream();
@@ -205,7 +216,7 @@ mod tests {
     #[test]
     fn dropping_lines_changes_no_value() {
         let mut chain = Chain::new();
-        if instruction::is_there() {
+        if instruction::is_supported() {
             chain.0.iter_mut().for_each(|word| *word += 1);
             drop_input_lines(&stream(), &chain);
             assert!(chain.0.iter().zip(&Chain::new().0).all(|(now, before)| *now == before + 1));
@@ -228,19 +239,21 @@ mod tests {
                 true
             }
         }
-        if instruction::is_there() {
+        if instruction::is_supported() {
             drop_input_lines(&stream(), &Empty(Vec::new(), vec![(); 3]));
         }
     }
 
     #[test]
     fn inputs_whose_memory_is_not_known_are_refused() {
-        if !instruction::is_there() {
+        if !instruction::is_supported() {
             return;
         }
-        assert_eq!(lines_refused(&Chain::new()), None);
-        let why = lines_refused(&Chain(vec![0], false)).expect("unknown");
+        assert_eq!(reason_not_to_drop_lines(&Chain::new()), None);
+        let why = reason_not_to_drop_lines(&Chain(vec![0], false)).expect("unknown");
         assert!(why.contains("does not know all memory"));
-        assert!(lines_refused(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory"));
+        assert!(
+            reason_not_to_drop_lines(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! This machine's CPU as a device: an in-order stream over a thread pool, timed by the monotonic clock, the
-//! caches flushed before cold samples. A device like any other, not a fake GPU.
+//! The CPU of this machine as a device: an in-order stream over a thread pool, timed by the monotonic clock.
+//! Caches are flushed before cold samples. It is a device like any other, not a fake GPU.
 
 mod clock;
 #[cfg(feature = "doctor")]
@@ -20,7 +20,7 @@ pub use self::topology::cpu_name;
 pub use gpubench_core::host::{Plain, Stream};
 
 use self::clock::PoolThreads;
-use self::flush::{FlushSweep, drop_input_lines, lines_refused};
+use self::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
 use self::spinning_workers::SpinningWorkers;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
@@ -33,27 +33,28 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
-/// This machine's CPU.
+/// The CPU of this machine as a device.
 pub struct Host {
     pool: PinnedPool,
-    /// What makes the streams of cases.
+    /// The stream that launches take, which also makes the streams of cases.
     stream: Stream,
     sweep: FlushSweep,
-    /// The step of the clock, once it was measured.
+    /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
+    /// The times of the threads of the pool.
     threads: PoolThreads,
     spinning_workers: SpinningWorkers,
-    /// The processors that its threads may use.
+    /// The processors that the threads of the pool may use.
     processors: Vec<usize>,
 }
 
-/// Returns this machine's CPU, before it is opened.
+/// Returns the CPU of this machine as an available device.
 pub(super) fn this_machine() -> Available {
     Available::new(Stream::KIND, Stream::KIND).with_name(cpu_name())
 }
 
 impl Host {
-    /// Opens it.
+    /// Starts the thread pool of the calling thread, unless it has one, and opens the CPU.
     ///
     /// # Errors
     /// Returns an error if the threads of the pool cannot be started.
@@ -79,7 +80,7 @@ impl Device for Host {
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
         let mut info = DeviceInfo::new(Stream::KIND, cpu_name())
             .with_property(THREADS, Value::Count(self.pool.threads() as u64));
-        for (name, size) in topology::caches() {
+        for (name, size) in topology::data_caches() {
             info = info.with_property(name, Value::Bytes(size));
         }
         info.runs_program_code = true;
@@ -90,16 +91,16 @@ impl Device for Host {
 
     fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
         if inputs == Inputs::Fresh {
-            pages::populate(work);
+            pages::populate_pages(work);
         }
         self.spinning_workers = SpinningWorkers::new(&self.pool, Cache::Cold);
         work.reset()?;
-        let flush = if lines_refused(work).is_none() { Flush::Lines } else { Flush::Read };
+        let flush = if reason_not_to_drop_lines(work).is_none() { Flush::Lines } else { Flush::Read };
         self.flush(flush, work)?;
         self.make_ready();
-        let met = pages::met();
+        let faults_before = pages::page_faults();
         let time = self.time(work)?;
-        Ok(Some(time).filter(|_| pages::few_since(met)))
+        Ok(Some(time).filter(|_| pages::met_few_pages_since(faults_before)))
     }
 
     fn measure_peaks(&mut self) -> Vec<Peak> {
@@ -142,8 +143,8 @@ impl LaunchTimer for Host {
     const BATCHES: bool = true;
 
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
-        self.pool.take_place();
-        self.spinning_workers.during(|| timed(work))
+        self.pool.move_to_own_processor();
+        self.spinning_workers.during(|| time_launch(work))
     }
 
     fn empty_launch_time(&mut self) -> Nanoseconds {
@@ -151,7 +152,7 @@ impl LaunchTimer for Host {
     }
 
     fn make_ready(&mut self) -> bool {
-        self.pool.take_place();
+        self.pool.move_to_own_processor();
         self.spinning_workers.make_ready(&self.pool)
     }
 
@@ -160,13 +161,13 @@ impl LaunchTimer for Host {
     }
 
     fn timer(&mut self) -> Result<Timer, Failure> {
-        let step = *self.clock_step.get_or_insert_with(clock::step);
-        let empty_span = median(&launch_timer::readings(timed)?).unwrap_or_default();
+        let step = *self.clock_step.get_or_insert_with(clock::measure_step);
+        let empty_span = median(&launch_timer::read_empty_spans(time_launch)?).unwrap_or_default();
         Ok(Timer::new(step).with_empty_span(empty_span))
     }
 
     fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
-        self.threads.times(times);
+        self.threads.append_times(times);
     }
 
     fn end_waits(&mut self) {
@@ -174,15 +175,15 @@ impl LaunchTimer for Host {
     }
 
     fn others_time(&mut self) -> Option<Nanoseconds> {
-        clock::others_time(&self.processors)
+        clock::other_programs_time(&self.processors)
     }
 
     fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
-        (flush == Flush::Lines).then(|| lines_refused(work)).flatten().map(str::to_owned)
+        (flush == Flush::Lines).then(|| reason_not_to_drop_lines(work)).flatten().map(str::to_owned)
     }
 
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
-        self.pool.take_place();
+        self.pool.move_to_own_processor();
         match flush {
             Flush::Lines => drop_input_lines(&self.pool, work),
             _ => self.sweep.flush(&self.pool),
@@ -191,8 +192,8 @@ impl LaunchTimer for Host {
     }
 }
 
-/// Launches, and returns the time by the monotonic clock.
-fn timed(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+/// Launches `work`, and returns the time of the call according to the monotonic clock.
+fn time_launch(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     let start = Instant::now();
     let launched = work.launch();
     let time = start.elapsed();

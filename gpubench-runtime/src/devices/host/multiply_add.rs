@@ -4,38 +4,42 @@
 
 use std::hint::black_box;
 
-/// The number of independent sums: enough to hide the latency of a multiply-add on two ports, and few enough to stay in
-/// registers.
-const CHAINS: usize = 12;
-const STEPS: usize = 40_000;
+/// The number of independent sums of a thread: enough to hide the latency of a multiply-add on two ports, and
+/// few enough to stay in registers.
+const INDEPENDENT_SUMS: usize = 12;
+/// The number of multiply-adds on each sum in a run.
+const STEPS_PER_RUN: usize = 40_000;
 
-/// Work for one thread.
+/// A run of fused multiply-adds for one thread, in registers only.
 #[derive(Clone, Copy)]
 pub(super) struct MultiplyAdds {
+    /// Executes the run.
     run: fn(),
-    /// The numbers in a register.
+    /// The number of values in a vector register.
     lanes: usize,
 }
 
 impl MultiplyAdds {
+    /// Executes the run on the calling thread.
     pub(super) fn run(self) {
         (self.run)();
     }
 
-    /// Returns the floating-point operations of a run, two for each multiply-add.
+    /// Returns the number of floating-point operations of a run, two for each multiply-add.
     pub(super) fn flops(self) -> f64 {
-        2.0 * (self.lanes * CHAINS * STEPS) as f64
+        2.0 * (self.lanes * INDEPENDENT_SUMS * STEPS_PER_RUN) as f64
     }
 }
 
-/// Defines a function for each kind of register that processors with a feature have.
+/// Defines a function `name` that runs multiply-adds with the instructions `splat` and `multiply_add`, for
+/// processors with `feature`.
 macro_rules! multiply_adds {
     ($($name:ident: $feature:literal, $splat:path, $multiply_add:path;)*) => {$(
         #[target_feature(enable = $feature)]
         fn $name() {
             let (factor, term) = ($splat(black_box(0.999)), $splat(black_box(0.001)));
-            let mut sums = [$splat(black_box(1.0)); CHAINS];
-            for _ in 0..STEPS {
+            let mut sums = [$splat(black_box(1.0)); INDEPENDENT_SUMS];
+            for _ in 0..STEPS_PER_RUN {
                 for sum in &mut sums {
                     *sum = $multiply_add(*sum, factor, term);
                 }
@@ -61,8 +65,8 @@ mod vectors {
         f64_in_256_bits: "avx,fma", _mm256_set1_pd, _mm256_fmadd_pd;
     }
 
-    /// Returns the work for numbers of 4 and of 8 bytes on the widest registers of this processor; nothing if it has no fused
-    /// multiply-add.
+    /// Returns the runs for f32 and for f64 on the widest vector registers of this processor; `None` if it
+    /// has no fused multiply-add.
     pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has AVX-512F.
@@ -88,7 +92,7 @@ mod vectors {
         f64_in_128_bits: "neon", vdupq_n_f64, vfmaq_f64;
     }
 
-    /// Returns the work for numbers of 4 and of 8 bytes.
+    /// Returns the runs for f32 and for f64 on the 128-bit vector registers of this processor.
     pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
         // SAFETY: every processor that Rust's standard library supports has NEON.
         let (f32, f64) = (|| unsafe { f32_in_128_bits() }, || unsafe { f64_in_128_bits() });
@@ -98,26 +102,29 @@ mod vectors {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod vectors {
+    /// Returns `None`: no fused multiply-add is known for this processor.
     pub(super) fn widest() -> Option<[super::MultiplyAdds; 2]> {
         None
     }
 }
 
-/// Returns the work for f32 and for f64. A processor without fused multiply-adds multiplies and adds one number after the other.
+/// Returns the runs for f32 and for f64 on the widest vector registers of this processor. If no fused
+/// multiply-add is known, the runs multiply and add scalars.
 pub(super) fn widest() -> [MultiplyAdds; 2] {
     vectors::widest().unwrap_or([
-        MultiplyAdds { run: || one_by_one(1.0_f32, 0.999, 0.001), lanes: 1 },
-        MultiplyAdds { run: || one_by_one(1.0_f64, 0.999, 0.001), lanes: 1 },
+        MultiplyAdds { run: || multiply_add_scalars(1.0_f32, 0.999, 0.001), lanes: 1 },
+        MultiplyAdds { run: || multiply_add_scalars(1.0_f64, 0.999, 0.001), lanes: 1 },
     ])
 }
 
-fn one_by_one<T>(first: T, factor: T, term: T)
+/// Runs [`STEPS_PER_RUN`] multiplications and additions on each of [`INDEPENDENT_SUMS`] scalars.
+fn multiply_add_scalars<T>(first: T, factor: T, term: T)
 where
     T: Copy + std::ops::Mul<Output = T> + std::ops::Add<Output = T>,
 {
     let (factor, term) = (black_box(factor), black_box(term));
-    let mut sums = black_box([first; CHAINS]);
-    for _ in 0..STEPS {
+    let mut sums = black_box([first; INDEPENDENT_SUMS]);
+    for _ in 0..STEPS_PER_RUN {
         for sum in &mut sums {
             *sum = *sum * factor + term;
         }

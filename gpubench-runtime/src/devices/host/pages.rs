@@ -1,17 +1,18 @@
-//! Pages of fresh inputs. The system supplies a page when it is first written, which takes longer than many launches.
+//! Pages of fresh inputs. The operating system supplies a page at its first write, which takes longer than
+//! many launches.
 
 use std::fs;
 
 use crate::{device::Work, system::machine::Stat};
 
-/// A launch that met more new pages has a time that is not its own.
-const FEW: u64 = 8;
+/// The most new pages during a launch whose time counts.
+const MOST_NEW_PAGES: u64 = 8;
 
-/// Has the system supply all pages of the inputs of `work` whose memory is known. Linux does so since 5.14: before, launches may meet new
-/// pages, which [`few_since`] finds.
+/// Makes the operating system supply all known pages of the inputs of `work`. Linux supports this since 5.14.
+/// On an older system it does nothing, and [`met_few_pages_since`] detects launches that meet new pages.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
-pub(super) fn populate(work: &dyn Work) {
+pub(super) fn populate_pages(work: &dyn Work) {
     use std::ptr;
 
     use rustix::mm::{Advice, madvise};
@@ -23,23 +24,26 @@ pub(super) fn populate(work: &dyn Work) {
         let bytes = addresses.end.next_multiple_of(page) - start;
         if !addresses.is_empty() {
             let start = ptr::with_exposed_provenance_mut(start);
-            // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped or not writable.
+            // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped
+            // or not writable.
             _ = unsafe { madvise(start, bytes, Advice::LinuxPopulateWrite) };
         }
     });
 }
 
-/// Does nothing: no other system has such advice.
+/// Does nothing: other operating systems do not support this.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn populate(_: &dyn Work) {}
+pub(super) fn populate_pages(_: &dyn Work) {}
 
-/// Returns true if this process has met no more than a few new pages since there were `before`.
-pub(super) fn few_since(before: Option<u64>) -> bool {
-    met().zip(before).is_none_or(|(now, before)| now - before <= FEW)
+/// Returns true if this process has had at most [`MOST_NEW_PAGES`] page faults since [`page_faults`] returned
+/// `before`, or if they are not counted.
+pub(super) fn met_few_pages_since(before: Option<u64>) -> bool {
+    page_faults().zip(before).is_none_or(|(now, before)| now - before <= MOST_NEW_PAGES)
 }
 
-/// Returns the number of pages that this process has met so far; nothing where the system does not count them.
-pub(super) fn met() -> Option<u64> {
+/// Returns the number of minor page faults of this process so far, each of which supplies a new page. Returns
+/// `None` if the operating system does not count them.
+pub(super) fn page_faults() -> Option<u64> {
     Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.number(10)
 }
 
@@ -65,18 +69,18 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_meets_no_new_pages_once_they_are_there() {
+    fn a_launch_meets_fewer_new_pages_after_they_were_populated() {
         let launch = |populated: bool| {
             let mut work = Untouched(vec![0; 128 << 20]);
             if populated {
-                populate(&work);
+                populate_pages(&work);
             }
-            let before = met();
+            let before = page_faults();
             work.launch().expect("it launches");
-            met().zip(before).map(|(now, before)| now - before)
+            page_faults().zip(before).map(|(now, before)| now - before)
         };
         let [new, there] = [false, true].map(launch);
-        assert!(new > Some(FEW), "{new:?}");
+        assert!(new > Some(MOST_NEW_PAGES), "{new:?}");
         // Older systems do not know the advice.
         assert!(there < new, "{there:?} of {new:?}");
     }
@@ -95,6 +99,6 @@ mod tests {
                 true
             }
         }
-        populate(&Constant);
+        populate_pages(&Constant);
     }
 }

@@ -1,7 +1,10 @@
-//! The peaks of this machine's CPU, measured: the rate at which all threads together copy memory, and the rate of fused
-//! multiply-adds on registers. Each is the best of five measurements, since a peak is the most that the hardware can do. If the best two
-//! differ, other programs were in the way, and the peak is uncertain; so it is if these used more than a tenth of the processors. All take half a second together, and
-//! longer where other programs take that time away.
+//! Measures the peaks of the CPU of this machine: the rate at which all threads together copy memory, and the
+//! rates of fused multiply-adds on registers. Each peak is the best of five measurements, since a peak is the
+//! most that the hardware can do.
+//!
+//! A peak is uncertain if its best two measurements differ by more than a tenth. All peaks are uncertain if
+//! other programs used more than a tenth of the processor time. Measuring takes half a second, and longer if
+//! other programs use the processors.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
@@ -9,77 +12,86 @@ use std::time::{Duration, Instant, SystemTime};
 use rayon::prelude::*;
 
 use super::multiply_add::{self, MultiplyAdds};
-use super::{PinnedPool, clock::others_time};
+use super::{PinnedPool, clock::other_programs_time};
 use crate::system::machine::thread_time;
 use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};
 
-/// The measurements of a peak, and the part by which the best two of them differ at most; no more of the processors' time do other
-/// programs use meanwhile.
-const MEASUREMENTS: usize = 5;
-const AGREED: f64 = 0.1;
-/// The time that the measuring thread runs for one measurement of the copy, and of each rate of multiply-adds.
+/// The number of measurements of a peak, of which the best counts.
+const MEASUREMENTS_PER_PEAK: usize = 5;
+/// The largest fraction by which the best two measurements of a certain peak differ. Also the largest
+/// fraction of the processor time that other programs may use meanwhile.
+const LARGEST_PART: f64 = 0.1;
+/// The processor time of the measuring thread for one measurement of the copy rate.
 const COPY_BUDGET: Duration = Duration::from_millis(60);
-const SUMS_BUDGET: Duration = Duration::from_millis(13);
-/// The least number of copies: a cache of half a gigabyte lets one take 30 ms.
+/// The processor time of the measuring thread for one measurement of the rate of fused multiply-adds.
+const MULTIPLY_ADD_BUDGET: Duration = Duration::from_millis(13);
+/// The fewest copies of a measurement. With a cache of half a gigabyte, a copy takes 30 ms.
 const LEAST_COPIES: usize = 2;
-/// A measurement ends after this many times its budget by the clock.
-const PATIENCE: u32 = 5;
-/// The pieces of the copied arrays, each timed on its own: a third of a millisecond, less than a scheduler gives to one program.
-const PIECES: usize = 16;
-/// Measures every peak of the host. Copies one half of `buffer` over the other, which together are larger than the last-level cache and
-/// whose pages exist.
+/// A measurement ends after this many times its budget according to the clock, even if the measuring thread
+/// has used less processor time.
+const CLOCK_TIME_FACTOR: u32 = 5;
+/// The number of pieces of the copied array, each timed separately. A piece takes a third of a millisecond,
+/// less than the time slice that a scheduler gives to one program.
+const PIECES_PER_COPY: usize = 16;
+
+/// Measures all peaks of the CPU. Copies one half of `buffer` over the other. Both halves together must be
+/// larger than the last-level cache, and their pages must exist. `processors` are those that this process may
+/// use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
-    let (begin, before) = (Instant::now(), others_time(processors));
+    let (begin, before) = (Instant::now(), other_programs_time(processors));
     let [f32_work, f64_work] = multiply_add::widest();
     let mut copy = || copy_rate(stream, buffer);
-    let mut f32_rate = || sum_rate(stream, f32_work);
-    let mut f64_rate = || sum_rate(stream, f64_work);
+    let mut f32_rate = || multiply_add_rate(stream, f32_work);
+    let mut f64_rate = || multiply_add_rate(stream, f64_work);
     let multiply_add = "fused multiply-add, all threads";
     let compute = |precision: &str| Quantity::Compute(precision.to_owned());
     let peaks = vec![
-        peak(Quantity::MemoryBandwidth, "copy, bytes read + written", repeated(&mut copy)),
-        peak(compute("f32"), multiply_add, repeated(&mut f32_rate)),
-        peak(compute("f64"), multiply_add, repeated(&mut f64_rate)),
+        best_as_peak(Quantity::MemoryBandwidth, "copy, bytes read + written", measure_repeatedly(&mut copy)),
+        best_as_peak(compute("f32"), multiply_add, measure_repeatedly(&mut f32_rate)),
+        best_as_peak(compute("f64"), multiply_add, measure_repeatedly(&mut f64_rate)),
     ];
-    let others = others_time(processors).zip(before).map(|(after, before)| after - before);
+    let others = other_programs_time(processors).zip(before).map(|(after, before)| after - before);
     if !is_disturbed(others, begin.elapsed().into(), processors.len()) {
         return peaks;
     }
     peaks.into_iter().map(Peak::uncertain).collect()
 }
 
-/// Returns true if `others` used these many processors for more than a part of the time.
+/// Returns true if `others`, the processor time of other programs, is more than [`LARGEST_PART`] of the time
+/// `elapsed` of this number of processors. Returns false if it is unknown.
 fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: usize) -> bool {
-    others.is_some_and(|others| others > AGREED * processors as f64 * elapsed)
+    others.is_some_and(|others| others > LARGEST_PART * processors as f64 * elapsed)
 }
 
-fn repeated(rate: &mut dyn FnMut() -> f64) -> [f64; MEASUREMENTS] {
+/// Calls `rate` [`MEASUREMENTS_PER_PEAK`] times.
+fn measure_repeatedly(rate: &mut dyn FnMut() -> f64) -> [f64; MEASUREMENTS_PER_PEAK] {
     std::array::from_fn(|_| rate())
 }
 
-/// Returns the best of the measured `rates` as a peak, uncertain if the second best is another.
-fn peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS]) -> Peak {
+/// Returns the best of the measured `rates` as a peak. It is uncertain if the second best is lower by more
+/// than [`LARGEST_PART`]. The text of its method is `method` with the number of measurements and the date.
+fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_PER_PEAK]) -> Peak {
     rates.sort_by(|one, other| other.total_cmp(one));
     let [best, second, ..] = rates;
     let today = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let day = today.split('T').next().unwrap_or_default();
-    let method = format!("{method}, best of {MEASUREMENTS} on {day}");
+    let method = format!("{method}, best of {MEASUREMENTS_PER_PEAK} on {day}");
     let peak = Peak::new(quantity, Rate(best), PeakSource::Measured, method);
-    if best - second <= AGREED * best { peak } else { peak.uncertain() }
+    if best - second <= LARGEST_PART * best { peak } else { peak.uncertain() }
 }
 
-/// Returns bytes read and written per second by a copy within `buffer`: of each piece the best time of all copies, so that each needs
-/// one copy in which nothing else ran.
+/// Measures a copy of one half of `buffer` to the other. Returns the bytes read and written per second, from
+/// the best time of each piece over all copies, so that a piece needs only one copy that nothing disturbed.
 fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
     let source = &*source;
-    let piece = source.len().div_ceil(PIECES);
+    let piece = source.len().div_ceil(PIECES_PER_COPY);
     let block = stream.stream().block_of::<u64>(piece);
-    let mut best = [f64::INFINITY; PIECES];
-    repeat(COPY_BUDGET, LEAST_COPIES, || {
+    let mut best = [f64::INFINITY; PIECES_PER_COPY];
+    repeat_for(COPY_BUDGET, LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
-            let seconds = timed(stream, || {
+            let seconds = seconds_of(stream, || {
                 stream.run(|| {
                     let parts = target.par_chunks_mut(block).zip(source.par_chunks(block));
                     parts.for_each(|(target, source)| target.copy_from_slice(source));
@@ -93,31 +105,33 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     2.0 * size_of_val(source) as f64 / seconds
 }
 
-/// Returns the rate of `work` on every thread, in flops per second.
-fn sum_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
+/// Measures `work` on all threads of the pool at once. Returns floating-point operations per second, from the
+/// best run.
+fn multiply_add_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
     stream.on_each_thread(|| work.run());
     let mut best = f64::INFINITY;
-    repeat(SUMS_BUDGET, 1, || {
-        best = best.min(timed(stream, || _ = stream.on_each_thread(|| work.run())));
+    repeat_for(MULTIPLY_ADD_BUDGET, 1, || {
+        best = best.min(seconds_of(stream, || _ = stream.on_each_thread(|| work.run())));
     });
     work.flops() * stream.threads() as f64 / best
 }
 
-/// Returns the time of a run in seconds.
-fn timed(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
-    stream.take_place();
+/// Returns the time of a call of `run` in seconds. Moves the calling thread to its own processor first.
+fn seconds_of(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
+    stream.move_to_own_processor();
     let start = Instant::now();
     run();
     start.elapsed().as_secs_f64()
 }
 
-/// Repeats `run` until this thread ran for `budget`, at least `least` times unless that takes too long by the clock.
-fn repeat(budget: Duration, least: usize, mut run: impl FnMut()) {
+/// Repeats `run` until the calling thread has used the processor time `budget`, and at least `least` times.
+/// Stops earlier after [`CLOCK_TIME_FACTOR`] times `budget` according to the clock.
+fn repeat_for(budget: Duration, least: usize, mut run: impl FnMut()) {
     let (begin, ran) = (Instant::now(), thread_time());
     for runs in 1.. {
         run();
         let is_spent = runs >= least && thread_time() - ran >= budget;
-        if is_spent || begin.elapsed() >= PATIENCE * budget {
+        if is_spent || begin.elapsed() >= CLOCK_TIME_FACTOR * budget {
             return;
         }
     }
@@ -127,8 +141,8 @@ fn repeat(budget: Duration, least: usize, mut run: impl FnMut()) {
 mod tests {
     use super::*;
 
-    fn of(rates: [f64; MEASUREMENTS]) -> Peak {
-        peak(Quantity::MemoryBandwidth, "copy", rates)
+    fn of(rates: [f64; MEASUREMENTS_PER_PEAK]) -> Peak {
+        best_as_peak(Quantity::MemoryBandwidth, "copy", rates)
     }
 
     #[test]
@@ -150,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_peak_names_the_day_on_which_it_was_measured() {
-        let method = of([1.0; MEASUREMENTS]).method;
+        let method = of([1.0; MEASUREMENTS_PER_PEAK]).method;
         let day = method.strip_prefix("copy, best of 5 on 20").expect("a day of this century");
         assert_eq!(day.len(), "26-11-26".len(), "{method}");
     }
@@ -168,7 +182,8 @@ mod tests {
         let [memory, f32, f64] = [0, 1, 2].map(|place| peaks[place].value.0);
         assert!(memory > 1e8, "{peaks:?}");
         assert!(f32 > 1e8 && f64 > 1e8, "{peaks:?}");
-        // A register holds twice as many of half the size. A peak that other programs disturbed may be low by any factor.
+        // A register holds twice as many of half the size. A peak that other programs disturbed may be low by
+        // any factor.
         let is_disturbed = peaks.iter().any(|peak| peak.uncertain);
         assert!(is_disturbed || f32 > 0.9 * f64, "{peaks:?}");
         assert!(took < Duration::from_secs(3), "{took:?}");

@@ -1,5 +1,6 @@
-//! The thread pool that host launches run on. Its threads are pinned, each to a processor of its own; the calling one is put on the processor that is left,
-//! and may leave it, since it runs the user's functions.
+//! The thread pool that launches on the CPU run on. Each thread but the calling one is pinned to a processor
+//! of its own. The calling thread, which measures and runs the user's functions, is moved to the remaining
+//! processor but may leave it.
 
 use std::{cell::OnceCell, io, sync::Arc};
 
@@ -13,23 +14,24 @@ use crate::device::DeviceError;
 use gpubench_core::host::Stream;
 use gpubench_records::threads;
 
-/// The pool of the calling thread, and the stream of work for it.
+/// The thread pool of the calling thread, and the stream that runs work on it.
 #[derive(Clone)]
 pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
-    pinning: Option<ThreadPinning>,
+    /// The processor that is left for the measuring thread; `None` if the other threads are not pinned.
+    pinning: Option<MeasuringProcessor>,
     stream: Stream,
 }
 
 thread_local! {
-    // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread. A thread belongs to one pool
-    // only.
+    // The pool counts this thread as one of its own, so that a launch needs no hand-over to another thread. A
+    // thread belongs to one pool only.
     static POOL: OnceCell<PinnedPool> = const { OnceCell::new() };
 }
 
 impl PinnedPool {
-    /// Returns the pool that the calling thread measures on, with one thread for each processor it may use. The others are
-    /// pinned.
+    /// Returns the pool of the calling thread, which is one of its threads. The first call on a thread starts
+    /// the pool, with one thread for each processor that the thread may use, and pins the other threads.
     pub(super) fn of_this_thread() -> Result<Self, DeviceError> {
         POOL.with(|pool| {
             if let Some(stream) = pool.get() {
@@ -39,7 +41,7 @@ impl PinnedPool {
             let built = built.map_err(|error| {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
-            let pinning = ThreadPinning::pin_others(&built);
+            let pinning = MeasuringProcessor::pin_others(&built);
             let built = Arc::new(built);
             let pool_of_stream = Arc::clone(&built);
             let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
@@ -47,9 +49,10 @@ impl PinnedPool {
         })
     }
 
-    /// Moves the calling thread, which measures, to the processor that the others leave it.
-    pub(super) fn take_place(&self) {
-        self.pinning.iter().copied().for_each(ThreadPinning::take);
+    /// Moves the calling thread, which measures, to the processor that the other threads leave free, if they
+    /// are pinned. The thread is not pinned there.
+    pub(super) fn move_to_own_processor(&self) {
+        self.pinning.iter().copied().for_each(MeasuringProcessor::move_calling_thread);
     }
 
     /// Returns the stream that launch functions take.
@@ -57,17 +60,19 @@ impl PinnedPool {
         &self.stream
     }
 
-    /// Runs `work` with the pool as rayon's current one, and waits for it.
+    /// Runs `work` with this pool as the current pool of rayon, and waits for it.
     pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
     }
 
-    /// Runs `work` once on every thread of the pool, waits for all, and returns what they return, the calling thread's first.
+    /// Runs `work` once on every thread of the pool, and waits for all. Returns their results, that of the
+    /// calling thread first.
     pub(super) fn on_each_thread<R: Send>(&self, work: impl Fn() -> R + Sync) -> Vec<R> {
         self.pool.broadcast(|_| work())
     }
 
-    /// Has every thread of the pool but the calling one run `work` with its number, and does not wait.
+    /// Makes every thread of the pool but the calling one run `work` with the number of the thread, from 1.
+    /// Does not wait for them.
     pub(super) fn on_other_threads(&self, work: impl Fn(usize) + Send + Sync + 'static) {
         self.pool.spawn_broadcast(move |thread| {
             if thread.index() > 0 {
@@ -78,59 +83,63 @@ impl PinnedPool {
         _ = self.pool.yield_now();
     }
 
-    /// Returns the number of threads that share a launch.
+    /// Returns the number of threads of the pool, including the calling thread.
     pub(super) fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 }
 
-/// The processor of the calling thread.
+/// The processor that is left for the measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ThreadPinning {
+struct MeasuringProcessor {
     own: usize,
 }
 
 #[cfg(not(target_os = "linux"))]
-impl ThreadPinning {
-    /// Only Linux lets threads be pinned.
+impl MeasuringProcessor {
+    /// Returns `None`: only Linux lets threads be pinned.
     fn pin_others(_: &ThreadPool) -> Option<Self> {
         None
     }
 
-    fn take(self) {
+    /// Does nothing on this operating system.
+    fn move_calling_thread(self) {
         _ = self.own;
     }
 }
 
 #[cfg(target_os = "linux")]
-impl ThreadPinning {
-    /// Pins all threads of `pool` except the calling one, and returns the processor of that one. `None` if the operating system does not let
-    /// threads be pinned, or if the number of threads differs from the number of processors that this process may use: then the best
-    /// processors are unknown.
+impl MeasuringProcessor {
+    /// Pins all threads of `pool` except the calling one, each to a processor. Returns the remaining
+    /// processor, for the calling thread. Returns `None` if the operating system does not let threads be
+    /// pinned, or if the numbers of threads and of allowed processors differ.
     fn pin_others(pool: &ThreadPool) -> Option<Self> {
-        let processors = processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
+        let processors = assign_processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
         let placed = pool.broadcast(|thread| {
-            thread.index() == 0 || sched_setaffinity(None, &only(processors[thread.index()])).is_ok()
+            thread.index() == 0
+                || sched_setaffinity(None, &single_processor(processors[thread.index()])).is_ok()
         });
         placed.into_iter().all(|placed| placed).then_some(Self { own: processors[0] })
     }
 
-    /// Moves the calling thread to its processor, if it may run there. The set of processors that it may use is unchanged.
-    fn take(self) {
+    /// Moves the calling thread to this processor, if it may run there. The set of processors that the thread
+    /// may use does not change.
+    fn move_calling_thread(self) {
         if sched_getcpu() == self.own {
             return;
         }
         let Ok(allowed) = sched_getaffinity(None) else { return };
-        if allowed.is_set(self.own) && sched_setaffinity(None, &only(self.own)).is_ok() {
+        if allowed.is_set(self.own) && sched_setaffinity(None, &single_processor(self.own)).is_ok() {
             // Restores the set of allowed processors.
             _ = sched_setaffinity(None, &allowed);
         }
     }
 }
 
-/// Returns a processor for each thread, for the first one `here`, where it runs; nothing if there are more processors or fewer.
+/// Assigns a processor of `allowed` to each thread: `here` to the first thread if it is allowed, since that
+/// thread runs there. Returns `None` if there are not exactly `threads` processors.
 #[cfg(target_os = "linux")]
-fn processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
+fn assign_processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
     let own = allowed.iter().position(|processor| *processor == here).unwrap_or(0);
     (allowed.len() == threads).then(|| {
         allowed.swap(0, own);
@@ -138,8 +147,9 @@ fn processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Ve
     })
 }
 
+/// Returns the set that contains `processor` only.
 #[cfg(target_os = "linux")]
-fn only(processor: usize) -> CpuSet {
+fn single_processor(processor: usize) -> CpuSet {
     let mut set = CpuSet::new();
     set.set(processor);
     set
@@ -164,12 +174,12 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len()).use_current_thread();
             let pool = pool.build().expect("it starts");
-            let Some(pinning) = ThreadPinning::pin_others(&pool) else {
+            let Some(pinning) = MeasuringProcessor::pin_others(&pool) else {
                 panic!("Linux lets threads be pinned")
             };
             let mut all = pool.broadcast(|_| may_use());
             assert_eq!(all.remove(0), before, "the calling thread may use all");
-            pinning.take();
+            pinning.move_calling_thread();
             assert_eq!(may_use(), before, "nor does it lose any by being moved");
             let mut each: Vec<usize> = all.concat();
             each.push(pinning.own);
@@ -186,7 +196,7 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len() + 1).use_current_thread();
             let pool = pool.build().expect("it starts");
-            assert_eq!(ThreadPinning::pin_others(&pool), None);
+            assert_eq!(MeasuringProcessor::pin_others(&pool), None);
             assert!(pool.broadcast(|_| may_use()).into_iter().all(|may_use| may_use == before));
         });
         checked.join().expect("it holds");
@@ -197,10 +207,10 @@ mod tests {
         let checked = thread::spawn(|| {
             let before = may_use();
             for own in before.clone() {
-                ThreadPinning { own }.take();
+                MeasuringProcessor { own }.move_calling_thread();
                 assert_eq!(may_use(), before);
             }
-            ThreadPinning { own: CpuSet::MAX_CPU - 1 }.take();
+            MeasuringProcessor { own: CpuSet::MAX_CPU - 1 }.move_calling_thread();
             assert_eq!(may_use(), before);
         });
         checked.join().expect("it holds");
@@ -208,9 +218,9 @@ mod tests {
 
     #[test]
     fn the_processor_of_the_calling_thread_is_left_to_it() {
-        assert_eq!(processors(vec![0, 2, 5], 5, 3), Some(vec![5, 2, 0]));
-        assert_eq!(processors(vec![0, 2, 5], 7, 3), Some(vec![0, 2, 5]), "it was just moved");
-        assert_eq!(processors(vec![3], 3, 1), Some(vec![3]));
-        assert_eq!(processors(vec![0, 2, 5], 2, 2), None);
+        assert_eq!(assign_processors(vec![0, 2, 5], 5, 3), Some(vec![5, 2, 0]));
+        assert_eq!(assign_processors(vec![0, 2, 5], 7, 3), Some(vec![0, 2, 5]), "it was just moved");
+        assert_eq!(assign_processors(vec![3], 3, 1), Some(vec![3]));
+        assert_eq!(assign_processors(vec![0, 2, 5], 2, 2), None);
     }
 }

@@ -1,8 +1,10 @@
-//! Keeps the worker threads of a pool spinning for timed launches, as they do in a program that launches continuously.
+//! Keeps the worker threads of a pool spinning for timed launches, as they do in a program that launches
+//! continuously.
 //!
-//! A thread of rayon's pool that finds no work goes to sleep, and takes up to 50 µs to wake on a virtual machine. A launch of 45 µs on two
-//! threads then takes 45 or 85 µs, for thousands of consecutive samples, since the second thread is late each time. If other programs
-//! compete for the processors, an idle thread yields its processor for milliseconds before it sleeps.
+//! A thread of rayon's pool that finds no work goes to sleep, and takes up to 50 µs to wake on a virtual
+//! machine. A launch of 45 µs on two threads then takes 45 or 85 µs, for thousands of consecutive samples,
+//! since the second thread is late each time. If other programs compete for the processors, an idle thread
+//! yields its processor for milliseconds before it sleeps.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,26 +16,27 @@ use rayon::Yield;
 use super::PinnedPool;
 use gpubench_records::Cache;
 
-/// The pause before threads are pinged again, which leaves this thread a time slice for the launch.
-const PAUSE: Duration = Duration::from_micros(100);
+/// The pause between pings of the workers, so that this thread keeps a time slice for the launch.
+const PING_PAUSE: Duration = Duration::from_micros(100);
 
-/// Keeps the worker threads of a stream spinning, or asleep, during the launches of a case.
+/// Keeps the worker threads of a pool spinning, or asleep, during the launches of a case.
 pub(super) struct SpinningWorkers {
     workers: Arc<Workers>,
     policy: WakeUpPolicy,
-    /// True once all workers sleep and none is called.
+    /// True once no worker spins and none was called.
     asleep: bool,
 }
 
 impl SpinningWorkers {
-    /// Begins with the launches of a case.
+    /// Starts with sleeping workers, before the launches of a case in this state of the cache.
     pub(super) fn new(stream: &PinnedPool, cache: Cache) -> Self {
         let workers = Arc::new(Workers::new(stream.threads() - 1));
         Self { workers, policy: WakeUpPolicy::new(cache), asleep: false }
     }
 
-    /// Waits until all workers spin, each on a processor, if the launches may give them work; otherwise until none spins. Returns false if
-    /// launches that give them work begin without them.
+    /// Waits until all workers spin, each on a processor, if launches may give them work; otherwise waits
+    /// until none spins. Counts the launch in the policy. Returns false if launches use the workers and this
+    /// one must begin without them.
     pub(super) fn make_ready(&mut self, stream: &PinnedPool) -> bool {
         if self.are_needed() {
             self.asleep = false;
@@ -46,52 +49,55 @@ impl SpinningWorkers {
         !self.workers.worked() || self.policy.is_very_long()
     }
 
-    /// Returns true if a back-to-back launch can begin without waiting for workers.
+    /// Returns true if a back-to-back launch can begin now: all needed workers answer a ping, or none is
+    /// needed and none spins. Counts a launch that can begin with its workers.
     pub(super) fn is_ready(&mut self) -> bool {
         if !self.are_needed() {
             return self.asleep || self.workers.none_spins();
         }
         self.workers.keep_spinning();
-        let all_spin = self.workers.answer();
+        let all_spin = self.workers.ping();
         if all_spin {
             self.policy.count_waited(all_spin);
         }
         all_spin
     }
 
-    /// Runs `launch`, which may give the workers work.
+    /// Runs `launch`, and counts its time and the work that it gives to workers.
     pub(super) fn during<R>(&mut self, launch: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let launched = {
-            let _launching = self.workers.launching();
+            let _launching = self.workers.begin_launch();
             launch()
         };
         self.policy.add_launch_time(begin.elapsed());
         launched
     }
 
+    /// Returns true if the next launch should wait for spinning workers.
     fn are_needed(&self) -> bool {
-        !self.workers.is_empty() && self.policy.waits(self.workers.worked())
+        !self.workers.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }
 
-    /// Waits until all workers spin. Returns false if some do not in time.
+    /// Calls the workers, and waits until all spin. Returns false if some do not in the time of the policy.
     fn wake(&self, stream: &PinnedPool) -> bool {
-        let (begin, patience) = (Instant::now(), self.policy.patience());
+        let (begin, patience) = (Instant::now(), self.policy.next_wait());
         while begin.elapsed() < patience {
             self.workers.keep_spinning();
             if !self.workers.all_spin() {
                 let workers = Arc::clone(&self.workers);
-                stream.on_other_threads(move |index| workers.spin(index - 1));
+                stream.on_other_threads(move |index| workers.spin_as_worker(index - 1));
             }
-            if self.workers.answer() {
+            if self.workers.ping() {
                 return true;
             }
-            sleep(PAUSE);
+            sleep(PING_PAUSE);
         }
         false
     }
 
-    /// Waits until no worker spins: a spinning worker makes a launch of 80 ns on this thread take 140 ns.
+    /// Makes all workers stop spinning, and waits for that. A spinning worker makes a launch of 80 ns on this
+    /// thread take 140 ns.
     fn stop_spinning(&mut self) {
         if self.asleep {
             return;
@@ -99,7 +105,7 @@ impl SpinningWorkers {
         self.workers.stop();
         let begin = Instant::now();
         while !self.workers.none_spins() && begin.elapsed() < SPIN_TIME {
-            sleep(PAUSE);
+            sleep(PING_PAUSE);
         }
         self.asleep = self.workers.none_spins();
     }
@@ -111,33 +117,41 @@ impl Drop for SpinningWorkers {
     }
 }
 
-/// A worker spins for this long after the last ping: mostly longer than the time between two samples.
+/// A worker spins for this long after the last call of `keep_spinning`: mostly longer than the time between
+/// two samples.
 const SPIN_TIME: Duration = Duration::from_millis(20);
-/// A spinning worker answers within this time plus [`ANSWER_TIME_EACH`] for each worker, since all read one value, unless another program has its
-/// processor.
+/// The time in which a spinning worker answers a ping, plus [`ANSWER_TIME_EACH`] for each worker. A worker
+/// takes longer if another program uses its processor.
 const ANSWER_TIME: Duration = Duration::from_micros(20);
+/// The additional time to answer a ping for each worker, since all workers read one value.
 const ANSWER_TIME_EACH: Duration = Duration::from_nanos(500);
-/// One of this many workers may be missing.
-const MISSING_OF: usize = 16;
+/// A ping succeeds if at most one in this many workers does not answer.
+const WORKERS_PER_MISSING_ONE: usize = 16;
 
-/// The state that the measuring thread and the workers share.
+/// The state that the measuring thread and the worker threads share.
 struct Workers {
     /// The origin of all times.
     origin: Instant,
-    /// The end of spinning, in nanoseconds.
+    /// The time at which workers stop spinning, in nanoseconds since `origin`.
     until: CachePadded<AtomicU64>,
+    /// True during a launch.
     launching: CachePadded<AtomicBool>,
-    /// True once a worker has worked for a launch.
+    /// True once a worker has executed work of a launch.
     worked: CachePadded<AtomicBool>,
+    /// The number of the last ping.
     ping: CachePadded<AtomicU64>,
+    /// The state of each worker.
     each: Vec<CachePadded<Worker>>,
 }
 
-/// The state of one worker.
+/// The state of one worker thread.
 #[derive(Default)]
 struct Worker {
+    /// True while the worker spins.
     spins: AtomicBool,
+    /// True after a further call to spin, which the worker executes while it spins already.
     called_again: AtomicBool,
+    /// The number of the last ping that the worker answered.
     answer: AtomicU64,
 }
 
@@ -154,17 +168,17 @@ impl Workers {
         }
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there are no workers.
     fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// Lets the workers spin for [`SPIN_TIME`] from now on.
+    /// Lets the workers that spin go on for [`SPIN_TIME`] from now.
     fn keep_spinning(&self) {
         self.until.store(self.now() + SPIN_TIME.as_nanos() as u64, Ordering::Release);
     }
 
-    /// Lets the workers stop spinning.
+    /// Makes the workers stop spinning soon. Does not wait for that.
     fn stop(&self) {
         self.until.store(0, Ordering::Release);
     }
@@ -179,13 +193,14 @@ impl Workers {
         !self.each.iter().any(|worker| worker.spins.load(Ordering::Acquire))
     }
 
-    /// Returns true if a worker has worked for a launch.
+    /// Returns true if a worker has executed work of a launch.
     fn worked(&self) -> bool {
         self.worked.load(Ordering::Relaxed)
     }
 
-    /// Pings the workers, and returns true if all but a few answer.
-    fn answer(&self) -> bool {
+    /// Pings the workers, and waits for their answers. Returns true if at most one in
+    /// [`WORKERS_PER_MISSING_ONE`] does not answer in time.
+    fn ping(&self) -> bool {
         let ping = self.ping.fetch_add(1, Ordering::AcqRel) + 1;
         let (begin, patience) = (Instant::now(), ANSWER_TIME + ANSWER_TIME_EACH * self.each.len() as u32);
         let answers = |worker: &CachePadded<Worker>| {
@@ -198,19 +213,21 @@ impl Workers {
             true
         };
         let missing = self.each.iter().filter(|worker| !answers(worker)).count();
-        missing <= self.each.len() / MISSING_OF
+        missing <= self.each.len() / WORKERS_PER_MISSING_ONE
     }
 
-    /// Marks the time of a launch, until the returned guard is dropped.
-    fn launching(&self) -> Launching<'_> {
+    /// Marks the beginning of a launch, which ends when the returned guard is dropped.
+    fn begin_launch(&self) -> Launching<'_> {
         self.launching.store(true, Ordering::Release);
         Launching(&self.launching)
     }
 
-    /// Spins on this thread, which is a worker, and executes the work that it finds.
-    fn spin(&self, number: usize) {
+    /// Spins on the calling thread, which is worker `number`, until the spin time is over. Executes work that
+    /// it finds, and answers pings. Returns at once if this worker spins already, or during a launch.
+    fn spin_as_worker(&self, number: usize) {
         let worker = &self.each[number];
-        // A spinning worker may execute a further call of this function, even during a launch: that is no work of the launch.
+        // A spinning worker may execute a further call of this function, even during a launch: that is no
+        // work of the launch.
         if worker.spins.load(Ordering::Acquire) {
             worker.called_again.store(true, Ordering::Relaxed);
             return;
@@ -236,12 +253,13 @@ impl Workers {
         worker.spins.store(false, Ordering::Release);
     }
 
+    /// Returns the time since `origin` in nanoseconds.
     fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
     }
 }
 
-/// The guard of a launch, dropped even if the launch panics.
+/// The guard of a launch in progress. Dropping it, even during a panic, ends the launch.
 struct Launching<'a>(&'a AtomicBool);
 
 impl Drop for Launching<'_> {
@@ -250,88 +268,103 @@ impl Drop for Launching<'_> {
     }
 }
 
-/// If this many launches gave the workers no work, no launch is assumed to. The workers then sleep, since a spinning processor lowers the clock
-/// of the others and uses the caches of its core.
-const TRIES: usize = 16;
-/// For launches of at least this length, [`TRIES_OF_LONG`] launches are enough.
-const LONG: Duration = Duration::from_micros(100);
+/// Once this many launches with spinning workers gave them no work, later launches are assumed not to. The
+/// workers then sleep, since a spinning processor lowers the clock of the others and uses the caches of its
+/// core.
+const TRIES_OF_SHORT: usize = 16;
+/// For launches of at least this time (100 µs), [`TRIES_OF_LONG`] launches without work for the workers are
+/// enough.
+const LONG_LAUNCH: Duration = Duration::from_micros(100);
+/// Once this many long launches with spinning workers gave them no work, later launches are assumed not to,
+/// and the workers sleep.
 const TRIES_OF_LONG: usize = 3;
-/// A launch longer than this needs no spinning workers: their wake-up time of 50 µs is a small part of it.
-const VERY_LONG: Duration = Duration::from_millis(20);
-/// A launch begins without late workers after this time: another program returns a processor after a time slice or two.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// For back-to-back launches, the wait is this many times the shortest launch so far, and at least [`LEAST_PATIENCE`]. A launch of 2 µs after an
-/// idle time of milliseconds takes three times as long.
-const PATIENCE_OF: u32 = 64;
-const LEAST_PATIENCE: Duration = Duration::from_millis(1);
-/// If more launches than this, and more than one in [`LATE_OF`], began without the workers, later launches do not wait: the measuring thread
+/// A launch longer than this (20 ms) needs no spinning workers: their wake-up time of 50 µs is a small part
+/// of it.
+const VERY_LONG_LAUNCH: Duration = Duration::from_millis(20);
+/// The longest time that a launch waits for workers; then it begins without them. Another program returns a
+/// processor after a time slice or two.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// Back-to-back launches wait for workers this many times as long as the shortest launch so far takes,
+/// between [`SHORTEST_WAIT`] and [`LONGEST_WAIT`]. A launch of 2 µs after an idle time of milliseconds takes
+/// three times as long.
+const WAIT_PER_SHORTEST: u32 = 64;
+/// The least time that back-to-back launches wait for workers.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+/// The number of launches that may wait in vain for their workers, in addition to one in
+/// [`LAUNCHES_PER_LATE_ONE`] of those with workers. After more, launches do not wait: the measuring thread
 /// would lose its own processor for a time slice whenever it waits.
-const LATE: usize = 2;
-const LATE_OF: usize = 16;
-/// After this many launches that did not wait, launches wait again.
-const RETRY_AFTER: usize = 64;
+const LATE_LAUNCHES: usize = 2;
+/// One launch in this many may wait in vain for its workers, in addition to [`LATE_LAUNCHES`].
+const LAUNCHES_PER_LATE_ONE: usize = 16;
+/// The number of launches without waiting after which launches wait for workers again.
+const RETRY_AFTER_LAUNCHES: usize = 64;
 
 /// Decides whether launches wait for spinning workers, from the launches of the case so far.
 #[derive(Default)]
 struct WakeUpPolicy {
-    /// The number of launches that began with all workers spinning.
+    /// The number of launches that waited and began with all workers spinning.
     with_workers: usize,
-    /// The number of launches that began after waiting in vain.
+    /// The number of launches that waited in vain.
     without_workers: usize,
-    /// The number of launches that did not wait, since the workers do not come in time.
+    /// The number of launches that did not wait, since workers came too late before.
     not_waited: usize,
     /// The shortest launch so far.
     shortest: Option<Duration>,
-    /// True if launches are back-to-back.
+    /// True if launches are back-to-back, as hot ones are.
     back_to_back: bool,
 }
 
 impl WakeUpPolicy {
-    /// Begins before the first launch.
+    /// Starts before the first launch in this state of the cache.
     fn new(cache: Cache) -> Self {
         Self { back_to_back: cache == Cache::Hot, ..Self::default() }
     }
 
-    /// Counts a launch that waited, with all workers spinning or without.
+    /// Counts a launch that waited for the workers. `all_spin` is true if they were in time.
     fn count_waited(&mut self, all_spin: bool) {
         *(if all_spin { &mut self.with_workers } else { &mut self.without_workers }) += 1;
     }
 
-    /// Counts a launch that did not wait.
+    /// Counts a launch that did not wait, if the workers came too late before. After [`RETRY_AFTER_LAUNCHES`]
+    /// such launches, forgets all counts, so that launches wait again.
     fn count_not_waited(&mut self) {
-        if !self.workers_come() {
+        if !self.workers_are_in_time() {
             self.not_waited += 1;
-            if self.not_waited == RETRY_AFTER {
+            if self.not_waited == RETRY_AFTER_LAUNCHES {
                 (self.not_waited, self.with_workers, self.without_workers) = (0, 0, 0);
             }
         }
     }
 
-    /// Takes the time of a launch into account.
+    /// Lowers the shortest time so far to `time`, if a launch took less.
     fn add_launch_time(&mut self, time: Duration) {
         self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
     }
 
-    /// Returns true if the next launch waits for the workers. `gave_work` is true if an earlier launch gave them work.
-    fn waits(&self, gave_work: bool) -> bool {
-        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG);
-        let tries = if is_long { TRIES_OF_LONG } else { TRIES };
-        (gave_work || self.with_workers < tries) && !self.is_very_long() && self.workers_come()
+    /// Returns true if the next launch should wait for the workers. `gave_work` is true if an earlier launch
+    /// gave them work.
+    fn next_launch_waits(&self, gave_work: bool) -> bool {
+        let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG_LAUNCH);
+        let tries = if is_long { TRIES_OF_LONG } else { TRIES_OF_SHORT };
+        (gave_work || self.with_workers < tries) && !self.is_very_long() && self.workers_are_in_time()
     }
 
-    /// Returns how long the next launch waits for the workers.
-    fn patience(&self) -> Duration {
-        let of = |shortest: Duration| shortest.saturating_mul(PATIENCE_OF).clamp(LEAST_PATIENCE, PATIENCE);
-        self.shortest.filter(|_| self.back_to_back).map_or(PATIENCE, of)
+    /// Returns the longest time that the next launch waits for the workers.
+    fn next_wait(&self) -> Duration {
+        let of = |shortest: Duration| {
+            shortest.saturating_mul(WAIT_PER_SHORTEST).clamp(SHORTEST_WAIT, LONGEST_WAIT)
+        };
+        self.shortest.filter(|_| self.back_to_back).map_or(LONGEST_WAIT, of)
     }
 
-    /// Returns true if launches are so long that the wake-up time of threads is negligible.
+    /// Returns true if even the shortest launch is longer than [`VERY_LONG_LAUNCH`].
     fn is_very_long(&self) -> bool {
-        self.shortest.is_some_and(|shortest| shortest > VERY_LONG)
+        self.shortest.is_some_and(|shortest| shortest > VERY_LONG_LAUNCH)
     }
 
-    fn workers_come(&self) -> bool {
-        self.without_workers <= LATE + self.with_workers / LATE_OF
+    /// Returns false if too many launches waited in vain for the workers.
+    fn workers_are_in_time(&self) -> bool {
+        self.without_workers <= LATE_LAUNCHES + self.with_workers / LAUNCHES_PER_LATE_ONE
     }
 }
 
@@ -379,7 +412,7 @@ mod tests {
             });
             let threads: Vec<usize> = threads.collect();
             // If other programs run, workers may be late.
-            let come = spinning.policy.waits(true);
+            let come = spinning.policy.next_launch_waits(true);
             assert_eq!(spinning.are_needed(), come && stream.threads() > 1, "{threads:?}");
             assert!(!come || threads.contains(&stream.threads()), "all threads work: {threads:?}");
         });
@@ -402,7 +435,8 @@ mod tests {
         });
     }
 
-    /// Spinning workers execute work between launches, such as a flush. It does not count as work of the launches.
+    /// Spinning workers execute work between launches, such as a flush. It does not count as work of the
+    /// launches.
     #[test]
     fn work_between_launches_is_done_and_does_not_count() {
         on_a_pool(|stream| {
@@ -428,7 +462,7 @@ mod tests {
                 let count = Arc::clone(&returned);
                 spinning.during(|| {
                     stream.on_other_threads(move |index| {
-                        workers.spin(index - 1);
+                        workers.spin_as_worker(index - 1);
                         count.fetch_add(1, Ordering::Relaxed);
                     });
                     let begin = Instant::now();
@@ -453,7 +487,7 @@ mod tests {
             let begin = Instant::now();
             spinning.workers.keep_spinning();
             if !spinning.workers.is_empty() {
-                spinning.workers.spin(0);
+                spinning.workers.spin_as_worker(0);
                 assert!(begin.elapsed() > SPIN_TIME / 2);
             }
         });
@@ -468,27 +502,27 @@ mod workers_tests {
     fn a_call_within_a_launch_returns_at_once() {
         let workers = Workers::new(1);
         workers.keep_spinning();
-        let launching = workers.launching();
-        workers.spin(0);
+        let launching = workers.begin_launch();
+        workers.spin_as_worker(0);
         assert!(workers.none_spins());
         drop(launching);
         // It spins on this thread for the whole time.
         let begin = Instant::now();
-        workers.spin(0);
+        workers.spin_as_worker(0);
         assert!(begin.elapsed() > SPIN_TIME / 2);
         assert!(workers.none_spins() && !workers.worked());
     }
 
     #[test]
     fn few_may_be_missing_and_without_workers_none_is() {
-        assert!(Workers::new(0).answer());
-        assert!(!Workers::new(1).answer());
-        let workers = Workers::new(MISSING_OF);
+        assert!(Workers::new(0).ping());
+        assert!(!Workers::new(1).ping());
+        let workers = Workers::new(WORKERS_PER_MISSING_ONE);
         for worker in &workers.each[1..] {
             worker.answer.store(1, Ordering::Release);
         }
-        assert!(workers.answer(), "one of sixteen");
-        assert!(!workers.answer(), "the next ping has no answer yet");
+        assert!(workers.ping(), "one of sixteen");
+        assert!(!workers.ping(), "the next ping has no answer yet");
     }
 }
 
@@ -500,7 +534,7 @@ mod policy_tests {
     fn waiting_launches(micros: u64, gave_work: bool, most: usize) -> usize {
         let mut policy = WakeUpPolicy::new(Cache::Hot);
         for number in 0..most {
-            if !policy.waits(gave_work) {
+            if !policy.next_launch_waits(gave_work) {
                 return number;
             }
             policy.count_waited(true);
@@ -517,7 +551,7 @@ mod policy_tests {
 
     #[test]
     fn launches_that_give_no_work_stop_waiting_after_some_tries() {
-        assert_eq!(waiting_launches(2, false, 1_000), TRIES);
+        assert_eq!(waiting_launches(2, false, 1_000), TRIES_OF_SHORT);
         assert_eq!(waiting_launches(10_000, false, 1_000), TRIES_OF_LONG);
     }
 
@@ -529,19 +563,19 @@ mod policy_tests {
     #[test]
     fn late_workers_are_not_waited_for_until_later() {
         let mut policy = WakeUpPolicy::new(Cache::Cold);
-        for _ in 0..=LATE {
-            assert!(policy.waits(true));
+        for _ in 0..=LATE_LAUNCHES {
+            assert!(policy.next_launch_waits(true));
             policy.count_waited(false);
         }
-        for _ in 0..RETRY_AFTER {
-            assert!(!policy.waits(true));
+        for _ in 0..RETRY_AFTER_LAUNCHES {
+            assert!(!policy.next_launch_waits(true));
             policy.count_not_waited();
         }
-        assert!(policy.waits(true), "they may come now");
+        assert!(policy.next_launch_waits(true), "they may come now");
         // Some of many launches may begin without them.
-        for number in 0..20 * LATE_OF {
-            policy.count_waited(number % (2 * LATE_OF) > 0);
-            assert!(policy.waits(true), "{number}");
+        for number in 0..20 * LAUNCHES_PER_LATE_ONE {
+            policy.count_waited(number % (2 * LAUNCHES_PER_LATE_ONE) > 0);
+            assert!(policy.next_launch_waits(true), "{number}");
         }
     }
 
@@ -550,12 +584,12 @@ mod policy_tests {
         let patience = |cache, micros: &[u64]| {
             let mut policy = WakeUpPolicy::new(cache);
             micros.iter().for_each(|micros| policy.add_launch_time(Duration::from_micros(*micros)));
-            policy.patience()
+            policy.next_wait()
         };
-        assert_eq!(patience(Cache::Hot, &[]), PATIENCE);
-        assert_eq!(patience(Cache::Hot, &[900, 2]), LEAST_PATIENCE);
+        assert_eq!(patience(Cache::Hot, &[]), LONGEST_WAIT);
+        assert_eq!(patience(Cache::Hot, &[900, 2]), SHORTEST_WAIT);
         assert_eq!(patience(Cache::Hot, &[100, 140]), Duration::from_micros(6_400));
-        assert_eq!(patience(Cache::Hot, &[5_000]), PATIENCE);
-        assert_eq!(patience(Cache::Cold, &[2]), PATIENCE);
+        assert_eq!(patience(Cache::Hot, &[5_000]), LONGEST_WAIT);
+        assert_eq!(patience(Cache::Cold, &[2]), LONGEST_WAIT);
     }
 }

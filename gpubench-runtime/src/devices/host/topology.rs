@@ -1,12 +1,12 @@
-//! The processors of this machine, as Linux describes them in `/proc` and `/sys`: a name, cache sizes, and the bandwidth of cores.
-//! Each is absent if the system does not give it.
+//! The processors of this machine according to `/proc` and `/sys` on Linux: their name, caches, and the
+//! bandwidth of cores. A property that the operating system does not report is left out.
 
 use std::path::{Path, PathBuf};
 use std::{collections::HashMap, fs};
 
 use gpubench_stats::{Bytes, BytesPerSecond, Hertz};
 
-/// Returns the CPU's model name.
+/// Returns the model name of the CPU, or a name such as `x86_64 CPU` if it is unknown.
 pub fn cpu_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find(|line| line.starts_with("model name"));
@@ -14,29 +14,34 @@ pub fn cpu_name() -> String {
     model.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
 }
 
-/// Returns the names and sizes of the first processor's data caches, nearest first.
-pub(super) fn caches() -> Vec<(String, Bytes)> {
+/// Returns the names, such as `L1d cache`, and sizes of the data caches of the first processor, nearest
+/// first.
+pub(super) fn data_caches() -> Vec<(String, Bytes)> {
     let first = allowed_processors().first().copied().unwrap_or(0);
     let name = |cache: &DataCache| format!("L{}{} cache", cache.level, if cache.unified { "" } else { "d" });
-    caches_of(first).into_iter().map(|cache| (name(&cache), cache.size)).collect()
+    data_caches_of(first).into_iter().map(|cache| (name(&cache), cache.size)).collect()
 }
 
-/// Returns the sum of the last-level caches of the processors that this process may use.
+/// Returns the total size of the last-level caches of the processors that this process may use. Counts a
+/// shared cache once. Returns `None` if no size is known.
 pub(super) fn last_level_cache() -> Option<Bytes> {
-    let last = allowed_processors().into_iter().filter_map(|processor| caches_of(processor).pop());
+    let last = allowed_processors().into_iter().filter_map(|processor| data_caches_of(processor).pop());
     let distinct: HashMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
     let sum: Bytes = distinct.into_values().sum();
     (sum > Bytes::ZERO).then_some(sum)
 }
 
+/// A data cache or unified cache of a processor.
 struct DataCache {
     level: u32,
     unified: bool,
     size: Bytes,
+    /// The processors that share the cache, such as `0-3`.
     shared_by: String,
 }
 
-fn caches_of(processor: usize) -> Vec<DataCache> {
+/// Returns the data caches of `processor`, nearest first.
+fn data_caches_of(processor: usize) -> Vec<DataCache> {
     let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{processor}/cache"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut caches: Vec<_> = entries.filter_map(|entry| read_cache(&entry.path())).collect();
@@ -44,6 +49,8 @@ fn caches_of(processor: usize) -> Vec<DataCache> {
     caches
 }
 
+/// Reads the cache that a folder of `/sys` describes. Returns `None` for an instruction cache, or if a
+/// property is missing.
 fn read_cache(folder: &Path) -> Option<DataCache> {
     let read = |file| Some(fs::read_to_string(folder.join(file)).ok()?.trim().to_owned());
     let kind = read("type")?;
@@ -56,7 +63,7 @@ fn read_cache(folder: &Path) -> Option<DataCache> {
     })
 }
 
-/// `33792K` in bytes.
+/// Parses a size such as `33792K`, and returns it in bytes.
 fn parse_size(text: &str) -> Option<Bytes> {
     let (number, shift) = match (text.strip_suffix('K'), text.strip_suffix('M')) {
         (Some(number), _) => (number, 10),
@@ -79,26 +86,31 @@ pub(super) fn allowed_processors() -> Vec<usize> {
     }
 }
 
-/// Returns the first processor: no other system says which ones a thread may use.
+/// Returns processor 0 alone: only Linux reports which processors a thread may use.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn allowed_processors() -> Vec<usize> {
     vec![0]
 }
 
-/// The bytes that a core loads and stores in a cycle: two accesses of 64 bytes.
+/// The most bytes that a core loads and stores in a cycle: two accesses of 64 bytes.
 const BYTES_PER_CYCLE: f64 = 128.0;
-/// The clock of a CPU whose system does not state the highest. No CPU has a higher one. The clock in `/proc/cpuinfo` is the present
-/// one, or in a virtual machine the one without boost, and cores may run at twice that.
+/// The assumed clock of a CPU whose highest clock is unknown (6 GHz): no CPU has a higher one. The clock in
+/// `/proc/cpuinfo` is the present one, or in a virtual machine the one without boost, and cores may run at
+/// twice that.
 const FASTEST_CLOCK: Hertz = Hertz(6_000_000_000);
 
-/// Returns the bandwidth of `threads` cores among these `processors`.
+/// Returns an upper bound of the bandwidth of `threads` cores among `processors`.
 pub(super) fn core_bandwidth(threads: usize, processors: &[usize]) -> BytesPerSecond {
     let stated = |processor| format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/cpuinfo_max_freq");
-    of_clocks(threads, processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok()))
+    bandwidth_at_clocks(
+        threads,
+        processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok()),
+    )
 }
 
-/// Returns the bandwidth of `threads` cores, the fastest of which has the highest of the `stated` clocks, in kHz as Linux writes them.
-fn of_clocks(threads: usize, stated: impl Iterator<Item = String>) -> BytesPerSecond {
+/// Returns an upper bound of the bandwidth of `threads` cores. Their clock is the highest of the `stated`
+/// clocks, in kHz as text, or [`FASTEST_CLOCK`] if none is valid.
+fn bandwidth_at_clocks(threads: usize, stated: impl Iterator<Item = String>) -> BytesPerSecond {
     let highest = stated.filter_map(|text| text.trim().parse::<u64>().ok()).max().filter(|khz| *khz > 0);
     let clock = highest.map_or(FASTEST_CLOCK, |khz| Hertz(1_000 * khz));
     BytesPerSecond(BYTES_PER_CYCLE * threads as f64 * clock.as_f64())
@@ -125,7 +137,7 @@ mod core_bandwidth_tests {
         for (stated, gigahertz) in
             [(&["2500000\n", "3500000\n"][..], 3.5), (&[], 6.0), (&["0\n"], 6.0), (&["<unknown>\n"], 6.0)]
         {
-            let found = of_clocks(2, stated.iter().map(|text| (*text).to_owned()));
+            let found = bandwidth_at_clocks(2, stated.iter().map(|text| (*text).to_owned()));
             assert_eq!(found, BytesPerSecond(256e9 * gigahertz), "{stated:?}");
         }
     }

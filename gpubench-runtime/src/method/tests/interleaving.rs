@@ -1,10 +1,11 @@
-//! The protocol of a comparison with a source of rounds in memory: budgets, numbers of samples, reported steps.
+//! The protocol of a comparison with a source of rounds in memory: budgets, numbers of samples, reported
+//! steps.
 
 use std::time::Duration;
 
 use crate::device::{SampledGroup, Sampler};
 use crate::method::interleaving::ComparedSamples;
-use crate::method::{Placement, Rounds, compare};
+use crate::method::{RoundLayout, Rounds, compare};
 use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
 use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};
 
@@ -42,12 +43,12 @@ struct FakeRound<'a> {
 impl Rounds for FakeRounds {
     fn begin(
         &mut self,
-        placement: Placement,
+        layout: RoundLayout,
         _: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Sampler + '_>, Failure> {
         let first = 100e3 * (1.0 + self.differences[self.begun % self.differences.len()]);
         self.begun += 1;
-        Ok(Box::new(FakeRound { first, is_swapped: placement.swapped, rounds: self }))
+        Ok(Box::new(FakeRound { first, is_swapped: layout.swapped, rounds: self }))
     }
 }
 
@@ -106,7 +107,8 @@ fn a_budget_ends_what_is_not_decided() {
     let (compared, rounds) = compared(SCATTERED, &sampling);
     assert_eq!(compared.comparison.answer, Answer::Undecided);
     let taken = compared.samples[0].event_times.len();
-    // A pair takes 1 ms of the device. A round may exceed the remaining budget; one that begins after it has the fewest pairs, AB BA.
+    // A pair takes 1 ms of the device. A round may exceed the remaining budget; one that begins after it has
+    // the fewest pairs, AB BA.
     let last = compared.comparison.rounds.last().map(|round| round.pairs);
     assert!((200..=208).contains(&taken) && last == Some(2), "{taken} pairs in {} rounds", rounds.begun);
     assert_eq!(compared.samples[0].device_time, Nanoseconds(1e6) * taken as f64);
@@ -114,7 +116,8 @@ fn a_budget_ends_what_is_not_decided() {
     assert_eq!(rounds.begun % 2, 0, "rounds are in pairs");
 }
 
-/// A requested number of pairs is taken exactly, and the one check at their end may use up the whole error probability.
+/// A requested number of pairs is taken exactly, and the one check at their end may use up the whole error
+/// probability.
 #[test]
 fn a_number_of_pairs_has_one_look() {
     let (compared, rounds) = compared(&[0.1, 0.1, 0.12, 0.12], &FIXED);
@@ -198,7 +201,7 @@ fn the_clock_of_the_device_is_kept() {
 /// The sequence of SplitMix64 that begins at 0, as its authors' program prints it.
 #[test]
 fn places_are_those_of_a_known_generator() {
-    let allocation_seed = |round, seed| Placement::new(round, seed).allocation_seed;
+    let allocation_seed = |round, seed| RoundLayout::for_round(round, seed).allocation_seed;
     // Of the first pair: the output for 0, added to the seed, and put in again.
     assert_eq!(allocation_seed(0, 0_u64.wrapping_sub(0xe220_a839_7b1d_cdaf)), 0xe220_a839_7b1d_cdaf);
     assert_eq!(

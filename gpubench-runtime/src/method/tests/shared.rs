@@ -95,7 +95,8 @@ fn a_launch_that_is_always_interrupted_has_a_time_all_the_same() {
     assert_eq!(samples.interrupted_count, 35);
 }
 
-/// If other programs run, sampling takes 0.3 s, even if the times agree: all of them may be within another program's time slice.
+/// If other programs run, sampling takes 0.3 s, even if the times agree: all of them may be within another
+/// program's time slice.
 #[test]
 fn a_short_launch_goes_on_until_the_others_let_go() {
     let mut sampler =
@@ -111,7 +112,8 @@ fn a_short_launch_goes_on_until_the_others_let_go() {
     assert!(samples.device_time >= third && samples.device_time < 1.2 * third, "{:?}", samples.device_time);
 }
 
-/// A launch on the CPU whose median is known to about ± 10 % after 0.3 s, and to ± 5 % within its budget of 3 s, never to ± 0.5 %.
+/// A launch on the CPU whose median is known to about ± 10 % after 0.3 s, and to ± 5 % within its budget of 3
+/// s, never to ± 0.5 %.
 #[test]
 fn a_row_of_the_cpu_goes_on_until_its_interval_is_no_wider_than_a_valid_one() {
     let noisy = |launch: usize| 50e3 + 100e3 * (launch * 7_919 % 10_007) as f64 / 10_006.0;

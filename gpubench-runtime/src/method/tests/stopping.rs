@@ -1,8 +1,10 @@
-//! The end of a warm-up and of the samples: the final check, and the time of a launch that never becomes steady.
+//! The end of a warm-up and of the samples: the final check, and the time of a launch that never becomes
+//! steady.
 
 use super::*;
 
-/// When the budget ends, all samples are checked, and the result did not choose that moment: one check is enough.
+/// When the budget ends, all samples are checked, and the result did not choose that moment: one check is
+/// enough.
 #[test]
 fn the_last_look_is_at_all_that_a_budget_paid_for() {
     let mut ends = Vec::new();
@@ -47,7 +49,8 @@ fn a_clock_that_never_settles_ends_its_warm_up_with_the_longest() {
     assert!(warm_up <= 0.2 && warm_up + samples.device_time.as_seconds() > 0.2, "{warm_up}");
 }
 
-/// A launch of which many samples are cheap is known to half of the width that was asked for, and another is not.
+/// A launch of which many samples are cheap is known to half of the width that was asked for, and another is
+/// not.
 #[test]
 fn a_cheap_launch_is_known_better_than_it_has_to_be() {
     // 100 µs ± 1.5 %: 50 samples tell it to ± 0.4 %.
@@ -63,7 +66,8 @@ fn a_cheap_launch_is_known_better_than_it_has_to_be() {
     assert!(samples.event_times.len() <= 64, "{}", samples.event_times.len());
 }
 
-/// A budget too short for six samples is exceeded for them, up to `extended_max_time`. A CPU may take that time for any samples.
+/// A budget too short for six samples is exceeded for them, up to `extended_max_time`. A CPU may take that
+/// time for any samples.
 #[test]
 fn an_interval_may_take_longer_than_a_budget() {
     let samples_on = |path: Path, cost: f64, interval_time: f64| {

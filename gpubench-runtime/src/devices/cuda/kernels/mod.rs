@@ -1,5 +1,5 @@
-//! The kernels that a measurement itself needs, loaded from PTX. `scripts/ptx` builds the PTX in this folder from the sources next
-//! to it.
+//! The kernels of gpubench for measurements, loaded from PTX. `scripts/ptx` builds the PTX in this folder
+//! from the sources next to it.
 
 use std::ffi::{CString, c_void};
 use std::time::Duration;
@@ -10,22 +10,25 @@ use super::driver::{CallError, check, check_for};
 use crate::device::DeviceError;
 use gpubench_records::{Cache, Path};
 
-const MEASURE: &str = include_str!("measure.ptx");
-const DISCARD: &str = include_str!("discard.ptx");
+/// The kernels that every GPU can run.
+const MEASURE_PTX: &str = include_str!("measure.ptx");
+/// The kernel that discards lines of the L2; it needs compute capability 8.0.
+const DISCARD_PTX: &str = include_str!("discard.ptx");
 
-/// The kernels, loaded.
+/// The loaded kernels, except those that only some devices or benchmarks need.
 pub(crate) struct Kernels {
     /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
     pub(crate) read_sweep: LoadedKernel,
-    /// `(void* buffer, u64 lines)`: discards lines of 128 bytes; from compute capability 8.0.
+    /// `(void* buffer, u64 lines)`: discards lines of 128 bytes. `None` before compute capability 8.0.
     pub(crate) discard: Option<LoadedKernel>,
-    /// `(u64 nanoseconds)`: one thread waits for that time, 2 ms at most.
+    /// `(u64 nanoseconds)`: one thread waits for this time, 2 ms at most.
     delay: LoadedKernel,
-    /// `(u64* at)`: one thread stores `%globaltimer`.
+    /// `(u64* at)`: one thread stores `%globaltimer` at this address.
     stamp: LoadedKernel,
-    /// `(u64* step)`: one thread stores the smallest step of `%globaltimer`.
+    /// `(u64* step)`: one thread stores the resolution of `%globaltimer` at this address.
     timer_step: LoadedKernel,
-    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for that time, 2 ms at most.
+    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for this time, 2 ms at most, and stores the
+    /// number of cycles and of nanoseconds.
     pub(crate) clock: LoadedKernel,
     /// Kernels that do nothing.
     pub(crate) empty: EmptyKernels,
@@ -34,9 +37,10 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
+    /// Loads the kernels. `can_discard` is true if the GPU can discard lines of its L2.
     pub(crate) fn load(can_discard: bool) -> Result<Self, DeviceError> {
-        let measure = Module::load(MEASURE)?;
-        let discard = if can_discard { Some(Module::load(DISCARD)?) } else { None };
+        let measure = Module::load(MEASURE_PTX)?;
+        let discard = if can_discard { Some(Module::load(DISCARD_PTX)?) } else { None };
         Ok(Self {
             read_sweep: measure.find("gpubench_read_sweep")?,
             delay: measure.find("gpubench_delay")?,
@@ -49,35 +53,36 @@ impl Kernels {
         })
     }
 
-    /// Keeps `stream` busy for `duration`, 2 ms at most.
+    /// Enqueues a delay of `duration`, 2 ms at most, on `stream`.
     pub(crate) fn delay(&self, duration: Duration, stream: CUstream) -> Result<(), CallError> {
         let nanoseconds = duration.as_nanos() as u64;
         // SAFETY: the kernel takes a number, and ends by itself.
         unsafe { self.delay.launch((1, 1), stream, [nanoseconds]) }
     }
 
-    /// Stores the smallest step of the GPU's timer at `at`, which has room for a `u64`; 0 if the timer does not advance.
+    /// Enqueues a kernel that stores the resolution of the GPU timer in the `u64` at `at`; 0 if the timer
+    /// does not advance.
     pub(crate) fn timer_step(&self, at: u64, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
         unsafe { self.timer_step.launch((1, 1), stream, [at]) }
     }
 
-    /// Stores the time at `at`, which has room for a `u64`, when `stream` reaches this point.
+    /// Enqueues a kernel that stores the time of the GPU timer in the `u64` at `at`.
     pub(crate) fn stamp(&self, at: u64, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
         unsafe { self.stamp.launch((1, 1), stream, [at]) }
     }
 }
 
-/// A kernel of gpubench and its place in a module.
+/// A kernel in a loaded module. The module must stay loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadedKernel(CUfunction);
 
-/// Kernels that were loaded together.
+/// A loaded module of kernels, unloaded when it is dropped.
 pub(crate) struct Module(CUmodule);
 
 impl Module {
-    /// Loads kernels from PTX.
+    /// Loads the module with this PTX into the current context.
     pub(crate) fn load(ptx: &str) -> Result<Self, DeviceError> {
         let ptx = CString::new(ptx).map_err(DeviceError::new)?;
         let mut module = std::ptr::null_mut();
@@ -87,7 +92,7 @@ impl Module {
         Ok(Self(module))
     }
 
-    /// Returns the kernel of this name.
+    /// Returns the kernel of this name in the module.
     pub(crate) fn find(&self, name: &str) -> Result<LoadedKernel, DeviceError> {
         let symbol = CString::new(name).map_err(DeviceError::new)?;
         let mut function = std::ptr::null_mut();
@@ -105,10 +110,11 @@ impl Drop for Module {
 }
 
 impl LoadedKernel {
-    /// Launches `blocks` × `threads` on `stream` with these arguments, in order.
+    /// Launches `blocks` blocks of `threads` threads on `stream` with these arguments.
     ///
     /// # Safety
-    /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until the kernel has run.
+    /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until
+    /// the kernel has run.
     pub(crate) unsafe fn launch<const N: usize>(
         self,
         (blocks, threads): (u32, u32),
@@ -124,54 +130,60 @@ impl LoadedKernel {
     }
 }
 
-const EMPTY: &str = include_str!("empty.ptx");
+/// The empty kernels.
+const EMPTY_PTX: &str = include_str!("empty.ptx");
 
-/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`. Whoever has it keeps its [`EmptyKernels`].
+/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`. Its [`EmptyKernels`] must stay
+/// loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct EmptyKernel(LoadedKernel);
 
 impl EmptyKernel {
-    /// Launches `blocks` × `threads` that do nothing on `stream`.
+    /// Launches `of.0` blocks of `of.1` threads on `stream`.
     pub(crate) fn launch(self, of: (u32, u32), stream: CUstream) -> Result<(), CallError> {
         // SAFETY: each parameter has eight bytes, and a kernel that is given zero touches no memory.
         unsafe { self.0.launch(of, stream, [0; 4]) }
     }
 }
 
-/// A copy of the empty kernels. The code of each copy has other addresses.
+/// One loaded copy of the empty kernels. Each copy has its code at other addresses.
 pub(crate) struct EmptyKernels {
-    /// The one that does nothing at all.
+    /// The kernel that does not even read its parameters.
     pub(crate) bare: EmptyKernel,
-    reads: EmptyKernel,
+    /// The kernel that reads a parameter.
+    reads_parameter: EmptyKernel,
     // The kernels belong to this module.
     _module: Module,
 }
 
 impl EmptyKernels {
+    /// Loads a new copy of the empty kernels.
     pub(crate) fn load() -> Result<Self, DeviceError> {
-        let module = Module::load(EMPTY)?;
+        let module = Module::load(EMPTY_PTX)?;
         Ok(Self {
             bare: EmptyKernel(module.find("gpubench_empty")?),
-            reads: EmptyKernel(module.find("gpubench_empty_reads")?),
+            reads_parameter: EmptyKernel(module.find("gpubench_empty_reads")?),
             _module: module,
         })
     }
 
-    /// Returns the empty kernel to interleave with samples on this path and in this state of the caches.
+    /// Returns the empty kernel to interleave with samples on this path and in this state of the cache.
     pub(crate) fn matching(&self, path: Path, cache: Cache) -> EmptyKernel {
-        if waits_for_parameters(path, cache) { self.reads } else { self.bare }
+        if waits_for_parameters(path, cache) { self.reads_parameter } else { self.bare }
     }
 }
 
-/// Returns true if the parameters of such launches come from memory: in a graph, after a flush. On an H200 nearly every kernel then takes
-/// 0.06 to 0.09 µs longer than on a stream, and so does an empty kernel that reads a parameter.
+/// Returns true if launches wait for their parameters to come from memory: in a graph, after a flush. On an
+/// H200 nearly every kernel then takes 0.06 to 0.09 µs longer than on a stream, and so does an empty kernel
+/// that reads a parameter.
 pub(crate) fn waits_for_parameters(path: Path, cache: Cache) -> bool {
     (path, cache) == (Path::Graph, Cache::Cold)
 }
 
-const SPIN: &str = include_str!("spin.ptx");
+/// The kernel that counts cycles.
+const SPIN_PTX: &str = include_str!("spin.ptx");
 
-/// `(u64 cycles)`: one thread waits for that number of cycles, 8,000,000 at most.
+/// A delay kernel `(u64 cycles)`: one thread waits for this number of cycles, 8,000,000 at most.
 pub(crate) struct SpinKernel {
     kernel: LoadedKernel,
     // The kernel belongs to this module.
@@ -179,12 +191,13 @@ pub(crate) struct SpinKernel {
 }
 
 impl SpinKernel {
+    /// Loads the kernel.
     pub(crate) fn load() -> Result<Self, DeviceError> {
-        let module = Module::load(SPIN)?;
+        let module = Module::load(SPIN_PTX)?;
         Ok(Self { kernel: module.find("gpubench_spin")?, _module: module })
     }
 
-    /// Keeps `stream` busy for this number of cycles.
+    /// Enqueues a delay of `cycles` cycles, 8,000,000 at most, on `stream`.
     pub(crate) fn launch(&self, cycles: u64, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes a number, and ends by itself.
         unsafe { self.kernel.launch((1, 1), stream, [cycles]) }

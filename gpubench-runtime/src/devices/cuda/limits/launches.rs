@@ -1,4 +1,5 @@
-//! Launches that one limit of a GPU bounds and nothing else. The sources and PTX of the kernels are in `kernels/`.
+//! Launches that reach one limit of a GPU: of its memory, its L2 or its multiprocessors. The sources and PTX
+//! of the kernels are in `kernels/`.
 
 use gpubench_driver::sys;
 
@@ -8,190 +9,222 @@ use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use crate::{device::DeviceError, devices::cuda::RawStream};
 use gpubench_core::Counts;
 
-const ANY: &str = include_str!("../kernels/ceilings.ptx");
-const FROM_8_0: &str = include_str!("../kernels/ceilings_80.ptx");
+/// The kernels that every GPU can run.
+const CEILINGS_PTX: &str = include_str!("../kernels/ceilings.ptx");
+/// The kernels that need compute capability 8.0.
+const CEILINGS_80_PTX: &str = include_str!("../kernels/ceilings_80.ptx");
 
-/// The shape of a kernel that moves bytes: the threads of a block, and the number of 16-byte moves that each thread has
-/// in flight.
+/// The shape of a kernel that moves bytes.
 struct Mover {
+    /// The threads of a block.
     threads: u32,
+    /// The number of 16-byte moves that each thread has in flight.
     batch: u64,
 }
 
-const READER: Mover = Mover { threads: 256, batch: 4 };
-const WRITER: Mover = Mover { threads: 1024, batch: 2 };
-/// The unit that every mover moves, in bytes.
-const CHUNK: u64 = 32 << 10;
-/// The bytes moved through the memory: enough that neither the start of the launch nor the L2's contents matter.
-const MEMORY: u64 = 4 << 30;
-/// The bytes moved within the L2, as a divisor of its size: all of them stay in the L2.
-const OF_CACHE: u64 = 2;
-/// The threads of a multiprocessor that move within the L2, over and over.
-const MOVING: u32 = 1024;
-/// The value that is written.
-const WORD: u32 = 0x3f80_1234;
+/// The shape of the kernel that reads.
+const READ_MOVER: Mover = Mover { threads: 256, batch: 4 };
+/// The shape of the kernels that write or copy.
+const WRITE_MOVER: Mover = Mover { threads: 1024, batch: 2 };
+/// The bytes of a chunk. Each moved size is a multiple of it.
+const CHUNK_BYTES: u64 = 32 << 10;
+/// The bytes moved through the memory or within the L2 (4 GiB), if the memory of the GPU is large enough.
+/// Neither the start of the launch nor the contents of the L2 matter then.
+const MOST_MOVED_BYTES: u64 = 4 << 30;
+/// The bytes swept within the L2, as a divisor of its size, so that all of them stay in the L2.
+const CACHE_SIZE_DIVISOR: u64 = 2;
+/// The number of threads of a multiprocessor that move bytes within the L2.
+const MOVING_THREADS_PER_SM: u32 = 1024;
+/// The 32-bit word that buffers are filled with.
+const WRITTEN_WORD: u32 = 0x3f80_1234;
 
 impl Mover {
-    /// Returns a grid with one block for each part of `bytes`.
-    fn once(&self, bytes: u64) -> (u32, u32) {
+    /// Returns the grid, as blocks and threads per block, in which each block moves one part of `bytes`.
+    fn grid_of_one_pass(&self, bytes: u64) -> (u32, u32) {
         ((bytes / (u64::from(self.threads) * self.batch * 16)) as u32, self.threads)
     }
 
-    /// Returns a grid with as many blocks as run at once.
-    fn again(&self, multiprocessors: u32) -> (u32, u32) {
-        (MOVING / self.threads * multiprocessors, self.threads)
+    /// Returns the grid, as blocks and threads per block, whose blocks all run at once.
+    fn resident_grid(&self, multiprocessors: u32) -> (u32, u32) {
+        (MOVING_THREADS_PER_SM / self.threads * multiprocessors, self.threads)
     }
 }
 
-/// The threads of a block that computes, and the blocks of a multiprocessor: as many as its registers allow at once.
-const COMPUTERS: u32 = 256;
-const COMPUTING: u32 = 2;
-const WARP: u64 = 32;
-/// The instructions in a step of a thread, or of a warp on tensor cores.
-const MULTIPLY_ADDS: u64 = 128;
-const TILES: u64 = 32;
+/// The threads of a block that computes.
+const COMPUTE_THREADS_PER_BLOCK: u32 = 256;
+/// The number of computing blocks per multiprocessor: as many as its registers allow at once.
+const COMPUTE_BLOCKS_PER_SM: u32 = 2;
+/// The threads of a warp.
+const THREADS_PER_WARP: u64 = 32;
+/// The multiply-add instructions of a thread in one step of a compute kernel.
+const MULTIPLY_ADDS_PER_STEP: u64 = 128;
+/// The tile multiplications (`mma.sync` instructions) of a warp in one step of a kernel for tensor cores.
+const TILES_PER_STEP: u64 = 32;
 
-/// A launch that reaches a limit.
+/// A launch that reaches a limit of the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CeilingLaunch {
-    /// The benchmark's name. A compute kernel has the same name, after a prefix.
+    /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
     pub(crate) name: &'static str,
     /// The limit it reaches.
     pub(crate) limit: CeilingLimit,
 }
 
-/// The limit of a launch.
+/// The limit that a launch reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CeilingLimit {
-    /// The memory, by reads.
+    /// The bandwidth of the memory, by reads.
     Read,
-    /// The memory, by writes.
+    /// The bandwidth of the memory, by writes.
     Write,
-    /// The memory, by equal reads and writes.
+    /// The bandwidth of the memory, by equal reads and writes.
     Copy,
-    /// The L2, by reads.
+    /// The bandwidth of the L2, by reads.
     CacheRead,
-    /// The L2, by writes.
+    /// The bandwidth of the L2, by writes.
     CacheWrite,
-    /// The multiprocessors.
+    /// The compute rate of the multiprocessors.
     Compute {
         /// The data type, as `data_type = "…"` names it.
         data_type: &'static str,
-        /// The operations of an instruction.
+        /// The floating-point operations of one instruction.
         flops: u64,
-        /// The number of steps that take about a millisecond on a GPU that is made for this data type.
+        /// The number of steps of the launch. They take about a millisecond on a GPU that is made for this
+        /// data type.
         steps: u64,
     },
 }
 
 impl CeilingLimit {
-    /// Returns true if tensor cores do the work.
-    pub(crate) fn on_tensor_cores(self) -> bool {
+    /// Returns true if the launch computes on tensor cores.
+    pub(crate) fn uses_tensor_cores(self) -> bool {
         matches!(self, Self::Compute { data_type, .. } if data_type.ends_with(" tensor"))
     }
 
-    /// Returns true if it needs instructions of compute capability 8.0.
+    /// Returns true if the launch needs instructions of compute capability 8.0.
     pub(crate) fn needs_8_0(self) -> bool {
-        self.on_tensor_cores() || matches!(self, Self::Compute { data_type: "bf16", .. })
+        self.uses_tensor_cores() || matches!(self, Self::Compute { data_type: "bf16", .. })
     }
 }
 
-const fn moves(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
+/// Returns a launch that reaches a limit of the memory or the L2.
+const fn moving_launch(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
     CeilingLaunch { name, limit }
 }
 
-const fn computes(name: &'static str, data_type: &'static str, flops: u64, steps: u64) -> CeilingLaunch {
+/// Returns a launch that reaches the compute limit of a data type. `flops` is the number of operations of an
+/// instruction.
+const fn compute_launch(
+    name: &'static str,
+    data_type: &'static str,
+    flops: u64,
+    steps: u64,
+) -> CeilingLaunch {
     CeilingLaunch { name, limit: CeilingLimit::Compute { data_type, flops, steps } }
 }
 
-/// All ceilings. A multiply-add counts as two operations; an instruction does one or two of them, or a product of
-/// tiles.
+/// The launches for all limits. A multiply-add counts as two operations. An instruction does one or two
+/// multiply-adds, or multiplies two tiles.
 pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
-    moves("read", CeilingLimit::Read),
-    moves("write", CeilingLimit::Write),
-    moves("copy", CeilingLimit::Copy),
-    moves("l2_read", CeilingLimit::CacheRead),
-    moves("l2_write", CeilingLimit::CacheWrite),
-    computes("f64", "f64", 2, 2000),
-    computes("f32", "f32", 2, 4000),
-    computes("f16", "f16", 2 * 2, 4000),
-    computes("bf16", "bf16", 2 * 2, 4000),
-    computes("f64_tensor", "f64 tensor", 2 * 8 * 8 * 4, 1000),
-    computes("tf32_tensor", "tf32 tensor", 2 * 16 * 8 * 8, 2000),
-    computes("f16_tensor", "f16 tensor", 2 * 16 * 8 * 16, 2000),
-    computes("bf16_tensor", "bf16 tensor", 2 * 16 * 8 * 16, 2000),
+    moving_launch("read", CeilingLimit::Read),
+    moving_launch("write", CeilingLimit::Write),
+    moving_launch("copy", CeilingLimit::Copy),
+    moving_launch("l2_read", CeilingLimit::CacheRead),
+    moving_launch("l2_write", CeilingLimit::CacheWrite),
+    compute_launch("f64", "f64", 2, 2000),
+    compute_launch("f32", "f32", 2, 4000),
+    compute_launch("f16", "f16", 2 * 2, 4000),
+    compute_launch("bf16", "bf16", 2 * 2, 4000),
+    compute_launch("f64_tensor", "f64 tensor", 2 * 8 * 8 * 4, 1000),
+    compute_launch("tf32_tensor", "tf32 tensor", 2 * 16 * 8 * 8, 2000),
+    compute_launch("f16_tensor", "f16 tensor", 2 * 16 * 8 * 16, 2000),
+    compute_launch("bf16_tensor", "bf16 tensor", 2 * 16 * 8 * 16, 2000),
 ];
 
-/// A launch that is ready, with its buffers.
+/// A launch that is ready to be enqueued, with its kernel and its buffers.
 pub(crate) struct ReadyLaunch {
     kernel: LoadedKernel,
+    /// The blocks, and the threads per block.
     grid: (u32, u32),
     /// The arguments; the kernel may have fewer parameters.
     arguments: [u64; 4],
-    /// The work of one launch.
+    /// The bytes or operations of one launch.
     pub(crate) work: Counts,
-    /// The buffers; the last is written, if any is.
+    /// The buffers of the launch. If the launch writes, the last one is the output.
     buffers: Vec<DeviceMemory>,
     // The kernel belongs to this module.
     _module: Module,
 }
 
 impl CeilingLaunch {
-    /// Prepares the launch on the GPU of the current context.
+    /// Loads the kernel and allocates the buffers of the launch, on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
         let device = current_device()?;
         let multiprocessors =
             device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
-        let memory = MEMORY.min(memory(device)? / 8) / CHUNK * CHUNK;
-        let cache =
-            device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? / OF_CACHE / CHUNK * CHUNK;
-        let cache = cache.max(CHUNK);
+        let memory = MOST_MOVED_BYTES.min(memory(device)? / 8) / CHUNK_BYTES * CHUNK_BYTES;
+        let cache = device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
+            / CACHE_SIZE_DIVISOR
+            / CHUNK_BYTES
+            * CHUNK_BYTES;
+        let cache = cache.max(CHUNK_BYTES);
         // Repeats the sweep, so that the launch lasts long enough.
-        let sweeps = (MEMORY / cache).max(1);
+        let sweeps = (MOST_MOVED_BYTES / cache).max(1);
         match self.limit {
-            CeilingLimit::Read => reads(READER.once(memory), memory, 1),
-            CeilingLimit::CacheRead => reads(READER.again(multiprocessors), cache, sweeps),
-            CeilingLimit::Write => writes(WRITER.once(memory), memory, 1),
-            CeilingLimit::CacheWrite => writes(WRITER.again(multiprocessors), cache, sweeps),
+            CeilingLimit::Read => prepare_read(READ_MOVER.grid_of_one_pass(memory), memory, 1),
+            CeilingLimit::CacheRead => prepare_read(READ_MOVER.resident_grid(multiprocessors), cache, sweeps),
+            CeilingLimit::Write => prepare_write(WRITE_MOVER.grid_of_one_pass(memory), memory, 1),
+            CeilingLimit::CacheWrite => {
+                prepare_write(WRITE_MOVER.resident_grid(multiprocessors), cache, sweeps)
+            }
             CeilingLimit::Copy => {
-                let (from, to) = (allocate(memory, WORD)?, allocate(memory, 0)?);
+                let (from, to) = (allocate_filled(memory, WRITTEN_WORD)?, allocate_filled(memory, 0)?);
                 let arguments = [from.address(), to.address(), memory / 16, 0];
                 let work = Counts { reads: Some(memory), writes: Some(memory), ..Counts::default() };
-                ReadyLaunch::load(ANY, "copy", WRITER.once(memory), arguments, work, vec![from, to])
+                ReadyLaunch::load(
+                    CEILINGS_PTX,
+                    "copy",
+                    WRITE_MOVER.grid_of_one_pass(memory),
+                    arguments,
+                    work,
+                    vec![from, to],
+                )
             }
             CeilingLimit::Compute { flops, steps, .. } => {
-                let grid = (COMPUTING * multiprocessors, COMPUTERS);
+                let grid = (COMPUTE_BLOCKS_PER_SM * multiprocessors, COMPUTE_THREADS_PER_BLOCK);
                 let threads = u64::from(grid.0) * u64::from(grid.1);
-                let instructions = if self.limit.on_tensor_cores() {
-                    threads / WARP * TILES
+                let instructions = if self.limit.uses_tensor_cores() {
+                    threads / THREADS_PER_WARP * TILES_PER_STEP
                 } else {
-                    threads * MULTIPLY_ADDS
+                    threads * MULTIPLY_ADDS_PER_STEP
                 };
-                let out = allocate(8 * threads, 0)?;
+                let out = allocate_filled(8 * threads, 0)?;
                 let work = Counts { flops: Some(instructions * steps * flops), ..Counts::default() };
-                let module = if self.limit.needs_8_0() { FROM_8_0 } else { ANY };
+                let module = if self.limit.needs_8_0() { CEILINGS_80_PTX } else { CEILINGS_PTX };
                 ReadyLaunch::load(module, self.name, grid, [out.address(), steps, 0, 0], work, vec![out])
             }
         }
     }
 }
 
-fn reads(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
-    let (from, sink) = (allocate(bytes, WORD)?, allocate(CHUNK, 0)?);
+/// Prepares a launch that reads a buffer of `bytes` bytes `sweeps` times.
+fn prepare_read(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
+    let (from, sink) = (allocate_filled(bytes, WRITTEN_WORD)?, allocate_filled(CHUNK_BYTES, 0)?);
     let arguments = [from.address(), bytes / 16, sweeps, sink.address()];
     let work = Counts { reads: Some(sweeps * bytes), ..Counts::default() };
-    ReadyLaunch::load(ANY, "read", grid, arguments, work, vec![from, sink])
+    ReadyLaunch::load(CEILINGS_PTX, "read", grid, arguments, work, vec![from, sink])
 }
 
-fn writes(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
-    let to = allocate(bytes, 0)?;
-    let arguments = [to.address(), bytes / 16, sweeps, WORD.into()];
+/// Prepares a launch that writes a buffer of `bytes` bytes `sweeps` times.
+fn prepare_write(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch, DeviceError> {
+    let to = allocate_filled(bytes, 0)?;
+    let arguments = [to.address(), bytes / 16, sweeps, WRITTEN_WORD.into()];
     let work = Counts { writes: Some(sweeps * bytes), ..Counts::default() };
-    ReadyLaunch::load(ANY, "write", grid, arguments, work, vec![to])
+    ReadyLaunch::load(CEILINGS_PTX, "write", grid, arguments, work, vec![to])
 }
 
 impl ReadyLaunch {
-    /// Loads the kernel `gpubench_ceiling_NAME` of a module; all of its arguments have 64 bits.
+    /// Loads the kernel `gpubench_ceiling_NAME` from `ptx`. Each of the arguments has 64 bits.
     fn load(
         ptx: &str,
         name: &str,
@@ -205,30 +238,31 @@ impl ReadyLaunch {
         Ok(Self { kernel, grid, arguments, work, buffers, _module: module })
     }
 
-    /// Enqueues one launch.
+    /// Enqueues one launch on `stream`. Does not wait.
     pub(crate) fn launch(&self, stream: &RawStream) -> Result<(), DeviceError> {
-        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as large as
-        // they say, which live as long as the case.
+        // SAFETY: these are the kernel's parameters, each of 64 bits; what they point at are the buffers, as
+        // large as they say, which live as long as the case.
         Ok(unsafe { self.kernel.launch(self.grid, stream.stream().cast(), self.arguments) }?)
     }
 
-    /// Checks both ends of the output of a launch.
+    /// Checks that the first and the last chunk of the output contain [`WRITTEN_WORD`]. Accepts a launch that
+    /// writes nothing.
     pub(crate) fn check(&self) -> Result<(), DeviceError> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes.is_some()) else { return Ok(()) };
-        let end = (CHUNK / 4) as usize;
+        let end = (CHUNK_BYTES / 4) as usize;
         for first in [0, written.words() - end] {
             let mut words = vec![0; end];
             written.read("the written words", first, &mut words)?;
-            if let Some(wrong) = words.iter().find(|word| **word != WORD) {
-                return Err(DeviceError::new(format!("{wrong:#x} was written, and not {WORD:#x}")));
+            if let Some(wrong) = words.iter().find(|word| **word != WRITTEN_WORD) {
+                return Err(DeviceError::new(format!("{wrong:#x} was written, and not {WRITTEN_WORD:#x}")));
             }
         }
         Ok(())
     }
 }
 
-/// Returns a buffer of `bytes` bytes, filled with `word`.
-fn allocate(bytes: u64, word: u32) -> Result<DeviceMemory, DeviceError> {
+/// Allocates `bytes` bytes that are filled with the 32-bit word `word`.
+fn allocate_filled(bytes: u64, word: u32) -> Result<DeviceMemory, DeviceError> {
     DeviceMemory::filled("memory for what is measured", bytes as usize / 4, word)
 }
 
@@ -241,19 +275,19 @@ mod tests {
     fn every_kernel_does_in_a_step_what_is_counted() {
         for ceiling in CEILINGS {
             let CeilingLimit::Compute { data_type, flops, .. } = ceiling.limit else { continue };
-            let module = if ceiling.limit.needs_8_0() { FROM_8_0 } else { ANY };
+            let module = if ceiling.limit.needs_8_0() { CEILINGS_80_PTX } else { CEILINGS_PTX };
             let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
             let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));
             let body = body.split(".entry").next().expect("there is a first part");
             let (instruction, expected, of_one) = match data_type {
-                "f64" => ("fma.rn.f64", MULTIPLY_ADDS, 2),
-                "f32" => ("fma.rn.f32", MULTIPLY_ADDS, 2),
-                "f16" => ("fma.rn.f16x2", MULTIPLY_ADDS, 4),
-                "bf16" => ("fma.rn.bf16x2", MULTIPLY_ADDS, 4),
-                "f64 tensor" => ("m8n8k4.row.col.f64.f64.f64.f64", TILES, 512),
-                "tf32 tensor" => ("m16n8k8.row.col.f32.tf32.tf32.f32", TILES, 2048),
-                "f16 tensor" => ("m16n8k16.row.col.f32.f16.f16.f32", TILES, 4096),
-                "bf16 tensor" => ("m16n8k16.row.col.f32.bf16.bf16.f32", TILES, 4096),
+                "f64" => ("fma.rn.f64", MULTIPLY_ADDS_PER_STEP, 2),
+                "f32" => ("fma.rn.f32", MULTIPLY_ADDS_PER_STEP, 2),
+                "f16" => ("fma.rn.f16x2", MULTIPLY_ADDS_PER_STEP, 4),
+                "bf16" => ("fma.rn.bf16x2", MULTIPLY_ADDS_PER_STEP, 4),
+                "f64 tensor" => ("m8n8k4.row.col.f64.f64.f64.f64", TILES_PER_STEP, 512),
+                "tf32 tensor" => ("m16n8k8.row.col.f32.tf32.tf32.f32", TILES_PER_STEP, 2048),
+                "f16 tensor" => ("m16n8k16.row.col.f32.f16.f16.f32", TILES_PER_STEP, 4096),
+                "bf16 tensor" => ("m16n8k16.row.col.f32.bf16.bf16.f32", TILES_PER_STEP, 4096),
                 other => panic!("{other} is not known here"),
             };
             assert_eq!(

@@ -1,5 +1,5 @@
-//! Benchmarks of a GPU's own limits, for `--measure-peaks`: measured, judged and shown like any other. In: a GPU; out:
-//! their entries, and the peaks that a run of them reached.
+//! Benchmarks of the limits of a GPU, for `--measure-peaks`. They are measured, judged and displayed like
+//! other benchmarks. The peaks that a run reached are read from its results.
 
 pub(crate) mod launches;
 
@@ -16,29 +16,33 @@ use gpubench_records::{
 };
 use gpubench_stats::format;
 
-const MODULE: &str = "gpubench::ceilings";
+/// The module path of the benchmarks of GPU limits, with which their names begin.
+const CEILINGS_MODULE: &str = "gpubench::ceilings";
 
-/// Returns the benchmarks, in the order in which they are measured.
+/// Returns the benchmarks of all limits, in the order in which they are measured.
 pub fn entries() -> Vec<&'static Entry> {
-    ENTRIES.iter().collect()
+    CEILING_ENTRIES.iter().collect()
 }
 
-/// The ceiling with this number as a benchmark.
-struct Nth<const N: usize>;
+/// The benchmark of limit number `N` of [`CEILINGS`].
+struct CeilingBenchmark<const N: usize>;
 
-impl<const N: usize> Nth<N> {
+impl<const N: usize> CeilingBenchmark<N> {
+    /// The single variant of the benchmark, on a raw stream and without arguments.
     const VARIANTS: [Variant; 1] = [Variant::new(PhantomData::<RawStream>, &[], Self::visit)];
+    /// The registry entry of the benchmark.
     const ENTRY: Entry = Entry {
         name: CEILINGS[N].name,
-        module: MODULE,
+        module: CEILINGS_MODULE,
         file: file!(),
         line: line!(),
         // Each gets its own column, so that no two have the same place.
         column: N as u32,
-        options: options(CEILINGS[N].limit),
+        options: benchmark_options(CEILINGS[N].limit),
         variants: &Self::VARIANTS,
     };
 
+    /// Passes the case of the benchmark to `visitor`.
     fn visit(visitor: &mut Visitor<'_>) {
         let ceiling = &CEILINGS[N];
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
@@ -54,13 +58,16 @@ impl<const N: usize> Nth<N> {
     }
 }
 
+/// Returns an array of the entries of the limits with these numbers.
 macro_rules! entries {
-    ($($number:literal)*) => { [$(Nth::<$number>::ENTRY),*] };
+    ($($number:literal)*) => { [$(CeilingBenchmark::<$number>::ENTRY),*] };
 }
 
-static ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
+/// The benchmarks of all limits.
+static CEILING_ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
 
-const fn options(limit: CeilingLimit) -> BenchmarkOptions {
+/// Returns the benchmark options for `limit`: its data type, or its link.
+const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
     match limit {
         CeilingLimit::Compute { data_type, .. } => {
             BenchmarkOptions { data_type, ..BenchmarkOptions::DEFAULT }
@@ -72,29 +79,30 @@ const fn options(limit: CeilingLimit) -> BenchmarkOptions {
     }
 }
 
-/// Chooses the cache state. Reads start with an empty L2, so that all of them reach the memory. Writes start with what
-/// the launch before left in the L2, so that as much is written back.
+/// Returns the state of the cache in which a benchmark of a limit is measured; `None` for another benchmark.
+/// Reads of memory start with an empty L2, so that all of them reach the memory. Writes start with what the
+/// previous launch left in the L2, so that the same amount is written back.
 pub fn cache(benchmark: &str) -> Option<Cache> {
-    let ceiling = named(benchmark)?;
+    let ceiling = ceiling_of_benchmark(benchmark)?;
     Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
 }
 
 impl CeilingLaunch {
-    /// Returns true if the GPU whose cases are listed lacks its instructions.
+    /// Returns true if the GPU whose cases are being listed lacks instructions that the launch needs.
     fn lacks_instructions(&self) -> bool {
         let capability = || cuda::capability(listed_ordinal()?);
         self.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0))
     }
 }
 
-/// Returns the ceiling that a benchmark's path names.
-fn named(benchmark: &str) -> Option<&'static CeilingLaunch> {
-    let name = benchmark.strip_prefix(MODULE)?.strip_prefix("::")?;
+/// Returns the limit that the benchmark with this path measures, or `None` for another benchmark.
+fn ceiling_of_benchmark(benchmark: &str) -> Option<&'static CeilingLaunch> {
+    let name = benchmark.strip_prefix(CEILINGS_MODULE)?.strip_prefix("::")?;
     CEILINGS.iter().find(|ceiling| ceiling.name == name)
 }
 
-/// Returns the ceilings that `device` reached: from every row that has a number. The number of a suspect row is marked
-/// as one that may be off.
+/// Returns the peaks that `device` reached in `run`: one from each valid or suspect result of a benchmark of
+/// a limit. A peak is uncertain if its result is suspect.
 pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
@@ -102,13 +110,15 @@ pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let major = |info: &DeviceInfo| info.text(CAPABILITY)?.split('.').next()?.parse().ok();
     let major: Option<u64> = info.and_then(major);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
-    let mut reached: Vec<Ceiling> = holding.filter_map(|record| ceiling(record, major)).collect();
+    let mut reached: Vec<Ceiling> = holding.filter_map(|record| reached_ceiling(record, major)).collect();
     Ceiling::sort(&mut reached);
     reached
 }
 
-fn ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
-    let launches = named(&record.case.benchmark)?;
+/// Returns the peak that the result `record` shows, or `None` if it shows none. `major` is the first number
+/// of the compute capability, if it is known.
+fn reached_ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
+    let launches = ceiling_of_benchmark(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {
@@ -117,28 +127,30 @@ fn ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
         }
         _ => (Quantity::moved_over(measured.link), metrics.bandwidth?.into()),
     };
-    let low = launches.limit.on_tensor_cores() && major.is_none_or(outgrew_mma);
+    let low = launches.limit.uses_tensor_cores() && major.is_none_or(exceeds_mma_sync);
     let uncertain = low || record.verdict.state != State::Valid;
-    let method = method(launches.limit, low, measured);
+    let method = method_phrase(launches.limit, low, measured);
     let peak = Peak::new(quantity, value, PeakSource::Measured, method);
     let peak = if uncertain { peak.uncertain() } else { peak };
     Some(Ceiling { name: launches.name.to_owned(), peak })
 }
 
-/// Returns true if the tensor cores of this capability do more than `mma.sync` can ask for. Data-centre GPUs have
-/// `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels here, made for 8.0, cannot use.
-fn outgrew_mma(major: u64) -> bool {
+/// Returns true if the tensor cores of GPUs of compute capability `major` are faster than the instruction
+/// `mma.sync` shows. GPUs for data centres have `wgmma` from 9.0 and `tcgen05` from 10.0, which the kernels
+/// here, made for 8.0, cannot use.
+fn exceeds_mma_sync(major: u64) -> bool {
     (9..12).contains(&major)
 }
 
-/// Describes the measurement: the work, its clock, and the reader's caveats.
-fn method(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
+/// Returns a phrase on how a peak was measured: its work, the clock, and whether the GPU can do more. `low`
+/// is true if it can.
+fn method_phrase(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
     let what = match limit {
         CeilingLimit::Read | CeilingLimit::CacheRead => "reads",
         CeilingLimit::Write | CeilingLimit::CacheWrite => "writes",
         CeilingLimit::Copy => "copies, read + written",
         CeilingLimit::Compute { .. } if low => "mma.sync of 8.0",
-        CeilingLimit::Compute { .. } if limit.on_tensor_cores() => "mma.sync",
+        CeilingLimit::Compute { .. } if limit.uses_tensor_cores() => "mma.sync",
         CeilingLimit::Compute { .. } => "fused multiply-adds on registers",
     };
     let clock = measured.samples.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
@@ -156,15 +168,18 @@ mod tests {
         let names: Vec<String> = entries().iter().map(|entry| entry.path()).collect();
         assert_eq!(names.len(), CEILINGS.len());
         for (name, ceiling) in names.iter().zip(&CEILINGS) {
-            assert_eq!(named(name), Some(ceiling));
+            assert_eq!(ceiling_of_benchmark(name), Some(ceiling));
         }
-        assert_eq!((named("gpubench::ceilings::reads"), named("mine::read")), (None, None));
+        assert_eq!(
+            (ceiling_of_benchmark("gpubench::ceilings::reads"), ceiling_of_benchmark("mine::read")),
+            (None, None)
+        );
     }
 
     #[test]
     fn mma_is_all_there_is_but_on_gpus_of_data_centres() {
         for (major, outgrown) in [(8, false), (9, true), (10, true), (11, true), (12, false)] {
-            assert_eq!(outgrew_mma(major), outgrown, "{major}");
+            assert_eq!(exceeds_mma_sync(major), outgrown, "{major}");
         }
     }
 }

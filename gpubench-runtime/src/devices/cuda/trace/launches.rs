@@ -1,53 +1,54 @@
-//! The launches in a trace. In: the records of a group, and what was enqueued; out: each launch with its pieces, or the first thing
-//! that is not as it was enqueued.
+//! Finds the launches in the records of a CUPTI trace, and checks that the records agree with what was
+//! enqueued.
 
 use gpubench_driver::cupti::{Activity, ActivityKind};
 
 use gpubench_stats::{Nanoseconds, format::counted, timer_step};
 
-/// The kernel that separates launches.
-const MARK: &str = "gpubench_delay";
-/// The beginning of the names of our own kernels.
-const OURS: &str = "gpubench_";
+/// The name of the delay kernel, whose record separates launches.
+const MARK_KERNEL: &str = "gpubench_delay";
+/// The prefix of the names of the kernels of gpubench.
+const OWN_KERNEL_PREFIX: &str = "gpubench_";
 
-/// What was enqueued.
+/// What was enqueued in a traced group.
 #[derive(Clone, Copy)]
-pub(super) struct Expected {
+pub(super) struct EnqueuedGroup {
     /// The number of launches.
     pub(super) launches: usize,
-    /// The number of marks before each. Behind the last of them are the flush and the launch.
+    /// The number of mark kernels before each launch. The flush and the launch follow the last of them.
     pub(super) marks: usize,
-    /// The pieces of the flush.
+    /// The number of operations of the flush before each launch.
     pub(super) flush: usize,
-    /// The pieces of a launch, if they are known.
+    /// The number of operations of a launch, or `None` if it is unknown.
     pub(super) pieces: Option<usize>,
 }
 
-/// A launch as CUPTI saw it.
+/// A launch according to CUPTI.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TracedLaunch {
-    /// The begin of its first piece, by CUPTI's clock.
+    /// The begin of its first operation according to the clock of CUPTI, in nanoseconds.
     pub(crate) begin: u64,
-    /// The end of its last.
+    /// The end of its last operation according to the clock of CUPTI, in nanoseconds.
     pub(crate) end: u64,
-    /// Its pieces, in the order in which they begin.
+    /// Its operations, in the order in which they begin.
     pub(crate) pieces: Vec<Activity>,
 }
 
 impl TracedLaunch {
-    fn from_records(mut pieces: Vec<Activity>) -> Option<Self> {
+    /// Returns the launch with these operations, or `None` if there are none.
+    fn from_pieces(mut pieces: Vec<Activity>) -> Option<Self> {
         pieces.sort_by_key(|piece| piece.begin);
         let begin = pieces.first()?.begin;
         let end = pieces.iter().map(|piece| piece.end).max()?;
         Some(Self { begin, end, pieces })
     }
 
-    /// Returns its time.
+    /// Returns the time from the begin of the first operation to the end of the last.
     pub(crate) fn time(&self) -> Nanoseconds {
         Nanoseconds((self.end - self.begin) as f64)
     }
 
-    /// Returns the time in which none of its pieces ran.
+    /// Returns the time during the launch in which no operation ran.
     pub(crate) fn gaps(&self) -> Nanoseconds {
         let (mut gaps, mut busy_until) = (0, self.begin);
         for piece in &self.pieces {
@@ -58,20 +59,25 @@ impl TracedLaunch {
     }
 }
 
-/// The step of a GPU's own timer, from which the stamps come.
-pub(super) const TIMER: Nanoseconds = Nanoseconds(32.0);
+/// The resolution of the timer of a GPU, from which CUPTI takes its time stamps (32 ns).
+pub(super) const GPU_TIMER_STEP: Nanoseconds = Nanoseconds(32.0);
 
-/// Returns the step of the stamps of these launches, at most that of the GPU's timer: launches that all take the same time tell no step.
-pub(crate) fn step_of_stamps(launches: &[TracedLaunch]) -> Nanoseconds {
+/// Estimates the resolution of the time stamps of these launches. Returns at most [`GPU_TIMER_STEP`], since
+/// launches of equal times do not show the resolution.
+pub(crate) fn stamp_step(launches: &[TracedLaunch]) -> Nanoseconds {
     let origin = launches.first().map_or(0, |launch| launch.begin);
     let stamps = launches.iter().flat_map(|launch| [launch.begin, launch.end]);
     let since: Vec<Nanoseconds> = stamps.map(|stamp| Nanoseconds(stamp.abs_diff(origin) as f64)).collect();
-    timer_step(since.iter()).min(TIMER)
+    timer_step(since.iter()).min(GPU_TIMER_STEP)
 }
 
-/// Finds the launches in records, which are in the order in which the host enqueued them. The error says what is not as it was enqueued.
-pub(super) fn from_records(records: Vec<Activity>, expected: &Expected) -> Result<Vec<TracedLaunch>, String> {
-    sound(&records)?;
+/// Finds the launches of a group in `records`, which must be in the order in which the host enqueued them.
+/// The error is a sentence on the first difference from `expected`.
+pub(super) fn find_launches(
+    records: Vec<Activity>,
+    expected: &EnqueuedGroup,
+) -> Result<Vec<TracedLaunch>, String> {
+    check_records(&records)?;
     let mut parts: Vec<Vec<Activity>> = Vec::new();
     for record in records {
         match parts.last_mut() {
@@ -81,7 +87,7 @@ pub(super) fn from_records(records: Vec<Activity>, expected: &Expected) -> Resul
             None => {}
         }
     }
-    let Expected { launches, marks, flush, pieces } = *expected;
+    let EnqueuedGroup { launches, marks, flush, pieces } = *expected;
     // The first mark begins the group.
     let all = 1 + marks * launches;
     let traced = parts.len();
@@ -95,12 +101,12 @@ pub(super) fn from_records(records: Vec<Activity>, expected: &Expected) -> Resul
     let mut found = Vec::with_capacity(launches);
     for mut part in parts {
         let own = part.split_off(flush);
-        if !part.iter().all(is_ours) {
+        if !part.iter().all(is_flush_piece) {
             return Err(
                 "the flush before a launch is not where it was enqueued: records are missing".to_owned()
             );
         }
-        found.extend(TracedLaunch::from_records(own));
+        found.extend(TracedLaunch::from_pieces(own));
     }
     let counts = found.iter().map(|launch: &TracedLaunch| launch.pieces.len());
     let (least, most) = (counts.clone().min().unwrap_or_default(), counts.max().unwrap_or_default());
@@ -117,11 +123,12 @@ pub(super) fn from_records(records: Vec<Activity>, expected: &Expected) -> Resul
     }
 }
 
-/// Checks that all stamps are times, and that pieces of a stream begin in the order in which they were enqueued.
-fn sound(records: &[Activity]) -> Result<(), String> {
+/// Returns an error if a record has no valid time, or if operations of a stream begin in another order than
+/// they were enqueued.
+fn check_records(records: &[Activity]) -> Result<(), String> {
     let mut latest: Vec<(u32, u32, u64)> = Vec::new();
     for record in records {
-        let (Activity { begin, end, device, stream, .. }, what) = (record, || in_words(record));
+        let (Activity { begin, end, device, stream, .. }, what) = (record, || activity_name(record));
         if *begin == 0 || end < begin {
             return Err(format!("a record of {} has no time: begin {begin}, end {end}", what()));
         }
@@ -137,8 +144,8 @@ fn sound(records: &[Activity]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name of a piece, or that of its kind if it has none of its own.
-pub(super) fn in_words(piece: &Activity) -> String {
+/// Returns the name of an operation, or a phrase for its kind, such as `memset`, if it has no name.
+pub(super) fn activity_name(piece: &Activity) -> String {
     let kind = match piece.kind {
         ActivityKind::Kernel => "a kernel",
         ActivityKind::Copy => "copy",
@@ -148,14 +155,17 @@ pub(super) fn in_words(piece: &Activity) -> String {
     piece.name.clone().unwrap_or_else(|| kind.to_owned())
 }
 
+/// Returns true for a kernel that separates launches.
 fn is_mark(record: &Activity) -> bool {
-    record.name.as_deref() == Some(MARK)
+    record.name.as_deref() == Some(MARK_KERNEL)
 }
 
-/// Returns true for a piece of a flush.
-fn is_ours(record: &Activity) -> bool {
+/// Returns true for an operation that may belong to a flush: a kernel of gpubench or a memset.
+fn is_flush_piece(record: &Activity) -> bool {
     match record.kind {
-        ActivityKind::Kernel => record.name.as_deref().is_some_and(|name| name.starts_with(OURS)),
+        ActivityKind::Kernel => {
+            record.name.as_deref().is_some_and(|name| name.starts_with(OWN_KERNEL_PREFIX))
+        }
         kind => kind == ActivityKind::Memset,
     }
 }
@@ -164,7 +174,7 @@ fn is_ours(record: &Activity) -> bool {
 mod tests {
     use super::*;
 
-    const EXPECTED: Expected = Expected { launches: 2, marks: 1, flush: 1, pieces: Some(1) };
+    const EXPECTED: EnqueuedGroup = EnqueuedGroup { launches: 2, marks: 1, flush: 1, pieces: Some(1) };
 
     fn record(name: &str, begin: u64, end: u64) -> Activity {
         let (kind, name) = match name {
@@ -177,11 +187,11 @@ mod tests {
     fn whole() -> Vec<Activity> {
         [
             ("stray", 1, 2),
-            (MARK, 3, 4),
-            (MARK, 5, 6),
+            (MARK_KERNEL, 3, 4),
+            (MARK_KERNEL, 5, 6),
             ("memset", 6, 8),
             ("sum", 10, 30),
-            (MARK, 31, 32),
+            (MARK_KERNEL, 31, 32),
             ("memset", 33, 34),
             ("sum", 40, 61),
         ]
@@ -192,7 +202,7 @@ mod tests {
     fn changed(change: impl FnOnce(&mut Vec<Activity>)) -> Result<Vec<f64>, String> {
         let mut records = whole();
         change(&mut records);
-        let found = from_records(records, &EXPECTED).map_err(|error| error.to_string())?;
+        let found = find_launches(records, &EXPECTED).map_err(|error| error.to_string())?;
         Ok(found.iter().map(|launch| launch.time().as_f64()).collect())
     }
 
@@ -230,13 +240,13 @@ mod tests {
     fn a_launch_lasts_from_its_first_piece_to_its_last_on_any_stream() {
         let mut other = record("other", 45, 80);
         other.stream = 9;
-        let expected = Expected { pieces: None, ..EXPECTED };
+        let expected = EnqueuedGroup { pieces: None, ..EXPECTED };
         let found =
-            from_records(whole().into_iter().chain([other]).collect(), &expected).expect("it is whole");
+            find_launches(whole().into_iter().chain([other]).collect(), &expected).expect("it is whole");
         let launch = &found[1];
         assert_eq!((launch.time().as_f64(), launch.gaps().as_f64(), launch.pieces.len()), (40.0, 0.0, 2));
-        let apart = TracedLaunch::from_records(vec![record("a", 10, 20), record("b", 25, 30)])
-            .expect("it has pieces");
+        let apart =
+            TracedLaunch::from_pieces(vec![record("a", 10, 20), record("b", 25, 30)]).expect("it has pieces");
         assert_eq!((apart.time().as_f64(), apart.gaps().as_f64()), (20.0, 5.0));
     }
 }

@@ -1,5 +1,6 @@
-//! Launches as CUPTI traces them, enqueued on the stream as an application does, for `--verify cupti`.
-//! Whatever is not as it was enqueued makes a group fail, so that a lost record or a broken stamp becomes no time.
+//! Traces launches with CUPTI, for `--verify cupti`. They are enqueued on the stream, as an application does.
+//! A group fails if its records differ from what was enqueued, so that lost records or broken time stamps
+//! never yield a time.
 
 mod launches;
 mod slowdown;
@@ -10,35 +11,37 @@ use std::time::{Duration, Instant};
 use gpubench_driver::StreamOp;
 use gpubench_driver::cupti::{self, Activity, Cupti, Tracing};
 
-use self::launches::{Expected, TracedLaunch, in_words, step_of_stamps};
-use self::slowdown::{ByEvents, slowdown};
-use super::driver::{EventPair, wait};
+use self::launches::{EnqueuedGroup, TracedLaunch, activity_name, stamp_step};
+use self::slowdown::{EventTimer, slowdown};
+use super::driver::{EventPair, wait_for_context};
 use super::{Cuda, flush::PersistingL2Disabled, guarded::Guarded};
 use crate::device::{RELOCATIONS_PER_TRACE, TraceOptions, Work};
 use crate::method::{group::PRE_LAUNCH_DELAY, relocation::relocate_inputs};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
 use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
 
-/// The delay before a group. The host enqueues the group meanwhile, so that the GPU does not wait for it.
+/// The delay on the GPU before a group, during which the host enqueues the group, so that the GPU does not
+/// wait for the host.
 const PREQUEUE_DELAY: Duration = Duration::from_millis(2);
-/// The most launches that are enqueued during this delay, if their calls take no longer than usual.
-const LONGEST: usize = 32;
+/// The most launches in a group. The host can usually enqueue this many during the delay.
+const MOST_LAUNCHES_PER_GROUP: usize = 32;
 
-/// Begins to trace this process.
-fn begin() -> Result<Tracing, Failure> {
+/// Starts CUPTI tracing of this process. It ends when the returned value is dropped.
+fn begin_tracing() -> Result<Tracing, Failure> {
     let failed = |error: &cupti::CuptiError| Failure::new(Stage::Sampling, error);
     let cupti = cupti::load().map_err(failed)?;
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Begins a group: enqueues the delay during which the host enqueues the rest, and before hot launches an untimed launch of `work`.
+/// Begins a group: enqueues the delay during which the host enqueues the rest, and an untimed launch of
+/// `work` if the cache is hot.
 fn begin_prequeued(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
     device.kernels.delay(PREQUEUE_DELAY, device.stream)?;
     if cache == Cache::Hot { work.launch() } else { Ok(()) }
 }
 
-/// Enqueues a launch, between two events if there is a pair for it. Before it come a delay of the GPU, whose record separates it from the
-/// previous launch, and the flush if it is cold.
+/// Enqueues a reset, a delay kernel whose record separates this launch from the previous one, the flush, and
+/// a launch. If there is a `pair` of events, they are recorded around the launch.
 fn enqueue(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -58,9 +61,10 @@ fn enqueue(
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
 }
 
-/// Launches `count` times, at most [`LONGEST`] times, waits for all, and returns each launch's work as CUPTI saw it: as many `pieces` as
-/// are known to be enqueued.
-fn group(
+/// Launches `count` times, at most [`MOST_LAUNCHES_PER_GROUP`], waits for all, and returns the launches
+/// according to CUPTI. `pieces` is the known number of operations of a launch, if any, with which the records
+/// are compared.
+fn trace_group(
     device: &Cuda,
     work: &mut Guarded<'_>,
     how: (Cache, Flush),
@@ -69,19 +73,19 @@ fn group(
 ) -> Result<Vec<TracedLaunch>, Failure> {
     begin_prequeued(device, work, how.0)?;
     (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
-    wait()?;
+    wait_for_context()?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
-    let expected = Expected {
+    let expected = EnqueuedGroup {
         launches: count,
         marks: if work.resets() { 2 } else { 1 },
         flush: flush_pieces(how.1),
         pieces,
     };
-    let launches = launches::from_records(records, &expected);
+    let launches = launches::find_launches(records, &expected);
     launches.map_err(|why| Failure::new(Stage::Sampling, format_args!("CUPTI: {why}")))
 }
 
-/// Returns the number of pieces of work that a flush enqueues.
+/// Returns the number of operations that a flush enqueues.
 fn flush_pieces(flush: Flush) -> usize {
     match flush {
         Flush::None | Flush::Lines => 0,
@@ -90,9 +94,10 @@ fn flush_pieces(flush: Flush) -> usize {
     }
 }
 
-/// Returns the number of operations of a launch for which CUPTI has a record, as the driver's forwarders saw them enqueued. `None` if the
-/// number may differ, or if no launch was checked.
-fn pieces(device: &Cuda) -> Option<usize> {
+/// Returns the number of operations of a launch for which CUPTI has a record, according to the forwarders of
+/// the driver. Returns `None` if the number differs between checked launches, if a launch contains a graph,
+/// or if no launch was checked.
+fn pieces_per_launch(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, op): &(bool, StreamOp)| match op {
             StreamOp::Kernel(_) | StreamOp::Copy(_) | StreamOp::Memset(_) => Some(1),
@@ -105,42 +110,52 @@ fn pieces(device: &Cuda) -> Option<usize> {
     counts.all(|other| other == Some(first)).then_some(first)
 }
 
-/// The launches that count, if they take no longer than this together, and the fewest.
-const MOST: usize = 64;
-const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
-const LEAST: usize = 3;
-/// The number of sets of inputs, if inputs were relocated between the samples: the first set, and one for each allocation seed.
+/// The most traced launches that count.
+const MOST_COUNTED_LAUNCHES: usize = 64;
+/// The total time of the traced launches that count (0.2 s). Fewer than [`MOST_COUNTED_LAUNCHES`] count if
+/// they would take longer.
+const TRACED_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
+/// The fewest traced launches that count, even if they exceed the budget.
+const FEWEST_COUNTED_LAUNCHES: usize = 3;
+/// The number of sets of inputs if inputs were relocated between the samples: the first set, and one for each
+/// allocation seed.
 const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
-/// The number of discarded launches before those: tracing makes a kernel's first launch longer.
-const UNCOUNTED: usize = 2;
-/// The additional time of a launch, for its flush and for tracing.
+/// The number of traced launches that are discarded first, since tracing makes the first launch of a kernel
+/// longer.
+const DISCARDED_LAUNCHES: usize = 2;
+/// The assumed additional time of a launch for its flush and for tracing (40 µs).
 const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
-/// The number of operations that are reported by name.
-const NAMED: usize = 32;
+/// The most operations of a launch that are reported by name.
+const MOST_NAMED_ACTIVITIES: usize = 32;
 
-/// Traces launches of `work` after the samples of its case, and returns their times by CUPTI with their pieces.
-pub(crate) fn pass(
+/// Traces launches of `work` after the samples of its case. Returns their times according to CUPTI with their
+/// operations, and the slowdown by tracing.
+pub(crate) fn trace_case(
     device: &mut Cuda,
     work: &mut dyn Work,
     wanted: &TraceOptions,
 ) -> Result<CuptiTimes, Failure> {
     let began = Instant::now();
-    let mut work = Guarded::compared(work, device);
+    let mut work = Guarded::checked(work, device);
     let persisting_l2 = PersistingL2Disabled::begin(wanted.flush)?;
     let how = (wanted.cache, wanted.flush);
-    let by_events = ByEvents::new(how, (wanted.time, OVERHEAD_PER_LAUNCH))?;
+    let by_events = EventTimer::new(how, (wanted.time, OVERHEAD_PER_LAUNCH))?;
     let untraced = by_events.times(device, &mut work)?;
-    let tracing = begin()?;
-    let known = pieces(device);
-    group(device, &mut work, how, (UNCOUNTED, known), &tracing)?;
-    let count = ((BUDGET / (wanted.time + OVERHEAD_PER_LAUNCH)) as usize).clamp(LEAST, MOST);
+    let tracing = begin_tracing()?;
+    let known = pieces_per_launch(device);
+    trace_group(device, &mut work, how, (DISCARDED_LAUNCHES, known), &tracing)?;
+    let count = ((TRACED_TIME_BUDGET / (wanted.time + OVERHEAD_PER_LAUNCH)) as usize)
+        .clamp(FEWEST_COUNTED_LAUNCHES, MOST_COUNTED_LAUNCHES);
     let mut launches = Vec::with_capacity(count);
     let mut allocation_seeds = wanted.allocation_seeds.iter().flatten();
-    let longest =
-        if wanted.allocation_seeds.is_some() { count.div_ceil(INPUT_SETS).min(LONGEST) } else { LONGEST };
+    let longest = if wanted.allocation_seeds.is_some() {
+        count.div_ceil(INPUT_SETS).min(MOST_LAUNCHES_PER_GROUP)
+    } else {
+        MOST_LAUNCHES_PER_GROUP
+    };
     while launches.len() < count {
         let next = (count - launches.len()).min(longest);
-        launches.extend(group(device, &mut work, how, (next, known), &tracing)?);
+        launches.extend(trace_group(device, &mut work, how, (next, known), &tracing)?);
         if let Some(allocation_seed) = allocation_seeds.next().filter(|_| launches.len() < count) {
             relocate_inputs(device, &mut work, *allocation_seed)?;
             // Discards the records of the launches of the relocation.
@@ -153,7 +168,7 @@ pub(crate) fn pass(
     drop(tracing.take());
     drop((tracing, persisting_l2));
     let times: Vec<Nanoseconds> = launches.iter().map(TracedLaunch::time).collect();
-    let summary = Summary::of(&times, step_of_stamps(&launches)).zip(interval_of_mean(&times));
+    let summary = Summary::of(&times, stamp_step(&launches)).zip(interval_of_mean(&times));
     let (time, mean_ci) = summary.ok_or_else(|| Failure::new(Stage::Sampling, "CUPTI traced no launch"))?;
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
     let gaps: Nanoseconds = launches.iter().map(TracedLaunch::gaps).sum();
@@ -171,15 +186,16 @@ pub(crate) fn pass(
     })
 }
 
-/// Returns the first operations of the launches, with the mean time of those at the same position; the names are the first launch's.
+/// Returns the first operations of the launches, with the names that they have in the first launch. The time
+/// of each is the mean over all launches.
 fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
-    let named = first.iter().enumerate().take(NAMED).map(|(position, piece)| {
+    let named = first.iter().enumerate().take(MOST_NAMED_ACTIVITIES).map(|(position, piece)| {
         let there = launches.iter().filter_map(|launch| launch.pieces.get(position));
         let times: Vec<Nanoseconds> =
             there.map(|piece| Nanoseconds((piece.end - piece.begin) as f64)).collect();
         TracedActivity {
-            name: in_words(piece),
+            name: activity_name(piece),
             time: times.iter().copied().sum::<Nanoseconds>() / times.len() as f64,
         }
     });

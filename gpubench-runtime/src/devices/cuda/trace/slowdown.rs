@@ -1,55 +1,64 @@
-//! The slowdown of a launch by tracing. Events on the stream time the launch before CUPTI traces and again while it does.
+//! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
+//! again during tracing.
 
-use super::{LONGEST, begin_prequeued, enqueue, launches::TIMER, wait};
+use super::{MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue, launches::GPU_TIMER_STEP, wait_for_context};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
-use crate::devices::cuda::empty::Empty;
+use crate::devices::cuda::empty::EmptyLaunch;
 use crate::devices::cuda::guarded::Guarded;
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
-/// The launches of a pattern: one, two of the other kind, one. In every second group both kinds are swapped.
-const PATTERN: usize = 4;
-/// The most patterns in a group, and the most groups.
-const PATTERNS: usize = LONGEST / PATTERN;
-const GROUPS: usize = 8;
-/// The fewest groups, which are enough for an interval. Long launches exceed the budget for them.
+/// The number of launches in an ABBA pattern: a launch of the work, two empty launches, and another launch of
+/// the work. In every second group, the two kinds are swapped.
+const LAUNCHES_PER_PATTERN: usize = 4;
+/// The most patterns in a group.
+const MOST_PATTERNS_PER_GROUP: usize = MOST_LAUNCHES_PER_GROUP / LAUNCHES_PER_PATTERN;
+/// The most groups, before tracing and again during tracing.
+const MOST_GROUPS: usize = 8;
+/// The fewest groups, which are enough for an interval. With long launches, they exceed the budget.
 const FEWEST_GROUPS: usize = 3;
-/// The time for all groups, before CUPTI traces and again while it does.
-const BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
+/// The time for all groups before tracing, and again for those during tracing (0.2 s).
+const EVENTS_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
 
-/// Events around launches on a stream. The same events serve before CUPTI traces and while it does.
-pub(super) struct ByEvents {
+/// Times a launch with events on a stream. The same events are used before tracing and during tracing.
+pub(super) struct EventTimer {
+    /// The state of the cache, and the flush before each launch.
     how: (Cache, Flush),
+    /// The number of groups.
     groups: usize,
+    /// The pair of events around each launch of a group.
     pairs: Vec<EventPair>,
 }
 
-/// The times of a launch by events.
+/// The times of a launch according to events.
 pub(super) struct EventTimes {
-    /// The time of each group.
+    /// The median time of the launch in each group.
     of_groups: Vec<Nanoseconds>,
-    /// The step of the readings.
+    /// The resolution of the event times.
     step: Nanoseconds,
 }
 
-impl ByEvents {
-    /// Creates the events for a launch that takes about `time`, and `overhead` more for its flush.
+impl EventTimer {
+    /// Creates the events for a launch that takes about `time`, plus `overhead` for its flush.
     pub(super) fn new(
         how: (Cache, Flush),
         (time, overhead): (Nanoseconds, Nanoseconds),
     ) -> Result<Self, Failure> {
-        let (groups, patterns) = size((time, overhead));
-        let pairs = (0..PATTERN * patterns).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
+        let (groups, patterns) = group_counts((time, overhead));
+        let pairs =
+            (0..LAUNCHES_PER_PATTERN * patterns).map(|_| EventPair::new()).collect::<Result<_, _>>()?;
         Ok(Self { how, groups, pairs })
     }
 
-    /// Returns the time between events around a launch of `work`, less that around an empty launch, for each group.
+    /// Returns the time of a launch of `work` in each group: the time between events around it minus that
+    /// around an empty launch.
     ///
-    /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs more, whatever is launched: the
-    /// difference of two groups would contain that, and the difference within a group does not.
+    /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs
+    /// more, whatever is launched. The difference of two groups would contain that error; the difference
+    /// within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
-        let mut empty = Empty::new(device.kernels.empty.bare, device.stream);
+        let mut empty = EmptyLaunch::new(device.kernels.empty.bare, device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());
@@ -57,43 +66,47 @@ impl ByEvents {
             let swapped = group % 2 == 1;
             begin_prequeued(device, work, self.how.0)?;
             for (number, pair) in self.pairs.iter().enumerate() {
-                match is_empty(number, swapped) {
+                match is_empty_launch(number, swapped) {
                     true => enqueue(device, &mut empty, self.how, Some(pair))?,
                     false => enqueue(device, work, self.how, Some(pair))?,
                 }
             }
-            wait()?;
+            wait_for_context()?;
             let readings = self.pairs.iter().map(EventPair::read).collect::<Result<Vec<_>, _>>()?;
-            of_groups.extend(difference_in(&readings, swapped));
+            of_groups.extend(median_difference(&readings, swapped));
             all.extend(readings);
         }
-        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(TIMER) })
+        Ok(EventTimes { of_groups, step: timer_step(all.iter()).min(GPU_TIMER_STEP) })
     }
 }
 
-/// Returns true if the launch with this number in its group is an empty one.
-fn is_empty(number: usize, swapped: bool) -> bool {
-    matches!(number % PATTERN, 1 | 2) != swapped
+/// Returns true if launch `number` of a group is an empty launch. `swapped` is true for every second group.
+fn is_empty_launch(number: usize, swapped: bool) -> bool {
+    matches!(number % LAUNCHES_PER_PATTERN, 1 | 2) != swapped
 }
 
-/// Returns the number of groups, and of patterns in each, that the budget has time for.
-fn size((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
-    let pattern = 2.0 * time + PATTERN as f64 * overhead;
-    let patterns = ((BUDGET / pattern) as usize).clamp(FEWEST_GROUPS, GROUPS * PATTERNS);
-    let groups = patterns.min(GROUPS);
+/// Returns the number of groups, and the number of patterns in each group, that fit into the budget. A launch
+/// takes `time`, and `overhead` for its flush.
+fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
+    let pattern = 2.0 * time + LAUNCHES_PER_PATTERN as f64 * overhead;
+    let patterns =
+        ((EVENTS_TIME_BUDGET / pattern) as usize).clamp(FEWEST_GROUPS, MOST_GROUPS * MOST_PATTERNS_PER_GROUP);
+    let groups = patterns.min(MOST_GROUPS);
     (groups, patterns / groups)
 }
 
-/// Returns the difference between the launches and the empty ones of a pattern, the median over patterns.
-fn difference_in(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
-    let sign = |number| if is_empty(number, swapped) { -0.5 } else { 0.5 };
+/// Returns the median over the patterns of a group of the mean time of the launches minus the mean time of
+/// the empty launches. Returns `None` without a whole pattern.
+fn median_difference(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
+    let sign = |number| if is_empty_launch(number, swapped) { -0.5 } else { 0.5 };
     let signed = |(number, time): (usize, &Nanoseconds)| sign(number) * *time;
     let of_pattern = |times: &[Nanoseconds]| times.iter().enumerate().map(signed).sum();
-    let differences: Vec<Nanoseconds> = readings.chunks_exact(PATTERN).map(of_pattern).collect();
+    let differences: Vec<Nanoseconds> = readings.chunks_exact(LAUNCHES_PER_PATTERN).map(of_pattern).collect();
     median(&differences)
 }
 
-/// Returns the mean time while CUPTI traced less that before, with half of the 95 % interval, which is a step of the timer at least.
+/// Returns the mean time during tracing minus the mean time before, with half the width of its 95 % interval,
+/// which is at least the resolution of the timer. Returns `None` if there are too few groups for an interval.
 pub(super) fn slowdown(before: &EventTimes, traced: &EventTimes) -> Option<Slowdown> {
     let [first, second] = [interval_of_mean(&before.of_groups)?, interval_of_mean(&traced.of_groups)?];
     let middle = |interval: &Interval| (interval.low + interval.high) / 2.0;
@@ -115,13 +128,13 @@ mod tests {
     fn a_shift_of_a_whole_group_is_in_no_difference() {
         let pattern = |shift: f64| [17e3, 2e3, 2e3, 17e3].map(|time| Nanoseconds(time + shift));
         let shifted: Vec<_> = [0.0, 1e3].map(pattern).concat();
-        assert_eq!(difference_in(&shifted, false), Some(Nanoseconds(15e3)));
+        assert_eq!(median_difference(&shifted, false), Some(Nanoseconds(15e3)));
         let swapped: Vec<_> = [2e3, 17e3, 17e3, 2e3].map(Nanoseconds).repeat(8);
-        assert_eq!(difference_in(&swapped, true), Some(Nanoseconds(15e3)));
+        assert_eq!(median_difference(&swapped, true), Some(Nanoseconds(15e3)));
         // Launches that alternate between two times, too.
         let alternating: Vec<_> = [17e3, 3e3, 2e3, 18e3].map(Nanoseconds).repeat(8);
-        assert_eq!(difference_in(&alternating, false), Some(Nanoseconds(15e3)));
-        assert_eq!(difference_in(&[], false), None);
+        assert_eq!(median_difference(&alternating, false), Some(Nanoseconds(15e3)));
+        assert_eq!(median_difference(&[], false), None);
     }
 
     #[test]
@@ -137,8 +150,8 @@ mod tests {
     #[test]
     fn long_launches_are_timed_less_often() {
         let overhead = Nanoseconds(40e3);
-        assert_eq!(size((Nanoseconds(15e3), overhead)), (8, 8));
-        assert_eq!(size((Nanoseconds(5e6), overhead)), (8, 2));
-        assert_eq!(size((Nanoseconds(1e9), overhead)), (3, 1));
+        assert_eq!(group_counts((Nanoseconds(15e3), overhead)), (8, 8));
+        assert_eq!(group_counts((Nanoseconds(5e6), overhead)), (8, 2));
+        assert_eq!(group_counts((Nanoseconds(1e9), overhead)), (3, 1));
     }
 }

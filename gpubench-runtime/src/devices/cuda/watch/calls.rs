@@ -1,6 +1,6 @@
-//! The driver's calls of a launch: work that timing would miss, since it went to other streams than the given one, and
-//! observations of what the launch does in addition to its work on that stream. The given stream may wait for another by an event; such
-//! work is timed.
+//! Judges the driver calls of a launch. Finds work on other streams, which timing would miss, and observes
+//! what the launch does in addition to its work on the given stream. The given stream may wait for another
+//! stream by an event; such work is timed.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -11,12 +11,13 @@ use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 use crate::devices::cuda::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, observation::DriverCalls};
 
-/// The longest time after one stream has ended during which another, which ended before it, may still report busy.
-const GRACE: Duration = Duration::from_micros(50);
+/// The longest time after the end of the given stream during which another stream that ended earlier may
+/// still report that it is busy.
+const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 
-/// Counts the work that was not captured, for each stream but `own`. If `waits_count`, leaves out streams that the host
-/// has waited for since.
-fn others(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
+/// Counts the operations that were not captured, for each stream except `own`. If `waits_count` is true,
+/// leaves out the operations that the host waited for later.
+fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
     let mut streams = HashMap::new();
     for call in calls {
         match call {
@@ -32,20 +33,22 @@ fn others(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64
     streams
 }
 
-/// Counts the work of a launch captured on `own` that went to other streams and was not waited for: no graph contains it.
-pub(crate) fn escaped(own: CUstream, calls: &[DriverCall]) -> usize {
-    others(own, calls, true).into_values().sum()
+/// Counts the operations of a launch captured on `own` that went to other streams and that the host did not
+/// wait for. No graph contains them.
+pub(crate) fn count_escaped_work(own: CUstream, calls: &[DriverCall]) -> usize {
+    work_per_other_stream(own, calls, true).into_values().sum()
 }
 
-/// Returns true if work of a launch captured on `own` ran at once, even if the host waited for it.
-pub(crate) fn some_at_once(own: CUstream, calls: &[DriverCall]) -> bool {
-    !others(own, calls, false).is_empty()
+/// Returns true if the launch captured on `own` enqueued work on another stream that was not captured, so
+/// that it ran at once. Waits of the host do not matter.
+pub(crate) fn ran_during_capture(own: CUstream, calls: &[DriverCall]) -> bool {
+    !work_per_other_stream(own, calls, false).is_empty()
 }
 
-/// Waits for `own`, as the second event of a launch would, and counts the other streams on which work of this launch is
-/// still running.
-pub(crate) fn still_running(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
-    let others = others(own, calls, false);
+/// Waits for `own` in the same way as for the second event of a launch. Returns the number of other streams
+/// on which work of the launch is still running.
+pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
+    let others = work_per_other_stream(own, calls, false);
     if others.is_empty() {
         return Ok(0);
     }
@@ -60,33 +63,34 @@ pub(crate) fn still_running(own: CUstream, calls: &[DriverCall]) -> Result<usize
     Ok(running)
 }
 
-/// Returns true if a stream has work left, and is still busy once its end would have been reported.
+/// Returns true if `stream` still has work after [`BUSY_GRACE_TIME`].
 fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
     let begin = Instant::now();
     loop {
         // SAFETY: the launch has just used the stream, and not destroyed it.
         match unsafe { sys::cuStreamQuery(stream) } {
-            CUDA_ERROR_NOT_READY if begin.elapsed() > GRACE => return Ok(true),
+            CUDA_ERROR_NOT_READY if begin.elapsed() > BUSY_GRACE_TIME => return Ok(true),
             CUDA_ERROR_NOT_READY => {}
             result => return check(result).map(|()| false),
         }
     }
 }
 
-/// Returns true if a launch put anything on `own`, or on the NULL stream, which `own` may wait for.
-pub(crate) fn some_here(own: CUstream, calls: &[DriverCall]) -> bool {
+/// Returns true if a launch enqueued anything on `own`, or on the NULL stream, with which `own` may be
+/// synchronized.
+pub(crate) fn enqueued_on_given_stream(own: CUstream, calls: &[DriverCall]) -> bool {
     let here = |it: &DriverCall| matches!(it, DriverCall::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
     calls.iter().any(here)
 }
 
-/// Returns the failure of a launch without any work on its stream: there is nothing to time.
-pub(crate) fn no_work() -> Failure {
+/// Returns the failure of a launch that enqueued nothing on its stream, so that there is nothing to time.
+pub(crate) fn no_work_failure() -> Failure {
     let message = "no work on its stream: a launch enqueued nothing on the given stream: pass that stream to every call, in each launch";
     Failure::new(Stage::Launch, message)
 }
 
-/// Returns the failure of a launch with work elsewhere; `seen` describes that work.
-pub(crate) fn work_elsewhere(seen: &str) -> Failure {
+/// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
+pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
     Failure::new(
         Stage::Launch,
@@ -94,13 +98,14 @@ pub(crate) fn work_elsewhere(seen: &str) -> Failure {
     )
 }
 
-/// The handles of default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
+/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
-/// A launch waits for work if it asks this many times back-to-back whether that work is done.
-const SPINS: usize = 2;
+/// A launch counts as waiting for work if it queries this many times in succession whether the work is done.
+const LEAST_POLLS_OF_WAIT: usize = 2;
 
-/// Returns what a launch with these calls does in addition to its work on `own`, the gravest first.
+/// Returns what a launch with these driver calls does in addition to its work on `own`, the gravest
+/// observation first.
 pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
     let [mut waits, mut asks, mut allocates, mut loads, mut switches] = [const { Vec::new() }; 5];
     let [mut on_default, mut host_functions, mut in_order, mut graphs] = [0; 4];
@@ -109,12 +114,12 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         match call {
             // One question that is answered is no wait: allocators ask so which memory is free again.
             DriverCall::Waited { call, .. } if !call.contains("Query") => waits.push(*call),
-            DriverCall::Polled { call, times, .. } if *times >= SPINS => waits.push(*call),
+            DriverCall::Polled { call, times, .. } if *times >= LEAST_POLLS_OF_WAIT => waits.push(*call),
             DriverCall::Waited { call, .. } | DriverCall::Polled { call, .. } => asks.push(*call),
             DriverCall::Allocated(call) => allocates.push(*call),
             DriverCall::Loaded(call) => loads.push(*call),
             DriverCall::SwitchedContext(call) => switches.push(*call),
-            DriverCall::Failed { call, code } => failed = failed.or_else(|| Some(ignored(call, *code))),
+            DriverCall::Failed { call, code } => failed = failed.or_else(|| Some(ignored_error(call, *code))),
             DriverCall::Destroyed(_) => {}
             DriverCall::Enqueued { stream, work, .. } => {
                 match work {
@@ -159,13 +164,15 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     all.into_iter().flatten().collect()
 }
 
-/// Returns true if the host waits in the same call for work on this default stream: `next` is then that wait.
+/// Returns true if the work that was enqueued on `stream` belongs to a blocking copy. Such a call is recorded
+/// as two: the work, and a wait of `cuMemcpy…` for the same stream as the `next` call.
 fn is_blocking_copy(stream: u64, next: Option<&DriverCall>) -> bool {
     matches!(next, Some(DriverCall::Waited { stream: on, call }) if *on == Some(stream) && call.starts_with("cuMemcpy"))
 }
 
-/// Returns the observation of a failed call whose error the launch did not return.
-pub(crate) fn ignored(call: &str, code: u32) -> Observation {
+/// Returns the observation that the launch did not return the error of a failed driver call. `code` is the
+/// result of the call.
+pub(crate) fn ignored_error(call: &str, code: u32) -> Observation {
     Observation::IgnoresError {
         call: call.to_owned(),
         error: format!("{code} ({}): {}", error_name(code), error_text(code)),
@@ -188,14 +195,17 @@ mod other_stream_tests {
     fn what_no_graph_has_and_nobody_waits_for_has_escaped() {
         let own = 7 as CUstream;
         // Captured together with the own stream, or on it.
-        assert_eq!(escaped(own, &[on(7, true), on(8, true), on(7, false)]), 0);
-        assert_eq!(escaped(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
+        assert_eq!(count_escaped_work(own, &[on(7, true), on(8, true), on(7, false)]), 0);
+        assert_eq!(count_escaped_work(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
         let waits = [on(8, false), on(9, false), waited(Some(8)), on(9, false)];
-        assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (2, true));
+        assert_eq!((count_escaped_work(own, &waits), ran_during_capture(own, &waits)), (2, true));
         let waits = [on(8, false), waited(None), DriverCall::Destroyed(8)];
-        assert_eq!((escaped(own, &waits), some_at_once(own, &waits)), (0, true));
-        assert!(!some_at_once(own, &[on(7, true), waited(None)]));
-        assert!(some_here(own, &[on(0, false)]) && !some_here(own, &[on(8, true), waited(Some(7))]));
+        assert_eq!((count_escaped_work(own, &waits), ran_during_capture(own, &waits)), (0, true));
+        assert!(!ran_during_capture(own, &[on(7, true), waited(None)]));
+        assert!(
+            enqueued_on_given_stream(own, &[on(0, false)])
+                && !enqueued_on_given_stream(own, &[on(8, true), waited(Some(7))])
+        );
     }
 }
 

@@ -1,6 +1,7 @@
-//! Write detection: checks the memory that a launch can reach. In: the allocations of this process, as the driver's
-//! forwarders saw them; out: fingerprints of that memory, which show what changed. Copies nothing: reads the memory,
-//! and writes a table of [`PRINTS`] words, whatever the size of the memory.
+//! Detects which memory a launch writes: stores fingerprints of all blocks of the memory that a launch can
+//! reach, and compares them with those after the launch. The forwarders of the driver record the allocations
+//! of this process. Copies no contents: the kernels read the memory, and write tables of at most
+//! [`MOST_FINGERPRINTS`] words each.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,70 +14,77 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attri
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::Bytes;
 
-const MEMORY: &str = include_str!("../kernels/memory.ptx");
+/// The kernels that compute fingerprints and invert bits.
+const MEMORY_PTX: &str = include_str!("../kernels/memory.ptx");
 
-/// The most blocks with a fingerprint, whose table takes 8 MiB.
-const PRINTS: usize = 1 << 20;
-/// The regions whose changes are counted at once.
-const COUNTS: usize = 64;
-/// The smallest block in bytes: the amount that a warp reads at once.
-const SMALLEST: u64 = 512;
-/// The threads of a block of these kernels.
-const THREADS: u32 = 256;
+/// The most blocks with a fingerprint. A table of their fingerprints takes 8 MiB.
+const MOST_FINGERPRINTS: usize = 1 << 20;
+/// The most regions whose changes are counted at once.
+const REGIONS_PER_COUNT: usize = 64;
+/// The size of the smallest block: the amount that a warp reads at once.
+const SMALLEST_BLOCK_BYTES: u64 = 512;
+/// The threads per block of the kernels that compute fingerprints and invert bits.
+const THREADS_PER_BLOCK: u32 = 256;
 
-/// An allocation under write detection; its fingerprints are in the table from `first` on.
+/// An allocation whose writes are detected.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) memory: Memory,
-    first: usize,
+    /// The index of the fingerprint of its first block in a table.
+    first_fingerprint: usize,
 }
 
-/// The memory that a launch can reach, or a part of it.
+/// The allocations that a launch can reach, or some of them.
 #[derive(Clone, Default)]
 pub(crate) struct Regions {
     pub(crate) regions: Vec<Region>,
-    /// The size of the blocks.
+    /// The size of a block, which has one fingerprint.
     pub(crate) block: Bytes,
 }
 
-/// The tables of fingerprints.
+/// A table of fingerprints.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fingerprints {
-    /// Those before the checked launch.
+pub(crate) enum FingerprintTable {
+    /// The fingerprints from before a launch.
     Before,
-    /// Those after it.
+    /// The fingerprints from after the launch on fresh inputs.
     After,
 }
 
-/// Takes and compares fingerprints.
+/// Stores and compares fingerprints of memory.
 pub(crate) struct WriteDetector {
     fingerprint: LoadedKernel,
     complement: LoadedKernel,
     before: DeviceMemory,
     after: DeviceMemory,
+    /// The counts of changed bytes of up to [`REGIONS_PER_COUNT`] regions.
     changed: DeviceMemory,
     device: CUdevice,
-    /// The stream of its own work.
+    /// The stream for the work of the detector.
     pub(crate) stream: CUstream,
+    /// The number of thread blocks of its kernels.
     blocks: u32,
-    /// The allocations that belong to this detector's device itself, by number.
+    /// The numbers of the allocations of gpubench itself for this device, including the tables.
     own: Range<u64>,
     // The kernels belong to this module.
     _module: Module,
 }
 
 impl WriteDetector {
-    /// Returns a detector for launches on `device`, which is current; its own work goes to `stream`. All allocations
-    /// from number `first` on belong to the measurement itself.
+    /// Creates a detector for launches on `device`, which must be current, and launches the fingerprint
+    /// kernel once on `stream`, so that it is loaded now. Its later work also goes to `stream`. The
+    /// allocations from number `first` on, up to the last one of this call, are marked as gpubench's own: no
+    /// launch is assumed to reach them.
     pub(crate) fn new(
         device: CUdevice,
         multiprocessors: u32,
         stream: CUstream,
         first: u64,
     ) -> Result<Self, DeviceError> {
-        let module = Module::load(MEMORY)?;
+        let module = Module::load(MEMORY_PTX)?;
         let table = |words| DeviceMemory::filled("a table of fingerprints", 2 * words, 0);
-        let (before, after, changed) = (table(PRINTS)?, table(PRINTS)?, table(COUNTS)?);
+        let (before, after, changed) =
+            (table(MOST_FINGERPRINTS)?, table(MOST_FINGERPRINTS)?, table(REGIONS_PER_COUNT)?);
         let write_detector = Self {
             fingerprint: module.find("gpubench_fingerprint")?,
             complement: module.find("gpubench_complement")?,
@@ -86,44 +94,45 @@ impl WriteDetector {
             device,
             stream,
             blocks: 8 * multiprocessors,
-            own: first..next_number(),
+            own: first..next_allocation_number(),
             _module: module,
         };
-        all_own().push(write_detector.own.clone());
-        // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address that could
-        // change.
-        write_detector.take(Fingerprints::Before, &write_detector.last_of_its_own())?;
+        own_allocations().push(write_detector.own.clone());
+        // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address
+        // that could change.
+        write_detector.store_fingerprints(FingerprintTable::Before, &write_detector.last_own_allocation())?;
         Ok(write_detector)
     }
 
-    fn last_of_its_own(&self) -> Regions {
+    /// Returns the last of the own allocations as a region, or no region if the forwarders did not see it.
+    fn last_own_allocation(&self) -> Regions {
         let last = gpubench_driver::memory().into_iter().rfind(|memory| self.own.contains(&memory.number));
         last.and_then(|last| Regions::new(&[last])).unwrap_or_default()
     }
 
-    /// Returns the memory that a launch on this device can reach, oldest first; or the reason why part of it cannot be
-    /// read.
+    /// Returns the memory that a launch on this device can reach, oldest allocation first. Returns an error
+    /// with the reason if some of it cannot be read.
     pub(crate) fn reachable(&self) -> Result<Regions, DeviceError> {
         if let Some(call) = gpubench_driver::unlisted() {
             return Err(DeviceError::new(format!("there is memory by {call}")));
         }
         let mut memory = Vec::new();
         for it in gpubench_driver::memory() {
-            if !all_own().iter().any(|own| own.contains(&it.number)) && self.is_ours(&it)? {
+            if !own_allocations().iter().any(|own| own.contains(&it.number)) && self.is_reachable(&it)? {
                 memory.push(it);
             }
         }
         let managed: u64 = memory.iter().filter(|it| it.kind == MemoryKind::Managed).map(|it| it.bytes).sum();
         // Reading more than that would move pages back and forth.
-        if managed > 0 && free_and_total().is_none_or(|(free, _)| Bytes(managed) > free) {
+        if managed > 0 && free_and_total_memory().is_none_or(|(free, _)| Bytes(managed) > free) {
             return Err(DeviceError::new("there is more managed memory than the device has free"));
         }
         Regions::new(&memory).ok_or_else(|| DeviceError::new("there are too many pieces of memory"))
     }
 
-    /// Returns true if this device can reach the memory, which may be that of another. Returns an error if the driver does not
-    /// know the memory.
-    fn is_ours(&self, memory: &Memory) -> Result<bool, DeviceError> {
+    /// Returns true if launches on this device can reach `memory`: device memory of its own, host memory,
+    /// managed memory, or memory of a peer. Returns an error if the driver does not know the memory any more.
+    fn is_reachable(&self, memory: &Memory) -> Result<bool, DeviceError> {
         let forgotten = || DeviceError::new("there is memory that the driver does not know any more");
         let Memory { address, kind, .. } = *memory;
         // SAFETY: this attribute is the number of a device.
@@ -136,34 +145,46 @@ impl WriteDetector {
         Ok(device == self.device || of_host || reached() == Some(address))
     }
 
-    /// Stores the fingerprints of `regions` in a table.
-    pub(crate) fn take(&self, table: Fingerprints, regions: &Regions) -> Result<(), CallError> {
-        regions.regions.iter().try_for_each(|region| self.fingerprint(table, region, regions.block, 0))?;
+    /// Computes the fingerprints of `regions`, stores them in `table`, and waits.
+    pub(crate) fn store_fingerprints(
+        &self,
+        table: FingerprintTable,
+        regions: &Regions,
+    ) -> Result<(), CallError> {
+        regions
+            .regions
+            .iter()
+            .try_for_each(|region| self.enqueue_fingerprints(table, region, regions.block, 0))?;
         self.wait()
     }
 
-    /// Returns the size of all blocks whose fingerprints differ from those in a table.
-    pub(crate) fn changed(&self, table: Fingerprints, regions: &Regions) -> Result<Bytes, CallError> {
-        let each = self.changed_in_each(table, regions)?;
+    /// Returns the total size of all blocks of `regions` whose fingerprints differ from those in `table`.
+    pub(crate) fn changed_bytes(
+        &self,
+        table: FingerprintTable,
+        regions: &Regions,
+    ) -> Result<Bytes, CallError> {
+        let each = self.changed_regions(table, regions)?;
         Ok(each.into_iter().map(|(_, changed)| changed).sum())
     }
 
-    /// Returns the regions with blocks whose fingerprints differ from those in a table, each with the size of these.
-    pub(crate) fn changed_in_each(
+    /// Returns the regions in which fingerprints differ from those in `table`, each with the total size of
+    /// its changed blocks.
+    pub(crate) fn changed_regions(
         &self,
-        table: Fingerprints,
+        table: FingerprintTable,
         regions: &Regions,
     ) -> Result<Vec<(Region, Bytes)>, CallError> {
         let mut all = Vec::new();
-        for together in regions.regions.chunks(COUNTS) {
+        for together in regions.regions.chunks(REGIONS_PER_COUNT) {
             let counts = self.changed.address();
             // SAFETY: there are as many words.
-            check(unsafe { sys::cuMemsetD8Async(counts, 0, 8 * COUNTS, self.stream) })?;
+            check(unsafe { sys::cuMemsetD8Async(counts, 0, 8 * REGIONS_PER_COUNT, self.stream) })?;
             for (index, region) in (0..).zip(together) {
-                self.fingerprint(table, region, regions.block, counts + 8 * index)?;
+                self.enqueue_fingerprints(table, region, regions.block, counts + 8 * index)?;
             }
             self.wait()?;
-            let mut bytes = [0_u64; COUNTS];
+            let mut bytes = [0_u64; REGIONS_PER_COUNT];
             // SAFETY: `bytes` is valid for writing the words.
             check(unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), counts, size_of_val(&bytes)) })?;
             let each = together.iter().copied().zip(bytes.map(Bytes));
@@ -172,41 +193,45 @@ impl WriteDetector {
         Ok(all)
     }
 
-    /// Inverts every bit of a region; a second call restores it.
-    pub(crate) fn complement(&self, region: &Region) -> Result<(), CallError> {
+    /// Inverts every bit of a region, and waits. A second call restores the contents.
+    pub(crate) fn invert_bits(&self, region: &Region) -> Result<(), CallError> {
         let Memory { address, bytes, .. } = region.memory;
         // SAFETY: the kernel takes an address and a length, and the memory is there.
-        unsafe { self.complement.launch((self.blocks, THREADS), self.stream, [address, bytes]) }?;
+        unsafe { self.complement.launch((self.blocks, THREADS_PER_BLOCK), self.stream, [address, bytes]) }?;
         self.wait()
     }
 
-    fn fingerprint(
+    /// Enqueues the fingerprint kernel for `region`. If `changed` is 0, it stores the fingerprints in
+    /// `table`. Otherwise it compares them with the table and adds the size of changed blocks to the word at
+    /// the device address `changed`.
+    fn enqueue_fingerprints(
         &self,
-        table: Fingerprints,
+        table: FingerprintTable,
         region: &Region,
         block: Bytes,
         changed: u64,
     ) -> Result<(), CallError> {
         let table = match table {
-            Fingerprints::Before => &self.before,
-            Fingerprints::After => &self.after,
+            FingerprintTable::Before => &self.before,
+            FingerprintTable::After => &self.after,
         };
         let Memory { address, bytes, .. } = region.memory;
-        let prints = table.address() + 8 * region.first as u64;
+        let prints = table.address() + 8 * region.first_fingerprint as u64;
         let arguments = [address, bytes, block.0, prints, changed];
-        // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for each block.
-        unsafe { self.fingerprint.launch((self.blocks, THREADS), self.stream, arguments) }
+        // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for
+        // each block.
+        unsafe { self.fingerprint.launch((self.blocks, THREADS_PER_BLOCK), self.stream, arguments) }
     }
 
-    /// Allocates memory of the measurement itself, which no launch is taken to reach.
-    pub(crate) fn own_memory(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
-        let first = next_number();
+    /// Allocates device memory for gpubench itself, which no launch is assumed to reach.
+    pub(crate) fn allocate_own(&self, purpose: &str, bytes: usize) -> Result<DeviceMemory, DeviceError> {
+        let first = next_allocation_number();
         let memory = DeviceMemory::new(purpose, bytes)?;
-        all_own().push(first..next_number());
+        own_allocations().push(first..next_allocation_number());
         Ok(memory)
     }
 
-    /// Waits for the detector's own work.
+    /// Waits for the work of the detector.
     pub(crate) fn wait(&self) -> Result<(), CallError> {
         // SAFETY: the stream is the device's own.
         check(unsafe { sys::cuStreamSynchronize(self.stream) })
@@ -214,56 +239,58 @@ impl WriteDetector {
 }
 
 impl Regions {
-    /// Splits `memory` into the smallest blocks whose fingerprints fit into the table; `None` if no size fits.
+    /// Divides `memory` into the smallest blocks whose fingerprints all fit into a table. Returns `None` if
+    /// none do.
     fn new(memory: &[Memory]) -> Option<Self> {
-        (SMALLEST.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
+        (SMALLEST_BLOCK_BYTES.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
             let place = |memory: &Memory| {
-                let region = Region { memory: *memory, first };
+                let region = Region { memory: *memory, first_fingerprint: first };
                 // The memory may begin within a block and end within one.
                 first += (memory.bytes / block) as usize + 2;
                 region
             };
             let regions = memory.iter().map(place).collect();
-            (first <= PRINTS).then_some(Self { regions, block: Bytes(block) })
+            (first <= MOST_FINGERPRINTS).then_some(Self { regions, block: Bytes(block) })
         })
     }
 
-    /// Returns the regions that are in `other` too.
-    pub(crate) fn common(&self, other: &Self) -> Self {
-        let regions = self.regions.iter().filter(|region| other.has(region)).copied().collect();
+    /// Returns the regions that `other` also contains.
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        let regions = self.regions.iter().filter(|region| other.contains(region)).copied().collect();
         Self { regions, block: self.block }
     }
 
-    /// Returns true if a region is among these.
-    pub(crate) fn has(&self, region: &Region) -> bool {
+    /// Returns true if one of the regions has the same memory as `region`.
+    pub(crate) fn contains(&self, region: &Region) -> bool {
         self.regions.iter().any(|it| it.memory == region.memory)
     }
 
-    /// Returns one region alone.
-    pub(crate) fn only(&self, region: Region) -> Self {
+    /// Returns `region` alone, with the same block size.
+    pub(crate) fn single(&self, region: Region) -> Self {
         Self { regions: vec![region], block: self.block }
     }
 
-    /// Returns the size of all regions.
+    /// Returns the total size of all regions.
     pub(crate) fn bytes(&self) -> Bytes {
         Bytes(self.regions.iter().map(|region| region.memory.bytes).sum())
     }
 }
 
-/// The measurement's own allocations, on all devices of this process: no launch should reach them.
-fn all_own() -> MutexGuard<'static, Vec<Range<u64>>> {
-    static OWN: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
-    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks and returns the number ranges of the allocations of gpubench itself, on all devices of this process.
+/// No launch is assumed to reach them.
+fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
+    static OWN_ALLOCATIONS: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
+    OWN_ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the number of the next allocation.
-pub(crate) fn next_number() -> u64 {
+/// Returns the number that the forwarders will give the next allocation.
+pub(crate) fn next_allocation_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }
 
-/// Returns the free and the total memory of the device.
-pub(crate) fn free_and_total() -> Option<(Bytes, Bytes)> {
+/// Returns the free and the total memory of the device, or `None` if the driver does not report them.
+pub(crate) fn free_and_total_memory() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are valid for writing a size.
     let result = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
@@ -289,17 +316,17 @@ mod tests {
         ] {
             let regions = Regions::new(&all).expect("there is room");
             let block = regions.block.0;
-            assert!(block.is_power_of_two() && block >= SMALLEST);
+            assert!(block.is_power_of_two() && block >= SMALLEST_BLOCK_BYTES);
             let mut taken = 0;
-            for Region { memory, first } in &regions.regions {
+            for Region { memory, first_fingerprint: first } in &regions.regions {
                 assert!(*first >= taken);
                 let start = memory.address / 16 * 16;
                 taken = first + (memory.address + memory.bytes - start).div_ceil(block) as usize;
             }
-            assert!(taken <= PRINTS, "{taken} words for {} bytes", regions.bytes().0);
+            assert!(taken <= MOST_FINGERPRINTS, "{taken} words for {} bytes", regions.bytes().0);
         }
         let block = |bytes| Regions::new(&[memory(0, bytes)]).map(|regions| regions.block);
         assert_eq!([block(1 << 20), block(2 << 30)], [Some(Bytes(512)), Some(Bytes(4096))]);
-        assert!(Regions::new(&vec![memory(0, 1); PRINTS]).is_none());
+        assert!(Regions::new(&vec![memory(0, 1); MOST_FINGERPRINTS]).is_none());
     }
 }

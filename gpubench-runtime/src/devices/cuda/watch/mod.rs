@@ -1,5 +1,5 @@
-//! The one checked launch of a case. In: the launch; out: its [`LaunchInfo`], or a failure if timing would miss part
-//! of it. Also detects if a launch that changed no memory writes anything at all.
+//! Observes the checked launch of a case: returns its [`LaunchInfo`], or a failure if timing would miss a
+//! part of the launch. Also finds out whether a launch that changed no memory writes anything at all.
 
 pub(crate) mod calls;
 pub(crate) mod memory;
@@ -11,32 +11,33 @@ use std::time::{Duration, Instant};
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, StreamOp};
 
-use self::memory::{Fingerprints, Regions};
-use self::relaunch::{Outputs, Shadow};
+use self::memory::{FingerprintTable, Regions};
+use self::relaunch::{LaunchBaseline, MemoryCopy};
 use super::{Cuda, device_info, driver::EventPair};
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::{Failure, Kernel, LaunchInfo, Multiprocessors, Observation, Stage, Written};
 use gpubench_stats::{Bytes, format};
 
-/// The most kernels of a launch that are reported.
+/// The most kernels of a launch that are reported by name.
 const MOST_KERNELS: usize = 4;
-/// The delay before a launch that is observed again.
+/// The delay on the device before a launch that is observed again.
 const OBSERVATION_DELAY: Duration = Duration::from_micros(300);
-/// A launch leaks if this many launches one after another each keep memory.
-const KEEPING_LAUNCHES: usize = 8;
-/// The most allocations for which write detection tries each one.
-const MOST_ALTERED: usize = 64;
+/// A launch leaks memory if each of this many successive launches keeps memory.
+const LEAK_TEST_LAUNCHES: usize = 8;
+/// The most allocations that a case may have for [`writes_on_inverted_inputs`].
+const MOST_INVERTED_ALLOCATIONS: usize = 64;
 
-/// Launches `work` once and waits for it.
+/// Launches `work` once, and waits for it. Returns its kernels, the memory that it wrote, and what else it
+/// does. Stores its operations, its time and its memory in `device`, for comparison with later launches.
 pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchInfo, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
-        device.write_detector.take(Fingerprints::Before, &regions)?;
+        device.write_detector.store_fingerprints(FingerprintTable::Before, &regions)?;
         Ok(regions)
     });
-    device.outputs = None;
-    let shadow = before.as_ref().ok().and_then(|before| Shadow::copy(&device.write_detector, before));
+    device.baseline = None;
+    let shadow = before.as_ref().ok().and_then(|before| MemoryCopy::new(&device.write_detector, before));
     synchronize(device)?;
-    let allocated = allocated();
+    let allocated = allocated_memory();
     _ = device.memory_growth();
     let (pair, stream) = (EventPair::new()?, device.stream);
     pair.start.record(stream)?;
@@ -44,7 +45,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     let (launched, calls) = gpubench_driver::watch(|| work.launch());
     launched?;
     let memory = device.memory_growth();
-    let kept = kept_since(allocated);
+    let kept = kept_memory(allocated);
     if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| synchronize(device)) {
         // On a lost device nothing can be freed, and trying to would hide the launch's own error.
         std::mem::forget((shadow, pair));
@@ -54,20 +55,20 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     pair.stop.record(stream)?;
     synchronize(device)?;
     device.first_launch = pair.read().ok();
-    let written = match before.and_then(|before| written(device, &before, &calls, shadow)) {
+    let written = match before.and_then(|before| detect_writes(device, &before, &calls, shadow)) {
         Ok(mut written) => {
             let allocation =
                 |call: &DriverCall| matches!(call, DriverCall::Enqueued { work: Enqueued::Allocation, .. });
             // An output that is freed again is seen by the check alone.
             if work.is_checked() && written.changed == Bytes::ZERO && calls.iter().any(allocation) {
-                written.unseen_reason.get_or_insert_with(|| ALLOCATES.to_owned());
+                written.unseen_reason.get_or_insert_with(|| NEW_MEMORY_REASON.to_owned());
             }
             written
         }
         Err(why) => Written::unseen(why.to_string()),
     };
     device.checked.push(calls.iter().filter_map(|call| stream_op(device.stream, call)).collect());
-    let kernels = || calls.iter().filter_map(kernel);
+    let kernels = || calls.iter().filter_map(kernel_launch);
     Ok(LaunchInfo {
         kernels: kernels().take(MOST_KERNELS).map_while(kernel_info).collect(),
         kernel_count: kernels().count(),
@@ -80,19 +81,20 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     })
 }
 
-/// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on the given stream. A
-/// launch that keeps memory is repeated, since some programs fill a pool of their own first.
+/// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on
+/// the given stream. Repeats a launch that keeps memory, up to [`LEAK_TEST_LAUNCHES`] launches, since some
+/// programs first fill a pool of their own.
 pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Vec<Observation>, Failure> {
-    let mut repeats = 1..KEEPING_LAUNCHES;
+    let mut repeats = 1..LEAK_TEST_LAUNCHES;
     loop {
         reset(device, work)?;
-        let allocated = allocated();
+        let allocated = allocated_memory();
         // Without the delay, work may have ended before the launch asks for it.
         device.kernels.delay(OBSERVATION_DELAY, device.stream)?;
         let (launched, calls) = gpubench_driver::watch(|| work.launch());
         launched?;
         synchronize(device)?;
-        let kept = kept_since(allocated);
+        let kept = kept_memory(allocated);
         if kept.is_none() || repeats.next().is_none() {
             let mut observations = calls::observations(device.stream, &calls);
             observations.extend(kept);
@@ -101,22 +103,26 @@ pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Ve
     }
 }
 
-/// Returns the size of all memory that this process has allocated, as far as the driver's forwarders saw it.
-fn allocated() -> Bytes {
+/// Returns the total size of the memory that this process has allocated, according to the forwarders of the
+/// driver.
+fn allocated_memory() -> Bytes {
     Bytes(gpubench_driver::memory().iter().map(|memory| memory.bytes).sum())
 }
 
-/// Returns the observation that a launch kept memory. `before` was allocated before it.
-fn kept_since(before: Bytes) -> Option<Observation> {
-    let bytes = Bytes(allocated().0.saturating_sub(before.0));
+/// Returns the observation that a launch kept memory, if more than `before` is allocated now; otherwise
+/// `None`.
+fn kept_memory(before: Bytes) -> Option<Observation> {
+    let bytes = Bytes(allocated_memory().0.saturating_sub(before.0));
     (bytes > Bytes::ZERO).then_some(Observation::KeepsMemory { bytes })
 }
 
-/// Returns the size of the memory that launches of `work` change once it holds other values, as soon as that is `enough`;
-/// `None` if it cannot be found out. Inverts every bit of one allocation at a time, the newest first, since results are
-/// mostly allocated after inputs, and counts the blocks that change. Each launch follows a reset, so that it
-/// finds the rest of its inputs fresh. A launch may go astray on unexpected values, and the context with it.
-pub(crate) fn writes(
+/// Returns the size of the memory that launches of `work` change if that memory holds other values, as soon
+/// as it is at least `enough`. Returns `None` if the memory cannot be read or has too many allocations.
+///
+/// Inverts every bit of one allocation at a time, the newest first, since results are mostly allocated after
+/// inputs, and counts the blocks that change. A reset precedes each launch, so that its other inputs are
+/// fresh. Launches may fail on unexpected values, and make the context unusable.
+pub(crate) fn writes_on_inverted_inputs(
     work: &mut dyn Work,
     device: &mut Cuda,
     enough: Bytes,
@@ -125,7 +131,7 @@ pub(crate) fn writes(
     work.launch()?;
     synchronize(device)?;
     let Ok(regions) = device.write_detector.reachable() else { return Ok(None) };
-    if regions.regions.len() > MOST_ALTERED {
+    if regions.regions.len() > MOST_INVERTED_ALLOCATIONS {
         return Ok(None);
     }
     // The most that changed in each region: a launch that swaps buffers writes another one each time.
@@ -133,11 +139,11 @@ pub(crate) fn writes(
     let all = |most: &HashMap<u64, Bytes>| most.values().copied().sum::<Bytes>();
     for region in regions.regions.iter().rev() {
         reset(device, work)?;
-        device.write_detector.complement(region)?;
-        device.write_detector.take(Fingerprints::Before, &regions)?;
+        device.write_detector.invert_bits(region)?;
+        device.write_detector.store_fingerprints(FingerprintTable::Before, &regions)?;
         work.launch()?;
         synchronize(device)?;
-        for (changed, bytes) in device.write_detector.changed_in_each(Fingerprints::Before, &regions)? {
+        for (changed, bytes) in device.write_detector.changed_regions(FingerprintTable::Before, &regions)? {
             let so_far = most.entry(changed.memory.address).or_default();
             *so_far = bytes.max(*so_far);
         }
@@ -145,12 +151,12 @@ pub(crate) fn writes(
             break;
         }
         // What was not written is an input again.
-        device.write_detector.complement(region)?;
+        device.write_detector.invert_bits(region)?;
     }
     Ok(Some(all(&most)))
 }
 
-/// Returns the multiprocessors of GPU `ordinal`.
+/// Returns the number and the resources of the multiprocessors of GPU `ordinal`.
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = device_info::device(ordinal)?;
     let read = |attribute| device_info::read(device, attribute);
@@ -162,62 +168,69 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
     })
 }
 
-/// Returns an error if launched work is still running after the stream has ended.
+/// Returns a failure if work of the launch is still running on another stream after the given stream has
+/// ended.
 fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
-    let running =
-        calls::still_running(device.stream, calls).map_err(|error| Failure::new(Stage::Launch, error))?;
-    match (running, calls::some_here(device.stream, calls)) {
+    let running = calls::count_running_streams(device.stream, calls)
+        .map_err(|error| Failure::new(Stage::Launch, error))?;
+    match (running, calls::enqueued_on_given_stream(device.stream, calls)) {
         (0, _) => Ok(()),
-        (_, false) => Err(calls::no_work()),
+        (_, false) => Err(calls::no_work_failure()),
         (streams, true) => {
             let streams = format::counted(streams, "other stream");
             let seen = format!("when the given stream was done, the launch went on on {streams}");
-            Err(calls::work_elsewhere(&seen))
+            Err(calls::work_elsewhere_failure(&seen))
         }
     }
 }
 
+/// Waits for all work of the device. Errors are failures of the launch.
 fn synchronize(device: &mut Cuda) -> Result<(), Failure> {
-    settle_at(device, Stage::Launch)
+    synchronize_in(device, Stage::Launch)
 }
 
-/// Resets the inputs of `work`, if it has a reset, and waits for it.
+/// Resets the inputs of `work`, and waits. Does nothing if it has no reset.
 fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
     if !work.resets() {
         return Ok(());
     }
     work.reset()?;
-    settle_at(device, Stage::Reset)
+    synchronize_in(device, Stage::Reset)
 }
 
-fn settle_at(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
+/// Waits for all work of the device. Errors are failures of `stage`.
+fn synchronize_in(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
     device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
-/// Returns the memory that a launch of these calls changed, out of the memory that existed `before`. Keeps what it left, with
-/// the copy from before it, for launches after the samples.
-fn written(
+/// Returns the memory that a launch with these driver calls changed, among the memory that existed `before`
+/// it. Stores the state after the launch, and its `shadow`, the copy from before, in `device` for launches
+/// after the samples.
+fn detect_writes(
     device: &mut Cuda,
     before: &Regions,
     calls: &[DriverCall],
-    shadow: Option<Shadow>,
+    shadow: Option<MemoryCopy>,
 ) -> Result<Written, DeviceError> {
     let after = device.write_detector.reachable()?;
-    let regions = before.common(&after);
+    let regions = before.intersection(&after);
     let allocates = after.regions.len() > regions.regions.len();
-    let unseen = allocates.then(|| ALLOCATES.to_owned()).or_else(|| undetected_writes(calls));
+    let unseen =
+        allocates.then(|| NEW_MEMORY_REASON.to_owned()).or_else(|| reason_for_undetected_writes(calls));
     let (bytes, block) = (regions.bytes(), regions.block);
-    let outputs = Outputs::keep(&device.write_detector, regions, shadow, unseen.is_some())?;
+    let outputs =
+        LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow, unseen.is_some())?;
     let written = Written { unseen_reason: unseen, ..Written::new(bytes, block, outputs.changed()) };
-    device.outputs = Some(outputs);
+    device.baseline = Some(outputs);
     Ok(written)
 }
 
-/// The reason why outputs in new memory are not checked.
-const ALLOCATES: &str = "the launch allocates memory";
+/// The phrase for why outputs in newly allocated memory are not checked.
+const NEW_MEMORY_REASON: &str = "the launch allocates memory";
 
-/// Returns the reason why a launch with these calls may have written memory that is not checked.
-fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
+/// Returns the reason, as a clause, why a launch with these driver calls may have written memory that is not
+/// checked; `None` if it cannot have.
+fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
     let works = || {
         calls.iter().filter_map(|call| match call {
             DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
@@ -242,6 +255,8 @@ fn undetected_writes(calls: &[DriverCall]) -> Option<String> {
     why.map(str::to_owned)
 }
 
+/// Returns an enqueued operation, and true if it is on the stream `own`. Returns `None` for other calls, and
+/// for operations that launches are not compared by.
 fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     match call {
         DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.stream_op()?)),
@@ -249,13 +264,16 @@ fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     }
 }
 
-fn kernel(call: &DriverCall) -> Option<&KernelLaunch> {
+/// Returns the kernel launch that a driver call enqueued, or `None` for other calls.
+fn kernel_launch(call: &DriverCall) -> Option<&KernelLaunch> {
     match call {
         DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
         _ => None,
     }
 }
 
+/// Converts a kernel launch to the record of the kernel: its name, shape, memory and registers. Returns
+/// `None` if the driver did not report its resources.
 fn kernel_info(launch: &KernelLaunch) -> Option<Kernel> {
     let (shape, info) = (launch.shape, launch.info?);
     Some(Kernel {

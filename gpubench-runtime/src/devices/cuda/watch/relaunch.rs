@@ -1,11 +1,12 @@
-//! Launches after the samples, compared with a launch on fresh inputs, whose memory [`Outputs`] keeps. A launch that returns an
-//! earlier result, or skips work that looks done, is detected by what it writes and by its time.
+//! Compares launches after the samples with a launch on fresh inputs, whose memory [`LaunchBaseline`] keeps.
+//! What a launch writes, and its time, show whether it returns an earlier result or skips work that looks
+//! done.
 
 use std::time::Duration;
 
 use gpubench_driver::{Memory, MemoryKind, sys};
 
-use super::memory::{Fingerprints, Region, Regions, WriteDetector, free_and_total};
+use super::memory::{FingerprintTable, Region, Regions, WriteDetector, free_and_total_memory};
 use super::{reset, synchronize};
 use crate::device::{Inputs, Work};
 use crate::devices::cuda::Cuda;
@@ -13,46 +14,49 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The most allocations that are each checked for changes.
-const MOST_REGIONS: usize = 64;
-/// The most memory that is copied, and the part of the free memory that a copy may take.
-const MOST_COPIED: Bytes = Bytes(4 << 30);
-const PART_OF_FREE: u64 = 4;
-/// The most launches that show whether an output is written again. Two contents alternate, so that a ring of up to three buffers
-/// meets each of them in each of its states.
-const REWRITES: usize = 6;
-/// A launch writes other blocks than another one if the blocks that differ are this many times those that it writes.
-const OTHER_BLOCKS: f64 = 1.25;
-/// The delay before a launch, in which the host enqueues it.
-const DELAY: Duration = Duration::from_micros(300);
+/// The most allocations that are copied and compared.
+const MOST_COPIED_REGIONS: usize = 64;
+/// The most memory that is copied (4 GiB).
+const MOST_COPIED_BYTES: Bytes = Bytes(4 << 30);
+/// A copy takes at most the free memory divided by this.
+const FREE_MEMORY_DIVISOR: u64 = 4;
+/// The most launches that show whether an output is written again. Two contents alternate before them, so
+/// that a launch that cycles through up to three buffers meets each buffer with each content.
+const MOST_REWRITE_LAUNCHES: usize = 6;
+/// A launch is assumed to write other blocks than the first one if more than this many times as many blocks
+/// differ as it writes.
+const OTHER_BLOCKS_FACTOR: f64 = 1.25;
+/// The delay on the device before a launch, while the host enqueues the launch.
+const ENQUEUE_DELAY: Duration = Duration::from_micros(300);
 
-/// A copy of the memory that a launch can reach, from before it.
-pub(super) struct Shadow {
+/// A copy of device memory that a launch can reach.
+pub(super) struct MemoryCopy {
     regions: Regions,
     copy: DeviceMemory,
 }
 
-impl Shadow {
-    /// Copies the device's own memory among `regions`, if there is enough memory.
-    pub(super) fn copy(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
+impl MemoryCopy {
+    /// Copies the device memory among `regions`. Returns `None` if there is none, too much, or too many
+    /// allocations.
+    pub(super) fn new(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
         let mut regions = regions.clone();
         regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
-        let (bytes, (free, _)) = (regions.bytes(), free_and_total()?);
-        let fits = bytes > Bytes::ZERO && bytes <= MOST_COPIED && bytes <= free / PART_OF_FREE;
-        if !fits || regions.regions.len() > MOST_REGIONS {
+        let (bytes, (free, _)) = (regions.bytes(), free_and_total_memory()?);
+        let fits = bytes > Bytes::ZERO && bytes <= MOST_COPIED_BYTES && bytes <= free / FREE_MEMORY_DIVISOR;
+        if !fits || regions.regions.len() > MOST_COPIED_REGIONS {
             return None;
         }
-        let copy = detector.own_memory("a copy of the inputs", bytes.as_usize()).ok()?;
+        let copy = detector.allocate_own("a copy of the inputs", bytes.as_usize()).ok()?;
         let shadow = Self { regions, copy };
         shadow
             .pairs()
-            .try_for_each(|(memory, copy)| copied(copy, memory.address, memory.bytes, detector))
+            .try_for_each(|(memory, copy)| enqueue_copy(copy, memory.address, memory.bytes, detector))
             .and_then(|()| detector.wait())
             .ok()?;
         Some(shadow)
     }
 
-    /// Returns each region with the address of its copy.
+    /// Returns each copied allocation with the address of its copy.
     fn pairs(&self) -> impl Iterator<Item = (Memory, u64)> {
         self.regions.regions.iter().scan(self.copy.address(), |next, region| {
             let copy = *next;
@@ -61,95 +65,100 @@ impl Shadow {
         })
     }
 
-    /// Restores the content of a region.
+    /// Copies the content back to `region`. Does nothing if the region was not copied. Does not wait.
     fn restore(&self, region: &Region, detector: &WriteDetector) -> Result<(), CallError> {
         let Some((memory, copy)) = self.pairs().find(|(memory, _)| *memory == region.memory) else {
             return Ok(());
         };
-        copied(memory.address, copy, memory.bytes, detector)
+        enqueue_copy(memory.address, copy, memory.bytes, detector)
     }
 }
 
-/// Copies on the detector's stream.
-fn copied(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<(), CallError> {
+/// Enqueues a copy of `bytes` bytes on the stream of the detector.
+fn enqueue_copy(to: u64, from: u64, bytes: u64, detector: &WriteDetector) -> Result<(), CallError> {
     // SAFETY: source and destination exist, and have this many bytes.
     check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, detector.stream) })
 }
 
-/// The memory that a launch on fresh inputs could reach, with its fingerprints from before and after in the detector's tables.
-pub(crate) struct Outputs {
+/// The memory that a launch on fresh inputs could reach, before and after the launch. Its fingerprints are in
+/// the tables of the detector.
+pub(crate) struct LaunchBaseline {
     regions: Regions,
-    /// The regions that it changed, and the size of the changed blocks of each.
+    /// The regions that the launch changed, each with the size of its changed blocks.
     changed: Vec<(Region, Bytes)>,
-    /// True if it may have changed more than that.
+    /// True if the launch may also have changed memory that is not checked.
     unseen: bool,
-    /// The memory before it.
-    before: Option<Shadow>,
-    /// The output that it changed most, as it left it.
-    after: Option<Shadow>,
+    /// A copy of the memory from before the launch, if there was enough memory for it.
+    before: Option<MemoryCopy>,
+    /// A copy from after the launch of the region that it changed most.
+    after: Option<MemoryCopy>,
 }
 
-impl Outputs {
-    /// Returns true if some of the memory is managed.
+impl LaunchBaseline {
+    /// Returns true if some of the memory is managed memory.
     fn is_managed(&self) -> bool {
         self.regions.regions.iter().any(|region| region.memory.kind == MemoryKind::Managed)
     }
 
-    /// Keeps what a launch left in `regions`, whose contents from before it are in `before`. `unseen` is true if it may have written
-    /// more than that.
-    pub(super) fn keep(
+    /// Compares `regions` with their fingerprints from before the launch, and stores those from after it.
+    /// Copies the region that changed most. `before` is the copy from before the launch, and `unseen` is true
+    /// if the launch may have changed other memory.
+    pub(super) fn compare_after_launch(
         detector: &WriteDetector,
         regions: Regions,
-        before: Option<Shadow>,
+        before: Option<MemoryCopy>,
         unseen: bool,
     ) -> Result<Self, CallError> {
-        let changed = detector.changed_in_each(Fingerprints::Before, &regions)?;
-        detector.take(Fingerprints::After, &regions)?;
+        let changed = detector.changed_regions(FingerprintTable::Before, &regions)?;
+        detector.store_fingerprints(FingerprintTable::After, &regions)?;
         let mut outputs = Self { regions, changed, unseen, before, after: None };
-        outputs.after = outputs.largest().and_then(|(region, _)| {
-            let alone = outputs.regions.only(region);
-            Shadow::copy(detector, &alone)
+        outputs.after = outputs.largest_output().and_then(|(region, _)| {
+            let alone = outputs.regions.single(region);
+            MemoryCopy::new(detector, &alone)
         });
         Ok(outputs)
     }
 
-    /// Returns the size of all blocks that the launch changed.
+    /// Returns the total size of all blocks that the launch changed.
     pub(super) fn changed(&self) -> Bytes {
         self.changed.iter().map(|(_, changed)| *changed).sum()
     }
 
-    /// Returns the copied region that the launch changed most, and the size of the changed blocks.
-    fn largest(&self) -> Option<(Region, Bytes)> {
+    /// Returns the copied region that the launch changed most, with the size of its changed blocks. Returns
+    /// `None` without a copy or a change.
+    fn largest_output(&self) -> Option<(Region, Bytes)> {
         let before = self.before.as_ref()?;
-        let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.has(region));
+        let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.contains(region));
         copied.max_by_key(|(_, changed)| *changed)
     }
 
-    /// Returns true if the launch changed this region.
-    fn changes(&self, region: &Region) -> bool {
+    /// Returns true if the launch changed `region`.
+    fn changed_region(&self, region: &Region) -> bool {
         self.changed.iter().any(|(changed, _)| changed.memory == region.memory)
     }
 }
 
-/// Launches `work` once after a flush. On fresh inputs, keeps what it writes.
+/// Resets, flushes and launches `work` once, and returns its time. On fresh inputs, also stores the memory
+/// before and after the launch in `device`. Returns `None` if some memory is managed, since it moves to the
+/// GPU during the launch, or if the memory could not be read on fresh inputs.
 pub(crate) fn launch_cold(
     work: &mut dyn Work,
     device: &mut Cuda,
     inputs: Inputs,
 ) -> Result<Option<Nanoseconds>, Failure> {
     if inputs == Inputs::Used {
-        let time = launch(device, work)?;
+        let time = launch_and_time(device, work)?;
         // Managed memory moves to whoever touches it, which takes its time.
-        return Ok(Some(time).filter(|_| !device.outputs.as_ref().is_some_and(Outputs::is_managed)));
+        return Ok(Some(time).filter(|_| !device.baseline.as_ref().is_some_and(LaunchBaseline::is_managed)));
     }
     // These regions have been freed. The launch itself is the same.
-    let unseen = device.outputs.take().is_none_or(|outputs| outputs.unseen);
+    let unseen = device.baseline.take().is_none_or(|outputs| outputs.unseen);
     let before = device.write_detector.reachable().ok();
     if let Some(before) = &before {
-        device.write_detector.take(Fingerprints::Before, before)?;
+        device.write_detector.store_fingerprints(FingerprintTable::Before, before)?;
     }
-    let shadow = before.as_ref().and_then(|before| Shadow::copy(&device.write_detector, before));
-    let time = match launch(device, work) {
+    let shadow = before.as_ref().and_then(|before| MemoryCopy::new(&device.write_detector, before));
+    let time = match launch_and_time(device, work) {
         Ok(time) => time,
         Err(failure) => {
             // On a lost device nothing can be freed, and trying to would hide the launch's own error.
@@ -158,97 +167,108 @@ pub(crate) fn launch_cold(
         }
     };
     if let (Some(before), Ok(after)) = (before, device.write_detector.reachable()) {
-        let regions = before.common(&after);
-        device.outputs = Some(Outputs::keep(&device.write_detector, regions, shadow, unseen)?);
+        let regions = before.intersection(&after);
+        device.baseline =
+            Some(LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow, unseen)?);
     }
-    Ok(Some(time).filter(|_| device.outputs.as_ref().is_some_and(|outputs| !outputs.is_managed())))
+    Ok(Some(time).filter(|_| device.baseline.as_ref().is_some_and(|outputs| !outputs.is_managed())))
 }
 
-/// Restores all copied memory to its state before the last launch on fresh inputs. Returns false if there is no copy.
+/// Restores all copied memory to its state before the last launch on fresh inputs. Returns false, and
+/// restores nothing, if there is no copy.
 pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
-    let Some((outputs, shadow)) = device.outputs.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
+    let Some((outputs, shadow)) = device.baseline.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
     else {
         return Ok(false);
     };
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(false) };
-    for region in outputs.regions.common(&reachable).regions {
+    for region in outputs.regions.intersection(&reachable).regions {
         shadow.restore(&region, &device.write_detector)?;
     }
     device.write_detector.wait()?;
     Ok(true)
 }
 
-/// Launches `work` on used inputs and compares the memory with that after the launch on fresh inputs. Then launches again to see
-/// whether it writes its largest output. Returns nothing if the memory cannot be compared.
+/// Launches `work` on used inputs, and then several times on restored or replaced memory. Returns how the
+/// results differ from those of the launch on fresh inputs, and whether the largest output is written again.
+/// Returns `None` if the memory cannot be read.
 pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<Relaunch>, Failure> {
-    let Some(mut outputs) = device.outputs.take() else { return Ok(None) };
-    let done = compared(device, work, &mut outputs);
-    device.outputs = Some(outputs);
+    let Some(mut outputs) = device.baseline.take() else { return Ok(None) };
+    let done = relaunch_and_compare(device, work, &mut outputs);
+    device.baseline = Some(outputs);
     done
 }
 
-fn compared(
+/// Does the work of [`relaunch`], with `outputs` taken out of `device`.
+fn relaunch_and_compare(
     device: &mut Cuda,
     work: &mut dyn Work,
-    outputs: &mut Outputs,
+    outputs: &mut LaunchBaseline,
 ) -> Result<Option<Relaunch>, Failure> {
-    launch(device, work)?;
+    launch_and_time(device, work)?;
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
-    let regions = outputs.regions.common(&reachable);
+    let regions = outputs.regions.intersection(&reachable);
     // The result is not used. Without this work, later samples would meet the DRAM stall at other moments.
-    device.write_detector.changed(Fingerprints::After, &regions)?;
-    let rewritten = match outputs.largest().filter(|(region, _)| regions.has(region)) {
-        Some((largest, changed)) => Some(rewritten(device, work, outputs, (&regions, largest, changed))?),
+    device.write_detector.changed_bytes(FingerprintTable::After, &regions)?;
+    let rewritten = match outputs.largest_output().filter(|(region, _)| regions.contains(region)) {
+        Some((largest, changed)) => {
+            Some(relaunch_on_replaced_output(device, work, outputs, (&regions, largest, changed))?)
+        }
         None => None,
     };
     let differs = match &outputs.before {
-        Some(before) => repeated(device, work, before, &regions)?,
+        Some(before) => relaunch_on_restored_memory(device, work, before, &regions)?,
         None => Bytes::ZERO,
     };
     Ok(Some(Relaunch { differs, rewritten, ..Relaunch::default() }))
 }
 
-/// Launches again with all memory as it was before the launch on fresh inputs. Returns the size of the blocks that it left different
-/// from that launch, or zero if it writes other blocks, as one that swaps buffers or appends to them does.
-fn repeated(
+/// Restores all memory to its state before the launch on fresh inputs, and launches again. Returns the size
+/// of the blocks that then differ from those after that launch. Returns 0 if the launch writes other blocks,
+/// as one that swaps buffers or appends to them does.
+fn relaunch_on_restored_memory(
     device: &mut Cuda,
     work: &mut dyn Work,
-    before: &Shadow,
+    before: &MemoryCopy,
     regions: &Regions,
 ) -> Result<Bytes, Failure> {
     for region in &regions.regions {
         before.restore(region, &device.write_detector)?;
     }
-    device.write_detector.take(Fingerprints::Before, regions)?;
-    launch(device, work)?;
-    let differs = device.write_detector.changed(Fingerprints::After, regions)?;
-    let written = device.write_detector.changed(Fingerprints::Before, regions)?;
+    device.write_detector.store_fingerprints(FingerprintTable::Before, regions)?;
+    launch_and_time(device, work)?;
+    let differs = device.write_detector.changed_bytes(FingerprintTable::After, regions)?;
+    let written = device.write_detector.changed_bytes(FingerprintTable::Before, regions)?;
     // Each block that only one of the two launches writes differs too.
-    let elsewhere = differs.as_f64() > OTHER_BLOCKS * written.as_f64();
+    let elsewhere = differs.as_f64() > OTHER_BLOCKS_FACTOR * written.as_f64();
     Ok(if elsewhere { Bytes::ZERO } else { differs })
 }
 
-/// Launches after replacing the contents of the largest output, until a launch writes as much as the first one did. A launch that
-/// swaps buffers writes another one every other time, and a converged iteration may write what one of the contents holds. So the
-/// contents alternate, and writes to memory that the first launch only read count too.
-fn rewritten(
+/// Replaces the content of the largest output and launches, until a launch writes as much as the first one
+/// did, at most [`MOST_REWRITE_LAUNCHES`] times. Returns the size that the first launch changed, and the
+/// largest size that was written again.
+///
+/// A launch that swaps buffers writes another buffer every other time, and a converged iteration may write
+/// what a buffer already holds. Therefore two contents alternate, and writes to memory that the first launch
+/// only read count too.
+fn relaunch_on_replaced_output(
     device: &mut Cuda,
     work: &mut dyn Work,
-    outputs: &Outputs,
+    outputs: &LaunchBaseline,
     (regions, largest, changed): (&Regions, Region, Bytes),
 ) -> Result<Rewritten, Failure> {
-    let contents: Vec<&Shadow> = [&outputs.before, &outputs.after].into_iter().flatten().collect();
+    let contents: Vec<&MemoryCopy> = [&outputs.before, &outputs.after].into_iter().flatten().collect();
     let mut again = Bytes::ZERO;
-    for shadow in contents.iter().cycle().take(REWRITES) {
+    for shadow in contents.iter().cycle().take(MOST_REWRITE_LAUNCHES) {
         shadow.restore(&largest, &device.write_detector)?;
-        device.write_detector.take(Fingerprints::Before, regions)?;
-        launch(device, work)?;
-        let written = device.write_detector.changed_in_each(Fingerprints::Before, regions)?;
+        device.write_detector.store_fingerprints(FingerprintTable::Before, regions)?;
+        launch_and_time(device, work)?;
+        let written = device.write_detector.changed_regions(FingerprintTable::Before, regions)?;
         let sum = |counts: &dyn Fn(&Region) -> bool| -> Bytes {
             written.iter().filter(|(region, _)| counts(region)).map(|(_, changed)| *changed).sum()
         };
         let there = sum(&|region| region.memory == largest.memory);
-        again = again.max(there).max(sum(&|region| !outputs.changes(region)));
+        again = again.max(there).max(sum(&|region| !outputs.changed_region(region)));
         if Relaunch::is_rewritten(changed, again) {
             break;
         }
@@ -256,14 +276,15 @@ fn rewritten(
     Ok(Rewritten { changed, again })
 }
 
-/// Resets, flushes and launches once, and waits. Returns the time between two events around it.
-fn launch(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
+/// Resets, flushes, and launches `work` once, and waits. Returns the time between two events around the
+/// launch. The output is kept.
+fn launch_and_time(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     reset(device, work)?;
     let (pair, stream) = (EventPair::new()?, device.stream);
     // Drops an earlier output, before the delay.
     work.keep_output(true);
     device.flusher.enqueue(device.usual_flush(), stream)?;
-    device.kernels.delay(DELAY, stream)?;
+    device.kernels.delay(ENQUEUE_DELAY, stream)?;
     pair.start.record(stream)?;
     work.launch()?;
     pair.stop.record(stream)?;
