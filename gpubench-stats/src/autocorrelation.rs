@@ -11,7 +11,7 @@ use crate::units::Nanoseconds;
 
 /// Longer series are cut into batches, at most this many, and the sums of these are looked at. That bounds the
 /// cost at about 1 ms for any length, and lags of up to a quarter of the series are still seen.
-const MOST_BATCHES: usize = 2048;
+const MAX_BATCHES: usize = 2048;
 
 /// Standard normal quantile: samples count as correlated where τ exceeds 1 by more than independent samples
 /// would show once in twenty times.
@@ -40,7 +40,7 @@ pub(super) fn effective_samples(times: &[Nanoseconds], median: Nanoseconds) -> f
         return count;
     }
 
-    let size = times.len().div_ceil(MOST_BATCHES);
+    let size = times.len().div_ceil(MAX_BATCHES);
     let batch = |times: &[Nanoseconds]| times.iter().map(|time| sign(time) - mean).sum::<f64>();
     let batches: Vec<f64> = times.chunks_exact(size).map(batch).collect();
     let (sum, lags) = summed_autocovariance(&batches);

@@ -4,19 +4,19 @@
 pub const DECISION_ERROR: f64 = 0.01;
 
 /// The rounds after which there is a look, and the part of [`DECISION_ERROR`] that it may take.
-const LOOKS: [(usize, f64); 4] = [(8, 0.1), (16, 0.15), (32, 0.25), (64, 0.3)];
+const ANALYSES: [(usize, f64); 4] = [(8, 0.1), (16, 0.15), (32, 0.25), (64, 0.3)];
 
 /// The most rounds of a comparison: those of the last look.
-pub const MOST_ROUNDS: usize = LOOKS[LOOKS.len() - 1].0;
+pub const MAX_ROUNDS: usize = ANALYSES[ANALYSES.len() - 1].0;
 
 /// The confidence of the look after this number of rounds, if there is one.
-pub fn look_after(rounds: usize) -> Option<f64> {
-    LOOKS.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
+pub fn analysis_confidence(rounds: usize) -> Option<f64> {
+    ANALYSES.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
 }
 
 /// The confidence of the last look if a budget ends the comparison after this number of rounds: that of the next look.
-pub fn last_look(rounds: usize) -> f64 {
-    let next = LOOKS.iter().find(|(look, _)| rounds <= *look).unwrap_or(&LOOKS[LOOKS.len() - 1]);
+pub fn final_analysis_confidence(rounds: usize) -> f64 {
+    let next = ANALYSES.iter().find(|(look, _)| rounds <= *look).unwrap_or(&ANALYSES[ANALYSES.len() - 1]);
     1.0 - DECISION_ERROR * next.1
 }
 
@@ -40,14 +40,15 @@ mod looks_tests {
 
     #[test]
     fn looks_share_the_error() {
-        let all: f64 = (0..=MOST_ROUNDS).filter_map(look_after).map(|confidence| 1.0 - confidence).sum();
+        let all: f64 =
+            (0..=MAX_ROUNDS).filter_map(analysis_confidence).map(|confidence| 1.0 - confidence).sum();
         assert!(all < DECISION_ERROR && all > 0.79 * DECISION_ERROR, "{all}");
     }
 
     #[test]
     fn a_look_that_comes_early_takes_the_place_of_the_next() {
         for (rounds, look) in [(4, 8), (8, 8), (10, 16), (34, 64), (64, 64)] {
-            assert_eq!(Some(last_look(rounds)), look_after(look), "{rounds}");
+            assert_eq!(Some(final_analysis_confidence(rounds)), analysis_confidence(look), "{rounds}");
         }
     }
 }

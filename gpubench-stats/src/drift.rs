@@ -5,14 +5,14 @@ use crate::quantile::{ascending, quantile};
 use crate::{autocorrelation::effective_samples, summary::rank_interval, units::Nanoseconds};
 
 /// The fewest samples that tell a drift: thirds of twenty.
-const FEWEST: usize = 60;
+const MIN_SAMPLES: usize = 60;
 
 /// The confidence of each third's interval. Two such intervals are apart where the medians differ by
 /// √2·z(99.75 %) = 3.97 standard errors of their difference, as equal medians do once in 14,000 times.
-const CONFIDENCE: f64 = 0.995;
+const THIRD_CONFIDENCE: f64 = 0.995;
 
 /// The least change that matters, as a fraction.
-const LEAST_CHANGE: f64 = 0.01;
+const MIN_RELATIVE_CHANGE: f64 = 0.01;
 
 crate::stored! {
     /// The time moved during the measurement.
@@ -35,8 +35,8 @@ impl Drift {
     ///
     /// It finds a slope, and a step that falls into the middle third. A step within an outer third mostly
     /// escapes it (and shows as two modes), and so does what comes and goes in between.
-    pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
-        if times.len() < FEWEST {
+    pub fn find(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        if times.len() < MIN_SAMPLES {
             return None;
         }
         let length = times.len() / 3;
@@ -44,13 +44,14 @@ impl Drift {
         let (first, last) = (Third::new(&times[..length]), Third::new(&times[distance..]));
         let difference = last.median - first.median;
 
-        let matters = difference.abs() > (LEAST_CHANGE * first.median).max(step);
+        let matters = difference.abs() > (MIN_RELATIVE_CHANGE * first.median).max(step);
         if first.median <= Nanoseconds::ZERO || !matters {
             return None;
         }
         let slope = difference / distance as f64;
-        let [before, after] = [&first, &last]
-            .map(|third| rank_interval(&third.sorted, third.effective_samples(slope), step, CONFIDENCE));
+        let [before, after] = [&first, &last].map(|third| {
+            rank_interval(&third.sorted, third.effective_samples(slope), step, THIRD_CONFIDENCE)
+        });
         let apart = before.high < after.low || after.high < before.low;
         apart.then(|| Self { change: difference / first.median })
     }
@@ -90,7 +91,7 @@ mod tests {
     fn drift(count: u32, offset: impl Fn(f64) -> f64) -> Option<f64> {
         let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_769) >> 24) / 255.0 * 80.0 - 40.0;
         let time = |i: u32| Nanoseconds(10_000.0 + noise(i) + offset(f64::from(i) / f64::from(count)));
-        Drift::of(&(0..count).map(time).collect::<Vec<_>>(), STEP).map(|drift| drift.change)
+        Drift::find(&(0..count).map(time).collect::<Vec<_>>(), STEP).map(|drift| drift.change)
     }
 
     #[test]
@@ -128,8 +129,8 @@ mod tests {
     #[test]
     fn a_change_of_one_step_does_not_matter() {
         let stepped = |high: f64| [[Nanoseconds(320.0); 50], [Nanoseconds(high); 50]].concat();
-        assert_eq!(Drift::of(&stepped(352.0), STEP), None);
-        assert_eq!(Drift::of(&stepped(384.0), STEP), Some(Drift { change: 0.2 }));
+        assert_eq!(Drift::find(&stepped(352.0), STEP), None);
+        assert_eq!(Drift::find(&stepped(384.0), STEP), Some(Drift { change: 0.2 }));
     }
 
     #[test]
@@ -137,7 +138,7 @@ mod tests {
         for bad in [-1e4, 0.0, f64::NAN, f64::INFINITY] {
             let mut times = vec![Nanoseconds(bad); 50];
             times.extend([Nanoseconds(5.0); 50]);
-            assert_eq!(Drift::of(&times, STEP), None, "{bad}");
+            assert_eq!(Drift::find(&times, STEP), None, "{bad}");
         }
     }
 }

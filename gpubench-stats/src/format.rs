@@ -144,78 +144,82 @@ pub fn counted(number: usize, what: &str) -> String {
 /// A part of one as a percentage, such as `93.1 %`.
 pub fn percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent.abs() <= MOST_PERCENT {
+    if percent.abs() <= MAX_SHOWN_PERCENT {
         format!("{} %", significant(percent, 3))
     } else {
-        beyond(percent, "", " %")
+        out_of_range(percent, "", " %")
     }
 }
 
 /// A difference as a percentage with its sign, such as `+0.4 %`.
 pub fn signed_percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent.abs() <= MOST_PERCENT { format!("{percent:+.1} %") } else { beyond(percent, "+", " %") }
+    if percent.abs() <= MAX_SHOWN_PERCENT {
+        format!("{percent:+.1} %")
+    } else {
+        out_of_range(percent, "+", " %")
+    }
 }
 
 /// A ratio as a change with its sign, such as `+2.04 %`.
 pub fn change(ratio: f64) -> String {
-    format!("{} %", changed(ratio))
+    format!("{} %", percent_change(ratio))
 }
 
 /// An interval of such changes, such as `(+1.52 to +2.57 %)`.
 pub fn changes(low: f64, high: f64) -> String {
-    format!("({} to {} %)", changed(low), changed(high))
+    format!("({} to {} %)", percent_change(low), percent_change(high))
 }
 
 /// A ratio as a change without the unit: no digits behind the point if there are four before it.
-fn changed(ratio: f64) -> String {
+fn percent_change(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);
     match percent.abs() {
         p if p < 1e3 => format!("{percent:+.2}"),
-        p if p <= MOST_PERCENT => format!("{percent:+.0}"),
-        _ => beyond(percent, "+", ""),
+        p if p <= MAX_SHOWN_PERCENT => format!("{percent:+.0}"),
+        _ => out_of_range(percent, "+", ""),
     }
 }
 
 /// A precision that is asked for, such as `± 0.50 %`. Below 0.01 % it has four significant digits.
 pub fn precision(part: f64) -> String {
     match 100.0 * part {
-        p if p < SHOWN_PERCENT => format!("± {} %", number(p)),
+        p if p < MIN_TWO_DECIMAL_PERCENT => format!("± {} %", number(p)),
         _ => plus_minus(part),
     }
 }
 
 /// The least percentage that two digits behind the point show.
-const SHOWN_PERCENT: f64 = 0.01;
+const MIN_TWO_DECIMAL_PERCENT: f64 = 0.01;
 
 /// Half of an interval beside the value it belongs to, such as `± 0.42 %`; `± ?` if it is as large as the value, or unknown.
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
-        p if p < WIDEST_SHOWN => format!("± {p:.2} %"),
+        p if p < UNKNOWN_HALF_WIDTH_PERCENT => format!("± {p:.2} %"),
         _ => "± ?".to_owned(),
     }
 }
 
 /// The percentage from which on a half-width says as little as none.
-const WIDEST_SHOWN: f64 = 100.0;
+const UNKNOWN_HALF_WIDTH_PERCENT: f64 = 100.0;
 
 /// Returns true if [`plus_minus`] shows a number for this half-width.
 pub fn is_shown(part: f64) -> bool {
-    100.0 * part.abs() < WIDEST_SHOWN
+    100.0 * part.abs() < UNKNOWN_HALF_WIDTH_PERCENT
 }
 
 /// Percentages beyond this are shown as such: their digits would tell nothing, and there can be three hundred of them.
-const MOST_PERCENT: f64 = 99_999.0;
+const MAX_SHOWN_PERCENT: f64 = 99_999.0;
 
-/// Shows a percentage beyond [`MOST_PERCENT`], or none, with `plus` before a positive one.
-fn beyond(percent: f64, plus: &str, unit: &str) -> String {
+/// Shows a percentage beyond [`MAX_SHOWN_PERCENT`], or none, with `plus` before a positive one.
+fn out_of_range(percent: f64, plus: &str, unit: &str) -> String {
     if percent.is_nan() {
         return format!("?{unit}");
     }
     if percent > 0.0 {
-        format!(">{plus}{MOST_PERCENT:.0}{unit}")
+        format!(">{plus}{MAX_SHOWN_PERCENT:.0}{unit}")
     } else {
-        format!("<-{MOST_PERCENT:.0}{unit}")
+        format!("<-{MAX_SHOWN_PERCENT:.0}{unit}")
     }
 }
 

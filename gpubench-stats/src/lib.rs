@@ -50,7 +50,9 @@ mod summary;
 mod trimmed;
 
 pub use self::bisection::bisect;
-pub use self::decisions::{DECISION_ERROR, MOST_ROUNDS, benjamini_hochberg, last_look, look_after};
+pub use self::decisions::{
+    DECISION_ERROR, MAX_ROUNDS, analysis_confidence, benjamini_hochberg, final_analysis_confidence,
+};
 pub use self::drift::Drift;
 pub use self::modes::Modes;
 pub use self::quantile::{mean, median, median_of, quantile, spread};
@@ -59,8 +61,8 @@ pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, r
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::stop::StopRule;
 pub use self::summary::{
-    COARSE, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary, greatest_common_divisor,
-    interpolated_median, interval_of_mean, prediction_half_width, timer_step,
+    COARSE_TIMER_STEP, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary,
+    greatest_common_divisor, interpolated_median, interval_of_mean, prediction_half_width, timer_step,
 };
 pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};
 pub use self::units::{

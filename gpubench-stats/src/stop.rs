@@ -5,7 +5,7 @@ use crate::{SMALLEST_SAMPLE, Summary, units::Nanoseconds};
 
 /// The number of successive checks that must hold. An interval looked at after every group will now and then be narrow by
 /// luck.
-const CHECKS_IN_A_ROW: u32 = 2;
+const CONSECUTIVE_CHECKS: u32 = 2;
 
 /// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval is at most the
 /// requested share of the median, or one step of the timer if that is more, at two successive checks.
@@ -17,7 +17,7 @@ pub struct StopRule {
     precision: f64,
     min_samples: usize,
     checked_samples: usize,
-    checks_held: u32,
+    consecutive_passes: u32,
 }
 
 impl StopRule {
@@ -27,7 +27,12 @@ impl StopRule {
     /// Fewer than [`SMALLEST_SAMPLE`] samples have no 95 % interval, so that a smaller minimum is raised to
     /// it.
     pub fn new(precision: f64, min_samples: usize) -> Self {
-        Self { precision, min_samples: min_samples.max(SMALLEST_SAMPLE), checked_samples: 0, checks_held: 0 }
+        Self {
+            precision,
+            min_samples: min_samples.max(SMALLEST_SAMPLE),
+            checked_samples: 0,
+            consecutive_passes: 0,
+        }
     }
 
     /// Looks at all samples so far, with the timer's `step` in nanoseconds that their summary was made with. Returns true if the
@@ -37,13 +42,14 @@ impl StopRule {
     /// belong to another case, and the count of checks starts again.
     pub fn check(&mut self, summary: &Summary, step: Nanoseconds) -> bool {
         if summary.samples < self.checked_samples {
-            self.checks_held = 0;
+            self.consecutive_passes = 0;
         }
         if summary.samples != self.checked_samples {
             self.checked_samples = summary.samples;
-            self.checks_held = if self.holds(summary, step) { self.checks_held + 1 } else { 0 };
+            self.consecutive_passes =
+                if self.passes(summary, step) { self.consecutive_passes + 1 } else { 0 };
         }
-        self.checks_held >= CHECKS_IN_A_ROW
+        self.consecutive_passes >= CONSECUTIVE_CHECKS
     }
 
     /// Looks at all samples for the last time, since a budget is spent. The result did not choose that moment, so that one check is
@@ -60,7 +66,7 @@ impl StopRule {
     }
 
     /// Returns true if these samples alone are enough and precise enough.
-    fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
+    fn passes(&self, summary: &Summary, step: Nanoseconds) -> bool {
         summary.samples >= self.min_samples && self.is_precise(summary, step)
     }
 

@@ -75,7 +75,7 @@ impl Summary {
             effective_samples: Some(effective),
             groups: None,
             median: at(0.5),
-            median_ci: interval(&sorted, effective, step, CONFIDENCE),
+            median_ci: median_interval(&sorted, effective, step, CONFIDENCE),
             min: Nanoseconds(min),
             max: Nanoseconds(max),
             mean: Nanoseconds(mean),
@@ -153,7 +153,7 @@ impl Interval {
 
     /// The same interval, with both ends moved outwards by the same amount until its half-width is
     /// `half_width`.
-    fn at_least(self, half_width: Nanoseconds) -> Self {
+    fn widened_to(self, half_width: Nanoseconds) -> Self {
         let missing = (half_width - self.half_width()).max(Nanoseconds::ZERO);
         Self { low: self.low - missing, high: self.high + missing }
     }
@@ -161,8 +161,13 @@ impl Interval {
 
 /// The interval that holds the median of `sorted` (ascending, not empty) with `confidence`, where they are worth
 /// `effective` independent samples; never narrower than ± one `step`.
-pub(super) fn interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
-    rank_interval(sorted, effective, step, confidence).at_least(step)
+pub(super) fn median_interval(
+    sorted: &[f64],
+    effective: f64,
+    step: Nanoseconds,
+    confidence: f64,
+) -> Interval {
+    rank_interval(sorted, effective, step, confidence).widened_to(step)
 }
 
 /// The interval between two order statistics of `sorted` (ascending, not empty) that holds the median with
@@ -292,7 +297,7 @@ impl Median {
         let sorted = ascending(times);
         let time = Nanoseconds(quantile(&sorted, 0.5));
         let effective = effective_samples(times, time);
-        Some(Self { time, interval: interval(&sorted, effective, step, confidence) })
+        Some(Self { time, interval: median_interval(&sorted, effective, step, confidence) })
     }
 }
 
@@ -323,14 +328,14 @@ impl Median {
         for size in sizes.iter().filter(|size| **size > 0) {
             let (group, others) = rest.split_at_checked(*size)?;
             rest = others;
-            medians.push(below_the_step(&ascending(group), step));
+            medians.push(median_within_step(&ascending(group), step));
         }
         if medians.len() < SMALLEST_SAMPLE || !rest.is_empty() {
             return None;
         }
-        let TrimmedMean { error, freedom, .. } = TrimmedMean::of(&medians)?;
+        let TrimmedMean { error, freedom, .. } = TrimmedMean::from_values(&medians)?;
         let half = Nanoseconds(student::quantile(confidence, freedom) * error.hypot(shared_error.as_f64()));
-        let time = Nanoseconds(below_the_step(&ascending(times), step));
+        let time = Nanoseconds(median_within_step(&ascending(times), step));
         Some(Self { time, interval: Interval { low: time - half, high: time + half } })
     }
 }
@@ -350,7 +355,7 @@ pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 /// The median of `times` in any order, interpolated within the timer's resolution of `step` nanoseconds as [`Median::of_groups`] does.
 /// `None` if there are no times.
 pub fn interpolated_median(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
-    (!times.is_empty()).then(|| Nanoseconds(below_the_step(&ascending(times), step)))
+    (!times.is_empty()).then(|| Nanoseconds(median_within_step(&ascending(times), step)))
 }
 
 /// The median of `sorted` (ascending, not empty), each of which a timer read in steps of `step` nanoseconds.
@@ -360,10 +365,10 @@ pub fn interpolated_median(times: &[Nanoseconds], step: Nanoseconds) -> Option<N
 /// It resolves a part of a step as long as the readings of a time fall on two ticks or more, as they do on an H200, whose samples
 /// scatter over some seven steps.
 ///
-/// Readings of a coarse timer fall on two ticks, and this median would be off by up to 0.09 steps. [`location`] is not.
-fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
-    if step > COARSE && step.is_finite() {
-        return location(sorted, step.as_f64());
+/// Readings of a coarse timer fall on two ticks, and this median would be off by up to 0.09 steps. [`huber_location`] is not.
+fn median_within_step(sorted: &[f64], step: Nanoseconds) -> f64 {
+    if step > COARSE_TIMER_STEP && step.is_finite() {
+        return huber_location(sorted, step.as_f64());
     }
     let (middle, half) = (quantile(sorted, 0.5), step.as_f64() / 2.0);
     if !(half > 0.0 && half.is_finite() && middle.is_finite()) {
@@ -378,28 +383,30 @@ fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
     };
     // Between samples far apart lies a range below which half of them lie. Its middle is the usual median.
     let ends = (sorted[0] - half, sorted[sorted.len() - 1] + half);
-    let end = |is_left: &dyn Fn(f64) -> bool| bisect(ends, PART * half, |time| is_left(below(time)));
+    let end =
+        |is_left: &dyn Fn(f64) -> bool| bisect(ends, SEARCH_TOLERANCE * half, |time| is_left(below(time)));
     f64::midpoint(end(&|below| below < wanted), end(&|below| below <= wanted))
 }
 
-/// Finds the location of `sorted` (ascending, not empty) to which all of them are balanced if none counts as further away than [`CLIP`]
+/// Finds the location of `sorted` (ascending, not empty) to which all of them are balanced if none counts as further away than [`CLIP_STEPS`]
 /// steps: Huber, *Robust Estimation of a Location Parameter* (Annals of Mathematical Statistics 35, 1964). Where the times scatter over less
 /// than a step it is the mean of the readings, which rounding from random places of a step leaves right. Where they scatter over many steps it
 /// is close to the median.
-fn location(sorted: &[f64], step: f64) -> f64 {
-    let balance =
-        |at: f64| sorted.iter().map(|time| (time - at).clamp(-CLIP * step, CLIP * step)).sum::<f64>();
-    bisect((sorted[0], sorted[sorted.len() - 1]), PART * step, |time| balance(time) > 0.0)
+fn huber_location(sorted: &[f64], step: f64) -> f64 {
+    let balance = |at: f64| {
+        sorted.iter().map(|time| (time - at).clamp(-CLIP_STEPS * step, CLIP_STEPS * step)).sum::<f64>()
+    };
+    bisect((sorted[0], sorted[sorted.len() - 1]), SEARCH_TOLERANCE * step, |time| balance(time) > 0.0)
 }
 
 /// A timer with a larger step is coarse. Times of an H200, whose timer steps by 32 ns, scatter over several steps.
-pub const COARSE: Nanoseconds = Nanoseconds(100.0);
+pub const COARSE_TIMER_STEP: Nanoseconds = Nanoseconds(100.0);
 
 /// The number of steps beyond which no reading of a coarse timer counts more.
-const CLIP: f64 = 1.5;
+const CLIP_STEPS: f64 = 1.5;
 
 /// The part of half a step to which the median is found.
-const PART: f64 = 1e-6;
+const SEARCH_TOLERANCE: f64 = 1e-6;
 
 #[cfg(test)]
 mod summary_tests {
@@ -522,7 +529,7 @@ mod median_ci_tests {
     use super::*;
 
     fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
-        interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
+        median_interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
     }
 
     /// γ(d) from Pascal's triangle, in exact integers.
@@ -659,7 +666,7 @@ mod grouped_tests {
 
     fn below(samples: &[f64], step: f64) -> f64 {
         let times: Vec<_> = samples.iter().copied().map(Nanoseconds).collect();
-        below_the_step(&ascending(&times), Nanoseconds(step))
+        median_within_step(&ascending(&times), Nanoseconds(step))
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct TrimmedMean {
 
 impl TrimmedMean {
     /// The mean of `values`, in any order; `None` of fewer than two.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         if values.len() < 2 {
             return None;
         }
@@ -48,13 +48,13 @@ pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, squares / (count - 1.0)))
 }
 
-fn numbers(times: &[Nanoseconds]) -> Vec<f64> {
+fn to_numbers(times: &[Nanoseconds]) -> Vec<f64> {
     times.iter().copied().map(Nanoseconds::as_f64).collect()
 }
 
 /// The variance of independent times, in square nanoseconds; 0 for fewer than two.
 pub fn variance(times: &[Nanoseconds]) -> f64 {
-    moments(&numbers(times)).map_or(0.0, |(_, variance)| variance)
+    moments(&to_numbers(times)).map_or(0.0, |(_, variance)| variance)
 }
 
 /// The standard error of the mean of independent times; 0 for fewer than two.
@@ -64,13 +64,13 @@ pub fn standard_error(times: &[Nanoseconds]) -> Nanoseconds {
 
 /// The trimmed mean of independent times, without an eighth of them on each side; nothing if there are none.
 pub fn trimmed_mean(times: &[Nanoseconds]) -> Option<Nanoseconds> {
-    TrimmedMean::of(&numbers(times)).map(|trimmed| Nanoseconds(trimmed.mean))
+    TrimmedMean::from_values(&to_numbers(times)).map(|trimmed| Nanoseconds(trimmed.mean))
 }
 
 /// The standard error of the trimmed mean of independent times (Tukey & McLaughlin 1963), of which up to an eighth on each side may be
 /// disturbed; of 16 times that is two. 0 for fewer than two times. That of their median is a fifth larger, if they are normal.
 pub fn trimmed_error(times: &[Nanoseconds]) -> Nanoseconds {
-    Nanoseconds(TrimmedMean::of(&numbers(times)).map_or(0.0, |trimmed| trimmed.error))
+    Nanoseconds(TrimmedMean::from_values(&to_numbers(times)).map_or(0.0, |trimmed| trimmed.error))
 }
 
 #[cfg(test)]

@@ -212,7 +212,7 @@ impl Race {
         for (contender, (one, mean)) in self.contenders.iter_mut().zip(means).enumerate() {
             let Some((mean, pairs)) = mean.filter(|_| one.races()) else { continue };
             let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
-            let ratio = Ratio::of_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
+            let ratio = Ratio::from_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
             one.variant.ratio = Some(ratio);
             if ratio.low > most {
                 one.set_standing(Standing::Slower, Some(self.analyses));

@@ -7,7 +7,7 @@ use gpubench_driver::sys::CUstream;
 use super::driver::{CallError, DeviceMemory, PinnedWords};
 use super::kernels::{Kernels, SpinKernel};
 use crate::device::DeviceError;
-use gpubench_stats::{COARSE, Hertz, Nanoseconds};
+use gpubench_stats::{COARSE_TIMER_STEP, Hertz, Nanoseconds};
 
 /// The most samples between stamps: those of two graphs.
 const SLOTS: usize = 128;
@@ -127,7 +127,7 @@ pub(crate) struct Dither {
 impl Dither {
     /// Loads the kernel if a timer of this resolution needs it, for multiprocessors with this clock in hertz.
     pub(crate) fn load(step: Nanoseconds, clock: Option<Hertz>) -> Result<Option<Self>, DeviceError> {
-        if step <= COARSE {
+        if step <= COARSE_TIMER_STEP {
             return Ok(None);
         }
         let clock = clock.map_or(ASSUMED_CLOCK, Hertz::as_f64) * 1e-9;
