@@ -151,9 +151,9 @@ thread_local! {
 }
 
 /// The calls of other threads while one is watched. A launch function may have others do its work.
-static OTHERS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
+static OTHER_THREAD_CALLS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
 /// True while a thread is watched.
-static WATCHED: AtomicBool = AtomicBool::new(false);
+static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 
 /// Runs `body`. Returns the calls in it, as far as they went through this crate: those of this thread in their order, then those that
 /// other threads made meanwhile. One thread is watched at a time.
@@ -163,17 +163,17 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     impl Drop for Ends {
         fn drop(&mut self) {
             WATCH.set(None);
-            WATCHED.store(false, Ordering::Relaxed);
+            IS_WATCHING.store(false, Ordering::Relaxed);
         }
     }
 
     WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
-    others().clear();
-    WATCHED.store(true, Ordering::Relaxed);
+    other_thread_calls().clear();
+    IS_WATCHING.store(true, Ordering::Relaxed);
     let _ends = Ends;
     let done = body();
     let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
-    calls.append(&mut others());
+    calls.append(&mut other_thread_calls());
     (done, calls)
 }
 
@@ -195,16 +195,16 @@ pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
 }
 
 /// Adds a call if a thread is watched. `call` gets the calls so far.
-pub(crate) fn add(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
+pub(crate) fn add_call(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
     // The variable no longer exists in a thread that is ending.
     _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
         Some(watch) => {
             let call = call(&watch.calls);
             watch.calls.push(call);
         }
-        None if WATCHED.load(Ordering::Relaxed) => {
-            let call = call(&others());
-            others().push(call);
+        None if IS_WATCHING.load(Ordering::Relaxed) => {
+            let call = call(&other_thread_calls());
+            other_thread_calls().push(call);
         }
         None => {}
     });
@@ -221,8 +221,8 @@ pub(crate) fn add_poll(call: &'static str, about: u64) {
     });
 }
 
-fn others() -> MutexGuard<'static, Vec<DriverCall>> {
-    OTHERS.lock().unwrap_or_else(PoisonError::into_inner)
+fn other_thread_calls() -> MutexGuard<'static, Vec<DriverCall>> {
+    OTHER_THREAD_CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds an operation if this thread collects them.
@@ -235,8 +235,8 @@ pub(crate) fn add_stream_op(stream: u64, op: impl FnOnce() -> Option<StreamOp>) 
 }
 
 /// Adds a call that was to enqueue work and failed.
-pub(crate) fn add_failed(call: &'static str, code: u32) {
-    add(|_| DriverCall::Failed { call, code });
+pub(crate) fn add_failed_call(call: &'static str, code: u32) {
+    add_call(|_| DriverCall::Failed { call, code });
     _ = STREAM_OPS.try_with(|ops| {
         if let Some(ops) = &mut *ops.borrow_mut() {
             ops.failed = ops.failed.or(Some((call, code)));
@@ -245,44 +245,44 @@ pub(crate) fn add_failed(call: &'static str, code: u32) {
 }
 
 /// The name of the function that has just been called.
-pub(crate) fn called() -> &'static str {
+pub(crate) fn called_function() -> &'static str {
     last_symbol().unwrap_or("the driver")
 }
 
 /// Adds a call that succeeded.
-pub(crate) fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
+pub(crate) fn add_if_successful(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
     if code == 0 {
-        add(|_| call(called()));
+        add_call(|_| call(called_function()));
     }
 }
 
 /// `CU_STREAM_PER_THREAD`
-pub(crate) const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
+pub(crate) const PER_THREAD_STREAM: CUstream = std::ptr::without_provenance_mut(2);
 
-/// Returns the stream that the last call used: NULL is [`PER_THREAD`] for functions with the suffix of per-thread default streams.
+/// Returns the stream that the last call used: NULL is [`PER_THREAD_STREAM`] for functions with the suffix of per-thread default streams.
 pub(crate) fn stream_used(stream: CUstream) -> CUstream {
-    let is_per_thread = || called().ends_with("_ptsz") || called().ends_with("_ptds");
-    if stream.is_null() && is_per_thread() { PER_THREAD } else { stream }
+    let is_per_thread = || called_function().ends_with("_ptsz") || called_function().ends_with("_ptds");
+    if stream.is_null() && is_per_thread() { PER_THREAD_STREAM } else { stream }
 }
 
 /// Records work on a stream, or the failure to enqueue it.
-pub(crate) fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
+pub(crate) fn add_enqueued(code: u32, stream: CUstream, work: Enqueued) {
     if code != 0 {
-        return add_failed(called(), code);
+        return add_failed_call(called_function(), code);
     }
     let stream = stream_used(stream);
     add_stream_op(stream as u64, || work.stream_op());
-    add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+    add_call(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }
 
 /// Records an allocation or a release that is not in the order of a stream.
-pub(crate) fn allocated(code: u32) {
-    succeeded(code, DriverCall::Allocated);
+pub(crate) fn add_allocation(code: u32) {
+    add_if_successful(code, DriverCall::Allocated);
 }
 
 /// Records that code was loaded or unloaded.
-pub(crate) fn loaded(code: u32) {
-    succeeded(code, DriverCall::Loaded);
+pub(crate) fn add_code_load(code: u32) {
+    add_if_successful(code, DriverCall::Loaded);
 }
 
 /// Returns the context that was current when the watch began; `None` if nobody watches.
@@ -292,7 +292,7 @@ pub(crate) fn watched_context() -> Option<usize> {
 
 /// Keeps tests whose calls another's watch would see apart.
 #[cfg(test)]
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn serialize_tests() -> MutexGuard<'static, ()> {
+    static SERIAL: Mutex<()> = Mutex::new(());
+    SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
 }

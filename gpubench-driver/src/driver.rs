@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The environment variable that names the library to open instead of the system's.
-pub const VARIABLE: &str = "GPUBENCH_LIBCUDA";
+pub const LIBCUDA_VARIABLE: &str = "GPUBENCH_LIBCUDA";
 
 /// The oldest driver that loads the suite's own kernels, whose PTX is ISA 7.7: CUDA 11.7, driver 515.
 pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
@@ -79,7 +79,7 @@ pub enum LoadError {
         symbol: &'static str,
     },
     /// The library does not report its version. The stub of a CUDA toolkit does not: it returns 34.
-    #[error("{} does not tell its version ({}): {}", library.display(), refusal(*code), remedy())]
+    #[error("{} does not tell its version ({}): {}", library.display(), describe_version_failure(*code), remedy())]
     NoVersion {
         /// The library as requested.
         library: PathBuf,
@@ -103,7 +103,9 @@ impl LoadError {
                 format!("the driver supports CUDA {found}, {needed} is needed")
             }
             Self::MissingSymbol { library, .. } => format!("{} is not a CUDA driver", library.display()),
-            Self::NoVersion { library, code } => format!("{}: {}", library.display(), refusal(*code)),
+            Self::NoVersion { library, code } => {
+                format!("{}: {}", library.display(), describe_version_failure(*code))
+            }
         }
     }
 }
@@ -116,7 +118,9 @@ fn is_absent(library: &Path, reason: &str) -> bool {
 fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     let library = library.display();
     if from_variable {
-        format!("{VARIABLE} names {library}, which cannot be opened ({reason}): correct the path or unset it")
+        format!(
+            "{LIBCUDA_VARIABLE} names {library}, which cannot be opened ({reason}): correct the path or unset it"
+        )
     } else {
         format!(
             "{library} cannot be opened ({reason}): install an NVIDIA driver, 515 or newer, or {}",
@@ -125,7 +129,7 @@ fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     }
 }
 
-fn refusal(code: u32) -> String {
+fn describe_version_failure(code: u32) -> String {
     match code {
         34 => "a CUDA toolkit's stub, not a driver".to_owned(),
         _ => format!("cuDriverGetVersion returned {code}"),
@@ -133,5 +137,5 @@ fn refusal(code: u32) -> String {
 }
 
 fn remedy() -> String {
-    format!("set {VARIABLE} to the path of the driver's libcuda.so.1")
+    format!("set {LIBCUDA_VARIABLE} to the path of the driver's libcuda.so.1")
 }

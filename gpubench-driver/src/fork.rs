@@ -6,26 +6,26 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static IS_COPY: AtomicBool = AtomicBool::new(false);
+static IS_FORKED_COPY: AtomicBool = AtomicBool::new(false);
 
-/// Has each copy that `fork` makes of this process from now on know that it is one: see [`is_copy`]. Copies that are made by the
+/// Has each copy that `fork` makes of this process from now on know that it is one: see [`is_forked_copy`]. Copies that are made by the
 /// system call itself do not, and neither do programs that such a copy becomes by `exec`.
-pub fn mark_copies() {
-    static MARKED: Once = Once::new();
+pub fn detect_forks() {
+    static REGISTERED: Once = Once::new();
 
     unsafe extern "C" fn mark() {
-        IS_COPY.store(true, Ordering::Relaxed);
+        IS_FORKED_COPY.store(true, Ordering::Relaxed);
     }
 
-    MARKED.call_once(|| {
+    REGISTERED.call_once(|| {
         // SAFETY: the function stores one atomic value, which is allowed in a copy of a process with several threads, and lives as
         // long as the process. Without memory for one more function the call fails, and copies are not marked.
         unsafe { libc::pthread_atfork(None, None, Some(mark)) };
     });
 }
 
-/// Returns true in a copy of a process that called [`mark_copies`].
+/// Returns true in a copy of a process that called [`detect_forks`].
 #[must_use]
-pub fn is_copy() -> bool {
-    IS_COPY.load(Ordering::Relaxed)
+pub fn is_forked_copy() -> bool {
+    IS_FORKED_COPY.load(Ordering::Relaxed)
 }

@@ -77,12 +77,12 @@ macro_rules! forwarders {
         type Named = unsafe extern "C" fn($($type),*) -> CUresult;
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new($symbol);
         let Some(function) = ENTRY.function() else {
-            return $crate::result::absent(&ENTRY);
+            return $crate::result::missing_function_result(&ENTRY);
         };
         // SAFETY: the driver exports a function of this name and type.
         let function = unsafe { std::mem::transmute::<Function, Named>(function) };
         // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
-        let result = $crate::result::returned(&ENTRY, unsafe { function($($argument),*) });
+        let result = $crate::result::keep_result(&ENTRY, unsafe { function($($argument),*) });
         $(
             // SAFETY: these are from the arguments of that very call.
             unsafe { $watcher(result $(, $value)*) };

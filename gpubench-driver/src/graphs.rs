@@ -9,21 +9,21 @@ use std::ffi::{c_uint, c_ulonglong, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::calls::{Enqueued, PER_THREAD, enqueued, watched_context};
+use crate::calls::{Enqueued, PER_THREAD_STREAM, add_enqueued, watched_context};
 use crate::forward::forwarders;
 use crate::library::{EntryPoint, Function, unrecorded};
-use crate::result::{absent, returned, set_detail};
+use crate::result::{keep_result, missing_function_result, set_detail};
 use crate::types::{
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult,
     CUstream,
 };
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
-const SET: c_uint = 1;
+const SET_CAPTURE_DEPENDENCIES: c_uint = 1;
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
-const ACTIVE: c_uint = 1;
+const CAPTURE_IS_ACTIVE: c_uint = 1;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`. They do not change how a child runs.
-const HARMLESS: c_ulonglong = 1 | 2;
+const HARMLESS_FLAGS: c_ulonglong = 1 | 2;
 
 // Why an executable cannot become a child.
 const NOT_CLONED: &str = "it allocates memory or has conditional nodes";
@@ -32,7 +32,7 @@ const UPDATED: &str = "it was updated after its instantiation";
 const REFUSED: &str = "the driver refuses it as one";
 
 /// `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and `…_EMPTY`
-const WRITE_MEMORY_ALONE: [c_uint; 3] = [0, 2, 5];
+const MEMORY_WRITING_NODE_TYPES: [c_uint; 3] = [0, 2, 5];
 
 /// A clone of a graph, or the reason why the graph has no clone.
 type ClonedGraph = Result<usize, &'static str>;
@@ -58,7 +58,7 @@ fn executables() -> MutexGuard<'static, Executables> {
 ///
 /// # Safety
 /// The graph exists, and `place` is a place for a handle.
-pub unsafe extern "C" fn instantiate_unlisted(
+pub unsafe extern "C" fn instantiate_without_clone(
     place: *mut CUgraphExec,
     graph: CUgraph,
     flags: c_ulonglong,
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn instantiate_unlisted(
 /// The stream exists.
 pub unsafe fn capture_graphs(stream: CUstream) {
     // SAFETY: the caller's contract.
-    let capture = unsafe { Capture::of(stream) };
+    let capture = unsafe { ActiveCapture::of_stream(stream) };
     OWN_CAPTURE.set(capture.map_or(c_ulonglong::MAX, |capture| capture.number));
 }
 
@@ -89,12 +89,17 @@ pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
 ///
 /// # Safety
 /// A function that instantiates this graph has returned `code` for this place.
-pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
+pub(crate) unsafe fn list_executable(
+    code: u32,
+    place: *const CUgraphExec,
+    graph: CUgraph,
+    flags: c_ulonglong,
+) {
     if code != CUDA_SUCCESS {
         return;
     }
     let mut copy = null_mut();
-    let clone = if flags & !HARMLESS == 0 {
+    let clone = if flags & !HARMLESS_FLAGS == 0 {
         unrecorded!(cuGraphClone(*mut CUgraph, CUgraph))
             // SAFETY: the driver has just used the graph, and `copy` is a place for a handle.
             .filter(|clone| unsafe { clone(&raw mut copy, graph) } == CUDA_SUCCESS)
@@ -116,7 +121,7 @@ pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: C
 ///
 /// # Safety
 /// The arguments are those of `cuGraphInstantiateWithParams`, which has returned `code`.
-pub(crate) unsafe fn instantiated_with_params(
+pub(crate) unsafe fn list_executable_with_params(
     code: u32,
     place: *const CUgraphExec,
     graph: CUgraph,
@@ -124,12 +129,12 @@ pub(crate) unsafe fn instantiated_with_params(
 ) {
     if code == CUDA_SUCCESS {
         // SAFETY: the driver has just read the parameters, which begin with the flags.
-        unsafe { instantiated(code, place, graph, *params.cast()) };
+        unsafe { list_executable(code, place, graph, *params.cast()) };
     }
 }
 
 /// Forgets the clone of an executable that was changed.
-pub(crate) unsafe fn executable_changed(_: u32, executable: CUgraphExec) {
+pub(crate) unsafe fn forget_clone(_: u32, executable: CUgraphExec) {
     let clone = executables()
         .living
         .get_mut(&(executable as usize))
@@ -162,7 +167,7 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
     static ENTRY: EntryPoint = EntryPoint::new("cuGraphLaunch");
     // SAFETY: this is the C type of the function of that name.
     let launch = unsafe { ENTRY.typed::<unsafe extern "C" fn(CUgraphExec, CUstream) -> u32>() };
-    let Some(launch) = launch else { return absent(&ENTRY) };
+    let Some(launch) = launch else { return missing_function_result(&ENTRY) };
     // SAFETY: the caller's contract.
     let child = unsafe { add_as_child(executable, stream) };
     let code = match child {
@@ -170,12 +175,12 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
         // SAFETY: the same.
         Err(_) => unsafe { launch(executable, stream) },
     };
-    let code = returned(&ENTRY, code);
+    let code = keep_result(&ENTRY, code);
     if let (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, Err(Some(why))) = (code, child) {
         set_detail(Some(format!("its graph cannot be added as a child: {why}")));
     }
     let writes_memory_alone = watched_context().is_some() && writes_memory_alone(executable);
-    enqueued(code, stream, Enqueued::Graph { writes_memory_alone });
+    add_enqueued(code, stream, Enqueued::Graph { writes_memory_alone });
     code
 }
 
@@ -195,7 +200,9 @@ fn writes_memory_alone(executable: CUgraphExec) -> bool {
         let alone = found.into_iter().all(|node| {
             let mut kind = c_uint::MAX;
             // SAFETY: the node belongs to the clone, and `kind` is a place for its kind.
-            unsafe { kind_of(node, &raw mut kind) == CUDA_SUCCESS && WRITE_MEMORY_ALONE.contains(&kind) }
+            unsafe {
+                kind_of(node, &raw mut kind) == CUDA_SUCCESS && MEMORY_WRITING_NODE_TYPES.contains(&kind)
+            }
         });
         Some(counted == CUDA_SUCCESS && listed == CUDA_SUCCESS && alone)
     };
@@ -207,13 +214,13 @@ fn writes_memory_alone(executable: CUgraphExec) -> bool {
 /// # Safety
 /// Both exist.
 pub(crate) unsafe fn launch_graph_ptsz(executable: CUgraphExec, stream: CUstream) -> CUresult {
-    let stream = if stream.is_null() { PER_THREAD } else { stream };
+    let stream = if stream.is_null() { PER_THREAD_STREAM } else { stream };
     // SAFETY: the caller's contract.
     unsafe { launch_graph(executable, stream) }
 }
 
 /// A capture that goes on.
-struct Capture {
+struct ActiveCapture {
     number: c_ulonglong,
     graph: CUgraph,
     /// The nodes that the next work of the stream depends on, and their number.
@@ -221,12 +228,12 @@ struct Capture {
     count: usize,
 }
 
-impl Capture {
+impl ActiveCapture {
     /// Returns the capture of a stream. `None` if the stream is not captured, or if its dependencies have data of their own.
     ///
     /// # Safety
     /// The stream exists.
-    unsafe fn of(stream: CUstream) -> Option<Self> {
+    unsafe fn of_stream(stream: CUstream) -> Option<Self> {
         let info = unrecorded!(
             cuStreamGetCaptureInfo_v2(
                 CUstream,
@@ -243,7 +250,7 @@ impl Capture {
         let asked = unsafe {
             info(stream, &raw mut status, &raw mut number, &raw mut graph, &raw mut before, &raw mut count)
         };
-        let goes_on = asked == CUDA_SUCCESS && status == ACTIVE && !graph.is_null();
+        let goes_on = asked == CUDA_SUCCESS && status == CAPTURE_IS_ACTIVE && !graph.is_null();
         goes_on.then_some(Self { number, graph, before, count })
     }
 }
@@ -257,8 +264,9 @@ unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), 
     let executables = executables();
     let (_, clone) = executables.living.get(&(executable as usize)).ok_or(None)?;
     // SAFETY: the caller's contract.
-    let capture = unsafe { Capture::of(stream) }.filter(|capture| capture.number == OWN_CAPTURE.get());
-    let Capture { graph, before, count, .. } = capture.ok_or(None)?;
+    let capture =
+        unsafe { ActiveCapture::of_stream(stream) }.filter(|capture| capture.number == OWN_CAPTURE.get());
+    let ActiveCapture { graph, before, count, .. } = capture.ok_or(None)?;
     let child = (*clone)? as CUgraph;
     let add =
         unrecorded!(cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph));
@@ -268,7 +276,7 @@ unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), 
     // SAFETY: the clone lives as long as it is listed. `before` are nodes of the captured graph, until that has the new one.
     let added = unsafe {
         add(&raw mut node, graph, before, count, child) == CUDA_SUCCESS
-            && update(stream, &raw mut node, 1, SET) == CUDA_SUCCESS
+            && update(stream, &raw mut node, 1, SET_CAPTURE_DEPENDENCIES) == CUDA_SUCCESS
     };
     if added { Ok(()) } else { Err(Some(REFUSED)) }
 }

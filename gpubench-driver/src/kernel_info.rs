@@ -21,15 +21,15 @@ pub struct KernelInfo {
 }
 
 /// `CU_FUNC_ATTRIBUTE_…`
-const STATIC_SHARED: c_int = 1;
-const LOCAL: c_int = 3;
-const REGISTERS: c_int = 4;
+const ATTRIBUTE_STATIC_SHARED: c_int = 1;
+const ATTRIBUTE_LOCAL: c_int = 3;
+const ATTRIBUTE_REGISTERS: c_int = 4;
 
 /// Returns the driver's facts about a kernel with this launch configuration.
 ///
 /// # Safety
 /// The function must exist.
-pub(crate) unsafe fn info(
+pub(crate) unsafe fn kernel_info(
     function: CUfunction,
     block: [c_uint; 3],
     dynamic_shared: c_uint,
@@ -44,10 +44,10 @@ pub(crate) unsafe fn info(
         u32::try_from(value).ok().filter(|_| code == 0)
     };
     // A launch takes the handle of a library's kernel, which has no attributes. cuBLAS launches so.
-    let function = match of(function, REGISTERS) {
+    let function = match of(function, ATTRIBUTE_REGISTERS) {
         Some(_) => function,
         // SAFETY: the driver refuses a handle of another kind.
-        None => unsafe { function_of(function.cast()) }?,
+        None => unsafe { kernel_function(function.cast()) }?,
     };
     let get = |which| of(function, which);
     let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
@@ -55,9 +55,9 @@ pub(crate) unsafe fn info(
     // SAFETY: as above.
     let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
     Some(KernelInfo {
-        registers: get(REGISTERS)?,
-        local: get(LOCAL)?,
-        static_shared: get(STATIC_SHARED)?,
+        registers: get(ATTRIBUTE_REGISTERS)?,
+        local: get(ATTRIBUTE_LOCAL)?,
+        static_shared: get(ATTRIBUTE_STATIC_SHARED)?,
         resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
     })
 }
@@ -66,7 +66,7 @@ pub(crate) unsafe fn info(
 ///
 /// # Safety
 /// The kernel exists, or the handle is that of a function.
-unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
+unsafe fn kernel_function(kernel: CUkernel) -> Option<CUfunction> {
     let get = unrecorded!(cuKernelGetFunction(*mut CUfunction, CUkernel))?;
     let mut function = std::ptr::null_mut();
     // SAFETY: the caller's contract; `function` is a place for a handle.
@@ -74,14 +74,14 @@ unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
 }
 
 /// `CU_STREAM_CAPTURE_STATUS_NONE`
-const NOT_CAPTURED: c_int = 0;
+const CAPTURE_STATUS_NONE: c_int = 0;
 
 /// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
-    let mut status = NOT_CAPTURED;
+    let mut status = CAPTURE_STATUS_NONE;
     // SAFETY: work was just put on the stream, and `status` is a place for an int.
-    (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
 }
 
 /// Returns the context that is current; 0 if none is.

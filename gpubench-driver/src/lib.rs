@@ -63,13 +63,13 @@ mod types;
 mod watch;
 
 pub use calls::{DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, StreamOps, stream_ops, watch};
-pub use driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
-pub use fork::{is_copy, mark_copies};
-pub use graphs::{capture_graphs, instantiate_unlisted, new_executables};
+pub use driver::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version};
+pub use fork::{detect_forks, is_forked_copy};
+pub use graphs::{capture_graphs, instantiate_without_clone, new_executables};
 pub use interpose::{NotInterposed, interpose, interposed};
 pub use kernel_info::KernelInfo;
 pub use library::{library_path, load};
-pub use memory::{Memory, MemoryKind, memory, unlisted};
+pub use memory::{Memory, MemoryKind, first_unlisted_call, memory};
 pub use result::{Call, last_call, take_failure};
 pub use text::{error_name, error_text};
 

@@ -10,7 +10,7 @@ use std::{env, error::Error, mem::MaybeUninit, os::unix::ffi::OsStrExt, path, sy
 use libc::{Dl_info, dladdr};
 use libloading::Library;
 
-use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+use crate::driver::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version};
 
 /// A function of the driver, of a type that only its caller knows.
 pub(crate) type Function = unsafe extern "C" fn();
@@ -29,7 +29,7 @@ struct Opened {
 static OPENED: OnceLock<Result<Opened, LoadError>> = OnceLock::new();
 
 /// Opens the library on the first call.
-fn opened() -> Result<&'static Opened, &'static LoadError> {
+fn open_once() -> Result<&'static Opened, &'static LoadError> {
     OPENED.get_or_init(open).as_ref()
 }
 
@@ -42,7 +42,7 @@ fn opened() -> Result<&'static Opened, &'static LoadError> {
 /// Returns an error if there is no such library, if it is not a CUDA driver, or if the driver is older than
 /// [`MINIMUM_VERSION`]. Calls still reach an old driver: the caller decides if that will do.
 pub fn load() -> Result<&'static Driver, &'static LoadError> {
-    opened()?.driver.as_ref()
+    open_once()?.driver.as_ref()
 }
 
 /// Returns the path of the driver's library, for a process to be started that is to call [`interpose`](crate::interpose).
@@ -50,27 +50,27 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
-    find(library, "cuInit").and_then(|function| library_of(function as *const c_void))
+    find_symbol(library, "cuInit").and_then(|function| library_path_of(function as *const c_void))
 }
 
 /// Returns a function of the driver.
-pub(crate) fn symbol(name: &str) -> Option<Function> {
-    find(&opened().ok()?.library, name)
+pub(crate) fn driver_function(name: &str) -> Option<Function> {
+    find_symbol(&open_once().ok()?.library, name)
 }
 
 /// Returns true if a library is open, old or new.
 pub(crate) fn is_open() -> bool {
-    opened().is_ok()
+    open_once().is_ok()
 }
 
 /// Returns the reason that no library is open.
-pub(crate) fn not_open() -> Option<&'static LoadError> {
-    opened().err()
+pub(crate) fn open_error() -> Option<&'static LoadError> {
+    open_once().err()
 }
 
 /// Describes a function that the open library lacks.
-pub(crate) fn missing(symbol: &str) -> String {
-    match opened() {
+pub(crate) fn describe_missing(symbol: &str) -> String {
+    match open_once() {
         Err(error) => error.to_string(),
         Ok(Opened { name, driver, .. }) => {
             let name = name.display();
@@ -87,13 +87,13 @@ pub(crate) fn missing(symbol: &str) -> String {
 
 fn open() -> Result<Opened, LoadError> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
-    let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let variable = env::var_os(LIBCUDA_VARIABLE).filter(|value| !value.is_empty());
     let from_variable = variable.is_some();
     let name = PathBuf::from(variable.unwrap_or_else(|| SYSTEM_LIBRARY.into()));
     // SAFETY: the library is the CUDA driver, or the user named it as one: its initialisers may run anywhere.
     let library = unsafe { Library::new(&*name) }.map_err(|error| LoadError::NotFound {
         library: name.clone(),
-        reason: reason(&error),
+        reason: loader_message(&error),
         from_variable,
     })?;
     let driver = identify(&library, &name);
@@ -101,13 +101,14 @@ fn open() -> Result<Opened, LoadError> {
 }
 
 /// The loader's own message, taken from the error's source.
-pub(crate) fn reason(error: &libloading::Error) -> String {
+pub(crate) fn loader_message(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     let need = |symbol| {
-        find(library, symbol).ok_or_else(|| LoadError::MissingSymbol { library: name.to_owned(), symbol })
+        find_symbol(library, symbol)
+            .ok_or_else(|| LoadError::MissingSymbol { library: name.to_owned(), symbol })
     };
     need("cuInit")?;
     let version = need("cuDriverGetVersion")?;
@@ -124,17 +125,17 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     if found < MINIMUM_VERSION {
         return Err(LoadError::TooOld { library: name.to_owned(), found, needed: MINIMUM_VERSION });
     }
-    let fake = find(library, "gpubench_fake").is_some();
+    let fake = find_symbol(library, "gpubench_fake").is_some();
     Ok(Driver { library: name.to_owned(), version: found, fake })
 }
 
-fn find(library: &Library, symbol: &str) -> Option<Function> {
+fn find_symbol(library: &Library, symbol: &str) -> Option<Function> {
     // SAFETY: nobody calls this function pointer before giving it the type that belongs to its name.
     unsafe { library.get::<Function>(symbol) }.ok().map(|function| *function)
 }
 
 /// Returns the path of the library that has a function at this address. The library must never be closed.
-fn library_of(address: *const c_void) -> Option<PathBuf> {
+fn library_path_of(address: *const c_void) -> Option<PathBuf> {
     let mut place = MaybeUninit::<Dl_info>::zeroed();
     // SAFETY: `place` has room for the result, and a `Dl_info` of zeros is valid if `dladdr` fails and leaves it as it is.
     let place = unsafe { (dladdr(address, place.as_mut_ptr()) != 0).then(|| place.assume_init()) }?;
@@ -158,7 +159,7 @@ impl EntryPoint {
     /// Returns the driver's function. Looks it up on the first call; later calls are an atomic load.
     #[inline]
     pub(crate) fn function(&self) -> Option<Function> {
-        *self.function.get_or_init(|| symbol(self.symbol))
+        *self.function.get_or_init(|| driver_function(self.symbol))
     }
 
     /// Returns the driver's function as a pointer of the type `F`. See [`unrecorded`].

@@ -10,8 +10,8 @@ use std::{env, path::PathBuf, ptr, sync::OnceLock};
 use libloading::Library;
 
 /// The environment variable with the path of a library that the system does not find.
-const VARIABLE: &str = "GPUBENCH_LIBNVML";
-const USUAL_LIBRARY: &str = "libnvidia-ml.so.1";
+const NVML_VARIABLE: &str = "GPUBENCH_LIBNVML";
+const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 
 const SUCCESS: u32 = 0;
 const NO_PERMISSION: u32 = 4;
@@ -42,7 +42,7 @@ pub enum NvmlError {
     #[error("NVML does not start: {0}")]
     NotStarted(String),
     /// The library's error code.
-    #[error("NVML: {}", text(*.0))]
+    #[error("NVML: {}", error_text(*.0))]
     Code(u32),
 }
 
@@ -82,7 +82,7 @@ impl NvmlDevice {
         let mut handle = ptr::null_mut();
         // A text that ends in a zero, and a place for a handle.
         let (text, place) = (uuid.as_ptr(), &raw mut handle);
-        checked(call!("nvmlDeviceGetHandleByUUID", *const c_char: text, *mut *mut c_void: place))?;
+        check_code(call!("nvmlDeviceGetHandleByUUID", *const c_char: text, *mut *mut c_void: place))?;
         Ok(Self { handle: handle.expose_provenance() })
     }
 
@@ -100,7 +100,7 @@ impl NvmlDevice {
         // Without room for processes the library only counts them.
         match call!(symbol, *mut c_void: self.pointer(), *mut u32: &raw mut count, *mut c_void: none) {
             INSUFFICIENT_SIZE => Ok(count),
-            code => checked(code).map(|()| 0),
+            code => check_code(code).map(|()| 0),
         }
     }
 
@@ -109,7 +109,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn ecc(self) -> Result<bool> {
-        self.current("nvmlDeviceGetEccMode")
+        self.current_mode("nvmlDeviceGetEccMode")
     }
 
     /// Returns true if the GPU is divided into instances.
@@ -117,14 +117,14 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn mig(self) -> Result<bool> {
-        self.current("nvmlDeviceGetMigMode")
+        self.current_mode("nvmlDeviceGetMigMode")
     }
 
     /// Returns a mode that has a current and a pending state.
-    fn current(self, symbol: &'static str) -> Result<bool> {
+    fn current_mode(self, symbol: &'static str) -> Result<bool> {
         let [mut current, mut pending] = [0; 2];
         let places = (&raw mut current, &raw mut pending);
-        checked(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
+        check_code(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
         Ok(current != 0)
     }
 
@@ -134,7 +134,7 @@ impl NvmlDevice {
     /// Returns the library's error.
     pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<()> {
         let symbol = "nvmlDeviceSetGpuLockedClocks";
-        checked(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
+        check_code(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
     }
 
     /// Ends what [`Self::lock_clocks`] began.
@@ -142,7 +142,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn reset_clocks(self) -> Result<()> {
-        checked(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
+        check_code(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
     }
 
     /// Returns a clock in MHz.
@@ -150,7 +150,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn clock(self, clock: Clock) -> Result<u32> {
-        self.get_of("nvmlDeviceGetClockInfo", clock as u32)
+        self.get_with_argument("nvmlDeviceGetClockInfo", clock as u32)
     }
 
     /// Returns the highest rate of a clock in MHz.
@@ -158,7 +158,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn highest_clock(self, clock: Clock) -> Result<u32> {
-        self.get_of("nvmlDeviceGetMaxClockInfo", clock as u32)
+        self.get_with_argument("nvmlDeviceGetMaxClockInfo", clock as u32)
     }
 
     /// Returns the temperature in °C.
@@ -166,7 +166,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn temperature(self) -> Result<u32> {
-        self.get_of("nvmlDeviceGetTemperature", 0)
+        self.get_with_argument("nvmlDeviceGetTemperature", 0)
     }
 
     /// Returns true if the NVLink with this number is active.
@@ -174,7 +174,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn is_nvlink_active(self, link: u32) -> Result<bool> {
-        self.get_of("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
+        self.get_with_argument("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
     }
 
     /// Returns the version of an NVLink, as `nvmlNvlinkVersion_t` numbers them.
@@ -182,20 +182,20 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn nvlink_version(self, link: u32) -> Result<u32> {
-        self.get_of("nvmlDeviceGetNvLinkVersion", link)
+        self.get_with_argument("nvmlDeviceGetNvLinkVersion", link)
     }
 
     /// Calls a function that has nothing but a place for its result.
     fn get<T: Default>(self, symbol: &'static str) -> Result<T> {
         let mut value = T::default();
-        checked(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
+        check_code(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
         Ok(value)
     }
 
     /// Calls a function that has a number and a place for another.
-    fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32> {
+    fn get_with_argument(self, symbol: &'static str, argument: u32) -> Result<u32> {
         let mut value = 0;
-        checked(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
+        check_code(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
         Ok(value)
     }
 }
@@ -247,7 +247,7 @@ getters! {
 pub fn driver_release() -> Result<String> {
     let mut text = [0_u8; 96];
     let (place, length) = (text.as_mut_ptr().cast(), text.len() as u32);
-    checked(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
+    check_code(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
     Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
 }
 
@@ -259,15 +259,15 @@ fn library() -> Result<&'static Library> {
 
 fn open() -> Result<Library> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
-    let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    let name = variable.unwrap_or_else(|| USUAL_LIBRARY.into());
+    let variable = env::var_os(NVML_VARIABLE).filter(|value| !value.is_empty());
+    let name = variable.unwrap_or_else(|| DEFAULT_LIBRARY.into());
     // SAFETY: the library is NVML, or the user named it as such: its initialisers may run anywhere.
     let library = unsafe { Library::new(&name) }.map_err(|_| NvmlError::NoLibrary(name.into()))?;
     let init: unsafe extern "C" fn() -> u32 = function_of(&library, "nvmlInit_v2")?;
     // SAFETY: it has no arguments.
     match unsafe { init() } {
         SUCCESS => Ok(library),
-        code => Err(NvmlError::NotStarted(text_of(&library, code))),
+        code => Err(NvmlError::NotStarted(library_error_text(&library, code))),
     }
 }
 
@@ -277,16 +277,16 @@ fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F> {
     found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
 }
 
-fn checked(code: u32) -> Result<()> {
+fn check_code(code: u32) -> Result<()> {
     if code == SUCCESS { Ok(()) } else { Err(NvmlError::Code(code)) }
 }
 
 /// Returns the library's text for an error code.
-fn text(code: u32) -> String {
-    library().map_or_else(|_| format!("error {code}"), |library| text_of(library, code))
+fn error_text(code: u32) -> String {
+    library().map_or_else(|_| format!("error {code}"), |library| library_error_text(library, code))
 }
 
-fn text_of(library: &Library, code: u32) -> String {
+fn library_error_text(library: &Library, code: u32) -> String {
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
     match function_of::<ErrorString>(library, "nvmlErrorString") {
         // SAFETY: the library returns a constant text that ends in a zero, for any code.

@@ -18,40 +18,40 @@ type GetString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
 /// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`: the driver's, if it knows the code.
 #[must_use]
 pub fn error_name(code: u32) -> Cow<'static, str> {
-    name_of(code).map_or_else(|| number(code), CStr::to_string_lossy)
+    name_of(code).map_or_else(|| describe_unknown_code(code), CStr::to_string_lossy)
 }
 
 /// Returns the meaning of a result code in words: the driver's, if it knows the code.
 #[must_use]
 pub fn error_text(code: u32) -> Cow<'static, str> {
-    text_of(code).map_or_else(|| number(code), CStr::to_string_lossy)
+    text_of(code).map_or_else(|| describe_unknown_code(code), CStr::to_string_lossy)
 }
 
 /// Describes an unknown code by its number.
-fn number(code: u32) -> Cow<'static, str> {
+fn describe_unknown_code(code: u32) -> Cow<'static, str> {
     let who = if library::is_open() { "unknown to this driver" } else { "unknown without a driver" };
     format!("error {code} ({who})").into()
 }
 
 fn name_of(code: u32) -> Option<&'static CStr> {
-    ask(unrecorded!(cuGetErrorName(u32, *mut *const c_char)), code)
-        .or_else(|| without_driver(code).map(|(name, _)| name))
+    driver_string(unrecorded!(cuGetErrorName(u32, *mut *const c_char)), code)
+        .or_else(|| builtin_strings(code).map(|(name, _)| name))
 }
 
 fn text_of(code: u32) -> Option<&'static CStr> {
     /// Replaces "no CUDA-capable device is detected" when there is no driver to look for one.
     static NO_DRIVER: LazyLock<Option<CString>> = LazyLock::new(|| {
-        let error = library::not_open()?;
+        let error = library::open_error()?;
         CString::new(format!("no CUDA device ({})", error.short())).ok()
     });
-    ask(unrecorded!(cuGetErrorString(u32, *mut *const c_char)), code).or_else(|| {
-        let (_, text) = without_driver(code)?;
+    driver_string(unrecorded!(cuGetErrorString(u32, *mut *const c_char)), code).or_else(|| {
+        let (_, text) = builtin_strings(code)?;
         Some(NO_DRIVER.as_deref().filter(|_| code == CUDA_ERROR_NO_DEVICE).unwrap_or(text))
     })
 }
 
 /// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
-fn ask(function: Option<GetString>, code: u32) -> Option<&'static CStr> {
+fn driver_string(function: Option<GetString>, code: u32) -> Option<&'static CStr> {
     let mut string = std::ptr::null();
     // SAFETY: `string` is a place for the string. The driver accepts any number and reports an unknown one.
     let result = unsafe { function?(code, &raw mut string) };
@@ -65,7 +65,7 @@ fn ask(function: Option<GetString>, code: u32) -> Option<&'static CStr> {
 /// `out` is null or may be written.
 pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CUresult {
     // SAFETY: the caller's promise about `out`.
-    unsafe { answer(name_of(error), out) }
+    unsafe { write_string(name_of(error), out) }
 }
 
 /// Answers `cuGetErrorString`. It must not fail: cust's `Display` of an error would fail with it, and
@@ -75,14 +75,14 @@ pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CU
 /// `out` is null or may be written.
 pub(crate) unsafe fn answer_text(error: CUresult, out: *mut *const c_char) -> CUresult {
     // SAFETY: the caller's promise about `out`.
-    unsafe { answer(text_of(error), out) }
+    unsafe { write_string(text_of(error), out) }
 }
 
 /// Writes the string, or "unknown error" if there is none.
 ///
 /// # Safety
 /// `out` is null or may be written.
-unsafe fn answer(string: Option<&'static CStr>, out: *mut *const c_char) -> CUresult {
+unsafe fn write_string(string: Option<&'static CStr>, out: *mut *const c_char) -> CUresult {
     if out.is_null() {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -101,7 +101,7 @@ pub(crate) fn is_known(code: CUresult) -> bool {
 }
 
 /// Returns the name and the text of a code that functions return by themselves.
-fn without_driver(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
+fn builtin_strings(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
     Some(match code {
         CUDA_ERROR_INVALID_VALUE => (c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
         CUDA_ERROR_NO_DEVICE => (c"CUDA_ERROR_NO_DEVICE", c"no CUDA-capable device is detected"),

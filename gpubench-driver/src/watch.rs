@@ -11,8 +11,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
-use crate::memory::{module_gone, variable_found};
-use crate::{calls::loaded, library::unrecorded, result::set_detail};
+use crate::memory::{add_variable, remove_module_variables};
+use crate::{calls::add_code_load, library::unrecorded, result::set_detail};
 
 const NOT_FOUND: u32 = 500;
 
@@ -45,28 +45,28 @@ pub(crate) fn kernel_number(function: CUfunction) -> u64 {
 
 /// # Safety
 /// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
-pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *const c_void) {
-    loaded(code);
+pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const c_void) {
+    add_code_load(code);
     // SAFETY: the driver has just read the image under the same contract.
     let Some(ptx) = (unsafe { as_ptx(image) }) else { return };
     if code == 0 {
         // SAFETY: the driver has just written the handle there.
         let module = unsafe { *module };
-        with_modules(|modules| modules.kernels.insert(module as usize, entries(ptx)));
-        variables(ptx).iter().for_each(|name| list_variable(module, name));
+        with_modules(|modules| modules.kernels.insert(module as usize, kernel_names(ptx)));
+        variable_names(ptx).iter().for_each(|name| list_variable(module, name));
     } else {
         set_detail(compiler_log(ptx));
     }
 }
 
-pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
-    loaded(code);
+pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
+    add_code_load(code);
     if code == 0 {
         with_modules(|modules| {
             modules.kernels.remove(&(module as usize));
             modules.found.retain(|_, (of, _)| *of != module as usize);
         });
-        module_gone(module);
+        remove_module_variables(module);
     }
 }
 
@@ -74,7 +74,7 @@ pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetFunction` or `cuLibraryGetKernel`, which has returned `code`.
-pub(crate) unsafe fn function_looked_up(
+pub(crate) unsafe fn keep_kernel_name(
     code: u32,
     function: *mut CUfunction,
     module: CUmodule,
@@ -103,7 +103,7 @@ pub(crate) unsafe fn function_looked_up(
 
 /// # Safety
 /// The arguments are those of `cuKernelGetFunction`, which has returned `code`.
-pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, kernel: CUkernel) {
+pub(crate) unsafe fn copy_kernel_name(code: u32, function: *mut CUfunction, kernel: CUkernel) {
     if code != 0 {
         return;
     }
@@ -134,14 +134,14 @@ unsafe fn as_ptx<'a>(image: *const c_void) -> Option<&'a CStr> {
 }
 
 /// Returns PTX without its comments.
-fn code(ptx: &CStr) -> String {
+fn without_comments(ptx: &CStr) -> String {
     let text = ptx.to_string_lossy();
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the names of the kernels in PTX, which follow `.entry`.
-fn entries(ptx: &CStr) -> Vec<String> {
-    let code = code(ptx);
+fn kernel_names(ptx: &CStr) -> Vec<String> {
+    let code = without_comments(ptx);
     let names = code.split(".entry").skip(1).filter_map(|after| {
         after.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty())
     });
@@ -150,8 +150,8 @@ fn entries(ptx: &CStr) -> Vec<String> {
 
 /// Returns the names of the variables in PTX that kernels may write. In a line such as `.global .align 4 .b8
 /// table[64];` the name is the last word before the size, the value or the end.
-fn variables(ptx: &CStr) -> Vec<String> {
-    let code = code(ptx);
+fn variable_names(ptx: &CStr) -> Vec<String> {
+    let code = without_comments(ptx);
     let declared = code.lines().filter_map(|line| {
         let (before, after) = line.split_once(".global")?;
         // The rest are instructions, such as `ld.global.f32`.
@@ -170,7 +170,7 @@ fn list_variable(module: CUmodule, name: &str) {
     // SAFETY: the module has just been loaded, and `address` and `bytes` are places for the results.
     let code = unsafe { function(&raw mut address, &raw mut bytes, module, name.as_ptr()) };
     // SAFETY: these are the arguments of that call.
-    unsafe { variable_found(code, &raw mut address, &raw mut bytes, module) };
+    unsafe { add_variable(code, &raw mut address, &raw mut bytes, module) };
 }
 
 /// Returns the compiler log of the driver for rejected PTX. Loads the PTX once more, because the log must be
@@ -208,15 +208,15 @@ mod tests {
     #[test]
     fn kernels_are_what_follows_entry() {
         let ptx = c".version 7.7\n// .entry not_this\n.visible .entry copy(\n.param .u64 x)\n{ ret; }\n.entry\n fill () {}\n";
-        assert_eq!(entries(ptx), ["copy", "fill"]);
-        assert_eq!(entries(c".version 7.7"), [""; 0]);
+        assert_eq!(kernel_names(ptx), ["copy", "fill"]);
+        assert_eq!(kernel_names(c".version 7.7"), [""; 0]);
     }
 
     #[test]
     fn variables_are_what_is_declared_global() {
         let ptx = c".version 7.7\n.visible .global .align 4 .b8 table[64] = {1, 2};\n// .global .u32 not_this;\n\
                     .global .u32 counter;\n.const .u32 constant;\n.entry f() {\n\tld.global.u32 %r1, [%rd1];\n}";
-        assert_eq!(variables(ptx), ["table", "counter"]);
+        assert_eq!(variable_names(ptx), ["table", "counter"]);
     }
 
     #[test]

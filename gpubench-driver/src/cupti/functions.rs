@@ -10,22 +10,22 @@ use std::{path::Path, ptr};
 use libloading::Library;
 
 use super::CuptiError;
-use crate::library::reason;
+use crate::library::loader_message;
 
 /// `CUpti_BuffersCallbackRequestFunc`: sets a buffer, its size, and the most records that it may get.
-pub(super) type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 /// `CUpti_BuffersCallbackCompleteFunc`: context, stream, buffer, its size, and the size of the records in it.
-pub(super) type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: there are no more records in a buffer.
-pub(super) const NO_MORE: u32 = 12;
+pub(super) const NO_MORE_RECORDS: u32 = 12;
 /// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`
-const FORCED: u32 = 1;
+const FLUSH_FORCED: u32 = 1;
 
 /// The functions.
 pub(super) struct Functions {
     get_version: unsafe extern "C" fn(*mut u32) -> u32,
-    register_callbacks: unsafe extern "C" fn(Request, Complete) -> u32,
+    register_callbacks: unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> u32,
     enable: unsafe extern "C" fn(u32) -> u32,
     disable: unsafe extern "C" fn(u32) -> u32,
     flush_all: unsafe extern "C" fn(u32) -> u32,
@@ -40,8 +40,10 @@ impl Functions {
     /// Opens the library, and finds all functions.
     pub(super) fn open(path: &Path) -> Result<Self, CuptiError> {
         // SAFETY: the library is CUPTI, or the user named it as such: its initialisers may run anywhere.
-        let library = unsafe { Library::new(path) }
-            .map_err(|error| CuptiError::NotOpened { library: path.to_owned(), reason: reason(&error) })?;
+        let library = unsafe { Library::new(path) }.map_err(|error| CuptiError::NotOpened {
+            library: path.to_owned(),
+            reason: loader_message(&error),
+        })?;
         macro_rules! function {
             ($name:literal) => {
                 // SAFETY: the field has the C type of the function of this name.
@@ -70,7 +72,11 @@ impl Functions {
     }
 
     /// Has CUPTI ask `request` for buffers and hand them to `complete`.
-    pub(super) fn register(&self, request: Request, complete: Complete) -> Result<(), CuptiError> {
+    pub(super) fn register(
+        &self,
+        request: RequestBuffer,
+        complete: CompleteBuffer,
+    ) -> Result<(), CuptiError> {
         // SAFETY: both functions have the types that CUPTI calls them by, and exist as long as the program.
         let code = unsafe { (self.register_callbacks)(request, complete) };
         self.check("cuptiActivityRegisterCallbacks", code)
@@ -89,7 +95,7 @@ impl Functions {
     /// Has CUPTI hand out all buffers.
     pub(super) fn flush(&self) -> Result<(), CuptiError> {
         // SAFETY: takes a number, and calls the registered functions.
-        self.check("cuptiActivityFlushAll", unsafe { (self.flush_all)(FORCED) })
+        self.check("cuptiActivityFlushAll", unsafe { (self.flush_all)(FLUSH_FORCED) })
     }
 
     /// Returns the record behind `record` in the first `size` bytes of `buffer`, or its first one behind null; an error is CUPTI's code.
@@ -110,7 +116,7 @@ impl Functions {
     }
 
     /// Returns the number of records that it dropped since the last call.
-    pub(super) fn dropped(&self) -> Result<usize, CuptiError> {
+    pub(super) fn take_dropped_count(&self) -> Result<usize, CuptiError> {
         let mut dropped = 0;
         // SAFETY: `dropped` is a place for a size. No context and stream 0 stand for those of the global buffers.
         let code = unsafe { (self.get_dropped)(ptr::null_mut(), 0, &raw mut dropped) };

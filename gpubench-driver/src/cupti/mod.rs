@@ -18,12 +18,12 @@ mod functions;
 mod records;
 
 /// The environment variable that names the library.
-pub const VARIABLE: &str = "GPUBENCH_CUPTI";
+pub const CUPTI_VARIABLE: &str = "GPUBENCH_CUPTI";
 
 /// The oldest version that is used: that of CUDA 11.0.
-const OLDEST: u32 = 13;
+const MIN_VERSION: u32 = 13;
 /// Versions from this one on are those of CUDA itself: 130000 is 13.0.
-const OF_CUDA: u32 = 100_000;
+const FIRST_CUDA_NUMBERED_VERSION: u32 = 100_000;
 
 static OPENED: OnceLock<Result<Cupti, CuptiError>> = OnceLock::new();
 
@@ -46,15 +46,15 @@ pub fn load() -> Result<&'static Cupti, &'static CuptiError> {
 }
 
 fn open() -> Result<Cupti, CuptiError> {
-    let named = env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = env::var_os(CUPTI_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     match named {
         Some(library) => Cupti::open(&library),
-        None => first_of(candidates()),
+        None => open_first(candidate_libraries()),
     }
 }
 
 /// Opens the first of these that opens. If none does, the error is that of the first that is there.
-fn first_of(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
+fn open_first(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
     let mut first = None;
     for library in candidates {
         match Cupti::open(&library) {
@@ -70,8 +70,8 @@ impl Cupti {
     fn open(library: &Path) -> Result<Self, CuptiError> {
         let functions = Functions::open(library)?;
         let version = functions.version()?;
-        if version < OLDEST {
-            return Err(CuptiError::TooOld { library: library.to_owned(), version, oldest: OLDEST });
+        if version < MIN_VERSION {
+            return Err(CuptiError::TooOld { library: library.to_owned(), version, oldest: MIN_VERSION });
         }
         Ok(Self { library: library.to_owned(), version, functions })
     }
@@ -86,7 +86,9 @@ impl Cupti {
     #[must_use]
     pub fn version(&self) -> String {
         match self.version {
-            OF_CUDA.. => format!("{}.{}", self.version / 10_000, self.version / 100 % 100),
+            FIRST_CUDA_NUMBERED_VERSION.. => {
+                format!("{}.{}", self.version / 10_000, self.version / 100 % 100)
+            }
             version => version.to_string(),
         }
     }
@@ -97,10 +99,10 @@ impl Cupti {
     /// Returns an error if CUPTI refuses.
     pub fn trace(&'static self) -> Result<Tracing, CuptiError> {
         records::clear();
-        self.functions.register(records::request, records::complete)?;
+        self.functions.register(records::provide_buffer, records::read_buffer)?;
         let tracing = Tracing { cupti: self };
         for kind in ActivityKind::ALL {
-            self.functions.enable(kind.number())?;
+            self.functions.enable(kind.cupti_kind())?;
         }
         Ok(tracing)
     }
@@ -120,11 +122,11 @@ impl Tracing {
     pub fn take(&self) -> Result<Vec<Activity>, CuptiError> {
         let functions = &self.cupti.functions;
         functions.flush()?;
-        let (mut found, garbled) = records::take();
+        let (mut found, garbled) = records::take_activities();
         if garbled {
             return Err(CuptiError::Garbled);
         }
-        match functions.dropped()? {
+        match functions.take_dropped_count()? {
             0 => {}
             records => return Err(CuptiError::Dropped { records }),
         }
@@ -137,45 +139,46 @@ impl Drop for Tracing {
     fn drop(&mut self) {
         for kind in ActivityKind::ALL {
             // One that was never enabled cannot be disabled.
-            _ = self.cupti.functions.disable(kind.number());
+            _ = self.cupti.functions.disable(kind.cupti_kind());
         }
     }
 }
 
 /// The names in the loader's path.
-const NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
+const LIBRARY_NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
 
 /// Returns the libraries in CUDA toolkits, then those in Python packages, then the names that the loader may know. Of the first two
 /// those come before that are no newer than the driver: a newer one may refuse to trace.
-fn candidates() -> Vec<PathBuf> {
-    let folders = toolkits().into_iter().chain(packages());
+fn candidate_libraries() -> Vec<PathBuf> {
+    let folders = toolkit_folders().into_iter().chain(python_package_folders());
     let mut found: Vec<PathBuf> = folders.filter_map(|folder| library_in(&folder)).collect();
     if let Ok(driver) = crate::load() {
-        found.sort_by_key(|library| major(library).is_some_and(|major| major > driver.version.major));
+        found.sort_by_key(|library| major_version(library).is_some_and(|major| major > driver.version.major));
     }
-    found.into_iter().chain(NAMES.map(PathBuf::from)).collect()
+    found.into_iter().chain(LIBRARY_NAMES.map(PathBuf::from)).collect()
 }
 
 /// The folders of toolkits that may hold it.
-fn toolkits() -> Vec<PathBuf> {
+fn toolkit_folders() -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
     let named = named.filter(|root| !root.is_empty()).map(PathBuf::from);
-    let usual = fitting(Path::new("/usr/local"), "cuda");
+    let usual = entries_with_prefix(Path::new("/usr/local"), "cuda");
     named
         .chain(usual)
         .flat_map(|root| {
-            let targets = fitting(&root.join("targets"), "").into_iter().map(|target| target.join("lib"));
+            let targets =
+                entries_with_prefix(&root.join("targets"), "").into_iter().map(|target| target.join("lib"));
             [root.join("extras/CUPTI/lib64")].into_iter().chain(targets).collect::<Vec<_>>()
         })
         .collect()
 }
 
 /// The folders of Python packages that may hold it, in environments and for the user.
-fn packages() -> Vec<PathBuf> {
+fn python_package_folders() -> Vec<PathBuf> {
     let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
     let user = env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
     let roots = environments.chain(user).chain(["/usr/local", "/usr"].map(PathBuf::from));
-    let pythons = roots.flat_map(|root| fitting(&root.join("lib"), "python3"));
+    let pythons = roots.flat_map(|root| entries_with_prefix(&root.join("lib"), "python3"));
     let sites = pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)));
     sites
         .flat_map(|site| ["cu13/lib", "cuda_cupti/lib"].map(|place| site.join("nvidia").join(place)))
@@ -184,17 +187,17 @@ fn packages() -> Vec<PathBuf> {
 
 /// The library in a folder: the one whose name has its major version, if there is one.
 fn library_in(folder: &Path) -> Option<PathBuf> {
-    let found = fitting(folder, "libcupti.so");
-    found.iter().find(|library| major(library).is_some()).or(found.first()).cloned()
+    let found = entries_with_prefix(folder, "libcupti.so");
+    found.iter().find(|library| major_version(library).is_some()).or(found.first()).cloned()
 }
 
 /// The version in a name such as `libcupti.so.13`. Names of files have years, as in `libcupti.so.2025.3.1`.
-fn major(library: &Path) -> Option<u32> {
+fn major_version(library: &Path) -> Option<u32> {
     library.file_name()?.to_str()?.strip_prefix("libcupti.so.")?.parse().ok()
 }
 
 /// What a folder holds whose names begin so, the last name first.
-fn fitting(folder: &Path, beginning: &str) -> Vec<PathBuf> {
+fn entries_with_prefix(folder: &Path, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
@@ -216,7 +219,10 @@ mod tests {
             fs::write(folder.path().join(name), "").expect("it can be written");
         }
         let library = library_in(folder.path()).expect("it is there");
-        assert_eq!((library.file_name(), major(&library)), (Some("libcupti.so.12".as_ref()), Some(12)));
-        assert_eq!(major(Path::new("libcupti.so.2025.3.1")), None);
+        assert_eq!(
+            (library.file_name(), major_version(&library)),
+            (Some("libcupti.so.12".as_ref()), Some(12))
+        );
+        assert_eq!(major_version(Path::new("libcupti.so.2025.3.1")), None);
     }
 }

@@ -13,14 +13,14 @@ use std::{env, fs::File, io, mem::ManuallyDrop, os::unix::ffi::OsStringExt, sync
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 
-use crate::driver::VARIABLE;
-use crate::interpose::elf::{MACHINE, Symbol, TABLE, shared_object};
+use crate::driver::LIBCUDA_VARIABLE;
+use crate::interpose::elf::{ELF_MACHINE, ElfSymbol, TABLE_SYMBOL, shared_object};
 use crate::library::{self, Function};
 use crate::table::forwarders;
 
 mod elf;
 
-static STATE: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
+static INTERPOSED: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
 
 /// The reason why calls of libraries that open the driver themselves pass this crate by.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum NotInterposed {
     #[error("this process did not take the driver's name before it ran other code")]
     NotRequested,
     /// The path of the driver's library is not known.
-    #[error("{VARIABLE} does not hold the path of the driver's library")]
+    #[error("{LIBCUDA_VARIABLE} does not hold the path of the driver's library")]
     UnknownPath,
     /// Something has loaded the driver before.
     #[error(
@@ -59,7 +59,7 @@ pub enum NotInterposed {
 /// # Errors
 /// Returns the reason if this is not possible. Calls that are linked with the program are watched all the same.
 pub fn interpose() -> Result<(), &'static NotInterposed> {
-    STATE.get_or_init(take_names).as_ref().copied()
+    INTERPOSED.get_or_init(load_objects).as_ref().copied()
 }
 
 /// Returns the result of [`interpose`] without calling it.
@@ -67,28 +67,29 @@ pub fn interpose() -> Result<(), &'static NotInterposed> {
 /// # Errors
 /// Returns the reason why calls of libraries that open the driver themselves are not watched.
 pub fn interposed() -> Result<(), &'static NotInterposed> {
-    STATE.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
+    INTERPOSED.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
 }
 
 /// The name by which libraries open the driver, which is the driver's own.
-const NAME: &str = "libcuda.so.1";
+const DRIVER_NAME: &str = "libcuda.so.1";
 /// Another name by which they do, first of all cudarc.
-const LINK: &str = "libcuda.so";
+const LINK_NAME: &str = "libcuda.so";
 
 /// Loads the objects, unless something has the names already.
-fn take_names() -> Result<(), NotInterposed> {
-    let machine = MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
+fn load_objects() -> Result<(), NotInterposed> {
+    let machine = ELF_MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
     let machine = machine.ok_or(NotInterposed::OtherLoader)?;
     let driver = driver_path().ok_or(NotInterposed::UnknownPath)?;
-    if let Some(name) = [NAME, LINK].into_iter().find(|name| is_loaded(name)) {
+    if let Some(name) = [DRIVER_NAME, LINK_NAME].into_iter().find(|name| is_loaded(name)) {
         return Err(NotInterposed::AlreadyLoaded(name));
     }
     let names: Vec<&str> = forwarders().map(|(name, _)| *name).collect();
-    let named = Loaded::new(NAME, &shared_object(machine, NAME, &driver, &names))?;
+    let named = LoadedObject::new(DRIVER_NAME, &shared_object(machine, DRIVER_NAME, &driver, &names))?;
     // The second object finds the first by its name, and all symbols in it.
-    let linked = Loaded::new(LINK, &shared_object(machine, LINK, NAME.as_bytes(), &[]))?;
+    let linked =
+        LoadedObject::new(LINK_NAME, &shared_object(machine, LINK_NAME, DRIVER_NAME.as_bytes(), &[]))?;
     // A program may ask which functions there are: only those of the driver are offered.
-    set_addresses(&named, |name, forwarder| library::symbol(name).map(|_| forwarder as usize))?;
+    set_addresses(&named, |name, forwarder| library::driver_function(name).map(|_| forwarder as usize))?;
     let are_ours = forwarders().all(|(name, forwarder)| {
         linked.symbol(name).is_none_or(|found| found as usize == *forwarder as usize)
     });
@@ -102,36 +103,36 @@ fn take_names() -> Result<(), NotInterposed> {
 
 /// Sets the address of each forwarder's symbol in an object that has them all.
 fn set_addresses(
-    object: &Loaded,
+    object: &LoadedObject,
     address: impl Fn(&str, Function) -> Option<usize>,
 ) -> Result<(), NotInterposed> {
-    let table = object.symbol(TABLE).ok_or(NotInterposed::OtherLoader)?.cast::<Symbol>();
+    let table = object.symbol(TABLE_SYMBOL).ok_or(NotInterposed::OtherLoader)?.cast::<ElfSymbol>();
     for (index, (name, forwarder)) in forwarders().enumerate() {
         // SAFETY: the object has a symbol for each forwarder behind the unused first, in memory that stays and may be
         // written; the loader reads it only to look a name up, and no other code runs yet.
-        unsafe { (*table.add(1 + index)).set(address(name, *forwarder)) };
+        unsafe { (*table.add(1 + index)).set_address(address(name, *forwarder)) };
     }
     Ok(())
 }
 
 /// Returns the path of the driver's library. A mere name would have the loader search, and find the object itself.
 fn driver_path() -> Option<Vec<u8>> {
-    env::var_os(VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
+    env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
 }
 
 /// `RTLD_NOLOAD`: return the object only if it is loaded.
-const NO_LOAD: c_int = 4;
+const RTLD_NOLOAD: c_int = 4;
 
 /// Returns true if an object of this name is loaded.
 fn is_loaded(name: &str) -> bool {
     // SAFETY: nothing is loaded, so no initialiser runs.
-    unsafe { Library::open(Some(name), RTLD_LAZY | NO_LOAD) }.is_ok()
+    unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_NOLOAD) }.is_ok()
 }
 
 /// A loaded object. It is never closed.
-pub(super) struct Loaded(ManuallyDrop<Library>);
+pub(super) struct LoadedObject(ManuallyDrop<Library>);
 
-impl Loaded {
+impl LoadedObject {
     /// Loads the shared object with these bytes.
     fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
         let file =
@@ -144,7 +145,7 @@ impl Loaded {
         // one: its initialisers may run anywhere.
         match unsafe { Library::open(Some(&*path), RTLD_LAZY | RTLD_LOCAL) } {
             Ok(library) => Ok(Self(ManuallyDrop::new(library))),
-            Err(error) => Err(NotInterposed::NotLoaded(library::reason(&error))),
+            Err(error) => Err(NotInterposed::NotLoaded(library::loader_message(&error))),
         }
     }
 

@@ -81,7 +81,7 @@ pub(crate) struct Graph(CUgraph);
 impl Graph {
     /// Prepares the graph to run. Nothing launches it while a stream is captured.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
-        self.instantiate_by(gpubench_driver::instantiate_unlisted)
+        self.instantiate_by(gpubench_driver::instantiate_without_clone)
     }
 
     fn instantiate_by(&self, instantiate: Instantiate) -> Result<Executable, CallError> {
