@@ -30,10 +30,10 @@ impl<T: Clone> Values<T> {
 }
 
 /// The longest list that is searched first. In a longer one, a value that parses and shows the same needs no search.
-const LONG: usize = 100;
+const MAX_SEARCH_FIRST_VALUES: usize = 100;
 
 /// An axis with the functions that show and parse its values.
-pub struct Shown<'a, T> {
+pub struct TextAxis<'a, T> {
     /// The values.
     pub values: &'a Values<T>,
     /// Shows a value.
@@ -42,7 +42,7 @@ pub struct Shown<'a, T> {
     pub parse: fn(&str) -> Option<T>,
 }
 
-impl<T: Clone> ArgAxis for Shown<'_, T> {
+impl<T: Clone> ArgAxis for TextAxis<'_, T> {
     fn name(&self) -> &'static str {
         self.values.name
     }
@@ -55,7 +55,7 @@ impl<T: Clone> ArgAxis for Shown<'_, T> {
         let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
         let read = || (self.parse)(shown);
         // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
-        let long = self.values.listed.len() > LONG;
+        let long = self.values.listed.len() > MAX_SEARCH_FIRST_VALUES;
         let again = || read().filter(|value| long && (self.show)(value) == shown);
         let Some(value) = again().or_else(search).or_else(read) else {
             let (name, listed) = (self.values.name, self.values().join(", "));
@@ -78,7 +78,7 @@ macro_rules! __axis {
         use $crate::bind::{Parse as _, Show as _};
         let values = &$values;
         let (show, parse) = ((&&values).show(), (&&&values).parse());
-        $crate::bind::Shown { values, show, parse }
+        $crate::bind::TextAxis { values, show, parse }
     }};
 }
 pub use __axis as axis;
@@ -238,7 +238,7 @@ operators! {
 }
 
 /// A value of any type, as [`exact!`] handles it.
-pub struct Leaf<'a, T>(pub &'a T);
+pub struct ExactOperand<'a, T>(pub &'a T);
 
 /// Returns the value of `$value` if it is a whole number. Autoref finds out which: see
 /// [`axis!`](self::axis).
@@ -247,8 +247,8 @@ pub struct Leaf<'a, T>(pub &'a T);
 macro_rules! __exact {
     ($value:expr) => {{
         #[allow(unused_imports)]
-        use $crate::bind::Whole as _;
-        (&&$crate::bind::Leaf(&$value)).exact()
+        use $crate::bind::ExactValue as _;
+        (&&$crate::bind::ExactOperand(&$value)).exact()
     }};
 }
 pub use __exact as exact;
@@ -266,18 +266,18 @@ impl<T: WholeNumber> WholeNumber for &T {
 }
 
 /// Values that may be whole numbers.
-pub trait Whole {
+pub trait ExactValue {
     /// Returns the number; unknown for any other value.
     fn exact(&self) -> Exact;
 }
 
-impl<T: WholeNumber> Whole for &Leaf<'_, T> {
+impl<T: WholeNumber> ExactValue for &ExactOperand<'_, T> {
     fn exact(&self) -> Exact {
         Exact(self.0.whole())
     }
 }
 
-impl<T> Whole for Leaf<'_, T> {
+impl<T> ExactValue for ExactOperand<'_, T> {
     fn exact(&self) -> Exact {
         Exact(None)
     }

@@ -30,9 +30,9 @@ pub struct Bound<'a, S: ?Sized, T, O = ()> {
     // Dropped in this order, because inputs may need their stream's device.
     output: Option<O>,
     inputs: Option<Inputs<'a, S, T>>,
-    /// The first inputs while others are in their place; then the last of those.
-    others: Option<Inputs<'a, S, T>>,
-    first_are_aside: bool,
+    /// The first inputs while stashed are in their place; then the last of those.
+    stashed: Option<Inputs<'a, S, T>>,
+    first_are_stashed: bool,
     stream: Option<KeptStream<S>>,
 }
 
@@ -61,8 +61,8 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
             keeps_output: false,
             output: None,
             inputs: None,
-            others: None,
-            first_are_aside: false,
+            stashed: None,
+            first_are_stashed: false,
             stream: None,
         }
     }
@@ -144,22 +144,22 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     fn clear(&mut self) {
         self.output = None;
         self.inputs = None;
-        self.others = None;
-        self.first_are_aside = false;
+        self.stashed = None;
+        self.first_are_stashed = false;
     }
 
     fn stash_inputs(&mut self) {
         let inputs = self.inputs.take();
-        if !self.first_are_aside {
-            self.first_are_aside = true;
+        if !self.first_are_stashed {
+            self.first_are_stashed = true;
             // What is replaced is dropped last, since that may panic.
-            drop(mem::replace(&mut self.others, inputs));
+            drop(mem::replace(&mut self.stashed, inputs));
         }
     }
 
     fn restore_inputs(&mut self) {
-        if mem::take(&mut self.first_are_aside) {
-            mem::swap(&mut self.inputs, &mut self.others);
+        if mem::take(&mut self.first_are_stashed) {
+            mem::swap(&mut self.inputs, &mut self.stashed);
         }
     }
 
@@ -230,13 +230,13 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
             size += memory.bytes();
             visit(memory);
         });
-        known && (self.counts)(inputs).is_ok_and(|counts| fits(&counts, size))
+        known && (self.counts)(inputs).is_ok_and(|counts| counts_fit(&counts, size))
     }
 }
 
 /// Returns true if a launch that reads and writes this much may do so in memory of this size. If not, it has memory that its
 /// inputs do not show.
-fn fits(counts: &Counts, size: u64) -> bool {
+fn counts_fit(counts: &Counts, size: u64) -> bool {
     let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
     reads.max(writes).max(bytes / 2) <= size
 }
@@ -260,7 +260,7 @@ mod tests {
             (counts(None, None, Some(16)), 8, true),
             (counts(None, None, Some(18)), 8, false),
         ] {
-            assert_eq!(fits(&counts, size), expected, "{counts:?} in {size}");
+            assert_eq!(counts_fit(&counts, size), expected, "{counts:?} in {size}");
         }
     }
 }

@@ -7,7 +7,7 @@ pub use crate::bind::Plain;
 use crate::{CaseError, LaunchStream, StreamSource};
 
 /// Runs work on the pool of threads that share a launch, and waits for it. The runtime has one.
-type Install = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
+type RunOnPool = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
 /// An in-order stream of work for this machine's CPU: each launch is spread over a thread pool, and finished when the call
 /// returns.
@@ -23,14 +23,14 @@ type Install = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    install: Install,
+    install: RunOnPool,
     threads: usize,
     /// True once work ran. All clones share it.
     ran: Arc<AtomicBool>,
 }
 
 /// A thread wakes in microseconds: less work than this, in bytes of one array, is not worth sharing.
-const SMALLEST_BLOCK: usize = 64 << 10;
+const MIN_BLOCK_BYTES: usize = 64 << 10;
 
 impl Stream {
     /// Returns a stream of work for a pool of this many threads, which `install` runs work on.
@@ -69,7 +69,7 @@ impl Stream {
     /// tiny one.
     #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
-        len.div_ceil(self.threads()).max(SMALLEST_BLOCK / size_of::<T>().max(1))
+        len.div_ceil(self.threads()).max(MIN_BLOCK_BYTES / size_of::<T>().max(1))
     }
 }
 

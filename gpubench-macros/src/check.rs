@@ -4,7 +4,7 @@
 use quote::quote;
 use syn::{Expr, ExprClosure, Ident, ext::IdentExt as _};
 
-use crate::code::{Code, ends_with, first_use, returned};
+use crate::code::{Code, ends_with, first_use, returned_values};
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, Named};
 use crate::signature::{Instantiation, Launch, Param, Passed, variants};
@@ -79,13 +79,13 @@ impl Benchmark {
         if self.stream().unnamed {
             errors.at(&self.stream().tokens, format_args!(
                 "the stream's type says which device measures, so that it must be named: `impl Trait` is not; a type \
-                 parameter with `types(S = […])` is; {WHICH}"
+                 parameter with `types(S = […])` is; {STREAM_RULE}"
             ));
         }
         for (_, role, param) in self.params() {
             let message = match role {
                 Role::Input => continue,
-                Role::Stream => &format!("the stream is taken by `&` or by value; {WHICH}"),
+                Role::Stream => &format!("the stream is taken by `&` or by value; {STREAM_RULE}"),
                 Role::Axis(_) => "an argument is taken by `&` or by value",
             };
             if param.passed == Passed::Mutable {
@@ -126,7 +126,7 @@ impl Benchmark {
     fn check_inputs(&self, errors: &mut Errors) {
         let Some(setup @ (Code::Closure(_) | Code::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
-        for value in returned(setup.value()) {
+        for value in returned_values(setup.value()) {
             match value {
                 Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) | Expr::Macro(_) => {
                     errors.at(value, "`setup` returns a `Result`: wrap this in `Ok(…)`");
@@ -268,13 +268,13 @@ fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors
 }
 
 /// The rule that finds the stream.
-const WHICH: &str =
+const STREAM_RULE: &str =
     "it is the parameter that `stream = name` says, else the one named `stream`, else the last one";
 
 /// Returns the index of the stream among the parameters.
 fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<usize> {
     let Some(last) = launch.params.len().checked_sub(1) else {
-        errors.at(&launch.name, format_args!("a launch function takes a stream: {WHICH}"));
+        errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
         return None;
     };
     let named =
@@ -293,7 +293,10 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
     };
     let axis = options.args.axes.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
     if let Some(axis) = axis {
-        errors.at(&axis.name, format_args!("`{}` is the stream and no argument: {WHICH}", axis.name.unraw()));
+        errors.at(
+            &axis.name,
+            format_args!("`{}` is the stream and no argument: {STREAM_RULE}", axis.name.unraw()),
+        );
         return None;
     }
     Some(stream)

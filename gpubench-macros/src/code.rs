@@ -40,10 +40,10 @@ impl Code {
 }
 
 /// Takes an expression out of parentheses, and out of the invisible groups that a macro adds when it passes one on.
-pub(crate) fn bare(value: &Expr) -> &Expr {
+pub(crate) fn without_parentheses(value: &Expr) -> &Expr {
     match value {
-        Expr::Group(group) => bare(&group.expr),
-        Expr::Paren(paren) => bare(&paren.expr),
+        Expr::Group(group) => without_parentheses(&group.expr),
+        Expr::Paren(paren) => without_parentheses(&paren.expr),
         value => value,
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
 /// Returns `body` after the statements `lets`, in a closure of their own if `body` returns early or leaves its
 /// error type open. An open error type becomes a boxed error, which every error and string converts to.
 pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
-    let exits = Exits::of(body);
+    let exits = Exits::from_code(body);
     let mixed = Span::mixed_site();
     let body = with_generated_braces(body);
     if matches!(output, ReturnType::Type(..)) {
@@ -136,10 +136,10 @@ struct Exits<'a> {
 }
 
 impl<'a> Exits<'a> {
-    fn of(code: &'a Expr) -> Self {
+    fn from_code(code: &'a Expr) -> Self {
         let mut exits = Self::default();
         exits.visit_expr(code);
-        exits.value(code);
+        exits.add_values(code);
         exits
     }
 
@@ -149,17 +149,17 @@ impl<'a> Exits<'a> {
     }
 
     /// Adds the possible values of the expression.
-    fn value(&mut self, expr: &'a Expr) {
-        match bare(expr) {
-            Expr::Block(block) => self.last(&block.block.stmts),
-            Expr::Unsafe(block) => self.last(&block.block.stmts),
+    fn add_values(&mut self, expr: &'a Expr) {
+        match without_parentheses(expr) {
+            Expr::Block(block) => self.add_last_value(&block.block.stmts),
+            Expr::Unsafe(block) => self.add_last_value(&block.block.stmts),
             Expr::If(branches) => {
-                self.last(&branches.then_branch.stmts);
+                self.add_last_value(&branches.then_branch.stmts);
                 if let Some((_, otherwise)) = &branches.else_branch {
-                    self.value(otherwise);
+                    self.add_values(otherwise);
                 }
             }
-            Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.value(&arm.body)),
+            Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.add_values(&arm.body)),
             // A return is added by its visitor; a macro may be a panic.
             Expr::Return(_) => {}
             Expr::Macro(call) if !call.mac.path.is_ident("vec") => {}
@@ -167,9 +167,9 @@ impl<'a> Exits<'a> {
         }
     }
 
-    fn last(&mut self, statements: &'a [Stmt]) {
+    fn add_last_value(&mut self, statements: &'a [Stmt]) {
         match statements.last() {
-            Some(Stmt::Expr(value, None)) => self.value(value),
+            Some(Stmt::Expr(value, None)) => self.add_values(value),
             Some(Stmt::Expr(Expr::Return(_), Some(_)) | Stmt::Macro(_)) => {}
             _ => self.values.push(None),
         }
@@ -177,8 +177,8 @@ impl<'a> Exits<'a> {
 }
 
 /// Returns the expressions whose values leave the code.
-pub(crate) fn returned(code: &Expr) -> impl Iterator<Item = &Expr> {
-    Exits::of(code).values.into_iter().flatten()
+pub(crate) fn returned_values(code: &Expr) -> impl Iterator<Item = &Expr> {
+    Exits::from_code(code).values.into_iter().flatten()
 }
 
 impl<'a> Visit<'a> for Exits<'a> {
@@ -190,7 +190,7 @@ impl<'a> Visit<'a> for Exits<'a> {
     fn visit_expr_return(&mut self, expr: &'a syn::ExprReturn) {
         self.early = true;
         if let Some(value) = &expr.expr {
-            self.value(value);
+            self.add_values(value);
         }
         visit::visit_expr_return(self, expr);
     }
@@ -227,7 +227,7 @@ fn leaves_error_open(value: &Expr) -> bool {
 
 /// Returns true for a value whose type follows from its use alone: `x.into()`, `From::from(x)`.
 fn converts(value: &Expr) -> bool {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Block(block) => match &block.block.stmts[..] {
             [Stmt::Expr(value, None)] => converts(value),
             _ => false,
@@ -262,7 +262,7 @@ mod tests {
 
     fn exits(code: &str) -> (bool, bool) {
         let code = syn::parse_str(code).expect(code);
-        let exits = Exits::of(&code);
+        let exits = Exits::from_code(&code);
         (exits.question, exits.is_open())
     }
 

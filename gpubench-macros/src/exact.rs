@@ -6,20 +6,20 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 
-use crate::code::bare;
+use crate::code::without_parentheses;
 use crate::errors::{generated, mixed};
 
 /// Returns the exact value of `count`, if it is visibly arithmetic of whole numbers.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
-    match bare(count) {
+    match without_parentheses(count) {
         Expr::Binary(_) => value(count),
-        Expr::Cast(cast) if matches!(bare(&cast.expr), Expr::Binary(_)) => value(count),
+        Expr::Cast(cast) if matches!(without_parentheses(&cast.expr), Expr::Binary(_)) => value(count),
         _ => None,
     }
 }
 
 fn value(expr: &Expr) -> Option<TokenStream> {
-    match bare(expr) {
+    match without_parentheses(expr) {
         Expr::Binary(ExprBinary { left, op, right, .. }) => {
             let arithmetic = matches!(
                 op,
@@ -35,7 +35,9 @@ fn value(expr: &Expr) -> Option<TokenStream> {
             let op = placeless(op.to_token_stream());
             arithmetic.then(|| generated!((#left #op #right)))
         }
-        Expr::Cast(cast) if is_integer(&cast.ty) && matches!(bare(&cast.expr), Expr::Binary(_)) => {
+        Expr::Cast(cast)
+            if is_integer(&cast.ty) && matches!(without_parentheses(&cast.expr), Expr::Binary(_)) =>
+        {
             value(&cast.expr)
         }
         Expr::Lit(literal) => {
@@ -49,7 +51,7 @@ fn value(expr: &Expr) -> Option<TokenStream> {
 
 /// Returns true if a second evaluation changes nothing and costs nothing.
 fn is_leaf(expr: &Expr) -> bool {
-    match bare(expr) {
+    match without_parentheses(expr) {
         Expr::Path(_) => true,
         Expr::Field(field) => is_leaf(&field.base),
         Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)) && is_leaf(&unary.expr),

@@ -37,7 +37,7 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
 
 /// Writes the mistakes, and below them the user's code, in which each name has the type of an error: the compiler would else report as
 /// unused what that code alone uses.
-pub(crate) fn refused(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
+pub(crate) fn mistakes_with_code(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
     // The code of a generic function may name its parameters, for which there may be no choice.
     let is_plain = |benchmark: &&Benchmark| benchmark.launch.generics.is_empty();
     let Some(Benchmark { options, launch, .. }) = benchmark.filter(is_plain) else { return mistakes };

@@ -7,7 +7,7 @@ use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, ext::IdentExt as _, parenthesized};
 
 use crate::errors::{Errors, generated};
-use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
+use crate::parse::{Data, GROUP_OPTIONS, crate_path, each_option, name_of, skip_value, tell_unknown};
 
 /// Returns the constant, or the mistakes.
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
@@ -59,7 +59,7 @@ impl GroupInput {
                 return Ok(());
             }
             if !data.option(name, input, errors)? {
-                tell_unknown(name, KNOWN_TO_GROUPS.into_iter().chain(["crate"]), errors);
+                tell_unknown(name, GROUP_OPTIONS.into_iter().chain(["crate"]), errors);
                 skip_value(input);
             }
             Ok(())

@@ -43,5 +43,6 @@ fn register(
     let launch = Launch::parse(function, &mut errors);
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
     let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
-    expanded.unwrap_or_else(|errors| expand::refused(errors.into_compile_error(), benchmark.as_ref()))
+    expanded
+        .unwrap_or_else(|errors| expand::mistakes_with_code(errors.into_compile_error(), benchmark.as_ref()))
 }

@@ -67,7 +67,9 @@ impl Launch {
             Ok((attributes, function, has_body))
         };
         match parser.parse2(item) {
-            Ok((attributes, Ok(signature), true)) => return Self::of(&attributes, signature, errors),
+            Ok((attributes, Ok(signature), true)) => {
+                return Self::from_signature(&attributes, signature, errors);
+            }
             Ok((_, Ok(signature), false)) => {
                 errors.at(signature, "`#[gpu_bench]` needs a function with a body");
             }
@@ -79,7 +81,7 @@ impl Launch {
         None
     }
 
-    fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
+    fn from_signature(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
         let takes_self = signature.receiver().is_some();
         let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
         if takes_self || any_token(signature.inputs.to_token_stream(), &is_self) {
@@ -99,20 +101,20 @@ impl Launch {
             Safety::Unsafe(token) => Some(token),
             _ => None,
         };
-        let generics = signature.generics.params.iter().filter_map(GenericParameter::of).collect();
+        let generics = signature.generics.params.iter().filter_map(GenericParameter::from_syn).collect();
         let lifetimes: Vec<Lifetime> =
             signature.generics.lifetimes().map(|param| param.lifetime.clone()).collect();
         let mut params = Vec::new();
         for input in signature.inputs {
             if let FnArg::Typed(param) = input {
-                params.push(Param::of(param, &lifetimes, errors));
+                params.push(Param::from_syn(param, &lifetimes, errors));
             }
         }
         let output = match signature.output {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(ty.into_token_stream()),
         };
-        let (attributes, name) = (copied(attributes), signature.ident);
+        let (attributes, name) = (registration_attributes(attributes), signature.ident);
         Some(Self { attributes, name, unsafety, generics, params, output })
     }
 
@@ -126,7 +128,7 @@ impl Launch {
 }
 
 impl GenericParameter {
-    fn of(param: &GenericParam) -> Option<Self> {
+    fn from_syn(param: &GenericParam) -> Option<Self> {
         match param {
             GenericParam::Type(param) => Some(Self { name: param.ident.clone(), constant: None }),
             GenericParam::Const(param) => {
@@ -138,7 +140,7 @@ impl GenericParameter {
 }
 
 impl Param {
-    fn of(param: PatType, lifetimes: &[Lifetime], errors: &mut Errors) -> Self {
+    fn from_syn(param: PatType, lifetimes: &[Lifetime], errors: &mut Errors) -> Self {
         let conditional = |attribute: &&Attribute| {
             attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
         };
@@ -158,7 +160,7 @@ impl Param {
             ty => (Passed::Value, None, ty.into_token_stream()),
         };
         let mut unnamed = false;
-        let ty = inferable(ty, lifetimes, &mut unnamed);
+        let ty = local_type(ty, lifetimes, &mut unnamed);
         Self { name, passed, ty, unnamed, ampersand, tokens }
     }
 
@@ -193,7 +195,7 @@ fn ungrouped(ty: Type) -> Type {
 
 /// Converts the type to that of a local variable: the function's own lifetimes become `'_`, and `impl Trait`
 /// becomes `_`, which sets `unnamed`.
-fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> TokenStream {
+fn local_type(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> TokenStream {
     let parser = |input: ParseStream| {
         let mut output = TokenStream::new();
         while !input.is_empty() {
@@ -210,7 +212,7 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
             } else {
                 match input.parse()? {
                     TokenTree::Group(group) => {
-                        let tokens = inferable(group.stream(), lifetimes, unnamed);
+                        let tokens = local_type(group.stream(), lifetimes, unnamed);
                         let mut inner = Group::new(group.delimiter(), tokens);
                         inner.set_span(group.span());
                         output.append(inner);
@@ -227,7 +229,7 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
 
 /// Returns the attributes that apply to the registration too. Code that the function may use without a
 /// warning is also allowed there.
-fn copied(attributes: &[Attribute]) -> TokenStream {
+fn registration_attributes(attributes: &[Attribute]) -> TokenStream {
     let mut copied = TokenStream::new();
     for attribute in attributes {
         match &attribute.meta {
@@ -282,7 +284,12 @@ pub(crate) fn variants(
         {
             errors.at(
                 &axis.name,
-                format_args!("`{}` is a parameter of `{}`: `{}`", generic.name, launch.name, how(generic)),
+                format_args!(
+                    "`{}` is a parameter of `{}`: `{}`",
+                    generic.name,
+                    launch.name,
+                    sweep_hint(generic)
+                ),
             );
         }
     }
@@ -291,7 +298,11 @@ pub(crate) fn variants(
         let Some(chosen) = chosen else {
             errors.at(
                 &generic.name,
-                format_args!("nothing chooses the parameter `{}`: add `{}`", generic.name, how(generic)),
+                format_args!(
+                    "nothing chooses the parameter `{}`: add `{}`",
+                    generic.name,
+                    sweep_hint(generic)
+                ),
             );
             return variants;
         };
@@ -308,7 +319,7 @@ pub(crate) fn variants(
 }
 
 /// Says how to sweep a parameter.
-fn how(generic: &GenericParameter) -> String {
+fn sweep_hint(generic: &GenericParameter) -> String {
     match generic.constant {
         None => format!("types({} = [f32, f64])", generic.name),
         Some(_) => format!("consts({} = [128, 256])", generic.name),
@@ -322,8 +333,10 @@ impl Choices {
         let found = launch.generics.iter().find(|generic| generic.name.unraw() == name);
         let message = match found {
             Some(generic) if generic.constant.is_some() == self.constant => return,
-            Some(generic) if self.constant => format!("`{name}` is a type parameter: `{}`", how(generic)),
-            Some(generic) => format!("`{name}` is a constant parameter: `{}`", how(generic)),
+            Some(generic) if self.constant => {
+                format!("`{name}` is a type parameter: `{}`", sweep_hint(generic))
+            }
+            Some(generic) => format!("`{name}` is a constant parameter: `{}`", sweep_hint(generic)),
             None => {
                 let kind = if self.constant { "constant" } else { "type" };
                 let same =

@@ -16,10 +16,10 @@ use gpubench_runner::__private::{
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Nanoseconds;
 
-const TUNING: &str = "Tuning";
+const TUNING_HEADING: &str = "Tuning";
 
 /// The flags that a race has no use for.
-const NOT_WITH_TUNE: [&str; 16] = [
+const CONFLICTS_WITH_TUNE: [&str; 16] = [
     "compare_with",
     "runs",
     "baseline",
@@ -47,17 +47,17 @@ struct TuneArgs {
     #[arg(
         long,
         hide_short_help = true,
-        help_heading = TUNING,
-        conflicts_with_all = NOT_WITH_TUNE
+        help_heading = TUNING_HEADING,
+        conflicts_with_all = CONFLICTS_WITH_TUNE
     )]
     tune: bool,
 
     /// Stop tuning after this time in total [default: no limit]
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = CONFLICTS_WITH_TUNE, help_heading = TUNING_HEADING)]
     budget: Option<Duration>,
 
     /// Write the results of tuning to this file, as JSON; `-` prints them instead of the table
-    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = CONFLICTS_WITH_TUNE, help_heading = TUNING_HEADING)]
     save_tuning: Option<PathBuf>,
 }
 
@@ -130,7 +130,7 @@ struct Problem {
 }
 
 /// Groups jobs by problem: the jobs of a problem differ in the tuned axes alone.
-fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
+fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (entry, job, status) in jobs {
         let (variant, args): (Vec<Arg>, Vec<Arg>) =
@@ -166,7 +166,7 @@ fn race_all(
     tuning: &mut Tuning,
     deadline: Option<Instant>,
 ) -> Result<(), RunError> {
-    let problems = problems(std::mem::take(&mut session.jobs));
+    let problems = group_by_problem(std::mem::take(&mut session.jobs));
     let count = problems.len();
     for (number, Problem { entry, device, cache, jobs, race: mut raced }) in problems.into_iter().enumerate()
     {

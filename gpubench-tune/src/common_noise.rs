@@ -12,14 +12,14 @@
 use gpubench_stats::{TrimmedMean, bisect, mean, median_of};
 
 /// The fewest variants with a common noise.
-const FEWEST: usize = 4;
+const MIN_VARIANTS: usize = 4;
 /// The least variance that counts, as a part of the median variance: a few rounds may agree by chance. One in a thousand of eight pairs is
 /// below it.
-const LEAST: f64 = 0.05;
+const MIN_VARIANCE_FRACTION: f64 = 0.05;
 /// The variance over the common one above which a variant keeps its own. One in thirteen of eight pairs is above it by chance.
-const OWN: f64 = 2.0;
+const MAX_VARIANCE_RATIO: f64 = 2.0;
 /// The degrees of freedom that count as a normal distribution's.
-const MOST_FREEDOM: f64 = 500.0;
+const MAX_FREEDOM: f64 = 500.0;
 
 /// The noise that all variants have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,15 +34,15 @@ pub(crate) struct CommonNoise {
 impl CommonNoise {
     /// Estimates the noise from means, each with its number of pairs. `None` for too few means, or if they do not vary.
     pub(crate) fn from_means(means: &[(TrimmedMean, usize)]) -> Option<Self> {
-        if means.len() < FEWEST {
+        if means.len() < MIN_VARIANTS {
             return None;
         }
-        let variances: Vec<f64> = means.iter().map(|(mean, pairs)| of_one(mean, *pairs)).collect();
+        let variances: Vec<f64> = means.iter().map(|(mean, pairs)| pair_variance(mean, *pairs)).collect();
         let middle = median_of(&mut variances.clone())?;
         if !(middle > 0.0 && middle.is_finite()) {
             return None;
         }
-        let (count, least) = (means.len() as f64, LEAST * middle);
+        let (count, least) = (means.len() as f64, MIN_VARIANCE_FRACTION * middle);
         let halves = means.iter().map(|(mean, _)| mean.freedom as f64 / 2.0);
         let logs: Vec<f64> = halves
             .clone()
@@ -54,26 +54,26 @@ impl CommonNoise {
         // The spread beyond that of so few pairs.
         let half = inverse_trigamma(spread - halves.map(trigamma).sum::<f64>() / count);
         let shift = half.map_or(0.0, |half| digamma(half) - half.ln());
-        let freedom = half.map_or(MOST_FREEDOM, |half| 2.0 * half);
+        let freedom = half.map_or(MAX_FREEDOM, |half| 2.0 * half);
         Some(Self { variance: (mean + shift).exp(), freedom, least })
     }
 
     /// Returns a mean of this many pairs with its moderated error; unchanged if it is much noisier than most.
     pub(crate) fn moderate(&self, mean: TrimmedMean, pairs: usize) -> TrimmedMean {
-        let variance = of_one(&mean, pairs);
-        if variance > OWN * self.variance {
+        let variance = pair_variance(&mean, pairs);
+        if variance > MAX_VARIANCE_RATIO * self.variance {
             return mean;
         }
         let own = mean.freedom as f64;
         let freedom = own + self.freedom;
         let variance = (variance.max(self.least) * own + self.variance * self.freedom) / freedom;
-        let freedom = freedom.min(MOST_FREEDOM).max(own) as usize;
+        let freedom = freedom.min(MAX_FREEDOM).max(own) as usize;
         TrimmedMean { error: (variance / pairs as f64).sqrt(), freedom, ..mean }
     }
 }
 
 /// Returns the variance of one pair of rounds.
-fn of_one(mean: &TrimmedMean, pairs: usize) -> f64 {
+fn pair_variance(mean: &TrimmedMean, pairs: usize) -> f64 {
     mean.error.powi(2) * pairs as f64
 }
 
@@ -95,10 +95,10 @@ fn trigamma(x: f64) -> f64 {
     (1.0 + 0.5 / x + inverse * (1.0 / 6.0 - inverse * (1.0 / 30.0 - inverse / 42.0))) / x
 }
 
-/// Returns the x whose [`trigamma`] is `value`; nothing if that is above half of [`MOST_FREEDOM`].
+/// Returns the x whose [`trigamma`] is `value`; nothing if that is above half of [`MAX_FREEDOM`].
 fn inverse_trigamma(value: f64) -> Option<f64> {
     // It falls from infinity to 0.
-    let (low, high) = (1e-3, MOST_FREEDOM / 2.0);
+    let (low, high) = (1e-3, MAX_FREEDOM / 2.0);
     (value > trigamma(high)).then(|| bisect((low, high), 0.0, |x| trigamma(x) > value))
 }
 
@@ -135,9 +135,9 @@ mod tests {
     fn where_all_agree_each_has_the_error_of_all() {
         let means = means(&[0.001, 0.0011, 0.0009, 0.001, 0.00105, 0.001]);
         let common = CommonNoise::from_means(&means).expect("six");
-        assert_eq!(common.freedom, MOST_FREEDOM);
+        assert_eq!(common.freedom, MAX_FREEDOM);
         let moderated = common.moderate(means[2].0, 8);
-        assert_eq!((moderated.mean, moderated.freedom), (0.01, MOST_FREEDOM as usize));
+        assert_eq!((moderated.mean, moderated.freedom), (0.01, MAX_FREEDOM as usize));
         // Logarithms of variances are too low by ψ(5/2) − ln(5/2) on the average.
         let high = (2.5_f64.ln() - digamma(2.5)).exp().sqrt();
         assert!((moderated.error / (0.001 * high) - 1.0).abs() < 0.01, "{moderated:?}");

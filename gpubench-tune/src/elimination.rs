@@ -16,9 +16,9 @@ pub(crate) struct DuelRounds {
 }
 
 /// Measures variants, by their numbers.
-pub(crate) trait Racers {
+pub(crate) trait MeasureVariants {
     /// Measures a variant alone, briefly, without a check of its outputs. Returns its time and its work.
-    fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)>;
+    fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)>;
     /// Launches a variant once, and checks its outputs. Returns false if it has no check.
     fn check(&mut self, variant: usize) -> Answer<bool>;
     /// Measures two variants interleaved, with these coarse times. `is_first` for the first step of the contender.
@@ -33,22 +33,22 @@ pub(crate) trait Racers {
 /// # Errors
 /// Returns an error if nothing more can be measured. The problem has the results until then.
 pub(crate) fn race(
-    racers: &mut dyn Racers,
+    measurer: &mut dyn MeasureVariants,
     problem: &mut TunedProblem,
     margin: f64,
     budget: Option<Nanoseconds>,
 ) -> Result<(), RunError> {
     let mut variants = std::mem::take(&mut problem.variants);
-    let alone = measure_alone(racers, &mut variants, budget);
+    let alone = measure_alone(measurer, &mut variants, budget);
     let accepted = vec![false; variants.len()];
     let race = Race::new(variants, margin);
-    let mut course = Course { racers, race, accepted, budget };
+    let mut run = RaceRun { measurer, race, accepted, budget };
     let ended = match alone {
-        Ok(RaceEnd::Decided) => course.run(),
+        Ok(RaceEnd::Decided) => run.compare_all(),
         ended => ended,
     };
-    problem.wall_time = course.racers.elapsed();
-    problem.variants = course.race.finish();
+    problem.wall_time = run.measurer.elapsed();
+    problem.variants = run.race.finish();
     problem.variants.sort_by(|a, b| {
         let ((a, faster), (b, slower)) = (a.rank(), b.rank());
         a.cmp(&b).then(faster.total_cmp(&slower))
@@ -66,7 +66,7 @@ pub(crate) fn race(
 /// Measures each variant alone; the first one again at the end, since clocks rise while a device warms up. Returns [`RaceEnd::Decided`] if
 /// the budget allowed all of it.
 fn measure_alone(
-    racers: &mut dyn Racers,
+    measurer: &mut dyn MeasureVariants,
     variants: &mut [TunedVariant],
     budget: Option<Nanoseconds>,
 ) -> Result<RaceEnd, RunError> {
@@ -76,10 +76,10 @@ fn measure_alone(
         if variant.failure.is_some() {
             continue;
         }
-        if is_spent(racers, budget) {
+        if is_spent(measurer, budget) {
             return Ok(RaceEnd::Budget);
         }
-        match racers.coarse(number)? {
+        match measurer.measure_coarsely(number)? {
             Ok((time, counts)) => (variant.coarse_time, variant.counts) = (Some(time), counts),
             Err(failure) => variant.fail(failure),
         }
@@ -87,65 +87,65 @@ fn measure_alone(
     Ok(RaceEnd::Decided)
 }
 
-fn is_spent(racers: &dyn Racers, budget: Option<Nanoseconds>) -> bool {
-    budget.is_some_and(|budget| racers.elapsed() >= budget)
+fn is_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) -> bool {
+    budget.is_some_and(|budget| measurer.elapsed() >= budget)
 }
 
 /// A race whose variants were measured alone.
-struct Course<'a> {
-    racers: &'a mut dyn Racers,
+struct RaceRun<'a> {
+    measurer: &'a mut dyn MeasureVariants,
     race: Race,
     /// The variants whose outputs are right or have no check.
     accepted: Vec<bool>,
     budget: Option<Nanoseconds>,
 }
 
-impl Course<'_> {
+impl RaceRun<'_> {
     /// Compares until all variants are decided or the budget is spent. The outputs of the best are checked in any case.
-    fn run(&mut self) -> Result<RaceEnd, RunError> {
+    fn compare_all(&mut self) -> Result<RaceEnd, RunError> {
         let mut end = RaceEnd::Decided;
         loop {
             let next = self.race.next_duel();
-            if next.is_some() && is_spent(self.racers, self.budget) {
+            if next.is_some() && is_spent(self.measurer, self.budget) {
                 end = RaceEnd::Budget;
             }
             let next = next.filter(|_| end == RaceEnd::Decided);
             let wanted = [self.race.leader(), next.map(|duel| duel.contender)];
             let unchecked = wanted.into_iter().flatten().find(|variant| !self.accepted[*variant]);
             match (unchecked, next) {
-                (Some(variant), _) => match self.racers.check(variant)? {
+                (Some(variant), _) => match self.measurer.check(variant)? {
                     Ok(checked) => {
                         self.accepted[variant] = true;
                         self.race.variant(variant).checked = checked;
                     }
-                    Err(failure) => self.race.fail(variant, failure),
+                    Err(failure) => self.race.drop_failed(variant, failure),
                 },
-                (None, Some(duel)) => self.duel(duel)?,
+                (None, Some(duel)) => self.compare(duel)?,
                 (None, None) => return Ok(end),
             }
         }
     }
 
     /// Measures two variants interleaved. If that fails, the one that also fails alone is out, and else the contender.
-    fn duel(&mut self, duel: Duel) -> Result<(), RunError> {
+    fn compare(&mut self, duel: Duel) -> Result<(), RunError> {
         let coarse = [duel.contender, duel.leader].map(|variant| self.race.variant(variant).coarse_time);
         let is_first = self.race.variant(duel.contender).pairs == 0;
-        let failure = match self.racers.duel(duel, coarse, is_first)? {
+        let failure = match self.measurer.duel(duel, coarse, is_first)? {
             Ok(rounds) => {
-                self.race.add(duel, &rounds.logs, rounds.resolution);
+                self.race.add_rounds(duel, &rounds.logs, rounds.resolution);
                 return Ok(());
             }
             Err(failure) => failure,
         };
         let mut is_found = false;
         for variant in [duel.leader, duel.contender] {
-            if let Err(failure) = self.racers.coarse(variant)? {
-                self.race.fail(variant, failure);
+            if let Err(failure) = self.measurer.measure_coarsely(variant)? {
+                self.race.drop_failed(variant, failure);
                 is_found = true;
             }
         }
         if !is_found {
-            self.race.fail(duel.contender, failure);
+            self.race.drop_failed(duel.contender, failure);
         }
         Ok(())
     }
@@ -207,8 +207,8 @@ mod tests {
         Failure::new(Stage::Check, "the sum is wrong")
     }
 
-    impl Racers for Fake {
-        fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+    impl MeasureVariants for Fake {
+        fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
             self.alone += 1;
             let breaks = self.duels > 0 && self.breaks.contains(&variant);
             Ok(if breaks || self.broken.contains(&variant) {

@@ -24,8 +24,8 @@ const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), 
 
 /// The epochs that a variant which seems to be faster may end, at this analysis, from 0. The first leader had the least of many single times,
 /// and so the most luck.
-const GUESSES: i32 = 2;
-const ANALYSIS_OF_A_GUESS: usize = 1;
+const MAX_EARLY_LEADER_CHANGES: i32 = 2;
+const EARLY_CHANGE_ANALYSIS: usize = 1;
 
 /// Two variants that a race compares next, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ struct Contender {
 }
 
 impl Contender {
-    fn races(&self) -> bool {
+    fn is_racing(&self) -> bool {
         self.variant.standing == Standing::Undecided
     }
 
@@ -96,7 +96,7 @@ impl Race {
             .map(|variant| Contender { variant, steps: 0, rounds: Vec::new(), unresolved: 0.0 })
             .collect();
         let mut race = Self { margin, contenders, epoch: None, analyses: 0 };
-        race.restart();
+        race.restart_with_fastest();
         race
     }
 
@@ -105,10 +105,12 @@ impl Race {
         loop {
             let Epoch { leader, analyses, .. } = self.epoch?;
             let (steps, _) = *ANALYSES.get(analyses)?;
-            if let Some(contender) = self.contenders.iter().position(|one| one.races() && one.steps < steps) {
+            if let Some(contender) =
+                self.contenders.iter().position(|one| one.is_racing() && one.steps < steps)
+            {
                 return Some(Duel { contender, leader });
             }
-            if self.racing() == 0 {
+            if self.racing_count() == 0 {
                 return None;
             }
             self.analyse();
@@ -117,7 +119,7 @@ impl Race {
 
     /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the least difference that they resolve. A
     /// step without rounds counts too: it resolves nothing, and the race goes on.
-    pub(crate) fn add(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
+    pub(crate) fn add_rounds(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
         let contender = &mut self.contenders[duel.contender];
         let pairs = rounds.len() / 2;
         contender.steps += 1;
@@ -127,11 +129,11 @@ impl Race {
     }
 
     /// Takes a variant out that has failed. If it is the leader, the race restarts.
-    pub(crate) fn fail(&mut self, variant: usize, failure: Failure) {
+    pub(crate) fn drop_failed(&mut self, variant: usize, failure: Failure) {
         self.contenders[variant].variant.fail(failure);
         self.contenders[variant].rounds.clear();
         if self.leader() == Some(variant) {
-            self.restart();
+            self.restart_with_fastest();
         }
     }
 
@@ -139,7 +141,7 @@ impl Race {
     /// best.
     pub(crate) fn finish(mut self) -> Vec<TunedVariant> {
         let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
-        if is_due && self.contenders.iter().any(|one| one.races() && one.rounds.len() >= 4) {
+        if is_due && self.contenders.iter().any(|one| one.is_racing() && one.rounds.len() >= 4) {
             self.analyse();
         }
         let mut variants: Vec<TunedVariant> = self.contenders.into_iter().map(|one| one.variant).collect();
@@ -164,12 +166,12 @@ impl Race {
     }
 
     /// Returns the number of variants that race against the leader.
-    fn racing(&self) -> usize {
-        self.contenders.iter().filter(|one| one.races()).count()
+    fn racing_count(&self) -> usize {
+        self.contenders.iter().filter(|one| one.is_racing()).count()
     }
 
     /// Begins an epoch with the fastest variant by coarse times, and all within [`COARSE_FACTOR`] of it.
-    fn restart(&mut self) {
+    fn restart_with_fastest(&mut self) {
         let times = self.contenders.iter().enumerate();
         let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse_time?.as_f64())));
         let Some((leader, least)) = times.min_by(|(_, a), (_, b)| a.total_cmp(b)) else {
@@ -195,7 +197,7 @@ impl Race {
             one.rounds.clear();
         }
         let number = 1 + self.epoch.map_or(0, |epoch| epoch.number);
-        self.epoch = Some(Epoch { number, leader, contenders: self.racing(), analyses: 0 });
+        self.epoch = Some(Epoch { number, leader, contenders: self.racing_count(), analyses: 0 });
     }
 
     /// Decides all variants that their intervals decide.
@@ -210,7 +212,7 @@ impl Race {
         let noise = CommonNoise::from_means(&means.iter().copied().flatten().collect::<Vec<_>>());
         let mut open: Vec<(usize, Ratio)> = Vec::new();
         for (contender, (one, mean)) in self.contenders.iter_mut().zip(means).enumerate() {
-            let Some((mean, pairs)) = mean.filter(|_| one.races()) else { continue };
+            let Some((mean, pairs)) = mean.filter(|_| one.is_racing()) else { continue };
             let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
             let ratio = Ratio::from_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
             one.variant.ratio = Some(ratio);
@@ -227,7 +229,7 @@ impl Race {
             let faster = open.iter().copied().filter(|(_, ratio)| is_faster(ratio));
             faster.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
         };
-        let is_early = epoch.number <= GUESSES && epoch.analyses == ANALYSIS_OF_A_GUESS;
+        let is_early = epoch.number <= MAX_EARLY_LEADER_CHANGES && epoch.analyses == EARLY_CHANGE_ANALYSIS;
         let seems_faster = |ratio: &Ratio| is_early && ratio.value < 1.0 / (1.0 + self.margin / 2.0);
         if let Some((leader, ratio)) = fastest(&|ratio| ratio.high < least) {
             self.change_leader(leader, ratio, Standing::Slower);
@@ -280,7 +282,9 @@ mod tests {
     /// The same, and those with a time of 0 have failed.
     fn race_with_failed(times: &[f64]) -> Race {
         let mut race = race(times);
-        (0..times.len()).filter(|number| times[*number] <= 0.0).for_each(|one| race.fail(one, failure()));
+        (0..times.len())
+            .filter(|number| times[*number] <= 0.0)
+            .for_each(|one| race.drop_failed(one, failure()));
         race
     }
 
@@ -296,7 +300,7 @@ mod tests {
         let log = (times[duel.contender] / times[duel.leader]).ln();
         let rounds: Vec<f64> =
             (0..2 * PAIRS_OF_A_STEP).map(|round| log + if round % 4 < 2 { 1e-6 } else { -1e-6 }).collect();
-        race.add(duel, &rounds, 1e-5);
+        race.add_rounds(duel, &rounds, 1e-5);
     }
 
     fn standings(variants: &[TunedVariant]) -> Vec<Standing> {
@@ -385,7 +389,7 @@ mod tests {
             [Standing::Best, Standing::Undecided, Standing::Undecided]
         );
         // Wide apart: it could be anything.
-        race.add(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
+        race.add_rounds(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
         let found = race.finish();
         assert_eq!(found[1].standing, Standing::Undecided);
         assert!(found[1].ratio.is_some() && found[2].ratio.is_none());
@@ -396,7 +400,7 @@ mod tests {
         let mut race = race(&[100.0, 100.0]);
         let mut steps = 0;
         while let Some(duel) = race.next_duel() {
-            race.add(duel, &[], f64::INFINITY);
+            race.add_rounds(duel, &[], f64::INFINITY);
             steps += 1;
         }
         assert_eq!((steps, race.finish()[1].standing), (16, Standing::Undecided));
@@ -413,8 +417,8 @@ mod tests {
         }
         // Both are out, and the fourth never raced.
         assert_eq!(race.next_duel(), None);
-        race.fail(0, failure());
-        assert_eq!(race.racing(), 2);
+        race.drop_failed(0, failure());
+        assert_eq!(race.racing_count(), 2);
         assert_eq!(standings(&raced(race, &times)), [Failed, Best, Slower, Slower]);
     }
 
@@ -424,7 +428,7 @@ mod tests {
         let one = race_with_failed(&[100.0, 0.0]).finish();
         assert_eq!(standings(&one), [Standing::Best, Standing::Failed]);
         let mut none = race_with_failed(&[0.0, 0.0]);
-        assert_eq!((none.next_duel(), none.racing()), (None, 0));
+        assert_eq!((none.next_duel(), none.racing_count()), (None, 0));
         assert_eq!(standings(&none.finish()), [Standing::Failed; 2]);
     }
 

@@ -70,7 +70,7 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
             rounds.push(log + place + disturbed + normal(0.0, deviation).sample(rng));
             rounds.push(log - place + disturbed + normal(0.0, deviation).sample(rng));
         }
-        race.add(duel, &rounds, 1e-4);
+        race.add_rounds(duel, &rounds, 1e-4);
         steps += 1;
     }
     (race.finish(), steps)

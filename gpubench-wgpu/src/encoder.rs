@@ -28,7 +28,7 @@ struct Shared {
 
 impl Encoder {
     pub(crate) fn new(device: Device, queue: wgpu::Queue) -> Self {
-        let errors = DeviceErrors::of(&device);
+        let errors = DeviceErrors::collect_from(&device);
         let commands = RefCell::default();
         Self(Rc::new(Shared { device, queue, errors, commands, encoded: Cell::new(0) }))
     }
@@ -47,8 +47,8 @@ impl Encoder {
 
     /// Encodes a compute pass.
     pub fn pass(&self, encode: impl FnOnce(&mut ComputePass<'static>)) {
-        self.count();
-        let mut pass = self.with(|commands| {
+        self.count_encoded();
+        let mut pass = self.encode(|commands| {
             commands.begin_compute_pass(&ComputePassDescriptor::default()).forget_lifetime()
         });
         encode(&mut pass);
@@ -56,8 +56,8 @@ impl Encoder {
 
     /// Encodes with wgpu's own encoder: copies, clears, passes of a library.
     pub fn commands<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
-        self.count();
-        self.with(encode)
+        self.count_encoded();
+        self.encode(encode)
     }
 
     /// Waits for all that is encoded, and returns the bytes of `from`, which needs `COPY_SRC`. For checks.
@@ -67,9 +67,9 @@ impl Encoder {
     pub fn read(&self, from: &Buffer) -> Result<Vec<u8>, CaseError> {
         let size = from.size();
         let mapped = buffer(self.device(), size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-        self.with(|commands| commands.copy_buffer_to_buffer(from, 0, &mapped, 0, size));
+        self.encode(|commands| commands.copy_buffer_to_buffer(from, 0, &mapped, 0, size));
         self.submit();
-        self.map(&mapped)
+        self.read_mapped(&mapped)
     }
 
     /// Waits until the queue has done all that was encoded.
@@ -87,8 +87,8 @@ impl Encoder {
     }
 
     /// Returns the first error of the device, if it has reported one.
-    pub(crate) fn remark(&self) -> Option<String> {
-        self.0.errors.remark()
+    pub(crate) fn untaken_error(&self) -> Option<String> {
+        self.0.errors.untaken_error()
     }
 
     /// Drops what was encoded and not submitted.
@@ -98,7 +98,7 @@ impl Encoder {
 
     /// Ends what was encoded, and returns it.
     pub(crate) fn take_commands(&self) -> CommandBuffer {
-        self.with(|_| ());
+        self.encode(|_| ());
         let commands = self.0.commands.take().expect("commands are encoded");
         commands.finish()
     }
@@ -120,12 +120,12 @@ impl Encoder {
         waited.map(drop).map_err(CaseError::new)
     }
 
-    fn count(&self) {
+    fn count_encoded(&self) {
         self.0.encoded.set(self.0.encoded.get() + 1);
     }
 
     /// Encodes work that is not a launch's.
-    pub(crate) fn with<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
+    pub(crate) fn encode<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
         let taken = self.0.commands.take();
         let mut commands = taken.unwrap_or_else(|| {
             self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
@@ -136,7 +136,7 @@ impl Encoder {
     }
 
     /// Waits until the queue has done its work, and returns the bytes of a buffer.
-    pub(crate) fn map(&self, buffer: &Buffer) -> Result<Vec<u8>, CaseError> {
+    pub(crate) fn read_mapped(&self, buffer: &Buffer) -> Result<Vec<u8>, CaseError> {
         let (send, receive) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |mapped| _ = send.send(mapped));
         self.wait()?;

@@ -8,7 +8,7 @@ use wgpu::{
 use crate::encoder::Encoder;
 
 /// The most workgroups in x. More go into y.
-const MOST_IN_X: u32 = 32_768;
+const MAX_WORKGROUPS_IN_X: u32 = 32_768;
 
 /// A compute shader and the buffers that it is launched on: `@group(0)`, with bindings in their order.
 #[derive(Clone)]
@@ -75,7 +75,7 @@ impl Kernel {
 
     /// Encodes a pass with this many launches.
     pub(crate) fn launch_many(&self, encoder: &Encoder, workgroups: u64, launches: usize) {
-        let x = workgroups.min(u64::from(MOST_IN_X));
+        let x = workgroups.min(u64::from(MAX_WORKGROUPS_IN_X));
         let y = workgroups.div_ceil(x.max(1));
         encoder.pass(|pass| {
             pass.set_pipeline(&self.pipeline);

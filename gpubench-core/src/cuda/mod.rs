@@ -19,37 +19,37 @@ pub type Handle = *mut c_void;
 /// The driver's functions for streams and graphs. The runtime has them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Calls {
+pub struct StreamFunctions {
     /// Makes a stream in the current context.
     pub create: fn() -> Result<Handle, CaseError>,
     /// Destroys a stream.
     pub destroy: unsafe fn(Handle),
     /// Returns what launches the one graph that a function makes ready to run, on any thread.
-    pub record: fn(CaptureGraph<'_>) -> Result<LaunchRecorded, CaseError>,
+    pub record: fn(CaptureWithLibrary<'_>) -> Result<LaunchOnStream, CaseError>,
 }
 
 /// Calls a library.
-type CaptureGraph<'a> = &'a mut dyn FnMut() -> Result<(), CaseError>;
+type CaptureWithLibrary<'a> = &'a mut dyn FnMut() -> Result<(), CaseError>;
 /// Launches a graph on the stream with this handle.
-type LaunchRecorded = Box<dyn Fn(Handle) -> Result<(), CaseError>>;
+type LaunchOnStream = Box<dyn Fn(Handle) -> Result<(), CaseError>>;
 
 /// The functions of the GPU that was opened first; all GPUs have the same.
-static OPENED: OnceLock<Calls> = OnceLock::new();
+static STREAM_FUNCTIONS: OnceLock<StreamFunctions> = OnceLock::new();
 
 /// The GPU that a case is measured on.
 #[derive(Debug)]
 pub struct Gpu {
     ordinal: usize,
     context: Handle,
-    calls: Calls,
+    calls: StreamFunctions,
     stream: Handle,
 }
 
 impl Gpu {
     /// Returns GPU `ordinal` with its primary context.
     #[doc(hidden)]
-    pub fn new(ordinal: usize, context: Handle, calls: Calls) -> Self {
-        let calls = *OPENED.get_or_init(|| calls);
+    pub fn new(ordinal: usize, context: Handle, calls: StreamFunctions) -> Self {
+        let calls = *STREAM_FUNCTIONS.get_or_init(|| calls);
         Self { ordinal, context, calls, stream: ptr::null_mut() }
     }
 

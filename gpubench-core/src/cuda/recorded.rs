@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{CudaStream, LaunchRecorded, OPENED};
+use super::{CudaStream, LaunchOnStream, STREAM_FUNCTIONS};
 use crate::CaseError;
 
 /// A launch that a library captured as a CUDA graph on a stream of its own, to be measured on the given stream.
@@ -27,7 +27,7 @@ use crate::CaseError;
 /// }
 /// ```
 pub struct Recorded<T> {
-    launch: LaunchRecorded,
+    launch: LaunchOnStream,
     kept: T,
 }
 
@@ -42,7 +42,7 @@ impl<T> Recorded<T> {
     pub unsafe fn capture<E: Display>(mut library: impl FnMut() -> Result<T, E>) -> Result<Self, CaseError> {
         let missing = || CaseError::new("gpubench has not opened a GPU");
         let mut kept = None;
-        let launch = (OPENED.get().ok_or_else(missing)?.record)(&mut || {
+        let launch = (STREAM_FUNCTIONS.get().ok_or_else(missing)?.record)(&mut || {
             kept = Some(library().map_err(CaseError::new)?);
             Ok(())
         })?;

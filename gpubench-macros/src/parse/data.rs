@@ -7,11 +7,11 @@ use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, ext::IdentExt as _, token};
 
 use super::{number, skip_value, text, value};
-use crate::code::bare;
+use crate::code::without_parentheses;
 use crate::errors::{Errors, did_you_mean, generated, mixed};
 
 /// The options that a group takes.
-pub(crate) const KNOWN: [&str; 10] = [
+pub(crate) const GROUP_OPTIONS: [&str; 10] = [
     "cold",
     "energy",
     "data_type",
@@ -84,7 +84,7 @@ impl GroupOption {
         if let Some(name) = name_of(option, &value, errors) {
             return Ok(name.map(Self::Name));
         }
-        if let Expr::Path(path) = bare(&value) {
+        if let Expr::Path(path) = without_parentheses(&value) {
             return Ok(Some(Self::Defaults(path.path.clone())));
         }
         errors.at(value, "`group` is a string, or the name of a constant that `gpubench::group!` made");

@@ -5,17 +5,17 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _};
 
-use crate::code::{Code, bare};
+use crate::code::{Code, without_parentheses};
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use crate::parse::data::{Data, GroupOption, KNOWN as KNOWN_TO_GROUPS, name_of, some};
+pub(crate) use crate::parse::data::{Data, GROUP_OPTIONS, GroupOption, name_of, some};
 pub(crate) use crate::parse::sweeps::{Choices, Sweeps};
 
 mod data;
 mod sweeps;
 
 /// The options of the attribute alone.
-const KNOWN: [&str; 19] = [
+const ATTRIBUTE_OPTIONS: [&str; 19] = [
     "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "reset",
     "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
@@ -140,7 +140,7 @@ impl AttributeOptions {
             "unsafe" => self.unsafety = Some(Token![unsafe](name.span())),
             "crate" => self.krate = Some(crate_path(name, input)?),
             _ => {
-                tell_unknown(name, KNOWN.into_iter().chain(KNOWN_TO_GROUPS), errors);
+                tell_unknown(name, ATTRIBUTE_OPTIONS.into_iter().chain(GROUP_OPTIONS), errors);
                 skip_value(input);
                 let _ = text_after(input);
             }
@@ -258,7 +258,7 @@ fn skip_to_comma(input: ParseStream) {
 
 /// Returns the value of a literal number, with or without a sign.
 fn number(value: &Expr) -> Option<f64> {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().ok(),
             Lit::Float(number) => number.base10_parse().ok(),
@@ -271,7 +271,7 @@ fn number(value: &Expr) -> Option<f64> {
 
 /// Returns a literal string.
 fn text(value: &Expr) -> Option<&LitStr> {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
         _ => None,
     }

@@ -7,7 +7,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
 use super::{Named, number, separated, skip_value, value, written};
-use crate::code::bare;
+use crate::code::without_parentheses;
 use crate::errors::Errors;
 
 /// The arguments with their values: all of them, and the number that go together in each sweep.
@@ -73,7 +73,7 @@ impl Sweeps {
 
 /// Returns true for a number, or arithmetic that begins with one.
 fn is_number(value: &Expr) -> bool {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Binary(sum) => is_number(&sum.left),
         value => number(value).is_some(),
     }

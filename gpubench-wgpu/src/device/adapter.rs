@@ -4,7 +4,8 @@ use gpubench_runtime::device::DeviceError;
 use wgpu::{Adapter, AdapterInfo, Backends, DeviceType, Features, Instance, InstanceDescriptor};
 
 /// The features by which launches are timed.
-const TIMESTAMPS: Features = Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+const TIMESTAMP_FEATURES: Features =
+    Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
 /// Returns the adapters, real GPUs first.
 pub(crate) fn all() -> Vec<Adapter> {
@@ -23,10 +24,10 @@ pub(crate) fn all() -> Vec<Adapter> {
 ///
 /// # Errors
 /// Returns an error if there are not this many.
-pub(crate) fn numbered(ordinal: usize) -> Result<Adapter, DeviceError> {
+pub(crate) fn with_ordinal(ordinal: usize) -> Result<Adapter, DeviceError> {
     let mut adapters = all();
     match adapters.len() {
-        0 => Err(DeviceError::new(NONE)),
+        0 => Err(DeviceError::new(NO_ADAPTER)),
         number if ordinal < number => Ok(adapters.swap_remove(ordinal)),
         number => Err(DeviceError::new(format!(
             "there is no adapter {ordinal}: wgpu lists {number}, counted from 0"
@@ -35,7 +36,7 @@ pub(crate) fn numbered(ordinal: usize) -> Result<Adapter, DeviceError> {
 }
 
 /// The reason that there is no adapter.
-pub(crate) const NONE: &str = "wgpu finds no adapter by Vulkan, Metal or DX12";
+pub(crate) const NO_ADAPTER: &str = "wgpu finds no adapter by Vulkan, Metal or DX12";
 
 /// Returns true if a program on the CPU plays this GPU.
 pub(crate) fn is_software(info: &AdapterInfo) -> bool {
@@ -49,8 +50,8 @@ pub(crate) fn name(info: &AdapterInfo) -> String {
 }
 
 /// Returns the reason that launches on an adapter with these features cannot be timed, if there is one.
-pub(crate) fn refusal(features: Features, name: &str) -> Option<String> {
-    (!features.contains(TIMESTAMPS)).then(|| {
+pub(crate) fn timestamp_refusal(features: Features, name: &str) -> Option<String> {
+    (!features.contains(TIMESTAMP_FEATURES)).then(|| {
         format!("{name} has no timestamps between commands (TIMESTAMP_QUERY_INSIDE_ENCODERS), by which launches are timed")
     })
 }

@@ -11,10 +11,10 @@ use gpubench_runtime::method::time_once;
 use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
-use self::empty::EmptyKernel;
-use self::flush::{AssumedCache, Region};
-use self::queue::Recorded;
-use self::timestamps::Marks;
+use self::empty::EmptyKernels;
+use self::flush::{CacheSize, Region};
+use self::queue::RecordedBatch;
+use self::timestamps::LaunchTimestamps;
 use crate::encoder::Encoder;
 
 mod adapter;
@@ -34,14 +34,14 @@ pub struct Wgpu {
     name: String,
     pub(crate) info: AdapterInfo,
     pub(crate) encoder: Encoder,
-    pub(crate) marks: Marks,
-    pub(crate) empty: EmptyKernel,
-    pub(crate) cache: AssumedCache,
+    pub(crate) timestamps: LaunchTimestamps,
+    pub(crate) empty: EmptyKernels,
+    pub(crate) cache: CacheSize,
     /// The sweep, once a cold sample needed it.
     pub(crate) sweep: Option<Region>,
     pub(crate) calibration: Calibration,
     /// The batches that were not submitted yet, by their numbers, and the number of all so far.
-    pub(crate) recorded: HashMap<usize, Recorded>,
+    pub(crate) recorded: HashMap<usize, RecordedBatch>,
     pub(crate) recorded_so_far: usize,
     pub(crate) is_recording: bool,
     /// The slots of the last submitted batch.
@@ -53,11 +53,11 @@ pub struct Wgpu {
 impl DeviceType for Wgpu {
     /// Opens an adapter with all features but those that are unsafe to use, or that slow down memory.
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        let adapter = adapter::numbered(ordinal)?;
+        let adapter = adapter::with_ordinal(ordinal)?;
         let info = adapter.get_info();
         let features =
             adapter.features() - Features::all_experimental_mask() - Features::MAPPABLE_PRIMARY_BUFFERS;
-        if let Some(why) = adapter::refusal(features, &adapter::name(&info)) {
+        if let Some(why) = adapter::timestamp_refusal(features, &adapter::name(&info)) {
             return Err(DeviceError::new(why));
         }
         let descriptor = DeviceDescriptor {
@@ -70,13 +70,13 @@ impl DeviceType for Wgpu {
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).map_err(DeviceError::new)?;
         let encoder = Encoder::new(device, queue);
-        let empty = EmptyKernel::new(&encoder);
+        let empty = EmptyKernels::new(&encoder);
         encoder.finish().map_err(DeviceError::new)?;
         Ok(Self {
             name: format!("{KIND}:{ordinal}"),
-            cache: AssumedCache::of(&info)?,
+            cache: CacheSize::for_adapter(&info)?,
             info,
-            marks: Marks::new(encoder.device()),
+            timestamps: LaunchTimestamps::new(encoder.device()),
             encoder,
             empty,
             sweep: None,
@@ -154,11 +154,11 @@ inventory::submit! {
 fn list() -> Result<Vec<Available>, DeviceError> {
     let adapters = adapter::all();
     if adapters.is_empty() {
-        return Err(DeviceError::new(adapter::NONE));
+        return Err(DeviceError::new(adapter::NO_ADAPTER));
     }
     let found = |(ordinal, adapter): (usize, &wgpu::Adapter)| {
         let name = adapter::name(&adapter.get_info());
-        let fault = adapter::refusal(adapter.features(), &name);
+        let fault = adapter::timestamp_refusal(adapter.features(), &name);
         let found = Available::new(format!("{KIND}:{ordinal}"), KIND).with_name(name);
         fault.into_iter().fold(found, Available::with_fault)
     };
@@ -193,11 +193,11 @@ impl Device for Wgpu {
     }
 
     fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        time_once(self, work, flush::USUAL).map(Some)
+        time_once(self, work, flush::DEFAULT_FLUSH).map(Some)
     }
 
     fn remark(&mut self) -> Option<String> {
-        self.encoder.remark()
+        self.encoder.untaken_error()
     }
 
     fn sampler<'a>(

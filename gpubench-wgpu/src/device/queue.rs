@@ -11,14 +11,14 @@ use gpubench_runtime::method::{self, AnyWork, Chosen};
 use gpubench_stats::Nanoseconds;
 use wgpu::CommandBuffer;
 
-use super::timestamps::{SLOTS, Span};
+use super::timestamps::{MAX_SLOTS, Span};
 use super::{Wgpu, adapter::is_software, flush};
 
 /// The time in which the groups of a calibration end: after a flush on software, few do.
 const CALIBRATION_LIMIT: Duration = Duration::from_millis(200);
 
 /// A recorded batch, and the slots that it times.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedBatch {
     commands: CommandBuffer,
     slots: Range<usize>,
 }
@@ -63,7 +63,7 @@ fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> 
 impl Queue for Wgpu {
     fn properties(&self) -> QueueProperties {
         QueueProperties {
-            capacity: SLOTS / 2,
+            capacity: MAX_SLOTS / 2,
             has_gaps: false,
             replays: false,
             is_coarse: false,
@@ -73,7 +73,7 @@ impl Queue for Wgpu {
             calibration_limit: Some(CALIBRATION_LIMIT),
             last_level_cache: self.cache.size,
             cache_name: "the cache",
-            usual_flush: flush::USUAL,
+            usual_flush: flush::DEFAULT_FLUSH,
             other_flushes: &[],
         }
     }
@@ -113,7 +113,8 @@ impl Queue for Wgpu {
     fn end(&mut self, _: bool) -> Result<Batch, Failure> {
         self.is_recording = false;
         self.recorded_so_far += 1;
-        let recorded = Recorded { commands: self.encoder.take_commands(), slots: self.marks.take_used() };
+        let recorded =
+            RecordedBatch { commands: self.encoder.take_commands(), slots: self.timestamps.take_used() };
         self.recorded.insert(self.recorded_so_far, recorded);
         Ok(Batch(self.recorded_so_far))
     }
@@ -121,13 +122,14 @@ impl Queue for Wgpu {
     fn abandon(&mut self) {
         if std::mem::take(&mut self.is_recording) {
             self.encoder.discard();
-            self.marks.take_used();
+            self.timestamps.take_used();
         }
     }
 
     fn submit(&mut self, batch: &Batch) -> Result<(), Failure> {
         let recorded = self.recorded.remove(&batch.0);
-        let Recorded { commands, slots } = recorded.ok_or_else(|| DeviceError::new("a batch ran already"))?;
+        let RecordedBatch { commands, slots } =
+            recorded.ok_or_else(|| DeviceError::new("a batch ran already"))?;
         self.submitted = slots;
         self.encoder.queue().submit([commands]);
         Ok(())
@@ -145,17 +147,17 @@ impl Queue for Wgpu {
     }
 
     fn start(&mut self, slot: usize, _: Clock) -> Result<(), Failure> {
-        self.encoder.with(|commands| self.marks.write_start(commands, slot));
+        self.encoder.encode(|commands| self.timestamps.write_start(commands, slot));
         Ok(())
     }
 
     fn stop(&mut self, slot: usize, _: Clock) -> Result<(), Failure> {
-        self.encoder.with(|commands| self.marks.write_stop(commands, slot));
+        self.encoder.encode(|commands| self.timestamps.write_stop(commands, slot));
         Ok(())
     }
 
     fn close_group(&mut self) -> Result<(), Failure> {
-        self.encoder.with(|commands| self.marks.resolve(commands, &self.submitted));
+        self.encoder.encode(|commands| self.timestamps.resolve(commands, &self.submitted));
         self.encoder.submit();
         Ok(())
     }
@@ -187,7 +189,7 @@ impl Queue for Wgpu {
     }
 
     fn resolution(&self) -> Option<Nanoseconds> {
-        Some(self.marks.step())
+        Some(self.timestamps.step())
     }
 
     fn refuses(&self, flush: Flush) -> Option<String> {
@@ -204,8 +206,9 @@ impl Queue for Wgpu {
 impl Wgpu {
     /// Reads the timestamps of these slots of the submitted batch.
     fn spans(&mut self, slots: &[usize]) -> Result<Vec<Span>, DeviceError> {
-        let bytes = self.encoder.map(self.marks.buffer()).map_err(DeviceError::new)?;
-        let spans = self.marks.spans(&bytes, &self.submitted, self.encoder.queue().get_timestamp_period())?;
+        let bytes = self.encoder.read_mapped(self.timestamps.buffer()).map_err(DeviceError::new)?;
+        let spans =
+            self.timestamps.spans(&bytes, &self.submitted, self.encoder.queue().get_timestamp_period())?;
         Ok(slots.iter().map(|slot| spans[slot - self.submitted.start]).collect())
     }
 }

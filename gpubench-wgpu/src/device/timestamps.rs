@@ -10,11 +10,11 @@ use wgpu::{Buffer, BufferUsages, CommandEncoder, QuerySet, QuerySetDescriptor, Q
 use crate::encoder::buffer;
 
 /// The queries of a set, the most that wgpu allows.
-const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
+const MAX_QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
 /// The most launches that a set has room for.
-pub(crate) const SLOTS: usize = QUERIES as usize / 2;
+pub(crate) const MAX_SLOTS: usize = MAX_QUERIES as usize / 2;
 
-pub(crate) struct Marks {
+pub(crate) struct LaunchTimestamps {
     queries: QuerySet,
     resolved: Buffer,
     read: Buffer,
@@ -23,12 +23,12 @@ pub(crate) struct Marks {
     step: ClockStep,
 }
 
-impl Marks {
+impl LaunchTimestamps {
     pub(crate) fn new(device: &wgpu::Device) -> Self {
-        let size = u64::from(QUERIES) * size_of::<u64>() as u64;
+        let size = u64::from(MAX_QUERIES) * size_of::<u64>() as u64;
         let ty = QueryType::Timestamp;
         Self {
-            queries: device.create_query_set(&QuerySetDescriptor { label: None, ty, count: QUERIES }),
+            queries: device.create_query_set(&QuerySetDescriptor { label: None, ty, count: MAX_QUERIES }),
             resolved: buffer(device, size, BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
             read: buffer(device, size, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
             used: 0..0,

@@ -24,7 +24,7 @@ mod watch;
 
 use std::{any::Any, ptr, rc::Rc};
 
-use gpubench_core::cuda::{Calls, Handle};
+use gpubench_core::cuda::{Handle, StreamFunctions};
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
@@ -153,7 +153,7 @@ impl Cuda {
 }
 
 /// The driver's functions for streams of cases, and for graphs that libraries capture.
-const CALLS: Calls = Calls {
+const CALLS: StreamFunctions = StreamFunctions {
     create: create_stream,
     destroy: destroy_stream,
     record: |capture| {
