@@ -1,13 +1,14 @@
-//! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence interval, a
+//! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence
+//! interval, a
 //! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Nothing here knows of benchmarks or
 //! devices.
 //!
-//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents a case, its
-//! interval assumes no distribution, and no sample is ever dropped. Nor are samples independent: clocks move, memory is
-//! refreshed, placements alternate.
+//! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents
+//! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:
+//! clocks move, memory is refreshed, placements alternate.
 
-/// Defines types that files of runs contain: serde reads and writes them, variants of enums in lower case with dashes, and with the
-/// feature `schema` they are in the JSON schema.
+/// Defines types that files of runs contain: serde reads and writes them, variants of enums in lower case
+/// with dashes, and with the feature `schema` they are in the JSON schema.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! stored {

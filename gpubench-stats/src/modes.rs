@@ -1,23 +1,25 @@
-//! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather around, if there
-//! is a gap between.
+//! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather
+//! around, if there is a gap between.
 
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
-/// Modes are further apart than this fraction of the median.
+/// The minimum distance of two modes, as a fraction of the median of all samples.
 const MIN_DISTANCE_FRACTION: f64 = 0.02;
-/// Modes are further apart than this many steps of the timer.
+/// The minimum distance of two modes, in steps of the timer.
 const MIN_DISTANCE_STEPS: f64 = 3.0;
 
-/// Each mode holds at least this share of the samples.
+/// The minimum fraction of all samples that each mode holds.
 const MIN_MODE_FRACTION: f64 = 0.1;
 
-/// The gap holds at most this fraction of the samples that an equal width holds around either mode.
+/// The maximum number of samples in the gap between two modes, as a fraction of the number that a window of
+/// the same width holds around the smaller mode.
 const MAX_GAP_FRACTION: f64 = 0.25;
-/// The number of standard errors by which the gap's count is below the mode's.
+/// The minimum number of standard errors by which the gap holds fewer samples than the smaller mode.
 const MIN_GAP_ERRORS: f64 = 3.0;
 
-/// Positions in the gap that are looked at where the timer is fine.
+/// The maximum number of positions between two modes at which a gap is searched. It limits the search if the
+/// timer's step is small.
 const MAX_GAP_POSITIONS: f64 = 64.0;
 
 crate::stored! {
@@ -34,14 +36,15 @@ crate::stored! {
 }
 
 impl Modes {
-    /// The two modes of `times`, in any order, which a timer read in steps of `step` nanoseconds. `None` where
-    /// one mode, or no clear gap, explains them; of fewer than about 50 samples there is seldom another answer.
+    /// Finds the two modes of `times`, which may be in any order. `step` is the resolution of the timer.
+    /// Returns `None` if the times have one mode, or no clear gap. For fewer than about 50 samples the result
+    /// is mostly `None`.
     ///
-    /// The samples are split where that explains most of their variance. The parts are two modes if each holds
-    /// a tenth of the samples or more, if their medians are more than max(2 %, three steps) apart, and if there
-    /// is a gap between: a third of that distance with at most a quarter of the samples that as wide a window
-    /// holds around either median, and fewer than these by more than three standard errors. A skewed or flat
-    /// distribution splits too, but has no gap. Three modes are called two, if at all.
+    /// The samples are split where that explains most of their variance. The parts are two modes if each
+    /// holds a tenth of the samples or more, if their medians are more than max(2 %, three steps) apart, and
+    /// if there is a gap between: a third of that distance with at most a quarter of the samples that as wide
+    /// a window holds around either median, and fewer than these by more than three standard errors. A skewed
+    /// or flat distribution splits too, but has no gap. Three modes are called two, if at all.
     pub fn find(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(times);
         let (fast, slow) = sorted.split_at(fast_count(&sorted)?);
@@ -58,12 +61,13 @@ impl Modes {
     }
 }
 
-/// The number of fast samples in `sorted`: the split into two parts with the largest variance between them,
-/// n₁·n₂·(μ₁ − μ₂)²/n², which is that of Otsu, *A threshold selection method from gray-level histograms* (IEEE
-/// Transactions on Systems, Man, and Cybernetics 9, 1979), and of 2-means in one dimension.
+/// Splits `sorted` (ascending) into fast and slow samples, and returns the number of fast ones. The split is
+/// the one with the largest variance between both parts, n₁·n₂·(μ₁ − μ₂)²/n², which is that of Otsu, *A
+/// threshold selection method from gray-level histograms* (IEEE Transactions on Systems, Man, and Cybernetics
+/// 9, 1979), and of 2-means in one dimension.
 ///
-/// `None` where no split between different times leaves [`MIN_MODE_FRACTION`] on either side. Samples beyond the
-/// 2.5th and 97.5th percentile count as these, so that a few outliers do not decide.
+/// `None` where no split between different times leaves [`MIN_MODE_FRACTION`] on either side. Samples beyond
+/// the 2.5th and 97.5th percentile count as these, so that a few outliers do not decide.
 fn fast_count(sorted: &[f64]) -> Option<usize> {
     if sorted.is_empty() {
         return None;
@@ -87,7 +91,8 @@ fn fast_count(sorted: &[f64]) -> Option<usize> {
     best.1
 }
 
-/// Returns true if `sorted` has a gap between `low` and `high`, which are more than [`MIN_DISTANCE_STEPS`] apart.
+/// Returns true if `sorted` has a gap between the modes `low` and `high`, which are more than
+/// [`MIN_DISTANCE_STEPS`] apart. `step` is the resolution of the timer in nanoseconds.
 fn has_gap(sorted: &[f64], low: f64, high: f64, step: f64) -> bool {
     // Windows are an odd number of steps wide and centred on ticks, so that each holds equally many ticks.
     let step = step.max((high - low) / MAX_GAP_POSITIONS);
@@ -209,7 +214,8 @@ mod tests {
         }
     }
 
-    /// A third of nine steps is three: the window at each mode has the tick on either side, and those between the modes as many.
+    /// A third of nine steps is three: the window at each mode has the tick on either side, and those between
+    /// the modes as many.
     #[test]
     fn windows_have_as_many_ticks_on_either_side() {
         let at = |tick: i32| if (2..8).contains(&tick) { 14 } else { 100 };
@@ -217,7 +223,8 @@ mod tests {
         assert!(has_gap(&sorted, 0.0, 9.0, 1.0), "3 · 14 are less than a quarter of 2 · 100");
     }
 
-    /// A gap of no samples between two modes is chance where one of them has nine, and none where it has a quarter of theirs.
+    /// A gap of no samples between two modes is chance where one of them has nine, and none where it has a
+    /// quarter of theirs.
     #[test]
     fn a_gap_is_deeper_than_chance_and_than_a_quarter() {
         let modes = |fast| Modes::find(&ticks(&[(3200.0, fast), (3520.0, 60)]), STEP);

@@ -1,5 +1,6 @@
-//! The ratio of two launches' times with its confidence interval: as separate processes find it, or as launches that alternate in
-//! rounds do. All of it is done on logarithms, so that twice as long and half as long are equally far from equal.
+//! The ratio of two launches' times with its confidence interval: as separate processes find it, or as
+//! launches that alternate in rounds do. All of it is done on logarithms, so that twice as long and half as
+//! long are equally far from equal.
 
 use crate::trimmed::{TrimmedMean, moments};
 use crate::{quantile::mean, student, summary::Median, units::Nanoseconds};
@@ -20,6 +21,8 @@ crate::stored! {
 }
 
 impl Ratio {
+    /// Returns the ratio whose logarithm is `log`. `below` and `above` are the distances from `log` to the
+    /// ends of its interval. Results beyond the range of `f64` are clamped, so that each end is finite.
     pub(super) fn from_log(log: f64, below: f64, above: f64, confidence: f64) -> Self {
         // Two rounds that differ much give an interval beyond the largest number, and a stored end must be a number.
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
@@ -27,16 +30,18 @@ impl Ratio {
     }
 }
 
-/// The degrees of freedom of an interval of one process's median. It comes of ranks, as far out as a normal distribution's or
-/// little further: of a hundred samples and more.
+/// The degrees of freedom that the interval of one process's median is assumed to have. The interval is made
+/// of ranks of a hundred samples or more, and is about as wide as that of a normal distribution.
 const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 
-/// The ratio of the medians of processes, with the errors that its interval and its tests are made of.
+/// The ratio of a case's time in some processes to its time in other processes, each process with its median.
+/// It keeps the logarithm of the ratio and the errors, from which intervals and p-values are computed.
 ///
-/// Each side counts by the mean logarithm of its medians. There are two errors, and the wider interval counts. One is made of the
-/// intervals of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27,
-/// 2008: distances to the ends add up as their squares). Where a side has several processes, the other is Student's, from the
-/// spread of the medians on each side: it contains differences that no samples of one process show, such as where its buffers lie.
+/// The time of each side is the geometric mean of its medians. There are two intervals, and the wider one
+/// counts. One is made of the intervals of the medians (Zou & Donner, *Construction of confidence limits
+/// about effect measures*, Statistics in Medicine 27, 2008: distances to the ends add up as their squares).
+/// Where a side has several processes, the other is Student's, from the spread of the medians on each side:
+/// it contains differences that no samples of one process show, such as where its buffers lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProcessRatio {
     log: f64,
@@ -50,8 +55,9 @@ pub struct ProcessRatio {
 }
 
 impl ProcessRatio {
-    /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
-    /// `confidence`. `None` if a side has no process, or a time is not above zero.
+    /// Computes the ratio of the medians `now` to the medians `then`. Each median comes from one process, and
+    /// its interval has this `confidence`. Returns `None` if a side is empty, or if the lower end of a
+    /// median's interval is not above zero.
     pub fn from_medians(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
         let (now, then) = (LogMean::from_medians(now)?, LogMean::from_medians(then)?);
         Some(Self {
@@ -64,14 +70,15 @@ impl ProcessRatio {
         })
     }
 
-    /// Allows for processes of one program that differ by up to the fraction `difference`: both ends of the interval move out by
-    /// it, and the tests count only the distance beyond it.
+    /// Returns the ratio with an assumed error between processes: two processes of the same program may
+    /// differ by up to the fraction `difference`. Both ends of the interval move outwards by it, and
+    /// [`Self::p_above`] and [`Self::p_below`] count only the distance beyond it.
     #[must_use]
     pub fn allowing_for(self, difference: f64) -> Self {
         Self { assumed: difference.ln_1p(), ..self }
     }
 
-    /// The ratio with its interval.
+    /// Returns the ratio with its confidence interval.
     pub fn ratio(&self) -> Ratio {
         let between = self.between.map_or(0.0, |BetweenError { error, freedom }| {
             student::quantile(self.confidence, freedom) * error
@@ -80,18 +87,21 @@ impl ProcessRatio {
         Ratio::from_log(self.log, below, above, self.confidence)
     }
 
-    /// The probability that a ratio which is not above `limit` gives an interval as far above it as this, or as far below a limit
-    /// of the same distance: an interval with the confidence 1 − p ends at `limit`. One if the ratio is not above it.
+    /// Returns the two-sided p-value of the hypothesis that the true ratio is not above `limit`: the interval
+    /// with the confidence 1 − p ends at `limit`. Returns 1 if the measured ratio is not above `limit`.
     pub fn p_above(&self, limit: f64) -> f64 {
         self.tail_probability(self.log - limit.ln(), self.below)
     }
 
-    /// The same of a ratio that is not below `limit`.
+    /// Returns the two-sided p-value of the hypothesis that the true ratio is not below `limit`. Returns 1 if
+    /// the measured ratio is not below `limit`.
     pub fn p_below(&self, limit: f64) -> f64 {
         self.tail_probability(limit.ln() - self.log, self.above)
     }
 
-    /// The probability of a distance from a limit, towards which the interval of the processes' own is so long.
+    /// Returns the two-sided p-value of a `distance` of the logarithm from a limit; 1 if the distance is not
+    /// above the assumed error. `half` is the half-width, towards the limit, of the interval that the
+    /// medians' own intervals make.
     fn tail_probability(&self, distance: f64, half: f64) -> f64 {
         let distance = distance - self.assumed;
         if distance <= 0.0 {
@@ -111,8 +121,9 @@ impl ProcessRatio {
 }
 
 impl Median {
-    /// The geometric mean of the medians of several processes; a [`ProcessRatio`] is the ratio of two such means.
-    /// `None` if there are no medians, or a time is not above zero.
+    /// Returns the geometric mean of the medians of several processes: [`ProcessRatio`] is the ratio of two
+    /// such means. `None` if there are no medians, or if a time is not above zero; of several medians, also
+    /// if the lower end of an interval is not above zero.
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
             [only] => Some(only.time).filter(|time| *time > Nanoseconds::ZERO),
@@ -121,7 +132,8 @@ impl Median {
     }
 }
 
-/// One side of a comparison of processes: the mean of the logarithms, and the distances to the ends of its interval.
+/// One side of a comparison of processes: the logarithms of the medians, their mean `log`, and the distances
+/// from the mean to the ends of its interval.
 struct LogMean {
     logs: Vec<f64>,
     log: f64,
@@ -130,6 +142,7 @@ struct LogMean {
 }
 
 impl LogMean {
+    /// Returns `None` if there are no medians, or if the lower end of an interval is not above zero.
     fn from_medians(medians: &[Median]) -> Option<Self> {
         if medians.is_empty() || medians.iter().any(|median| median.interval.low <= Nanoseconds::ZERO) {
             return None;
@@ -149,7 +162,8 @@ impl LogMean {
     }
 }
 
-/// The standard error of the difference of two means, of values that are equally far apart on both sides.
+/// The standard error between processes: of the difference of two means of logarithms. The variance is
+/// pooled, as equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct BetweenError {
     error: f64,
@@ -157,7 +171,7 @@ struct BetweenError {
 }
 
 impl BetweenError {
-    /// `None` where neither side has two values.
+    /// Computes the error from the logarithms of both sides. `None` if each side has only one value.
     fn from_logs(now: &[f64], then: &[f64]) -> Option<Self> {
         let freedom = now.len() + then.len() - 2;
         if freedom == 0 {
@@ -172,19 +186,19 @@ impl BetweenError {
     }
 }
 
-/// The part of a step of the timer that means of pairs resolve where the launches' own noise spreads the readings over
-/// several steps.
+/// The fraction of a timer step that the mean of pairs resolves, if the launches' own noise spreads the
+/// readings over several steps.
 const RESOLVED_STEP_FRACTION: f64 = 1.0 / 16.0;
 
-/// The readings, in steps of the timer, between which the middle three quarters of a launch's times must lie for its noise to
-/// be that large. Readings are whole steps, less a correction: half a step is slack.
+/// The minimum spread of the middle three quarters of a launch's readings, in timer steps, for its noise to
+/// count as large. Readings are whole steps less a correction, so that half a step is slack.
 const MIN_SPREAD_STEPS: f64 = 1.5;
 
-/// The logarithm of the ratio of pairs of times, the first over the second. `None` if there are no pairs, or a time is not
-/// above zero.
+/// Returns the logarithm of the ratio of pairs of times, the first time over the second. `None` if there are
+/// no pairs, or if a time is not above zero.
 ///
-/// The interquartile mean of the pairs' logarithms: something that disturbs up to a quarter of the pairs does not move it, and
-/// it resolves less than a step of the timer, at which the median of readings stands still.
+/// The result is the interquartile mean of the pairs' logarithms. Disturbances of up to a quarter of the
+/// pairs do not move it. It resolves less than a step of the timer, which the median of readings does not.
 pub fn log_ratio_of_pairs(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
         return None;
@@ -194,18 +208,20 @@ pub fn log_ratio_of_pairs(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     Some(mean(without_ends(&logs, 4)))
 }
 
-/// Returns `sorted`, which are not empty, without the first and the last of so many parts; at least one value is left.
+/// Returns `sorted` (not empty) without the first and the last of `parts` equal parts: for 4, the middle
+/// half. At least one value is left.
 fn without_ends(sorted: &[f64], parts: usize) -> &[f64] {
     let cut = sorted.len().div_ceil(parts).min((sorted.len() - 1) / 2);
     &sorted[cut..sorted.len() - cut]
 }
 
-/// The difference of logarithms that the mean of such `pairs` cannot resolve, read from a timer with this `step`.
+/// Returns the smallest difference of logarithms that the mean of such `pairs` resolves. `step` is the
+/// resolution of the timer. Infinite if there are no pairs.
 ///
-/// Noise of half a step and more makes every reading a draw between its neighbours, and the mean of many is right to a
-/// twentieth of a step even if all launches begin at the same place of a step. Less noise leaves the mean wherever the rounding
-/// puts it, which no number of samples tells: then the resolution is a whole step. Noise counts if the middle three quarters of
-/// each launch's times cover three readings.
+/// Noise of half a step or more makes each reading a draw between its neighbours. The mean of many readings
+/// is then right to a twentieth of a step, even if all launches begin at the same place within a step. With
+/// less noise the mean is wherever rounding puts it, and the resolution is a whole step. Noise counts if the
+/// middle three quarters of each launch's times spread over more than 1.5 steps.
 pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64 {
     let of = |whose: usize| {
         let mut times: Vec<f64> = pairs.iter().map(|pair| pair[whose].as_f64()).collect();
@@ -219,21 +235,23 @@ pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64
 }
 
 impl Ratio {
-    /// The ratio that `rounds` agree on, each of which gives the logarithm of one. `resolution` is the least difference of
-    /// logarithms that they resolve. `None` for fewer than two pairs of rounds; a round without the second of its pair does not
-    /// count.
+    /// Returns the ratio that `rounds` agree on. Each round is the logarithm of a ratio, and `resolution` the
+    /// smallest difference of logarithms that rounds resolve. `None` for fewer than two pairs of rounds; a
+    /// last round without a partner does not count.
     ///
-    /// Two rounds, the first and the second, the third and the fourth and so on, share the places of their inputs, which the
-    /// launches swap between them: what a place adds to one launch it adds to the other in the next round, and their mean is
-    /// free of it. Pairs of rounds lie at random places, so that they are independent of each other; rounds and samples are not.
+    /// The first and the second round are a pair, the third and the fourth, and so on. In the second round of
+    /// a pair, the launches swap the places of their inputs. What a place adds to one launch it adds to the
+    /// other in the next round, so that the mean of the pair is free of it. Pairs are at random places and
+    /// thus independent of each other; rounds and samples are not.
     ///
-    /// The trimmed mean of the pairs, of which something else may have disturbed a few, with Student's interval, which is never
-    /// narrower than ± `resolution`.
+    /// The ratio is the trimmed mean of the pairs, since disturbances may affect a few, with Student's
+    /// interval, which is never narrower than ± `resolution`.
     pub fn from_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
         Some(Self::from_mean(mean_of_rounds(rounds)?, resolution, confidence))
     }
 
-    /// The ratio whose logarithm is this mean, with Student's interval.
+    /// Returns the ratio whose logarithm is `mean`, with Student's interval of this `confidence`. The
+    /// half-width of the interval is at least `resolution`.
     pub fn from_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
         let TrimmedMean { mean, error, freedom } = mean;
         let half = (student::quantile(confidence, freedom) * error).max(resolution);
@@ -241,7 +259,8 @@ impl Ratio {
     }
 }
 
-/// Returns the trimmed mean of pairs of `rounds`; nothing of fewer than two.
+/// Returns the trimmed mean of pairs of `rounds`, each the logarithm of a ratio; the first and the second
+/// round are a pair, and so on. `None` for fewer than two pairs.
 pub fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
     let (pairs, _) = rounds.as_chunks::<2>();
     let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();
@@ -388,7 +407,8 @@ mod rounds_tests {
         assert_eq!(log_ratio_of_pairs(&pairs(&[(1.0, 1.0), (0.0, 1.0)])), None);
     }
 
-    /// What slows both launches of a pair is in neither's favour: over the medians of each the ratio would be 0.55.
+    /// What slows both launches of a pair is in neither's favour: over the medians of each the ratio would be
+    /// 0.55.
     #[test]
     fn each_time_is_held_against_that_of_its_own_pair() {
         let log = log_ratio_of_pairs(&pairs(&[(110.0, 100.0), (220.0, 200.0), (90.0, 300.0)]));

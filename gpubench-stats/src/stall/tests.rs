@@ -20,8 +20,8 @@ fn evened_times_have_the_mean_delay() {
     assert_eq!(found, [4200.0, 4200.0, 4200.0, 4201.0, 4203.0].map(Nanoseconds));
 }
 
-/// Launches of 40 µs, each of which starts 7.9 µs later in the period than the one before. Those that start in the first 41 µs meet
-/// the stall.
+/// Launches of 40 µs, each of which starts 7.9 µs later in the period than the one before. Those that start
+/// in the first 41 µs meet the stall.
 fn samples(delayed: impl Fn(usize, bool) -> f64) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
     let at = |number: usize| 107.9e3 * number as f64;
     let times = (0..400).map(|number| {
@@ -142,7 +142,8 @@ fn found(count: usize, from: f64, width: f64, widths: [f64; 2]) -> (PhaseWindow,
     (window, window.likely_fractions(&inside, &outside).map(|share| share * window.period))
 }
 
-/// The first search has bins of 3 µs and 256 samples, so a window between two bins and a period between two steps are found later.
+/// The first search has bins of 3 µs and 256 samples, so a window between two bins and a period between two
+/// steps are found later.
 #[test]
 fn a_planted_window_is_found() {
     for (from, width) in [(0.0, 20e3), (13_700.0, 8e3), (90e3, 30e3), (40e3, 70e3)] {
@@ -176,8 +177,8 @@ fn samples_are_split_by_the_window_which_may_pass_the_end_of_the_period() {
     assert_eq!(outside, [89.0, 110.0, 250.0].map(Nanoseconds));
 }
 
-/// By hand: of 10 scores with a sum of 0 the 2 in the window have a sum of 4. The mean of those has the variance 1/2, the mean of
-/// the others 1/8, and they differ by 2 + 0.5.
+/// By hand: of 10 scores with a sum of 0 the 2 in the window have a sum of 4. The mean of those has the
+/// variance 1/2, the mean of the others 1/8, and they differ by 2 + 0.5.
 #[test]
 fn z_is_the_difference_of_two_means_over_its_error() {
     let starts: Vec<f64> = (0..10).map(|number| 10.0 * f64::from(number) + 5.0).collect();

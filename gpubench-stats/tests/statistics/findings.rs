@@ -55,7 +55,7 @@ fn moved(count: usize, rng: &mut StdRng, planted: impl Fn(f64) -> f64) -> Vec<Na
     (0..count).map(time).map(Nanoseconds).collect()
 }
 
-/// LaunchInfo: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
+/// Measured: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
 #[test]
 fn planted_drift_is_found() {
     let planted: [(&str, usize, Series); 6] = [
@@ -72,7 +72,7 @@ fn planted_drift_is_found() {
     }
 }
 
-/// 5 % apart, with noise of 0.5 %. LaunchInfo: in 98.8 % of 100 samples where one mode holds a fifth of them, else in
+/// 5 % apart, with noise of 0.5 %. Measured: in 98.8 % of 100 samples where one mode holds a fifth of them, else in
 /// all.
 #[test]
 fn planted_modes_are_found() {
