@@ -1,22 +1,26 @@
-//! The driver that was opened, with its name and version; or an error that says what happened, where, and what to do.
+//! The driver that was opened, with its name and version; or an error that says what happened, where, and
+//! what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that names the library to open instead of the system's.
+/// The environment variable with the path of the driver's library, to open instead of the system's
+/// `libcuda.so.1`.
 pub const LIBCUDA_VARIABLE: &str = "GPUBENCH_LIBCUDA";
 
-/// The oldest driver that loads the suite's own kernels, whose PTX is ISA 7.7: CUDA 11.7, driver 515.
+/// The oldest supported driver: CUDA 11.7, driver 515. Older ones cannot load the suite's own kernels, whose
+/// PTX is ISA 7.7.
 pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
 
-/// An open driver.
+/// The driver's library, and what it reports about itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Driver {
     /// The library as requested: `libcuda.so.1`, or the value of `GPUBENCH_LIBCUDA`.
     pub library: PathBuf,
-    /// The newest CUDA that it supports.
+    /// The newest version of CUDA that the driver supports.
     pub version: Version,
-    /// True if it is a stand-in for tests: it exports a symbol `gpubench_fake`. Its times are made up.
+    /// True for the fake driver of tests, which exports a symbol `gpubench_fake` and whose times are
+    /// invented.
     pub fake: bool,
 }
 
@@ -30,7 +34,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Converts CUDA's own number, 11070 for 11.7.
+    /// Converts CUDA's own number of a version: 11070 is 11.7. A negative number becomes 0.0.
     pub(crate) fn from_number(number: i32) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
         Self { major: number / 1000, minor: number % 1000 / 10 }
@@ -43,7 +47,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The reason that there is no driver to use.
+/// The reason that no usable driver was found.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -54,7 +58,7 @@ pub enum LoadError {
         library: PathBuf,
         /// The message of the system's loader.
         reason: String,
-        /// True if `GPUBENCH_LIBCUDA` named it.
+        /// True if `GPUBENCH_LIBCUDA` named the library.
         from_variable: bool,
     },
     /// The driver is older than [`MINIMUM_VERSION`].
@@ -89,7 +93,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns the error in a few words, for use within a longer line: `libcuda.so.1 not found`.
+    /// Returns the error as a few words to use within a line, such as `libcuda.so.1 not found`.
     #[must_use]
     pub fn short(&self) -> String {
         match self {
@@ -110,11 +114,14 @@ impl LoadError {
     }
 }
 
-/// Returns true if this very file is absent, rather than something that it needs.
+/// Returns true if the loader's message `reason` says that `library` itself does not exist, rather than a
+/// library that it needs.
 fn is_absent(library: &Path, reason: &str) -> bool {
     reason.contains("No such file") && reason.contains(&*library.to_string_lossy())
 }
 
+/// Returns the message that `library` cannot be opened, with advice. `from_variable` is true if
+/// `GPUBENCH_LIBCUDA` named it.
 fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     let library = library.display();
     if from_variable {
@@ -129,6 +136,7 @@ fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     }
 }
 
+/// Returns a phrase for a failed `cuDriverGetVersion`, such as `cuDriverGetVersion returned 3`.
 fn describe_version_failure(code: u32) -> String {
     match code {
         34 => "a CUDA toolkit's stub, not a driver".to_owned(),
@@ -136,6 +144,7 @@ fn describe_version_failure(code: u32) -> String {
     }
 }
 
+/// Returns the advice to set `GPUBENCH_LIBCUDA`, as a phrase without a full stop.
 fn remedy() -> String {
     format!("set {LIBCUDA_VARIABLE} to the path of the driver's libcuda.so.1")
 }

@@ -1,15 +1,18 @@
-//! Copies of this process by `fork`. A copy has one thread and cannot use what its parent opened: CUDA contexts do not survive
-//! `fork`. In: nothing; out: whether this process is such a copy, known to it without a call of the system.
+//! Copies of this process by `fork`. A copy has one thread and cannot use what its parent opened: CUDA
+//! contexts do not survive `fork`. In: nothing; out: whether this process is such a copy, known to it without
+//! a call of the system.
 
 #![expect(unsafe_code, reason = "registers a function that `fork` calls")]
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// True in a copy of a process that called [`detect_forks`].
 static IS_FORKED_COPY: AtomicBool = AtomicBool::new(false);
 
-/// Has each copy that `fork` makes of this process from now on know that it is one: see [`is_forked_copy`]. Copies that are made by the
-/// system call itself do not, and neither do programs that such a copy becomes by `exec`.
+/// Makes [`is_forked_copy`] return true in each copy that `fork` creates of this process from now on. It does
+/// not in copies that the bare system call creates, nor after a copy has called `exec`. Later calls do
+/// nothing.
 pub fn detect_forks() {
     static REGISTERED: Once = Once::new();
 
@@ -24,7 +27,7 @@ pub fn detect_forks() {
     });
 }
 
-/// Returns true in a copy of a process that called [`detect_forks`].
+/// Returns true if `fork` created this process from one that had called [`detect_forks`].
 #[must_use]
 pub fn is_forked_copy() -> bool {
     IS_FORKED_COPY.load(Ordering::Relaxed)

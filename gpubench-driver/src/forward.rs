@@ -1,11 +1,12 @@
-//! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at the first
-//! call, call it and keep its result code.
+//! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at
+//! the first call, call it and keep its result code.
 
-/// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and addresses.
-/// The arguments are `(type, name: type, …)`, with the names that what follows them uses, or `(type …)` without any.
+/// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and
+/// addresses. The arguments are `(type, name: type, …)`, with the names that what follows them uses, or
+/// `(type …)` without any.
 ///
-/// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the suffix, where the
-/// NULL stream is the calling thread's own. What may follow the arguments:
+/// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the
+/// suffix, where the NULL stream is the calling thread's own. What may follow the arguments:
 ///
 /// - `=> function`: the function answers instead of the driver.
 /// - `| function`: the function gets the result code and the arguments after the call.

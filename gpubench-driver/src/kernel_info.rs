@@ -1,4 +1,5 @@
-//! Questions to the driver about a watched call: the facts about a kernel, whether a stream is captured, and the current context.
+//! Questions to the driver about a watched call: the facts about a kernel, whether a stream is captured, and
+//! the current context.
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
@@ -7,7 +8,7 @@ use std::ffi::{c_int, c_uint};
 use crate::library::unrecorded;
 use crate::types::{CUcontext, CUfunction, CUkernel, CUstream};
 
-/// The driver's facts about a kernel.
+/// Properties of a kernel with its launch configuration, according to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelInfo {
     /// Registers per thread.
@@ -16,16 +17,19 @@ pub struct KernelInfo {
     pub local: u32,
     /// The static shared memory of a block, in bytes.
     pub static_shared: u32,
-    /// The number of these blocks that a multiprocessor holds at once.
+    /// The number of blocks of this size that are resident on a multiprocessor at once.
     pub resident_blocks: u32,
 }
 
-/// `CU_FUNC_ATTRIBUTE_…`
+/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`
 const ATTRIBUTE_STATIC_SHARED: c_int = 1;
+/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`
 const ATTRIBUTE_LOCAL: c_int = 3;
+/// `CU_FUNC_ATTRIBUTE_NUM_REGS`
 const ATTRIBUTE_REGISTERS: c_int = 4;
 
-/// Returns the driver's facts about a kernel with this launch configuration.
+/// Queries the driver about a kernel with this block size and dynamic shared memory in bytes. `None` if a
+/// query fails.
 ///
 /// # Safety
 /// The function must exist.
@@ -62,7 +66,7 @@ pub(crate) unsafe fn kernel_info(
     })
 }
 
-/// Returns the function of a library's kernel in the current context.
+/// Returns the function of a library's kernel in the current context; `None` if the handle is not a kernel's.
 ///
 /// # Safety
 /// The kernel exists, or the handle is that of a function.
@@ -76,7 +80,8 @@ unsafe fn kernel_function(kernel: CUkernel) -> Option<CUfunction> {
 /// `CU_STREAM_CAPTURE_STATUS_NONE`
 const CAPTURE_STATUS_NONE: c_int = 0;
 
-/// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
+/// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
+/// the driver cannot tell.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
     let mut status = CAPTURE_STATUS_NONE;
@@ -84,7 +89,7 @@ pub(crate) fn is_capturing(stream: CUstream) -> bool {
     (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
 }
 
-/// Returns the context that is current; 0 if none is.
+/// Returns the handle of the current context of this thread; 0 if there is none.
 pub(crate) fn current_context() -> usize {
     let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
     let mut context = std::ptr::null_mut();

@@ -1,6 +1,6 @@
-//! What the table's lines tell of a call that enqueues, waits, allocates, loads code or switches the context. In: the result and
-//! the arguments of such a call; out: a [`DriverCall`] for whoever watches, and a [`StreamOp`](crate::StreamOp) for whoever compares
-//! launches.
+//! Functions that the forwarders in `table` call after a driver function that enqueues, waits, loads code or
+//! switches the context. Each gets the driver's result and arguments. It adds a [`DriverCall`] to the watch
+//! and a [`StreamOp`](crate::StreamOp) to the collected operations, if there are any.
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
@@ -19,62 +19,69 @@ use crate::types::{
 };
 use crate::watch::{kernel_name, kernel_number};
 
-/// The number of kernels of a watch that the driver is asked about.
+/// The number of first calls of a watch for whose kernels the driver is queried about their properties.
 const MAX_CALLS_WITH_KERNEL_INFO: usize = 8;
 
+/// Adds an asynchronous copy of `bytes` bytes on a stream.
 pub(crate) unsafe fn add_copy(code: u32, stream: CUstream, bytes: usize) {
     add_enqueued(code, stream, Enqueued::Copy(bytes as u64));
 }
 
+/// Adds an asynchronous copy, perhaps to the host or to an array, of `bytes` bytes on a stream.
 pub(crate) unsafe fn add_copy_out(code: u32, stream: CUstream, bytes: usize) {
     add_enqueued(code, stream, Enqueued::CopyOut(bytes as u64));
 }
 
+/// Adds a memset of `bytes` bytes on a stream.
 pub(crate) unsafe fn add_memset(code: u32, stream: CUstream, bytes: usize) {
     add_enqueued(code, stream, Enqueued::Memset(bytes as u64));
 }
 
-/// Records a memset on the NULL stream, which the host does not wait for.
+/// Adds a memset on the NULL stream, for which the host does not wait.
 pub(crate) unsafe fn add_null_stream_memset(code: u32, bytes: usize) {
     add_enqueued(code, std::ptr::null_mut(), Enqueued::Memset(bytes as u64));
 }
 
+/// Adds a call of a host function on a stream.
 pub(crate) unsafe fn add_host_function(code: u32, stream: CUstream) {
     add_enqueued(code, stream, Enqueued::HostFunction);
 }
 
-/// Records a copy on the NULL stream that the host waits for.
+/// Adds a copy on the NULL stream for which the host waits.
 pub(crate) unsafe fn add_blocking_copy(code: u32) {
     add_blocking_work(code, Enqueued::Copy(0));
 }
 
-/// Records a copy on the NULL stream to the host or to an array, which the host waits for.
+/// Adds a copy on the NULL stream, perhaps to the host or to an array, for which the host waits.
 pub(crate) unsafe fn add_blocking_copy_out(code: u32) {
     add_blocking_work(code, Enqueued::CopyOut(0));
 }
 
-/// Records work on the NULL stream that the host waits for.
+/// Adds work on the NULL stream, and the host's wait for it.
 fn add_blocking_work(code: u32, work: Enqueued) {
     add_enqueued(code, std::ptr::null_mut(), work);
     let stream = stream_used(std::ptr::null_mut()) as u64;
     add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
+/// Adds a wait for a stream, or a query that found it busy.
 pub(crate) unsafe fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
     add_wait_or_poll(code, stream, Some(stream));
 }
 
+/// Adds the destruction of a stream.
 pub(crate) unsafe fn add_stream_destruction(code: u32, stream: CUstream) {
     add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
 
-/// Records a wait for an event. The stream that the event was recorded on is not followed.
+/// Adds a wait for an event, or a query that found its work unfinished. The stream of the event is not known.
 pub(crate) unsafe fn add_event_wait(code: u32, event: CUevent) {
     add_wait_or_poll(code, event as u64, None);
 }
 
-/// Records a wait for the work that a handle is `about`, or the answer that it is not done.
+/// Adds a wait for `stream`, or a query if `code` says that the work is not done. `about` is the handle of
+/// the stream or event; `stream` is `None` for an event.
 fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called_function(), about);
@@ -82,7 +89,7 @@ fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     add_if_successful(code, |call| DriverCall::Waited { stream, call });
 }
 
-/// Explains why a captured stream may not wait for an event.
+/// Adds advice to the failure of a captured stream that was to wait for an event from before the capture.
 pub(crate) unsafe fn explain_capture_isolation(code: u32) {
     if code == CUDA_ERROR_STREAM_CAPTURE_ISOLATION {
         let hint = "an event of before the capture: cudarc waits for those of other streams unless \
@@ -91,27 +98,30 @@ pub(crate) unsafe fn explain_capture_isolation(code: u32) {
     }
 }
 
+/// Adds a wait for work on any stream.
 pub(crate) unsafe fn add_unspecific_wait(code: u32) {
     add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }
 
-/// Records that code was loaded by a call whose arguments nobody reads.
+/// Adds a call that loaded code and whose arguments are not read.
 pub(crate) unsafe fn add_code_load_call(code: u32) {
     add_code_load(code);
 }
 
-/// Records that another context became current.
+/// Adds a switch to `context`, unless it was current when the watch began.
 pub(crate) unsafe fn add_context_switch(code: u32, context: CUcontext) {
     if watched_context().is_some_and(|own| own != context as usize) {
         add_if_successful(code, DriverCall::SwitchedContext);
     }
 }
 
-/// Records that a context was made, which is current from then on.
+/// Adds the creation of a context, which becomes the current one.
 pub(crate) unsafe fn add_context_creation(code: u32) {
     add_if_successful(code, DriverCall::SwitchedContext);
 }
 
+/// Adds a kernel launch: to the watch with the kernel's name, and for the first calls with its properties.
+///
 /// # Safety
 /// The function has just been launched.
 pub(crate) unsafe fn add_kernel_launch(
@@ -139,6 +149,8 @@ pub(crate) unsafe fn add_kernel_launch(
     });
 }
 
+/// Adds a kernel launch by `cuLaunchKernelEx`, whose configuration is behind a pointer.
+///
 /// # Safety
 /// The arguments are those of `cuLaunchKernelEx`, which has returned `code`.
 pub(crate) unsafe fn add_configured_kernel_launch(

@@ -1,6 +1,6 @@
 //! The memory that kernels may write, according to this process's calls. In: the calls that allocate or free.
-//! Out: the allocations, oldest first, and the name of the first call that allocated an unlisted kind, if any. A
-//! call that failed for lack of memory gets the requested size as its detail.
+//! Out: the allocations, oldest first, and the name of the first call that allocated an unlisted kind, if
+//! any. A call that failed for lack of memory gets the requested size as its detail.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
@@ -13,20 +13,20 @@ use crate::calls::{self, Enqueued};
 use crate::kernel_info::is_capturing;
 use crate::result::{last_symbol, set_detail};
 
-/// One contiguous range of memory that kernels can reach.
+/// A contiguous range of memory that kernels can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Its first address, as the device sees it.
+    /// The first address, as the device sees it.
     pub address: u64,
-    /// Its length.
+    /// The length in bytes.
     pub bytes: u64,
-    /// Its kind.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// The number of ranges before it in this process. No two have the same.
+    /// The number of ranges that this process allocated earlier. It identifies the range.
     pub number: u64,
 }
 
-/// The kind of memory, by the call that made it.
+/// The kind of memory, by the call that allocated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// Allocated on a device.
@@ -39,25 +39,27 @@ pub enum MemoryKind {
     Variable,
 }
 
-/// The known memory.
+/// The memory that calls of this process allocated and did not free.
 struct Allocations {
-    /// The ranges by address, each with its module, or [`NO_MODULE`].
+    /// The ranges by address, each with the handle of its module or [`NO_MODULE`].
     ranges: BTreeMap<u64, (Memory, usize)>,
     next_number: u64,
     first_unlisted_call: Option<&'static str>,
 }
 
+/// The allocations of this process.
 static ALLOCATIONS: Mutex<Allocations> =
     Mutex::new(Allocations { ranges: BTreeMap::new(), next_number: 0, first_unlisted_call: None });
 
-/// The key of memory that belongs to no module.
+/// The module handle of memory that belongs to no module.
 const NO_MODULE: usize = 0;
 
+/// Runs `look` on the locked allocations, and returns its result.
 fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
     look(&mut ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the memory that calls of this process have allocated and not freed, on any device, oldest first.
+/// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
 #[must_use]
 pub fn memory() -> Vec<Memory> {
     let mut ranges: Vec<Memory> =
@@ -66,13 +68,14 @@ pub fn memory() -> Vec<Memory> {
     ranges
 }
 
-/// Returns the first call, if any, that made memory which [`memory`] does not list, such as
-/// `cuArrayCreate_v2`, or that may lead to such memory.
+/// Returns the name of the first call that allocated memory which [`memory`] does not list, such as
+/// `cuArrayCreate_v2`, or that may lead to such memory. `None` if there was no such call.
 #[must_use]
 pub fn first_unlisted_call() -> Option<&'static str> {
     with_allocations(|known| known.first_unlisted_call)
 }
 
+/// Adds a range of memory. `module` is the handle of the module of a variable, or [`NO_MODULE`].
 fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     with_allocations(|known| {
         let memory = Memory { address, bytes: bytes as u64, kind, number: known.next_number };
@@ -81,14 +84,15 @@ fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     });
 }
 
-/// Removes the memory that begins at `address`.
+/// Removes the range that begins at `address`, if `code` is 0.
 fn remove_range(code: u32, address: u64) {
     if code == 0 {
         with_allocations(|known| known.ranges.remove(&address));
     }
 }
 
-/// Adds the memory whose address is stored at `place`, if the call succeeded.
+/// Adds the range whose address the driver stored at `place`. If `code` is not 0, adds no range and sets the
+/// requested size as the detail of the failed call.
 ///
 /// # Safety
 /// If `code` is 0, the driver has written an address, or a pointer, to `place`.
@@ -101,6 +105,7 @@ unsafe fn add_range_at<Pointer>(code: u32, place: *const Pointer, bytes: usize, 
     add_range(unsafe { place.cast::<u64>().read() }, bytes, kind, NO_MODULE);
 }
 
+/// Sets the detail of the failed call to the requested size, such as `48.0 GiB asked for`.
 fn set_requested_size_detail(bytes: usize) {
     set_detail(Some(match bytes >> 20 {
         0 => format!("{bytes} bytes asked for"),
@@ -109,6 +114,9 @@ fn set_requested_size_detail(bytes: usize) {
     }));
 }
 
+/// Adds a new allocation, whose address the driver stored at `place`, and reports the call to the watch. If
+/// `code` is not 0, only sets the requested size as the detail of the failure.
+///
 /// # Safety
 /// A call that stores the address of new memory of this kind at `place` has returned `code`.
 pub(crate) unsafe fn add_allocation_at<Pointer>(
@@ -122,6 +130,9 @@ pub(crate) unsafe fn add_allocation_at<Pointer>(
     calls::add_allocation(code);
 }
 
+/// Adds the allocation of `cuMemAllocPitch_v2`: `rows` rows, each as long as the pitch that the driver
+/// stored.
+///
 /// # Safety
 /// The arguments are the first of `cuMemAllocPitch_v2`, which has returned `code`.
 pub(crate) unsafe fn add_pitched_allocation(
@@ -137,6 +148,9 @@ pub(crate) unsafe fn add_pitched_allocation(
     unsafe { add_allocation_at(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
 }
 
+/// Adds an allocation in the order of a stream, and reports it to the watch. While the stream is captured, no
+/// range is added: the memory exists only when the graph runs.
+///
 /// # Safety
 /// `cuMemAllocAsync` or the like has returned `code` for these arguments.
 pub(crate) unsafe fn add_async_allocation(
@@ -153,6 +167,9 @@ pub(crate) unsafe fn add_async_allocation(
     calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
 
+/// Adds a variable of a module, whose address and size `cuModuleGetGlobal_v2` stored. Does nothing if the
+/// call failed or one of both pointers is null.
+///
 /// # Safety
 /// The arguments are those of `cuModuleGetGlobal_v2`, which has returned `code`.
 pub(crate) unsafe fn add_variable(code: u32, place: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
@@ -164,13 +181,15 @@ pub(crate) unsafe fn add_variable(code: u32, place: *mut CUdeviceptr, bytes: *mu
     }
 }
 
-/// Removes an allocation. Safe, but called like the others.
+/// Removes an allocation, and reports the call to the watch. Does nothing if `code` is not 0. Unsafe only to
+/// have the signature of all watchers.
 pub(crate) unsafe fn remove_allocation(code: u32, address: CUdeviceptr) {
     remove_range(code, address);
     calls::add_allocation(code);
 }
 
-/// Removes a device allocation that is freed in the order of a stream. Safe, but called like the others.
+/// Removes an allocation that is freed in the order of a stream, and reports the call to the watch. Unsafe
+/// only to have the signature of all watchers.
 pub(crate) unsafe fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: CUstream) {
     remove_range(code, address);
     calls::add_enqueued(code, stream, Enqueued::Allocation);
@@ -181,7 +200,8 @@ pub(crate) fn remove_module_variables(module: CUmodule) {
     with_allocations(|known| known.ranges.retain(|_, (_, of)| *of == NO_MODULE || *of != module as usize));
 }
 
-/// Notes that some unlisted memory was made, or may be from now on. Safe, but called like the others.
+/// Stores the name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
+/// Unsafe only to have the signature of all watchers.
 pub(crate) unsafe fn keep_unlisted_call(code: u32) {
     if code == 0 {
         with_allocations(|known| known.first_unlisted_call = known.first_unlisted_call.or_else(last_symbol));

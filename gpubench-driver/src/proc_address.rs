@@ -1,5 +1,5 @@
-//! Other ways to functions of the driver than its symbols: `cuGetProcAddress`, whose answers are replaced by forwarders, and the private
-//! tables of `cuGetExportTable`.
+//! Other ways to functions of the driver than its symbols: `cuGetProcAddress`, whose answers are replaced by
+//! forwarders, and the private tables of `cuGetExportTable`.
 
 #![expect(unsafe_code, reason = "reads and writes where the driver has written its answer")]
 
@@ -10,12 +10,14 @@ use crate::library::{self, Function};
 use crate::memory::keep_unlisted_call;
 use crate::types::CUuuid;
 
-/// The forwarders by the addresses of the driver's functions. The driver answers with the addresses of its exported
-/// symbols, per version and per kind of default stream.
+/// The addresses of forwarders by the addresses of the driver's functions that they replace.
+/// `cuGetProcAddress` returns the addresses of the driver's exported symbols, a different one per version and
+/// per kind of default stream.
 static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `place` by its forwarder. Notes a function without one if it may make memory. The
-/// first call reads `forwarders`.
+/// Replaces the driver's function at `place`, which `cuGetProcAddress` stored there, by its forwarder. If
+/// there is none and the function may allocate memory, stores the call as one with unlisted memory. The first
+/// call reads `forwarders`.
 ///
 /// # Safety
 /// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.
@@ -52,14 +54,16 @@ pub(crate) unsafe fn replace_found_function(
     }
 }
 
-/// Returns true if a function of this name, which this crate does not know, may make memory that kernels can write.
+/// Returns true if a driver function of this name, which has no forwarder, may allocate or map memory that
+/// kernels can write.
 fn may_allocate(name: &[u8]) -> bool {
     const VERBS: [&[u8]; 5] = [b"Alloc", b"ArrayCreate", b"Map", b"Import", b"Acquire"];
     VERBS.iter().any(|verb| name.windows(verb.len()).any(|part| part == *verb))
 }
 
-/// The tables that the CUDA runtime and cuBLAS get, whatever a program does with them. The memory of a program that uses
-/// these is allocated by functions that have forwarders: seen on driver 580.159.04 with the libraries of CUDA 13.0.
+/// The UUIDs of the export tables that the CUDA runtime and cuBLAS request in every program. With these
+/// tables, a program's memory is still allocated by functions that have forwarders: tested on driver
+/// 580.159.04 with the libraries of CUDA 13.0.
 const CUDA_RUNTIME_TABLES: [[u8; 16]; 10] = [
     uuid_bytes("6bd5fb6c5bf4e74a8987d93912fd9df9"),
     uuid_bytes("f8cff95121468b4eb9e2fb469e7c0dd9"),
@@ -73,7 +77,7 @@ const CUDA_RUNTIME_TABLES: [[u8; 16]; 10] = [
     uuid_bytes("1734dc26800d47458726c0f1e7dd8bca"),
 ];
 
-/// Reads a number of 16 bytes.
+/// Converts 32 hexadecimal digits to 16 bytes. Panics on anything else.
 const fn uuid_bytes(digits: &str) -> [u8; 16] {
     match u128::from_str_radix(digits, 16) {
         Ok(number) => number.to_be_bytes(),
@@ -81,6 +85,9 @@ const fn uuid_bytes(digits: &str) -> [u8; 16] {
     }
 }
 
+/// Stores the call of `cuGetExportTable` as one with unlisted memory, unless the table is one of
+/// [`CUDA_RUNTIME_TABLES`].
+///
 /// # Safety
 /// `cuGetExportTable` has returned `code` for the table of this number.
 pub(crate) unsafe fn check_found_table(code: u32, table: *const CUuuid) {

@@ -11,7 +11,7 @@ use crate::types::{
     CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
 
-/// A forwarded call and the code it returned.
+/// A call of a driver function, and the code that it returned.
 #[derive(Clone, Copy)]
 struct Returned {
     entry: &'static EntryPoint,
@@ -21,20 +21,23 @@ struct Returned {
 // Constant and without a destructor: a plain store, which works even while a thread ends and drops objects of
 // cust.
 thread_local! {
-    /// Details of the failed call beyond its code.
+    /// The detail of the last failed call beyond its code.
     static FAILURE_DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The last call of this thread.
     static LAST_CALL: Cell<Option<Returned>> = const { Cell::new(None) };
+    /// The last failed call of this thread that [`take_failure`] has not returned yet.
     static FAILED_CALL: Cell<Option<Returned>> = const { Cell::new(None) };
 }
 
-/// Keeps the driver's code and returns it as bindings know it.
+/// Stores a call and its code as the last one of this thread, and also as the last failure if it failed.
+/// Returns the code, or `CUDA_ERROR_UNKNOWN` for one that bindings do not know.
 #[inline]
 pub(crate) fn keep_result(entry: &'static EntryPoint, code: u32) -> CUresult {
     LAST_CALL.set(Some(Returned { entry, code }));
     if code == CUDA_SUCCESS { CUDA_SUCCESS } else { keep_failure(entry, code) }
 }
 
-/// Returns the result of a missing function.
+/// Stores and returns the result of a call of a function that cannot be found.
 ///
 /// Without a driver that is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a
 /// variant for it. `STUB_LIBRARY` would be exact, but cust turns it into `UnknownError`; `NOT_INITIALIZED`
@@ -46,8 +49,9 @@ pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
     keep_result(entry, result)
 }
 
-/// Keeps a failed call. Returns its code, or `CUDA_ERROR_UNKNOWN` for one that a binding's enum lacks: reading such a code
-/// as that enum would be undefined behaviour.
+/// Stores a failed call, except for `CUDA_ERROR_NOT_READY` and for failures that follow from an earlier one
+/// of a capture. Returns its code, or `CUDA_ERROR_UNKNOWN` for one that a binding's enum lacks, since reading
+/// that code as the enum would be undefined behaviour.
 #[cold]
 fn keep_failure(entry: &'static EntryPoint, code: u32) -> CUresult {
     let result = if is_known(code) { code } else { CUDA_ERROR_UNKNOWN };
@@ -60,13 +64,13 @@ fn keep_failure(entry: &'static EntryPoint, code: u32) -> CUresult {
     result
 }
 
-/// Adds a detail to the call that has just failed.
+/// Sets the detail of the call that has just failed; `None` removes it.
 pub(crate) fn set_detail(detail: Option<String>) {
     // A string has a destructor, so a thread that is ending has no place for it.
     _ = FAILURE_DETAIL.try_with(|place| *place.borrow_mut() = detail);
 }
 
-/// A call of a driver function on this thread.
+/// A call of a driver function, with its result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Call {
     /// The C name of the function, such as `cuMemAlloc_v2`.
@@ -80,6 +84,7 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns the call, with a note if the driver lacks its function.
     fn new(Returned { entry, code }: Returned, detail: Option<String>) -> Self {
         let symbol = entry.symbol;
         let note = entry.function().is_none().then(|| library::describe_missing(symbol));
@@ -109,13 +114,14 @@ pub fn last_call() -> Option<Call> {
     LAST_CALL.get().map(|returned| Call::new(returned, None))
 }
 
-/// Returns the name of the last driver call of this thread.
+/// Returns the C name of the last driver call of this thread; `None` before the first.
 pub(crate) fn last_symbol() -> Option<&'static str> {
     LAST_CALL.get().map(|returned| returned.entry.symbol)
 }
 
-/// Returns the last failed driver call of this thread since the previous `take_failure`, even if later calls
-/// succeeded (the drop of a buffer, say). `CUDA_ERROR_NOT_READY` is an answer, not a failure.
+/// Returns and forgets the last failed driver call of this thread, even if later calls succeeded, such as
+/// those of a buffer's drop. `None` if no call failed since the previous `take_failure`.
+/// `CUDA_ERROR_NOT_READY` does not count as a failure.
 ///
 /// Call it once before the work to forget older failures, and once after the work failed.
 pub fn take_failure() -> Option<Call> {

@@ -1,6 +1,7 @@
-//! Every function of the driver that two bindings declare, and those for OpenGL and EGL that the CUDA runtime looks up in every
-//! program. `tests/table.rs` checks that none is missing, and the types. Each line defines a C function of that name, which
-//! the linker finds before libcuda's: see `forward`. A driver that lacks one returns `CUDA_ERROR_NOT_FOUND`.
+//! Every function of the driver that two bindings declare, and those for OpenGL and EGL that the CUDA runtime
+//! looks up in every program. `tests/table.rs` checks that none is missing, and the types. Each line defines
+//! a C function of that name, which the linker finds before libcuda's: see `forward`. A driver that lacks one
+//! returns `CUDA_ERROR_NOT_FOUND`.
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names and calling the driver's")]
 #![expect(non_snake_case, reason = "the names are CUDA's")]
@@ -28,14 +29,15 @@ use crate::types::*;
 use crate::watch::{copy_kernel_name, keep_kernel_name, list_module, unlist_module};
 use crate::{forward::forwarders, library::Function};
 
-/// Any pointer or handle, where gpubench neither calls the function nor reads the argument.
+/// Any pointer or handle, for arguments that gpubench does not read.
 pub type Ptr = *mut c_void;
-/// Any integer or enumeration of 32 bits, likewise.
+/// Any integer or enumeration of 32 bits, for arguments that gpubench does not read.
 pub type Int = c_uint;
-/// Any integer of 64 bits: a size, an address, or a handle that is a number.
+/// Any integer of 64 bits, such as a size, an address or a numeric handle, for arguments that gpubench does
+/// not read.
 pub type Long = u64;
 
-/// Returns all forwarders with their names, always in the same order.
+/// Returns the C names and addresses of all forwarders, always in the same order.
 pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Function)> {
     [FUNCTIONS, STREAM_FUNCTIONS, BLOCKING_FUNCTIONS].into_iter().flatten().copied().flatten()
 }

@@ -14,35 +14,42 @@ use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 use crate::memory::{add_variable, remove_module_variables};
 use crate::{calls::add_code_load, library::unrecorded, result::set_detail};
 
+/// `CUDA_ERROR_NOT_FOUND`
 const NOT_FOUND: u32 = 500;
 
-/// DeviceInfo about modules, by their handles.
+/// The modules and kernels that this process loaded and looked up, by their handles.
 #[derive(Default)]
 struct Modules {
-    /// The kernels of modules that were loaded from PTX.
+    /// The names of the kernels of each module that was loaded from PTX.
     kernels: HashMap<usize, Vec<String>>,
     /// The module and the name of each looked-up kernel, by its handle.
     found: HashMap<usize, (usize, String)>,
 }
 
+/// The modules of this process.
 static MODULES: LazyLock<Mutex<Modules>> = LazyLock::new(Mutex::default);
 
+/// Runs `look` on the locked modules, and returns its result.
 fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
     look(&mut MODULES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the name by which a kernel was looked up.
+/// Returns the name by which a kernel was looked up; `None` if it was not.
 pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
 }
 
-/// Returns a number for the name by which a kernel was looked up, or its handle: a module that is loaded anew has other handles.
+/// Returns a hash of the name by which a kernel was looked up; the kernel's handle if it was not. Unlike the
+/// handle, the hash stays the same if the module is loaded again.
 pub(crate) fn kernel_number(function: CUfunction) -> u64 {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| hasher.hash_one(name)))
         .unwrap_or(function as u64)
 }
 
+/// Stores the kernels and variables of a module that was loaded from PTX, and reports the call to the watch.
+/// If the call failed, sets the log of the driver's compiler as its detail.
+///
 /// # Safety
 /// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
 pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const c_void) {
@@ -59,6 +66,7 @@ pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const
     }
 }
 
+/// Removes a module with its kernels and variables, if `code` is 0, and reports the call to the watch.
 pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
     add_code_load(code);
     if code == 0 {
@@ -70,7 +78,9 @@ pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
     }
 }
 
-/// Keeps the name of a kernel. A library is recorded as a module and its kernel as a function, since a kernel's own handle can be launched.
+/// Stores the name and the module of a kernel that was looked up. If the module lacks the kernel, sets a
+/// sentence with the module's kernels as the detail of the failure. A library counts as a module and its
+/// kernel as a function, since a kernel's own handle can be launched.
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetFunction` or `cuLibraryGetKernel`, which has returned `code`.
@@ -101,6 +111,8 @@ pub(crate) unsafe fn keep_kernel_name(
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
 
+/// Stores the name of a library's kernel also for its `function`, which `cuKernelGetFunction` returned.
+///
 /// # Safety
 /// The arguments are those of `cuKernelGetFunction`, which has returned `code`.
 pub(crate) unsafe fn copy_kernel_name(code: u32, function: *mut CUfunction, kernel: CUkernel) {
@@ -116,7 +128,7 @@ pub(crate) unsafe fn copy_kernel_name(code: u32, function: *mut CUfunction, kern
     });
 }
 
-/// Returns the image as text if it is PTX, and `None` if it is machine code.
+/// Returns the image as text if it is PTX; `None` for machine code and a null pointer.
 ///
 /// # Safety
 /// The driver accepts the image: text ends with a zero.
@@ -139,7 +151,7 @@ fn without_comments(ptx: &CStr) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the names of the kernels in PTX, which follow `.entry`.
+/// Returns the names of the kernels in PTX, the words after `.entry`.
 fn kernel_names(ptx: &CStr) -> Vec<String> {
     let code = without_comments(ptx);
     let names = code.split(".entry").skip(1).filter_map(|after| {
@@ -148,8 +160,8 @@ fn kernel_names(ptx: &CStr) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Returns the names of the variables in PTX that kernels may write. In a line such as `.global .align 4 .b8
-/// table[64];` the name is the last word before the size, the value or the end.
+/// Returns the names of the global variables in PTX. In a line such as `.global .align 4 .b8 table[64];` the
+/// name is the last word before the size, the value or the end.
 fn variable_names(ptx: &CStr) -> Vec<String> {
     let code = without_comments(ptx);
     let declared = code.lines().filter_map(|line| {
@@ -162,7 +174,8 @@ fn variable_names(ptx: &CStr) -> Vec<String> {
     declared.collect()
 }
 
-/// Lists a variable of a module as memory.
+/// Looks up a variable of a module, and adds it to the memory of this process. Does nothing if the lookup
+/// fails.
 fn list_variable(module: CUmodule, name: &str) {
     let function = unrecorded!(cuModuleGetGlobal_v2(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char));
     let (Some(function), Ok(name)) = (function, CString::new(name)) else { return };
@@ -173,8 +186,9 @@ fn list_variable(module: CUmodule, name: &str) {
     unsafe { add_variable(code, &raw mut address, &raw mut bytes, module) };
 }
 
-/// Returns the compiler log of the driver for rejected PTX. Loads the PTX once more, because the log must be
-/// requested before the load.
+/// Returns the driver's compiler log for rejected PTX, on one line after `the driver's compiler: `. Loads the
+/// PTX once more, because the log must be requested before the load. `None` if there is no log, or if the
+/// load now succeeds.
 fn compiler_log(ptx: &CStr) -> Option<String> {
     /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
     const OPTIONS: [c_int; 2] = [5, 6];

@@ -1,7 +1,8 @@
-//! CUPTI's activity records. In: buffers of them, from whichever thread CUPTI calls on; out: what each says, kept until it is taken.
+//! CUPTI's activity records. In: buffers of them, from whichever thread CUPTI calls on; out: what each says,
+//! kept until it is taken.
 //!
-//! Records grow from version to version: those of kernels have 144 bytes in CUDA 11.0 and 248 in 13.5. All versions begin alike, and
-//! only that beginning is read.
+//! Records grow from version to version: those of kernels have 144 bytes in CUDA 11.0 and 248 in 13.5. All
+//! versions begin alike, and only that beginning is read.
 
 #![expect(unsafe_code, reason = "reads C's records")]
 
@@ -12,26 +13,27 @@ use std::{mem, ptr};
 
 use super::functions::NO_MORE_RECORDS;
 
-/// A piece of work of a GPU.
+/// A piece of GPU work that CUPTI recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// What it was.
+    /// The kind of work.
     pub kind: ActivityKind,
-    /// When it began, in nanoseconds by CUPTI's clock; 0 if CUPTI does not know.
+    /// The start of the work, in nanoseconds of CUPTI's clock; 0 if CUPTI does not know.
     pub begin: u64,
-    /// When it ended.
+    /// The end of the work, in nanoseconds of CUPTI's clock.
     pub end: u64,
-    /// The number of its GPU.
+    /// The number of the GPU.
     pub device: u32,
-    /// The number that CUPTI gives its stream.
+    /// CUPTI's number of the stream.
     pub stream: u32,
-    /// The number of the driver call that enqueued it: they ascend, and all nodes of a graph have that of its launch.
+    /// The number of the driver call that enqueued the work. Numbers ascend, and all nodes of a graph have
+    /// that of the graph's launch.
     pub correlation: u32,
     /// The name of a kernel.
     pub name: Option<String>,
 }
 
-/// A kind of work.
+/// A kind of GPU work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActivityKind {
     /// A kernel.
@@ -45,9 +47,11 @@ pub enum ActivityKind {
 }
 
 impl ActivityKind {
+    /// All kinds of work that a trace records.
     pub(super) const ALL: [Self; 4] = [Self::Kernel, Self::Copy, Self::PeerCopy, Self::Memset];
 
-    /// Returns its `CUpti_ActivityKind`. A kernel's is `CONCURRENT_KERNEL`: `KERNEL` would have kernels run one after the other.
+    /// Returns CUPTI's number of this kind, a `CUpti_ActivityKind`. For kernels it is `CONCURRENT_KERNEL`,
+    /// since `KERNEL` would serialise kernels.
     pub(super) fn cupti_kind(self) -> u32 {
         match self {
             Self::Copy => 1,
@@ -57,7 +61,7 @@ impl ActivityKind {
         }
     }
 
-    /// Returns the layout of its records.
+    /// Returns the layout of records of this kind.
     fn layout(self) -> RecordLayout {
         let (device, correlation, bytes) = match self {
             // `CUpti_ActivityKernel4` (CUDA 11.0) to `CUpti_ActivityKernel13` (13.5).
@@ -71,7 +75,8 @@ impl ActivityKind {
     }
 }
 
-/// Offsets of fields in the beginning of a record, which all versions share, and the size of that beginning, in bytes.
+/// The layout of the beginning of a record, which all versions of CUPTI share: the offsets of fields, and
+/// `bytes`, the size of that beginning. All are in bytes.
 struct RecordLayout {
     device: usize,
     stream: usize,
@@ -79,37 +84,42 @@ struct RecordLayout {
     bytes: usize,
 }
 
-/// The offsets of fields that all kinds of records have, and of the pointer to a kernel's name.
+/// The offset of the start time in records of all kinds, in bytes.
 const START_OFFSET: usize = 16;
+/// The offset of the end time in records of all kinds, in bytes.
 const END_OFFSET: usize = 24;
+/// The offset of the pointer to a kernel's name in records of kernels, in bytes.
 const NAME_OFFSET: usize = 104;
 
-/// The records so far, and true if some could not be read.
+/// The activities since the last call of [`take_activities`], and true if some record could not be read.
 static ACTIVITIES: Mutex<(Vec<Activity>, bool)> = Mutex::new((Vec::new(), false));
 
-/// A buffer that CUPTI fills. It must be aligned to 8 bytes.
+/// The size and alignment of a buffer for CUPTI, which requires 8 bytes of alignment.
 const BUFFER_LAYOUT: Layout = match Layout::from_size_align(4 << 20, 64) {
     Ok(layout) => layout,
     Err(_) => unreachable!(),
 };
 
+/// Locks the activities that were read so far.
 fn activities() -> MutexGuard<'static, (Vec<Activity>, bool)> {
     ACTIVITIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Discards all activities that were read so far.
 pub(super) fn clear() {
     *activities() = (Vec::new(), false);
 }
 
-/// Takes the records so far. Also returns true if some could not be read.
+/// Returns and removes the activities that were read so far, and true if some record could not be read.
 pub(super) fn take_activities() -> (Vec<Activity>, bool) {
     mem::take(&mut *activities())
 }
 
-/// Gives CUPTI a buffer for any number of records.
+/// Gives CUPTI a new buffer for any number of records; a null buffer without memory, so that CUPTI drops
+/// records.
 ///
 /// # Safety
-/// CUPTI calls it with places for its answers.
+/// Each pointer is valid for a write, as CUPTI's are.
 pub(super) unsafe extern "C" fn provide_buffer(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
     // SAFETY: the layout's size is not zero, and the caller gives places for the answers. A null buffer has CUPTI drop records.
     unsafe {
@@ -119,7 +129,7 @@ pub(super) unsafe extern "C" fn provide_buffer(buffer: *mut *mut u8, size: *mut 
     }
 }
 
-/// Reads the records in a buffer that CUPTI hands out, and frees it.
+/// Reads the records in a buffer that CUPTI returns into [`ACTIVITIES`], and frees the buffer.
 ///
 /// # Safety
 /// The buffer came from [`provide_buffer`], and its first `valid` bytes are records.
@@ -141,10 +151,11 @@ pub(super) unsafe extern "C" fn read_buffer(
     unsafe { dealloc(buffer, BUFFER_LAYOUT) };
 }
 
-/// Reads the records in the first `valid` bytes of a buffer.
+/// Reads the records in the first `valid` bytes of a buffer into [`ACTIVITIES`]. Stops at a record that
+/// cannot be read, and remembers that.
 ///
 /// # Safety
-/// They are records of CUPTI.
+/// These bytes are records of CUPTI.
 unsafe fn read_records(buffer: *mut u8, valid: usize) {
     let Ok(cupti) = super::load() else { return };
     let mut record = ptr::null_mut();
@@ -166,10 +177,10 @@ unsafe fn read_records(buffer: *mut u8, valid: usize) {
     kept.1 = true;
 }
 
-/// A record ends behind its buffer.
+/// The error that a record extends beyond its buffer.
 struct TruncatedRecord;
 
-/// Reads a record, if it is of a kind that was enabled.
+/// Reads a record. Returns `None` for a record of a kind that was not enabled.
 ///
 /// # Safety
 /// `record` points at `left` bytes that begin with a record of CUPTI.
@@ -220,8 +231,8 @@ mod tests {
         offset | (offset + 4) << 32
     }
 
-    /// As a C compiler lays out `CUpti_ActivityKernel4` to `CUpti_ActivityKernel13` of the headers of CUDA 12.9 and 13.5. The
-    /// shortest has 144 bytes.
+    /// As a C compiler lays out `CUpti_ActivityKernel4` to `CUpti_ActivityKernel13` of the headers of CUDA
+    /// 12.9 and 13.5. The shortest has 144 bytes.
     #[test]
     fn kernels_begin_as_in_the_headers() {
         let expected = Activity {
@@ -237,8 +248,8 @@ mod tests {
         assert_eq!(read_records(ActivityKind::Kernel, 111), None);
     }
 
-    /// `CUpti_ActivityMemcpy` (64 bytes) to `CUpti_ActivityMemcpy7`, `CUpti_ActivityMemset` (64) to `CUpti_ActivityMemset5`, and
-    /// `CUpti_ActivityMemcpyPtoP` (72 bytes) to `CUpti_ActivityMemcpyPtoP4`.
+    /// `CUpti_ActivityMemcpy` (64 bytes) to `CUpti_ActivityMemcpy7`, `CUpti_ActivityMemset` (64) to
+    /// `CUpti_ActivityMemset5`, and `CUpti_ActivityMemcpyPtoP` (72 bytes) to `CUpti_ActivityMemcpyPtoP4`.
     #[test]
     fn transfers_begin_as_in_the_headers() {
         for (kind, correlation, bytes) in

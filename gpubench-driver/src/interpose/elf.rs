@@ -1,8 +1,8 @@
-//! A shared object that has names and no code. In: its own name, the library that it needs, and the names of its
-//! symbols. Out: a file that the loader accepts, in which no symbol has an address yet; and a way to set the
-//! addresses once it is loaded.
+//! A shared object that has names and no code. In: its own name, the library that it needs, and the names of
+//! its symbols. Out: a file that the loader accepts, in which no symbol has an address yet; and a way to set
+//! the addresses once it is loaded.
 
-/// The number of this processor's kind in an ELF header, if the objects were tried on it.
+/// The ELF number of this processor's architecture; `None` if these objects were not tested on it.
 pub(super) const ELF_MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
@@ -11,30 +11,36 @@ pub(super) const ELF_MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// The symbol whose address is that of the table of symbols: entry 0 is unused, entry 1 belongs to the first name.
+/// The name of the symbol whose address is that of the symbol table. Entry 0 of the table is unused, and
+/// entry 1 belongs to the first name.
 pub(super) const TABLE_SYMBOL: &str = "gpubench_symbols";
 
-/// The alignment of the one loaded segment: the largest page of these processors.
+/// The alignment of the loaded segment, in bytes: the largest page size of these processors.
 const SEGMENT_ALIGNMENT: u64 = 64 << 10;
-/// The sizes of the header, and of an entry of each table.
+/// The size of the ELF header, in bytes.
 const HEADER_SIZE: usize = 64;
+/// The size of an entry of the program header table, in bytes.
 const SEGMENT_ENTRY_SIZE: usize = 56;
+/// The size of an entry of the dynamic section, in bytes.
 const DYNAMIC_ENTRY_SIZE: usize = 16;
+/// The size of an entry of the symbol table, in bytes.
 const SYMBOL_ENTRY_SIZE: usize = size_of::<ElfSymbol>();
-/// The numbers of entries.
+/// The number of entries of the program header table.
 const SEGMENT_COUNT: usize = 3;
+/// The number of entries of the dynamic section.
 const DYNAMIC_COUNT: usize = 8;
 
-/// `STB_GLOBAL` and `STT_FUNC`.
+/// The kind of a symbol: `STB_GLOBAL` and `STT_FUNC`.
 const GLOBAL_FUNCTION: u8 = 1 << 4 | 2;
-/// The section of a symbol without an address.
+/// The section number of a symbol without an address.
 const UNDEFINED_SECTION: u16 = 0;
-/// The section of a symbol whose address counts from the object's beginning: any, since the loader sees none.
+/// The section number of a symbol whose address is relative to the object. Any number will do, since the
+/// object has no sections.
 const ANY_SECTION: u16 = 1;
-/// The section of a symbol whose address counts from zero (`SHN_ABS`), which glibc observes since 2.28.
+/// The section number of a symbol with an absolute address (`SHN_ABS`), which glibc supports since 2.28.
 const ABSOLUTE_SECTION: u16 = 0xfff1;
 
-/// An entry of the table of symbols.
+/// An entry of the ELF symbol table.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct ElfSymbol {
@@ -47,16 +53,16 @@ pub(super) struct ElfSymbol {
 }
 
 impl ElfSymbol {
-    /// Gives the symbol an address in this process, or takes it away: the loader then looks for the name in the needed
-    /// library.
+    /// Sets the symbol's absolute address in this process. With `None` the symbol becomes undefined, and the
+    /// loader searches its name in the needed library.
     pub(super) fn set_address(&mut self, address: Option<usize>) {
         self.section = if address.is_some() { ABSOLUTE_SECTION } else { UNDEFINED_SECTION };
         self.value = address.unwrap_or_default() as u64;
     }
 }
 
-/// Returns the file of a shared object called `name` (its `DT_SONAME`) that needs the library `needed` and has these
-/// symbols, without addresses, and [`TABLE_SYMBOL`].
+/// Returns the bytes of an ELF shared object for `machine`, called `name` (its `DT_SONAME`), that needs the
+/// library `needed`. It has these `symbols`, all undefined, and [`TABLE_SYMBOL`].
 pub(super) fn shared_object(machine: u16, name: &str, needed: &[u8], symbols: &[&str]) -> Vec<u8> {
     let mut strings = vec![0];
     let mut string = |bytes: &[u8]| {
@@ -99,23 +105,27 @@ pub(super) fn shared_object(machine: u16, name: &str, needed: &[u8], symbols: &[
     file.0
 }
 
-/// A file as far as it is written.
+/// The bytes of an ELF file, written so far.
 struct ElfFile(Vec<u8>);
 
 impl ElfFile {
+    /// Appends 16-bit values, little endian.
     fn push_u16s<const N: usize>(&mut self, values: [u16; N]) {
         self.0.extend(values.map(u16::to_le_bytes).as_flattened());
     }
 
+    /// Appends 32-bit values, little endian.
     fn push_u32s<const N: usize>(&mut self, values: [u32; N]) {
         self.0.extend(values.map(u32::to_le_bytes).as_flattened());
     }
 
+    /// Appends 64-bit values, little endian.
     fn push_u64s<const N: usize>(&mut self, values: [u64; N]) {
         self.0.extend(values.map(u64::to_le_bytes).as_flattened());
     }
 
-    /// 64 bits, little endian, version 1; a shared object without sections, whose segments follow the header.
+    /// Appends the ELF header of a 64-bit, little-endian shared object without sections. The program header
+    /// table follows it.
     fn push_header(&mut self, machine: u16) {
         self.0.extend(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
         self.push_u16s([3, machine]);
@@ -125,13 +135,16 @@ impl ElfFile {
         self.push_u16s([HEADER_SIZE as u16, SEGMENT_ENTRY_SIZE as u16, SEGMENT_COUNT as u16, 64, 0, 0]);
     }
 
-    /// A segment that may be read and written.
+    /// Appends an entry of the program header table: a readable and writable segment of this `kind`
+    /// (`p_type`), which is the `bytes` of the file after offset `from`.
     fn push_segment(&mut self, kind: u32, from: usize, bytes: usize, alignment: u64) {
         self.push_u32s([kind, 4 | 2]);
         let (from, bytes) = (from as u64, bytes as u64);
         self.push_u64s([from, from, from, bytes, bytes, alignment]);
     }
 
+    /// Appends an entry of the symbol table. `name` is the offset of the name in the string table, and
+    /// `value` the address.
     fn push_symbol(&mut self, name: usize, kind: u8, section: u16, value: usize) {
         self.push_u32s([name as u32]);
         self.0.extend([kind, 0]);
@@ -139,7 +152,8 @@ impl ElfFile {
         self.push_u64s([value as u64, 0]);
     }
 
-    /// The table by which the loader finds a name: for each bucket the first symbol, for each symbol the next.
+    /// Appends the hash table in which the loader looks up names: the first symbol of each bucket, and for
+    /// each symbol the next one of its bucket.
     fn push_hash_table(&mut self, names: &[&[u8]]) {
         let count = names.len();
         let (mut first, mut next) = (vec![0; count], vec![0; count + 1]);
@@ -152,7 +166,7 @@ impl ElfFile {
     }
 }
 
-/// Returns the hash of a name as the System V ABI defines it.
+/// Returns the hash of a symbol name, as the System V ABI defines it.
 fn hash_name(name: &[u8]) -> u32 {
     name.iter().fold(0_u32, |hash, byte| {
         let hash = (hash << 4).wrapping_add(u32::from(*byte));
@@ -167,7 +181,7 @@ mod tests {
     use super::*;
     use crate::interpose::{LoadedObject, is_loaded};
 
-    /// An object that needs the C library, which every program has.
+    /// Loads an object that needs the C library, which every program has.
     fn load(name: &str, symbols: &[&str]) -> LoadedObject {
         let machine = ELF_MACHINE.expect("tests run where objects can be loaded");
         LoadedObject::new(name, &shared_object(machine, name, b"libc.so.6", symbols))
