@@ -16,9 +16,10 @@ use gpubench_runner::__private::{
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Nanoseconds;
 
+/// The heading of the tuning flags in the help.
 const TUNING_HEADING: &str = "Tuning";
 
-/// The flags that a race has no use for.
+/// The identifiers of the flags that cannot be combined with `--tune`.
 const CONFLICTS_WITH_TUNE: [&str; 16] = [
     "compare_with",
     "runs",
@@ -38,6 +39,7 @@ const CONFLICTS_WITH_TUNE: [&str; 16] = [
     "measure_peaks",
 ];
 
+/// The flags of tuning. The comments of its fields are their help texts.
 #[derive(Args)]
 struct TuneArgs {
     /// Find the fastest values of the parameters in `tune(…)`, for each problem size
@@ -61,7 +63,8 @@ struct TuneArgs {
     save_tuning: Option<PathBuf>,
 }
 
-/// Returns the races, for `gpubench::main!`.
+/// Returns the extension that adds `--tune`, `--budget` and `--save-tuning` to a benchmark binary, for
+/// `gpubench::main!`.
 #[doc(hidden)]
 pub fn extension() -> Extension {
     Extension {
@@ -72,7 +75,9 @@ pub fn extension() -> Extension {
     }
 }
 
-/// Races, prints the results and writes them to the user's file, also if the races end early.
+/// Runs `--tune`: races all selected problems, prints the results and writes them to the file of
+/// `--save-tuning`, also if an error ends the races. Returns the exit code, which is [`Exit::Failed`] if a
+/// problem has no winner.
 fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
     let began = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -117,19 +122,21 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     Ok(tuning.exit())
 }
 
+/// The error message if no selected benchmark has `tune(…)`.
 const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark has parameters to tune: for a parameter `BLOCK` with several values, write `tune(BLOCK)` in its `#[gpu_bench(…)]`";
 
-/// A problem on a device, in one state of the cache.
+/// A problem of a benchmark on a device in one cache state, with the jobs that measure its variants.
 struct Problem {
     entry: &'static Entry,
     device: String,
     cache: Cache,
-    /// The jobs of its variants.
+    /// The job of each variant, in the order of `race.variants`.
     jobs: Vec<Job>,
     race: TunedProblem,
 }
 
-/// Groups jobs by problem: the jobs of a problem differ in the tuned axes alone.
+/// Groups jobs by problem: jobs of one problem differ only in tuned arguments. Skipped jobs are counted and
+/// left out. Jobs that are broken become failed variants.
 fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (entry, job, status) in jobs {
@@ -160,7 +167,8 @@ fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem>
     problems
 }
 
-/// Races each problem, and adds the results to `tuning`. The remaining problems share the remaining time.
+/// Races all problems of the session one after another, and adds each result to `tuning`. The remaining
+/// problems share the time until the `deadline` equally.
 fn race_all(
     session: &mut Session<'_>,
     tuning: &mut Tuning,

@@ -1,30 +1,34 @@
 //! A race of variants by successive elimination.
 //!
-//! All variants are compared with one leader, in steps of equally many pairs of rounds. At each interim analysis a variant that is slower
-//! than the leader by more than the equivalence margin leaves the race, and one within the margin is a tie. A variant that is faster by more
-//! than the margin becomes the leader, and a new epoch begins; so does, early in a race, one that seems to be faster. A race
-//! that ends earlier leaves the rest undecided, never tied.
+//! All variants are compared with one leader, in steps of equally many pairs of rounds. At each interim
+//! analysis a variant that is slower than the leader by more than the equivalence margin leaves the race, and
+//! one within the margin is a tie. A variant that is faster by more than the margin becomes the leader, and a
+//! new epoch begins; so does, early in a race, one that seems to be faster. A race that ends earlier leaves
+//! the rest undecided, never tied.
 //!
-//! A race computes many intervals: one for each contender at each analysis, in each epoch. By Bonferroni's inequality all of them hold the
-//! truth together except in [`RACE_ERROR`] of all races, however they depend on each other (the union bound, as Even-Dar, Mannor & Mansour use it
-//! for successive elimination: *Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning problems*,
-//! JMLR 7, 2006).
+//! A race computes many intervals: one for each contender at each analysis, in each epoch. By Bonferroni's
+//! inequality all of them hold the truth together except in [`RACE_ERROR`] of all races, however they depend
+//! on each other (the union bound, as Even-Dar, Mannor & Mansour use it for successive elimination: *Action
+//! elimination and stopping conditions for the multi-armed bandit and reinforcement learning problems*, JMLR
+//! 7, 2006).
 
 use crate::common_noise::CommonNoise;
 use crate::tuning::{COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
 use gpubench_records::Failure;
 use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
-/// The pairs of rounds in a step.
+/// The number of pairs of rounds in a step.
 pub const PAIRS_OF_A_STEP: usize = 8;
 
-/// The steps of each contender before an analysis, and its part of an epoch's error. A fifth is kept back, since the confidence of
-/// the interval of a trimmed mean is approximate.
+/// The interim analyses of an epoch: the number of steps of each contender before an analysis, and the
+/// fraction of the epoch's error that the analysis spends. The fractions add up to 0.8, since the confidence
+/// of a trimmed mean's interval is approximate.
 const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), (16, 0.24)];
 
-/// The epochs that a variant which seems to be faster may end, at this analysis, from 0. The first leader had the least of many single times,
-/// and so the most luck.
+/// The number of first epochs in which the leader may change early, to a variant that only seems to be
+/// faster. The first leader had the least of many single times, and so the most luck.
 const MAX_EARLY_LEADER_CHANGES: i32 = 2;
+/// The index, from 0, of the analysis in an epoch at which the leader may change early.
 const EARLY_CHANGE_ANALYSIS: usize = 1;
 
 /// Two variants that a race compares next, by their numbers.
@@ -34,62 +38,67 @@ pub(crate) struct Duel {
     pub leader: usize,
 }
 
-/// A variant in the race.
+/// A variant in the race, with its measurements of this epoch.
 #[derive(Clone)]
 struct Contender {
-    /// The variant, with its ratio to the leader.
+    /// The variant with its standing, and with its ratio to the leader.
     variant: TunedVariant,
-    /// The steps of this epoch.
+    /// The number of steps in this epoch.
     steps: usize,
-    /// The logarithms of its time over the leader's in this epoch.
+    /// The logarithm of this variant's time over the leader's, for each round of this epoch.
     rounds: Vec<f64>,
-    /// The sum of the resolutions of its steps.
+    /// The sum of the resolutions of all steps in this epoch, as differences of logarithms.
     unresolved: f64,
 }
 
 impl Contender {
+    /// Returns true if the race has not decided this variant.
     fn is_racing(&self) -> bool {
         self.variant.standing == Standing::Undecided
     }
 
+    /// Sets the variant's standing. `decided_at` is the number of the analysis that decided it, if one did.
     fn set_standing(&mut self, standing: Standing, decided_at: Option<usize>) {
         (self.variant.standing, self.variant.decided_at) = (standing, decided_at);
     }
 }
 
-/// A part of a race with one leader.
+/// A part of a race in which all variants are compared with one leader.
 #[derive(Clone, Copy)]
 struct Epoch {
-    /// Its number, from 1.
+    /// The number of the epoch, from 1.
     number: i32,
     leader: usize,
-    /// The variants that race at its beginning, without the leader.
+    /// The number of undecided variants at the beginning of the epoch, without the leader.
     contenders: usize,
+    /// The number of analyses so far in the epoch.
     analyses: usize,
 }
 
 impl Epoch {
-    /// Returns the confidence of each interval of the next analysis. Epochs have a half, a quarter, an eighth and so on of
-    /// [`RACE_ERROR`].
+    /// Returns the confidence of each interval of the next analysis. Epochs spend a half, a quarter, an
+    /// eighth and so on of [`RACE_ERROR`].
     fn confidence(&self) -> f64 {
         let part = ANALYSES.get(self.analyses).map_or(0.0, |(_, part)| *part);
         1.0 - RACE_ERROR * 0.5_f64.powi(self.number) * part / self.contenders.max(1) as f64
     }
 }
 
-/// A race in progress.
+/// A race of variants.
 #[derive(Clone)]
 pub(crate) struct Race {
     /// The equivalence margin.
     margin: f64,
     contenders: Vec<Contender>,
+    /// The current epoch; `None` if no variant with a coarse time is left.
     epoch: Option<Epoch>,
     /// The number of analyses in all epochs.
     analyses: usize,
 }
 
 impl Race {
-    /// Begins a race of variants whose coarse times are known, except for those that were not measured or have failed.
+    /// Begins a race with the fastest variant by coarse times as the leader. Variants without a coarse time
+    /// do not race: they were not measured, or they failed. `margin` is the equivalence margin.
     pub(crate) fn new(variants: Vec<TunedVariant>, margin: f64) -> Self {
         let contenders = variants
             .into_iter()
@@ -100,7 +109,9 @@ impl Race {
         race
     }
 
-    /// Returns the next two variants to compare for a step; `None` once all are decided, or after the last analysis.
+    /// Returns the next two variants to compare for a step. Analyses the race when all contenders have the
+    /// steps of the next analysis. Returns `None` once all variants are decided, or after the last analysis
+    /// of an epoch.
     pub(crate) fn next_duel(&mut self) -> Option<Duel> {
         loop {
             let Epoch { leader, analyses, .. } = self.epoch?;
@@ -117,8 +128,9 @@ impl Race {
         }
     }
 
-    /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the least difference that they resolve. A
-    /// step without rounds counts too: it resolves nothing, and the race goes on.
+    /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the smallest
+    /// difference that they resolve. Drops a last round without a partner. A step without rounds counts as a
+    /// step too, so that the race goes on.
     pub(crate) fn add_rounds(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
         let contender = &mut self.contenders[duel.contender];
         let pairs = rounds.len() / 2;
@@ -128,7 +140,8 @@ impl Race {
         contender.unresolved += resolution;
     }
 
-    /// Takes a variant out that has failed. If it is the leader, the race restarts.
+    /// Removes a variant that has failed from the race, and stores its failure. If it is the leader, the race
+    /// restarts.
     pub(crate) fn drop_failed(&mut self, variant: usize, failure: Failure) {
         self.contenders[variant].variant.fail(failure);
         self.contenders[variant].rounds.clear();
@@ -137,8 +150,9 @@ impl Race {
         }
     }
 
-    /// Ends the race. Rounds since the last analysis count with the error of the next one. Unless all variants were measured, none is the
-    /// best.
+    /// Ends the race, and returns the variants with their standings. Rounds since the last analysis are
+    /// analysed with the confidence of the next one. If some variant was not measured, the leader is
+    /// undecided instead of the best.
     pub(crate) fn finish(mut self) -> Vec<TunedVariant> {
         let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
         if is_due && self.contenders.iter().any(|one| one.is_racing() && one.rounds.len() >= 4) {
@@ -155,22 +169,24 @@ impl Race {
         variants
     }
 
-    /// Returns the variant that all others are compared with, if one is left.
+    /// Returns the number of the variant with which all others are compared; `None` if no variant is left.
     pub(crate) fn leader(&self) -> Option<usize> {
         self.epoch.map(|epoch| epoch.leader)
     }
 
-    /// Returns a variant.
+    /// Returns the variant with this number.
     pub(crate) fn variant(&mut self, number: usize) -> &mut TunedVariant {
         &mut self.contenders[number].variant
     }
 
-    /// Returns the number of variants that race against the leader.
+    /// Returns the number of undecided variants, without the leader.
     fn racing_count(&self) -> usize {
         self.contenders.iter().filter(|one| one.is_racing()).count()
     }
 
-    /// Begins an epoch with the fastest variant by coarse times, and all within [`COARSE_FACTOR`] of it.
+    /// Begins an epoch with the fastest variant by coarse times as the leader. All variants within
+    /// [`COARSE_FACTOR`] of its time race, and those that are slower are left behind. Ends the last epoch
+    /// without a new one if there are no coarse times.
     fn restart_with_fastest(&mut self) {
         let times = self.contenders.iter().enumerate();
         let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse_time?.as_f64())));
@@ -188,6 +204,7 @@ impl Race {
         self.begin_epoch(leader);
     }
 
+    /// Begins an epoch with this leader, and discards all rounds of the epoch before.
     fn begin_epoch(&mut self, leader: usize) {
         let best = &mut self.contenders[leader].variant;
         best.standing = Standing::Best;
@@ -200,7 +217,9 @@ impl Race {
         self.epoch = Some(Epoch { number, leader, contenders: self.racing_count(), analyses: 0 });
     }
 
-    /// Decides all variants that their intervals decide.
+    /// Does an interim analysis: computes the ratio of each undecided variant to the leader, and decides
+    /// those whose intervals allow that (slower or tied). Then changes the leader, and so begins a new epoch,
+    /// if a variant is faster by more than the margin, or early in the race if one seems to be faster.
     fn analyse(&mut self) {
         let Some(epoch) = self.epoch else { return };
         self.analyses += 1;
@@ -238,8 +257,10 @@ impl Race {
         }
     }
 
-    /// Begins an epoch with a new leader, of this ratio to the old one. Variants that are not decided against the new leader too race
-    /// again. The ends of intervals multiply, since all intervals hold together.
+    /// Begins an epoch with a new leader; `ratio` is its ratio to the old one. The ratios of all variants
+    /// become ratios to the new leader: the ends of intervals are divided, since all intervals hold together.
+    /// Variants that are not slower than the new leader for certain race again. `beaten` is the standing of
+    /// the old leader.
     fn change_leader(&mut self, leader: usize, ratio: Ratio, beaten: Standing) {
         let most = 1.0 + self.margin;
         for one in &mut self.contenders {
@@ -333,8 +354,8 @@ mod tests {
         assert_eq!((found[4].pairs, found[4].ratio), (0, None));
     }
 
-    /// The coarse leader is the slowest. What was a tie of the old leader races the new one; what was out stays out, with a
-    /// ratio to the new leader.
+    /// The coarse leader is the slowest. What was a tie of the old leader races the new one; what was out
+    /// stays out, with a ratio to the new leader.
     #[test]
     fn a_faster_one_becomes_the_leader() {
         use Standing::{Best, Slower, Tie};

@@ -10,7 +10,8 @@ use gpubench_stats::format;
 use gpubench_table::style::{NOTE, heading, of_answer, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};
 
-/// The most variants of a standing that have rows; the file has them all.
+/// The maximum number of variants of each standing that the table shows. The file of `--save-tuning` contains
+/// all.
 const MAX_VARIANTS_PER_STANDING: usize = 8;
 
 /// Returns the text of a tuning: for each problem the best variant, its ties and the others.
@@ -39,7 +40,8 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
     parts.join("\n")
 }
 
-/// Returns the race of a problem: a line for itself, one for each variant that is shown, and remarks on the others.
+/// Returns the text of a problem's race: a line on the race, a line for each variant shown, and remarks on
+/// all others.
 fn problem_text(problem: &TunedProblem, page: Page) -> String {
     let name = if problem.args.is_empty() {
         String::new()
@@ -98,7 +100,8 @@ fn problem_text(problem: &TunedProblem, page: Page) -> String {
     text + &remarks.iter().map(|remark| styled_lines(remark, "  ", NOTE, page)).collect::<String>()
 }
 
-/// Returns the cells of a variant: its name, its time or its ratio with the interval, its standing.
+/// Returns the cells of a variant's line: its arguments, its time or its ratio to the best, the interval of
+/// the ratio, and `word`, the standing.
 fn variant_cells(variant: &TunedVariant, word: &str) -> Vec<String> {
     let [ratio, interval] = match variant.ratio.filter(|_| variant.standing != Standing::Best) {
         Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],
@@ -107,6 +110,7 @@ fn variant_cells(variant: &TunedVariant, word: &str) -> Vec<String> {
     vec![printable(&format::joined(&variant.args, ", ")), ratio, interval, word.to_owned()]
 }
 
+/// Returns `text` in printable characters, wrapped to the page with this indent and style.
 fn styled_lines(text: &str, indent: &str, style: Style, page: Page) -> String {
     styled(&wrapped(&printable(text), indent, page), style)
 }

@@ -9,25 +9,28 @@ use gpubench_runner::__private::extension::{Answer, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
-/// The longest sampling of a variant alone, and the precision that ends it earlier. Some forty samples of 12 µs, cold on an H200, are
-/// within 1 % of many; the addresses of inputs change times by more than that.
+/// The maximum sampling time of a variant alone. About forty samples of 12 µs, cold on an H200, are within 1
+/// % of many samples; the addresses of inputs change times by more than that.
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
+/// The precision that ends the sampling of a variant alone earlier.
 const ALONE_PRECISION: f64 = 0.02;
-/// The warm-up of a variant alone, unless the user wants more than the usual one. All variants but the first follow another one on a warm
-/// device, and the first is measured again at the end.
+/// The warm-up time of a variant alone, unless the user requests a longer warm-up than the default. All
+/// variants but the first follow another one on a warm device, and the first is measured again at the end.
 const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
-/// The sampling of a step, if launches are so short that more than the fewest pairs fit.
+/// The sampling time of a step, if launches are so short that more than the minimum number of samples fit.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
-/// The fewest samples of a step, AB BA in each round, and the most: of a contender's first step, which finds out what is far slower, and of
-/// the others. On an H200, for launches of 9 µs, pairs of rounds of 4 samples deviate by 1.6 %, of 16 by 0.7, of 64 by 0.4.
+/// The minimum number of samples in a step. On an H200, for launches of 9 µs, pairs of rounds of 4 samples
+/// deviate by 1.6 %, of 16 by 0.7 %, of 64 by 0.4 %.
 const MIN_STEP_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
+/// The maximum number of samples in the first step of a contender, which finds variants that are far slower.
 const MAX_FIRST_STEP_SAMPLES: usize = 2 * MIN_STEP_SAMPLES;
+/// The maximum number of samples in each later step of a contender.
 const MAX_STEP_SAMPLES: usize = 8 * MIN_STEP_SAMPLES;
-/// The pairs that warm up a step, unless the user wants more than the usual warm-up, which took a seventh of a race: both launches have run
-/// before.
+/// The number of pairs of launches that warm up a step, unless the user requests a longer warm-up than the
+/// default. Both variants have run before, and the default warm-up took a seventh of a race.
 const STEP_WARM_UP_PAIRS: usize = 1;
 
-/// The variants of a problem on a device, in one state of the cache.
+/// The variants of a problem on a device in one cache state, measured by the device's workers.
 pub(crate) struct Variants<'a, 's> {
     session: &'a mut Session<'s>,
     jobs: &'a [Job],
@@ -35,6 +38,7 @@ pub(crate) struct Variants<'a, 's> {
 }
 
 impl<'a, 's> Variants<'a, 's> {
+    /// Returns the variants that these jobs measure. The time of the race starts now.
     pub(crate) fn new(session: &'a mut Session<'s>, jobs: &'a [Job]) -> Self {
         Self { session, jobs, began: Instant::now() }
     }
@@ -68,7 +72,7 @@ impl MeasureVariants for Variants<'_, '_> {
     }
 }
 
-/// Returns the rounds of a record that was compared.
+/// Returns the rounds of a record with a comparison; a failure if the record has none.
 fn duel_rounds(record: &Record) -> Result<DuelRounds, Failure> {
     let (Some(measured), Some(compared)) = (&record.measurement, &record.compared) else {
         return Err(Failure::new(Stage::Sampling, "was not compared"));
@@ -80,7 +84,8 @@ fn duel_rounds(record: &Record) -> Result<DuelRounds, Failure> {
     Ok(DuelRounds { logs, resolution })
 }
 
-/// Returns the sampling of a variant alone, whose time need not be precise.
+/// Returns the sampling options for a variant alone, whose time need not be precise. `usual` are those of the
+/// user.
 fn alone_sampling(usual: Sampling) -> Sampling {
     Sampling {
         min_warm_up_time: if has_usual_warm_up(usual) {
@@ -98,7 +103,8 @@ fn alone_sampling(usual: Sampling) -> Sampling {
     }
 }
 
-/// Returns the sampling of a step of two variants with these times. If one is not known, the step has the fewest samples.
+/// Returns the sampling options for a step. `usual` are those of the user, and `times` the times of both
+/// variants. The step has the minimum number of samples if a time is not known.
 fn step_sampling(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
     let pair: Nanoseconds = times.map(|time| time.unwrap_or(STEP_TIME)).into_iter().sum();
     let fitting = (STEP_TIME / pair) as usize / MIN_STEP_SAMPLES * MIN_STEP_SAMPLES;
@@ -114,6 +120,7 @@ fn step_sampling(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: boo
     }
 }
 
+/// Returns true if the user requests no longer warm-up than the default.
 fn has_usual_warm_up(usual: Sampling) -> bool {
     usual.min_warm_up_time <= Sampling::USUAL.min_warm_up_time
 }
@@ -166,7 +173,8 @@ mod tests {
         ..Sampling::USUAL
     };
 
-    /// A variant alone is timed for 4 ms at most, to 2 %, whatever is asked of cases. The rest is as the user wants it.
+    /// A variant alone is timed for 4 ms at most, to 2 %, whatever is asked of cases. The rest is as the user
+    /// wants it.
     #[test]
     fn a_variant_alone_takes_milliseconds() {
         let found = alone_sampling(OURS);
