@@ -4,20 +4,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpubench_core::CaseError;
 
-/// The errors of a device, as its callbacks report them.
+/// The errors that callbacks of a wgpu device report, from any thread. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct DeviceErrors(Arc<Mutex<ReportedErrors>>);
 
+/// The first error since the last [`DeviceErrors::take`], and the reason that the device is lost.
 #[derive(Default)]
 struct ReportedErrors {
     first: Option<String>,
     lost: Option<String>,
-    /// True once somebody knows of the loss.
+    /// True once [`DeviceErrors::take`] has returned the loss.
     loss_was_taken: bool,
 }
 
 impl DeviceErrors {
-    /// Collects the errors of `device` from now on. Without a handler, wgpu panics.
+    /// Installs callbacks that collect the errors of `device` from now on. Without them, wgpu panics at an
+    /// error.
     pub(crate) fn collect_from(device: &wgpu::Device) -> Self {
         let errors = Self::default();
         let reported = errors.clone();
@@ -36,7 +38,8 @@ impl DeviceErrors {
         errors
     }
 
-    /// Returns the error since the last call, if there was one. A lost device stays lost.
+    /// Returns and forgets the first error since the last call, if there was one. If the device is lost, each
+    /// call returns that error.
     ///
     /// # Errors
     /// Returns the first error, in wgpu's own words.
@@ -52,18 +55,21 @@ impl DeviceErrors {
         Err(CaseError::new(words))
     }
 
-    /// Returns an error that nobody has taken, for a failure of the user's own code.
+    /// Returns the error that [`Self::take`] would return next, without forgetting it; `None` if there is
+    /// none. A lost device counts only until `take` has returned it once. For remarks on a failure of the
+    /// user's own code.
     pub(crate) fn untaken_error(&self) -> Option<String> {
         let reported = self.lock();
         reported.lost.clone().filter(|_| !reported.loss_was_taken).or_else(|| reported.first.clone())
     }
 
+    /// Locks the errors reported so far.
     fn lock(&self) -> MutexGuard<'_, ReportedErrors> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns an error in wgpu's words, on one line.
+/// Returns an error in wgpu's words on one line, such as `wgpu: out of memory: …`.
 fn error_line(error: &wgpu::Error) -> String {
     let kind = match error {
         wgpu::Error::OutOfMemory { .. } => "out of memory",

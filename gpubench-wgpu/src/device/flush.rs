@@ -1,4 +1,5 @@
-//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size.
+//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu
+//! does not know the size.
 
 use gpubench_records::Flush;
 use gpubench_runtime::device::DeviceError;
@@ -9,28 +10,30 @@ use super::Wgpu;
 use crate::encoder::{Encoder, buffer};
 use crate::kernel::Kernel;
 
-/// The usual flush: reads leave no line to be written back.
+/// The default flush: a read, which leaves no cache line to be written back.
 pub(crate) const DEFAULT_FLUSH: Flush = Flush::Read;
-/// The variable by which a user gives the size of the last-level cache, in MiB.
+/// The environment variable with the size of the last-level cache, in MiB.
 const CACHE_SIZE_VARIABLE: &str = "GPUBENCH_WGPU_CACHE_MIB";
-/// The bytes that a workgroup of [`MEMORY_SHADERS`] moves.
+/// The number of bytes that a workgroup of [`MEMORY_SHADERS`] reads, fills or copies.
 pub(crate) const BYTES_PER_WORKGROUP: u64 = 256 * 4 * 16;
 
-/// Kernels that read, fill and copy.
+/// The source of the kernels `read_all`, `fill_all` and `copy_all`.
 pub(crate) const MEMORY_SHADERS: &str = include_str!("memory.wgsl");
-/// The most memory of which it is seen that it is gone, if the cache's size is assumed: it must fit into the cache that is there.
+/// The maximum size of the memory by which a flush is verified, if the size of the cache is assumed: it must
+/// fit into the real cache.
 const MAX_PROBE_SIZE: Bytes = Bytes(4 << 20);
 
-/// The size of the last-level cache.
+/// The size of the last-level cache, given by the user or assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CacheSize {
     pub(crate) size: Bytes,
-    /// True if nobody gave it.
+    /// True if the user did not give the size.
     pub(crate) is_assumed: bool,
 }
 
 impl CacheSize {
-    /// Returns the size that the user gives, or more than most adapters of this kind have.
+    /// Returns the size from `GPUBENCH_WGPU_CACHE_MIB`, or else a size that is larger than the cache of most
+    /// adapters of this type.
     pub(crate) fn for_adapter(info: &AdapterInfo) -> Result<Self, DeviceError> {
         match std::env::var(CACHE_SIZE_VARIABLE) {
             Ok(given) => Self::from_mib(&given),
@@ -38,6 +41,7 @@ impl CacheSize {
         }
     }
 
+    /// Parses a size in MiB, as the user gives it. Returns an error unless it is a positive whole number.
     fn from_mib(mib: &str) -> Result<Self, DeviceError> {
         let size = mib.trim().parse::<u32>().ok().filter(|mib| *mib > 0);
         let refused = || {
@@ -47,7 +51,8 @@ impl CacheSize {
     }
 }
 
-/// Returns the MiB of a cache that is assumed: the largest known ones are 256 (AMD), 126 (NVIDIA) and, in processors, 96.
+/// Returns the assumed size of the cache in MiB. The largest known caches have 256 MiB (AMD), 126 (NVIDIA)
+/// and, in processors, 96.
 fn assumed_mib(kind: DeviceType) -> u64 {
     match kind {
         DeviceType::DiscreteGpu | DeviceType::VirtualGpu | DeviceType::Other => 256,
@@ -57,7 +62,7 @@ fn assumed_mib(kind: DeviceType) -> u64 {
     }
 }
 
-/// A buffer with kernels that read it and fill it.
+/// A buffer, with kernels that read and fill it.
 #[derive(Clone)]
 pub(crate) struct Region {
     pub(crate) buffer: Buffer,
@@ -67,7 +72,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Makes a buffer of `size`, or of the largest that can be bound, and fills it: wgpu's zeros may be stored compressed.
+    /// Creates a buffer of `size`, or of the largest size that can be bound, and encodes a launch that fills
+    /// it: wgpu's zeros may be stored compressed.
     pub(crate) fn new(encoder: &Encoder, size: Bytes) -> Self {
         let limits = encoder.device().limits();
         let largest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -81,15 +87,18 @@ impl Region {
         region
     }
 
+    /// Encodes a launch that reads the whole buffer.
     pub(crate) fn read(&self, encoder: &Encoder) {
         self.read.launch(encoder, self.size / BYTES_PER_WORKGROUP);
     }
 
+    /// Encodes a launch that fills the whole buffer.
     pub(crate) fn fill(&self, encoder: &Encoder) {
         self.fill.launch(encoder, self.size / BYTES_PER_WORKGROUP);
     }
 
-    /// Encodes a flush of a cache of this size, half of the region's.
+    /// Encodes a flush of a cache of this size, which is half of the region's: a read of the region, or a
+    /// clear of as many bytes as the cache has. Encodes nothing for `None` and `Lines`.
     pub(crate) fn flush(&self, flush: Flush, cache: Bytes, encoder: &Encoder) {
         match flush {
             // Lines are refused where a flush is chosen.
@@ -103,14 +112,16 @@ impl Region {
     }
 }
 
-/// Makes the memory of which this many quarters of the cache's size are read.
+/// Creates the region by whose reads a flush is verified: `quarters` quarters of the cache's size. A single
+/// quarter is at most [`MAX_PROBE_SIZE`] if the size of the cache is assumed.
 pub(crate) fn region_to_read(device: &Wgpu, quarters: usize) -> Region {
     let size = Bytes(device.cache.size.0 / 4 * quarters as u64);
     let is_small = quarters == 1 && device.cache.is_assumed;
     Region::new(&device.encoder, if is_small && size > MAX_PROBE_SIZE { MAX_PROBE_SIZE } else { size })
 }
 
-/// Returns the doubt about the size of the sweep, in words.
+/// Returns a sentence if the sweep may be too small to flush the cache: it is less than twice the cache's
+/// size, or that size is assumed. `None` if there is no doubt.
 pub(crate) fn doubt_about_size(device: &mut Wgpu) -> Option<String> {
     let swept = device.sweep(DEFAULT_FLUSH).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
     let size = device.cache.size;

@@ -26,7 +26,7 @@ mod queue;
 mod tests;
 mod timestamps;
 
-/// The name of the kind on the command line and in records.
+/// The name of this kind of device on the command line and in records: `wgpu`.
 const KIND: &str = Encoder::KIND;
 
 /// A GPU that wgpu drives, by Vulkan, Metal or DX12.
@@ -37,16 +37,17 @@ pub struct Wgpu {
     pub(crate) timestamps: LaunchTimestamps,
     pub(crate) empty: EmptyKernels,
     pub(crate) cache: CacheSize,
-    /// The sweep, once a cold sample needed it.
+    /// The region that a flush reads or clears, once a cold sample needed it.
     pub(crate) sweep: Option<Region>,
     pub(crate) calibration: Calibration,
-    /// The batches that were not submitted yet, by their numbers, and the number of all so far.
+    /// The recorded batches that were not submitted yet, by their numbers. `recorded_so_far` counts all
+    /// batches.
     pub(crate) recorded: HashMap<usize, RecordedBatch>,
     pub(crate) recorded_so_far: usize,
     pub(crate) is_recording: bool,
     /// The slots of the last submitted batch.
     pub(crate) submitted: Range<usize>,
-    /// The clock when the first group of the series began.
+    /// The ticks of the device's clock when the first group of the series began.
     pub(crate) origin: Option<u64>,
 }
 
@@ -91,13 +92,14 @@ impl DeviceType for Wgpu {
 }
 
 impl Wgpu {
-    /// Returns the memory that this flush goes over, twice the cache, if it needs any.
+    /// Returns the region that `flush` reads or clears, twice as large as the cache; `None` for no flush. The
+    /// first call creates the region.
     pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
         let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
         (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
     }
 
-    /// Returns the facts of the adapter, without its peaks.
+    /// Returns the properties of the adapter, without measured peaks.
     fn facts(&self) -> DeviceInfo {
         let (adapter_info, gpu) = (&self.info, self.encoder.device());
         let limits = gpu.limits();
@@ -151,6 +153,8 @@ inventory::submit! {
     DeviceKind::new::<Wgpu>().with_list("GPU that wgpu finds", list)
 }
 
+/// Returns the adapters of this machine, with the reason for each that cannot be used. Returns an error if
+/// there is no adapter.
 fn list() -> Result<Vec<Available>, DeviceError> {
     let adapters = adapter::all();
     if adapters.is_empty() {

@@ -1,4 +1,5 @@
-//! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by fused multiply-adds.
+//! Measured peaks: of memory by reads, fills and copies of more than a cache holds, and of arithmetic by
+//! fused multiply-adds.
 
 use gpubench_records::{Cache, Failure, Flush, Peak, PeakSource, Quantity};
 use gpubench_runtime::device::LaunchMode;
@@ -10,14 +11,16 @@ use super::flush::{BYTES_PER_WORKGROUP, MEMORY_SHADERS, Region};
 use super::{Wgpu, adapter::is_software};
 use crate::{encoder::buffer, kernel::Kernel};
 
-/// The timed launches, after as many that do not count.
+/// The number of timed launches of a peak. The same number of launches precedes them as a warm-up.
 const TIMED_LAUNCHES: usize = 8;
-/// The operations of an invocation of the arithmetic kernels in one step: chains, lanes, a multiplication and an addition.
+/// The number of operations of an invocation of `multiply_add` in one step: 4 chains × 4 lanes × 2, a
+/// multiplication and an addition.
 const OPERATIONS_PER_STEP: u64 = 4 * 4 * 2;
-/// The invocations in a workgroup.
+/// The number of invocations in a workgroup of `multiply_add`.
 const INVOCATIONS_PER_WORKGROUP: u64 = 256;
 
-/// The sizes of what is measured: small for software, which is slow.
+/// The sizes of the launches that measure peaks: the bytes of memory, and the workgroups and steps of
+/// `multiply_add`. They are small for software adapters, which are slow.
 struct PeakSizes {
     memory: Bytes,
     workgroups: u64,
@@ -25,6 +28,7 @@ struct PeakSizes {
 }
 
 impl PeakSizes {
+    /// Returns the sizes for this device.
     fn for_device(device: &Wgpu) -> Self {
         match is_software(&device.info) {
             true => Self { memory: Bytes(16 << 20), workgroups: 64, steps: 64 },
@@ -33,7 +37,7 @@ impl PeakSizes {
     }
 }
 
-/// Measures the peaks of `device`.
+/// Measures the peaks of `device`: memory bandwidth, `f32`, and `f16` if the device has it.
 pub(crate) fn measure(device: &mut Wgpu) -> Result<Vec<Peak>, Failure> {
     let sizes = PeakSizes::for_device(device);
     let memory = memory_peak(device, &sizes)?;
@@ -45,6 +49,8 @@ pub(crate) fn measure(device: &mut Wgpu) -> Result<Vec<Peak>, Failure> {
     Ok([memory, single, half].into_iter().flatten().collect())
 }
 
+/// Measures the peak memory bandwidth: the largest rate of a read, a fill and a copy. `None` if no rate could
+/// be measured.
 fn memory_peak(device: &mut Wgpu, sizes: &PeakSizes) -> Result<Option<Peak>, Failure> {
     let encoder = device.encoder.clone();
     let (from, to) = (Region::new(&encoder, sizes.memory), Region::new(&encoder, sizes.memory));
@@ -62,6 +68,8 @@ fn memory_peak(device: &mut Wgpu, sizes: &PeakSizes) -> Result<Option<Peak>, Fai
     Ok(best.map(|best| Peak::new(Quantity::MemoryBandwidth, best, PeakSource::Measured, method)))
 }
 
+/// Measures the peak rate of fused multiply-adds of this `precision`, such as `f32`. `enable` is the WGSL
+/// directive that the precision needs, or empty. `None` if the rate could not be measured.
 fn arithmetic_peak(
     device: &mut Wgpu,
     precision: &str,
@@ -80,7 +88,8 @@ fn arithmetic_peak(
         .map(|best| Peak::new(Quantity::Compute(precision.to_owned()), best, PeakSource::Measured, method)))
 }
 
-/// Returns the rate of a launch that does so much; nothing if its time is none.
+/// Measures a launch that `encode` encodes and that does `done` bytes or operations. Returns its rate; `None`
+/// if its time is not above the timer's overhead.
 fn launch_rate(device: &mut Wgpu, done: u64, encode: impl Fn()) -> Result<Option<Rate>, Failure> {
     let overhead = timer(device, LaunchMode::RECORDED, Cache::Hot)?.overhead;
     let mut work = || {

@@ -1,4 +1,5 @@
-//! An adapter as a queue: a batch is one submission, with a timestamp query before and after each timed launch.
+//! An adapter as a queue: a batch is one submission, with a timestamp query before and after each timed
+//! launch.
 
 use std::{ops::Range, time::Duration};
 
@@ -14,16 +15,16 @@ use wgpu::CommandBuffer;
 use super::timestamps::{MAX_SLOTS, Span};
 use super::{Wgpu, adapter::is_software, flush};
 
-/// The time in which the groups of a calibration end: after a flush on software, few do.
+/// The time limit for the groups of a calibration. After a flush on a software adapter, few groups fit.
 const CALIBRATION_LIMIT: Duration = Duration::from_millis(200);
 
-/// A recorded batch, and the slots that it times.
+/// The commands of a recorded batch, and the timestamp slots that they write.
 pub(crate) struct RecordedBatch {
     commands: CommandBuffer,
     slots: Range<usize>,
 }
 
-/// Prepares to sample `work` as `wanted`.
+/// Creates the sampler of `work` with the options `wanted`.
 pub(super) fn sampler<'a>(
     device: &'a mut Wgpu,
     work: &'a mut dyn Work,
@@ -33,7 +34,7 @@ pub(super) fn sampler<'a>(
     method::sampler(device, AnyWork::Borrowed(work), wanted, chosen)
 }
 
-/// Prepares to sample both `works` as `wanted`.
+/// Creates the sampler of an A/B pair of works with the options `wanted`.
 pub(super) fn pair_sampler<'a>(
     device: &'a mut Wgpu,
     works: [&'a mut dyn Work; 2],
@@ -44,7 +45,8 @@ pub(super) fn pair_sampler<'a>(
     Ok(method::pair_sampler(device, works.map(AnyWork::Borrowed), wanted, chosen, partner))
 }
 
-/// Returns the method of samples as `wanted`.
+/// Chooses the method of sampling for the options `wanted`. Returns a failure for a `--path` other than the
+/// device's, and for `host_work`.
 fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> {
     let refused = |message: String| Err(Failure::new(Stage::Sampling, message));
     if let Some(path) = wanted.path.filter(|path| *path != Path::Device) {
@@ -204,7 +206,7 @@ impl Queue for Wgpu {
 }
 
 impl Wgpu {
-    /// Reads the timestamps of these slots of the submitted batch.
+    /// Reads back the timestamps of these slots of the last submitted batch.
     fn spans(&mut self, slots: &[usize]) -> Result<Vec<Span>, DeviceError> {
         let bytes = self.encoder.read_mapped(self.timestamps.buffer()).map_err(DeviceError::new)?;
         let spans =
