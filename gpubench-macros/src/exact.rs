@@ -9,7 +9,8 @@ use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 use crate::code::without_parentheses;
 use crate::errors::{generated, mixed};
 
-/// Returns the exact value of `count`, if it is visibly arithmetic of whole numbers.
+/// Returns code that computes `count` without overflow, as a `gpubench::Exact`. `None` if `count` is not
+/// visibly arithmetic of whole numbers that can be evaluated twice.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
     match without_parentheses(count) {
         Expr::Binary(_) => value(count),
@@ -18,6 +19,8 @@ pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
     }
 }
 
+/// Returns code that computes the expression without overflow; `None` if it contains anything other than
+/// arithmetic, integers and leaves.
 fn value(expr: &Expr) -> Option<TokenStream> {
     match without_parentheses(expr) {
         Expr::Binary(ExprBinary { left, op, right, .. }) => {
@@ -49,7 +52,8 @@ fn value(expr: &Expr) -> Option<TokenStream> {
     }
 }
 
-/// Returns true if a second evaluation changes nothing and costs nothing.
+/// Returns true if the expression may be evaluated twice, without side effects and costs: names, fields,
+/// `.len()`, `size_of` and casts of them.
 fn is_leaf(expr: &Expr) -> bool {
     match without_parentheses(expr) {
         Expr::Path(_) => true,
@@ -68,13 +72,14 @@ fn is_leaf(expr: &Expr) -> bool {
     }
 }
 
+/// Returns true for the name of a primitive integer type.
 fn is_integer(ty: &Type) -> bool {
     let name = ty.to_token_stream().to_string();
     let (sign, width) = name.split_at(name.len().min(1));
     matches!(sign, "u" | "i") && matches!(width, "8" | "16" | "32" | "64" | "128" | "size")
 }
 
-/// An operator of generated code, so that lints report the user's operator only once.
+/// Returns an operator with the span of generated code, so that lints report the user's operator only once.
 fn placeless(op: TokenStream) -> TokenStream {
     let placed = op.into_iter().map(|mut token| {
         token.set_span(mixed());

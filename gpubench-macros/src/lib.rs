@@ -33,7 +33,8 @@ pub fn group(tokens: TokenStream) -> TokenStream {
     group::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Returns the code that follows the function: parse, check, expand.
+/// Returns the code that follows the function: its registration, or all mistakes in the attribute. Parses,
+/// checks and expands.
 fn register(
     options: proc_macro2::TokenStream,
     function: proc_macro2::TokenStream,
