@@ -6,7 +6,7 @@ use std::{any::type_name, cell::RefCell, str::FromStr};
 
 use crate::{ArgAxis, CaseError, Memory, UserMetric};
 
-/// The values of one axis and the selected one, initially the first.
+/// The listed values of one axis, and the value that the current case uses: initially the first.
 pub struct Values<T> {
     name: &'static str,
     listed: Vec<T>,
@@ -14,7 +14,7 @@ pub struct Values<T> {
 }
 
 impl<T: Clone> Values<T> {
-    /// Returns the axis `name` over `listed`.
+    /// Returns the axis `name` with these values. The first one is selected.
     pub fn new(name: &'static str, listed: impl IntoIterator<Item = T>) -> Self {
         Self { name, listed: listed.into_iter().collect(), selected: RefCell::new(None) }
     }
@@ -22,27 +22,28 @@ impl<T: Clone> Values<T> {
     /// Returns the selected value.
     ///
     /// # Panics
-    /// Panics if nothing is listed. Such an axis has no cases, so nobody asks.
+    /// Panics if no values are listed. Such an axis has no cases, so that no code requests its value.
     pub fn value(&self) -> T {
         let selected = self.selected.borrow();
         selected.as_ref().or_else(|| self.listed.first()).expect("an axis with a case has a value").clone()
     }
 }
 
-/// The longest list that is searched first. In a longer one, a value that parses and shows the same needs no search.
-const LONG: usize = 100;
+/// The maximum number of listed values that [`ArgAxis::select`] searches before it parses the text. With more
+/// values it parses first, and searches only if the parsed value has another text.
+const MAX_SEARCH_FIRST_VALUES: usize = 100;
 
-/// An axis with the functions that show and parse its values.
-pub struct Shown<'a, T> {
+/// An axis with the functions that convert its values to and from text.
+pub struct TextAxis<'a, T> {
     /// The values.
     pub values: &'a Values<T>,
-    /// Shows a value.
+    /// Converts a value to text.
     pub show: fn(&T) -> String,
-    /// Parses a value.
+    /// Converts text to a value; `None` if that fails.
     pub parse: fn(&str) -> Option<T>,
 }
 
-impl<T: Clone> ArgAxis for Shown<'_, T> {
+impl<T: Clone> ArgAxis for TextAxis<'_, T> {
     fn name(&self) -> &'static str {
         self.values.name
     }
@@ -55,7 +56,7 @@ impl<T: Clone> ArgAxis for Shown<'_, T> {
         let search = || self.values.listed.iter().find(|value| (self.show)(value) == shown).cloned();
         let read = || (self.parse)(shown);
         // Each case of a sweep selects its value: searching a long list each time would take longer than the cases do.
-        let long = self.values.listed.len() > LONG;
+        let long = self.values.listed.len() > MAX_SEARCH_FIRST_VALUES;
         let again = || read().filter(|value| long && (self.show)(value) == shown);
         let Some(value) = again().or_else(search).or_else(read) else {
             let (name, listed) = (self.values.name, self.values().join(", "));
@@ -68,8 +69,9 @@ impl<T: Clone> ArgAxis for Shown<'_, T> {
     }
 }
 
-/// Makes the axis over `$values`. Autoref finds the implementations for its type: method lookup tries the receiver with
-/// more `&` first, so that `Display` precedes `Debug`, and text and `FromStr` precede no parsing.
+/// Creates the [`TextAxis`] over `$values`. Autoref selects the implementations for their type: method lookup
+/// tries the receiver with more `&` first. `Display` precedes `Debug`, and text precedes `FromStr`, which
+/// precedes no parsing.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __axis {
@@ -78,14 +80,14 @@ macro_rules! __axis {
         use $crate::bind::{Parse as _, Show as _};
         let values = &$values;
         let (show, parse) = ((&&values).show(), (&&&values).parse());
-        $crate::bind::Shown { values, show, parse }
+        $crate::bind::TextAxis { values, show, parse }
     }};
 }
 pub use __axis as axis;
 
-/// Values that can be shown: by their `Display`, else by their `Debug`.
+/// Finds the function that converts values of an axis to text: by `Display`, or else by `Debug`.
 pub trait Show<T> {
-    /// Returns the function that shows a value.
+    /// Returns the function that converts a value to text.
     fn show(&self) -> fn(&T) -> String;
 }
 
@@ -101,9 +103,10 @@ impl<T: Debug> Show<T> for &Values<T> {
     }
 }
 
-/// Values that can be parsed: texts as they are, then what is `FromStr`. Any others must be listed.
+/// Finds the function that parses values of an axis: text as it is, and types with `FromStr`. Values of other
+/// types cannot be parsed; they must be listed.
 pub trait Parse<T> {
-    /// Returns the function that parses a value.
+    /// Returns the function that parses a value; its result is `None` for text that is no value.
     fn parse(&self) -> fn(&str) -> Option<T>;
 }
 
@@ -146,7 +149,7 @@ pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = us
     label = "expected an integer such as `usize` or `u64`, or a float"
 )]
 pub trait Count: WholeNumber + Display {
-    /// Returns the number if it is at least 1 and fits 64 bits.
+    /// Returns the number, rounded if it is a float. `None` if it is below 1 or does not fit 64 bits.
     fn count(self) -> Option<u64> {
         u64::try_from(self.whole()?).ok().filter(|count| *count > 0)
     }
@@ -195,7 +198,7 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
-/// Returns a count option's value, or the mistake in it.
+/// Returns the value of the count option `option`; an error if it is below 1 or does not fit 64 bits.
 pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
     let refused =
         || CaseError::new(format_args!("`{option}` is {value}: it must be at least 1 and fit 64 bits"));
@@ -211,7 +214,7 @@ pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, C
     }
 }
 
-/// Returns a value whose arithmetic was also done in exact numbers, or the mistake in it.
+/// Returns `value`, and an error if it overflowed: `exact` is the result of the same arithmetic without overflow.
 pub fn exactly<T: Count>(option: &'static str, value: T, exact: Exact) -> Result<T, CaseError> {
     match (value.whole(), exact.0) {
         (Some(wrapped), Some(exact)) if wrapped != exact => {
@@ -224,12 +227,13 @@ pub fn exactly<T: Count>(option: &'static str, value: T, exact: Exact) -> Result
     }
 }
 
-/// A whole number, or an unknown one.
+/// A whole number that arithmetic does not wrap; unknown after an overflow of 128 bits or an operand that is
+/// no whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact(Option<i128>);
 
 impl Exact {
-    /// Returns this number.
+    /// Returns the known number `number`.
     pub const fn of(number: i128) -> Self {
         Self(Some(number))
     }
@@ -257,25 +261,25 @@ operators! {
     Shr shr = |one, other| one.checked_shr(u32::try_from(other).ok()?);
 }
 
-/// A value of any type, as [`exact!`] handles it.
-pub struct Leaf<'a, T>(pub &'a T);
+/// An operand of [`exact!`], of any type.
+pub struct ExactOperand<'a, T>(pub &'a T);
 
-/// Returns the value of `$value` if it is a whole number. Autoref finds out which: see
-/// [`axis!`](self::axis).
+/// Returns `$value` as an [`Exact`] number, which is unknown if the value is no whole number. Autoref selects
+/// the implementation for its type: see [`axis!`](self::axis).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exact {
     ($value:expr) => {{
         #[allow(unused_imports)]
-        use $crate::bind::Whole as _;
-        (&&$crate::bind::Leaf(&$value)).exact()
+        use $crate::bind::ExactValue as _;
+        (&&$crate::bind::ExactOperand(&$value)).exact()
     }};
 }
 pub use __exact as exact;
 
-/// A type of numbers, some of which are whole.
+/// A number type. Integers convert to `i128`, floats do not.
 pub trait WholeNumber: Copy {
-    /// Returns the number, if it fits.
+    /// Returns the number; `None` if it does not fit, and for all floats.
     fn whole(self) -> Option<i128>;
 }
 
@@ -285,29 +289,29 @@ impl<T: WholeNumber> WholeNumber for &T {
     }
 }
 
-/// Values that may be whole numbers.
-pub trait Whole {
-    /// Returns the number; unknown for any other value.
+/// Converts an operand of any type to an [`Exact`] number.
+pub trait ExactValue {
+    /// Returns the number; unknown if the operand is no whole number.
     fn exact(&self) -> Exact;
 }
 
-impl<T: WholeNumber> Whole for &Leaf<'_, T> {
+impl<T: WholeNumber> ExactValue for &ExactOperand<'_, T> {
     fn exact(&self) -> Exact {
         Exact(self.0.whole())
     }
 }
 
-impl<T> Whole for Leaf<'_, T> {
+impl<T> ExactValue for ExactOperand<'_, T> {
     fn exact(&self) -> Exact {
         Exact(None)
     }
 }
 
-/// An input of any type, as [`memory!`] handles it.
+/// An input of [`memory!`], of any type.
 pub struct Input<'a, T>(pub &'a T);
 
-/// Shows the memory of `$input` to `$visit`. Returns false if it may have memory elsewhere, of which its type does not tell. Autoref
-/// finds out which: see [`axis!`](self::axis).
+/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
+/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __memory {
@@ -319,10 +323,11 @@ macro_rules! __memory {
 }
 pub use __memory as memory;
 
-/// A type whose values are all that there is of them: they own no memory, and refer to none.
+/// A type whose values own no other memory and refer to none.
 ///
-/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values, and cold samples on a CPU
-/// drop the cache lines of vectors and slices of it, in place of a sweep of the whole cache.
+/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values,
+/// and cold samples on a CPU drop the cache lines of vectors and slices of it, in place of a sweep of the
+/// whole cache.
 ///
 /// ```
 /// # use gpubench_driver as _;
@@ -349,9 +354,10 @@ impl<A: Plain, B: Plain> Plain for (A, B) {}
 impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
 impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
 
-/// Inputs whose memory may be known: slices of plain values and what owns one, then plain values, which lie among gpubench's own.
+/// Finds the memory of an input: of slices of plain values and of vectors, boxes and arrays of them. Plain
+/// values have none to flush, since they are stored among gpubench's own data.
 pub trait ShowMemory {
-    /// Shows the memory. Returns false if there may be more of it.
+    /// Calls `visit` with the memory of the input. Returns false if the input may have other memory.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
 }
 
@@ -384,19 +390,19 @@ impl<T> ShowMemory for &Input<'_, T> {
     }
 }
 
-/// A type that a launch function may return: nothing, or a `Result` whose error can be displayed.
+/// A type that a launch function may return: `()`, or a `Result` whose error implements `Display`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a launch function returns",
     label = "expected `()` or a `Result` whose error implements `Display`"
 )]
 pub trait Launched: Sized {
-    /// The value that a `check` may take.
+    /// The value that a `check` gets.
     type Output;
 
-    /// Returns the value, or the error as text.
+    /// Returns the value of a successful launch, or the error as text.
     fn output(self) -> Result<Self::Output, CaseError>;
 
-    /// Drops the value, or returns the error as text.
+    /// Drops the value of a successful launch, or returns the error as text.
     fn launched(self) -> Result<(), CaseError> {
         self.output().map(drop)
     }
@@ -418,8 +424,8 @@ impl<T, E: Display> Launched for Result<T, E> {
     }
 }
 
-/// A type that a check or a reset may return: nothing, or a `Result` of nothing, so that the type of a bare
-/// `Err("…")` follows.
+/// A type that a check or a reset may return: `()`, or a `Result<(), E>`. Since the value is `()`, the
+/// compiler can infer the type of a bare `Err("…")`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a check or a reset returns",
     label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
@@ -441,7 +447,7 @@ impl<E: Display> Checked for Result<(), E> {
     }
 }
 
-/// Returns the result of the user's `setup`, its error as text.
+/// Returns the inputs that the user's `setup` created, or its error as text.
 pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, CaseError> {
     result.map_err(CaseError::new)
 }

@@ -1,23 +1,30 @@
-//! A case: a launch function with its arguments chosen, over the inputs that `setup` makes.
+//! A case: a launch function with selected arguments and the inputs that `setup` creates.
 
 use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
 use crate::{Case, CaseError, Counts, Memory, Restore, StreamParameter, StreamSource, UserMetric};
 
-/// The steps of a case as an expansion writes them.
+/// The user's `setup`: creates the inputs on a stream.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
+/// A step that changes the inputs on a stream: the launch, which may return an output, the reset, or the
+/// restoring of a copy.
 type Enqueue<'a, S, T, O = ()> = Box<dyn Fn(&mut T, &S) -> Result<O, CaseError> + 'a>;
-/// Copies a part of the inputs, and returns what puts the copy back.
+/// Copies one of the inputs, and returns the step that restores the copy.
 type CopyInput<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<Enqueue<'a, S, T>, CaseError> + 'a>;
+/// Computes the work of one launch from the inputs.
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
 type ComputeMetrics<'a, T> = Box<dyn Fn(&T) -> Result<Vec<UserMetric>, CaseError> + 'a>;
+/// The user's `check`: gets the inputs and the output of a launch.
 type CheckOutputs<'a, T, O> = Box<dyn Fn(&T, &O) -> Result<(), CaseError> + 'a>;
+/// Calls a function with the memory of the inputs. Returns false if they may have other memory.
 type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
-/// The stream of a case, and perhaps of the one that it is compared with.
+/// The stream of a case, which the case that it is compared with may share.
 type KeptStream<S> = Rc<dyn Borrow<S>>;
+/// The condition of `skip_if`.
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
 
-/// A launch function with its arguments chosen, on a stream `S` over the inputs `T` that `setup` returns. It returns an `O` for `check`.
+/// A launch function with selected arguments, for a stream `S` and the inputs `T` that `setup` creates. The
+/// launch function returns an `O` for `check`.
 pub struct Bound<'a, S: ?Sized, T, O = ()> {
     setup: Setup<'a, S, T>,
     launch: Enqueue<'a, S, T, O>,
@@ -32,13 +39,15 @@ pub struct Bound<'a, S: ?Sized, T, O = ()> {
     // Dropped in this order, because inputs may need their stream's device.
     output: Option<O>,
     inputs: Option<Inputs<'a, S, T>>,
-    /// The first inputs while others are in their place; then the last of those.
-    others: Option<Inputs<'a, S, T>>,
-    first_are_aside: bool,
+    /// While the first inputs are stashed: these. After they are restored: the inputs that replaced them
+    /// last.
+    stashed: Option<Inputs<'a, S, T>>,
+    /// True while `stashed` are the first inputs.
+    first_are_stashed: bool,
     stream: Option<KeptStream<S>>,
 }
 
-/// The value of `setup`, and what puts the copies of its parts back.
+/// The value of `setup`, and the steps that restore the copies of its parts.
 struct Inputs<'a, S: ?Sized, T> {
     value: T,
     restore: Vec<Enqueue<'a, S, T>>,
@@ -46,7 +55,7 @@ struct Inputs<'a, S: ?Sized, T> {
 
 // For any `S`: if it is no stream, the variant has already reported that, and one error is enough.
 impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
-    /// Makes a case that creates its inputs with `setup` and runs `launch` on them.
+    /// Returns a case that creates its inputs with `setup` and runs `launch` on them.
     pub fn new(
         setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
         launch: impl Fn(&mut T, &S) -> Result<O, CaseError> + 'a,
@@ -64,13 +73,13 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
             keeps_output: false,
             output: None,
             inputs: None,
-            others: None,
-            first_are_aside: false,
+            stashed: None,
+            first_are_stashed: false,
             stream: None,
         }
     }
 
-    /// Adds the work that each launch does.
+    /// Sets the function that computes the work of one launch.
     pub fn counts(self, counts: impl Fn(&T) -> Result<Counts, CaseError> + 'a) -> Self {
         Self { counts: Box::new(counts), ..self }
     }
@@ -80,12 +89,13 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
         Self { metrics: Box::new(metrics), ..self }
     }
 
-    /// Adds a `reset`, which makes the inputs fresh again before each sample.
+    /// Sets the `reset`, which restores the inputs before each sample.
     pub fn reset(self, reset: impl Fn(&mut T, &S) -> Result<(), CaseError> + 'a) -> Self {
         Self { reset: Some(Box::new(reset)), ..self }
     }
 
-    /// Adds an input that is copied after `setup`, and put back before each sample.
+    /// Adds an input of which a copy is created after `setup` and restored before each sample. `input`
+    /// selects it among the inputs.
     pub fn restore<P: Restore<S, Copy: 'a> + ?Sized>(
         mut self,
         input: impl Fn(&mut T) -> &mut P + Copy + 'a,
@@ -98,21 +108,23 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
         self
     }
 
-    /// Adds a `check` of the inputs after a launch, and of what it returned.
+    /// Sets the `check`, which gets the inputs after a launch and the output of that launch.
     pub fn check(self, check: impl Fn(&T, &O) -> Result<(), CaseError> + 'a) -> Self {
         Self { check: Some(Box::new(check)), ..self }
     }
 
-    /// Adds where the memory of the inputs lies. Returns false if not all of it is known.
+    /// Sets the function that shows the memory of the inputs. It returns false if not all of their memory is
+    /// known.
     pub fn memory(self, memory: impl Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a) -> Self {
         Self { memory: Some(Box::new(memory)), ..self }
     }
 
-    /// Leaves the case out for arguments that meet `condition`, for the reason `why`.
+    /// Skips the case if `condition` holds for its arguments. `why` is the reason that the user gave.
     pub fn skip_if(self, condition: impl Fn() -> bool + 'a, why: &'static str) -> Self {
         Self { skip_if: Some((Box::new(condition), why)), ..self }
     }
 
+    /// Returns the inputs; an error before `setup`.
     fn inputs(&self) -> Result<&T, CaseError> {
         self.inputs.as_ref().map(|inputs| &inputs.value).ok_or_else(not_set_up)
     }
@@ -152,22 +164,22 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     fn clear(&mut self) {
         self.output = None;
         self.inputs = None;
-        self.others = None;
-        self.first_are_aside = false;
+        self.stashed = None;
+        self.first_are_stashed = false;
     }
 
     fn stash_inputs(&mut self) {
         let inputs = self.inputs.take();
-        if !self.first_are_aside {
-            self.first_are_aside = true;
+        if !self.first_are_stashed {
+            self.first_are_stashed = true;
             // What is replaced is dropped last, since that may panic.
-            drop(mem::replace(&mut self.others, inputs));
+            drop(mem::replace(&mut self.stashed, inputs));
         }
     }
 
     fn restore_inputs(&mut self) {
-        if mem::take(&mut self.first_are_aside) {
-            mem::swap(&mut self.inputs, &mut self.others);
+        if mem::take(&mut self.first_are_stashed) {
+            mem::swap(&mut self.inputs, &mut self.stashed);
         }
     }
 
@@ -242,17 +254,18 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
             size += memory.bytes();
             visit(memory);
         });
-        known && (self.counts)(inputs).is_ok_and(|counts| fits(&counts, size))
+        known && (self.counts)(inputs).is_ok_and(|counts| counts_fit(&counts, size))
     }
 }
 
-/// Returns true if a launch that reads and writes this much may do so in memory of this size. If not, it has memory that its
-/// inputs do not show.
-fn fits(counts: &Counts, size: u64) -> bool {
+/// Returns true if a launch can read and write as much as `counts` say in memory of `size` bytes. Otherwise
+/// the launch uses memory that its inputs do not show.
+fn counts_fit(counts: &Counts, size: u64) -> bool {
     let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
     reads.max(writes).max(bytes / 2) <= size
 }
 
+/// Returns the error that there are no inputs.
 fn not_set_up() -> CaseError {
     CaseError::new("the inputs are not set up")
 }
@@ -272,7 +285,7 @@ mod tests {
             (counts(None, None, Some(16)), 8, true),
             (counts(None, None, Some(18)), 8, false),
         ] {
-            assert_eq!(fits(&counts, size), expected, "{counts:?} in {size}");
+            assert_eq!(counts_fit(&counts, size), expected, "{counts:?} in {size}");
         }
     }
 }

@@ -1,12 +1,13 @@
 use std::error::Error;
 use std::fmt::{self, Display};
 
-/// An error of a stream, of the user's `setup`, launch function, `reset` or `check`, of a count or of an argument, as text.
+/// The text of an error of a case: of a stream, of the user's `setup`, launch function, `reset` or `check`,
+/// of a count or of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseError(String);
 
 impl CaseError {
-    /// Returns the error with this text.
+    /// Returns an error with the text of `error`.
     pub fn new(error: impl Display) -> Self {
         Self(error.to_string())
     }

@@ -6,11 +6,12 @@ use std::{fmt, sync::Arc};
 pub use crate::bind::Plain;
 use crate::{CaseError, LaunchStream, StreamSource};
 
-/// Runs work on the pool of threads that share a launch, and waits for it. The runtime has one.
-type Install = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
+/// Runs work on a thread of the pool that launches share, and waits for it. The runtime provides it.
+type RunOnPool = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
-/// An in-order stream of work for this machine's CPU: each launch is spread over a thread pool, and finished when the call
-/// returns.
+/// A stream of work for this machine's CPU, with a thread pool. [`run`](Self::run) runs a closure on a thread
+/// of the pool and waits for it. The closure spreads over all threads if it uses rayon, such as parallel
+/// iterators; the serial closure in this example runs on one thread.
 ///
 /// ```
 /// # use gpubench_driver as _;
@@ -23,23 +24,26 @@ type Install = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    install: Install,
+    install: RunOnPool,
     threads: usize,
-    /// True once work ran. All clones share it.
+    /// True if work ran since the last call of [`Self::take_ran`]. All clones share this flag.
     ran: Arc<AtomicBool>,
 }
 
-/// A thread wakes in microseconds: less work than this, in bytes of one array, is not worth sharing.
-const SMALLEST_BLOCK: usize = 64 << 10;
+/// The minimum size of a block, in bytes of one array. A thread needs microseconds to wake up, so that
+/// smaller blocks are not worth sharing.
+const MIN_BLOCK_BYTES: usize = 64 << 10;
 
 impl Stream {
-    /// Returns a stream of work for a pool of this many threads, which `install` runs work on.
+    /// Returns a stream for a pool of `threads` threads. `install` runs work on the pool, and waits for it.
     #[doc(hidden)]
     pub fn new(threads: usize, install: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static) -> Self {
         Self { install: Arc::new(install), threads, ran: Arc::default() }
     }
 
-    /// Runs `work` with the stream's pool as rayon's current one, and waits for it.
+    /// Runs `work` on a thread of the pool, waits for it, and returns its result. Within `work` the pool is
+    /// rayon's current one: parallel iterators, `join` and `scope` of rayon spread over all threads of the
+    /// pool.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         // A launch of nanoseconds does not notice a read.
         if !self.ran.load(Ordering::Relaxed) {
@@ -53,23 +57,24 @@ impl Stream {
         }
     }
 
-    /// Returns true if anything called [`Self::run`] since the last call of this function.
+    /// Returns true if [`Self::run`] was called since the last call of this function, on this stream or a
+    /// clone.
     #[doc(hidden)]
     pub fn take_ran(&self) -> bool {
         self.ran.swap(false, Ordering::Relaxed)
     }
 
-    /// Returns the number of threads that share a launch.
+    /// Returns the number of threads of the pool.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// Returns the number of elements, of `len`, that each thread takes, so that every thread has one block and none a
-    /// tiny one.
+    /// Returns the number of elements in a block, to divide `len` elements of type `T` among the threads: one
+    /// block for each thread, but none smaller than 64 KiB.
     #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
-        len.div_ceil(self.threads()).max(SMALLEST_BLOCK / size_of::<T>().max(1))
+        len.div_ceil(self.threads()).max(MIN_BLOCK_BYTES / size_of::<T>().max(1))
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a crate with benchmarks links: the entries that `#[gpu_bench]` writes, and the stream types that launch functions
-//! take. Nothing here measures; `gpubench-runtime` does, and knows each kind of device.
+//! The library that crates with benchmarks link: the entries that `#[gpu_bench]` writes, and the stream types
+//! that launch functions take. `gpubench-runtime` measures, and knows each kind of device.
 
 // Tests link the driver of `cust`.
 #[cfg(test)]

@@ -1,19 +1,22 @@
-//! The device whose cases are being listed: `skip_if` and lists of arguments are evaluated before any device is open.
+//! The number of the device whose cases are being listed. `skip_if` and `args` are evaluated before any
+//! device is open.
 
 use std::cell::Cell;
 
 thread_local! {
+    /// The number of the device whose cases this thread lists.
     static ORDINAL: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Returns the number, among devices of its kind, of the device whose cases are being listed: for expressions of `skip_if` and
-/// `args` that depend on it, such as a copy to another GPU. `None` elsewhere.
+/// Returns the number, among devices of its kind, of the device whose cases are being listed. Expressions in
+/// `skip_if` and `args` use it if they depend on the device, such as for a copy to another GPU. `None` while
+/// no cases are listed.
 #[must_use]
 pub fn listed_ordinal() -> Option<usize> {
     ORDINAL.get()
 }
 
-/// Does `list` while the device with this number is the one whose cases are listed.
+/// Runs `list`, within which [`listed_ordinal`] returns `ordinal`. Returns the result of `list`.
 #[doc(hidden)]
 pub fn while_listed<T>(ordinal: usize, list: impl FnOnce() -> T) -> T {
     let before = ORDINAL.replace(Some(ordinal));

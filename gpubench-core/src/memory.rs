@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, ops::Range};
 
-/// Memory of this machine that holds values of an input, for as long as it is borrowed.
+/// A range of this machine's memory that holds values of an input.
 #[derive(Clone, Debug)]
 pub struct Memory<'a> {
     addresses: Range<usize>,
@@ -10,14 +10,15 @@ pub struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    /// Returns the memory of these values. What they refer to is not part of it.
+    /// Returns the memory of these values, without memory that they refer to.
     #[must_use]
     pub fn of<T>(values: &'a [T]) -> Self {
         let Range { start, end } = values.as_ptr_range();
         Self { addresses: start.addr()..end.addr(), borrowed: PhantomData }
     }
 
-    /// Returns the memory of a vector, of which a launch may fill more than there are values yet. What the values refer to is not part of it.
+    /// Returns the memory of a vector's whole capacity, which a launch may fill, without memory that its
+    /// values refer to.
     #[must_use]
     pub fn of_vec<T>(values: &'a Vec<T>) -> Self {
         let start = values.as_ptr().addr();
@@ -26,20 +27,20 @@ impl<'a> Memory<'a> {
         Self { addresses: start..start + bytes, borrowed: PhantomData }
     }
 
-    /// Returns the number of lines of this size that it lies in: none, where it has no bytes.
+    /// Returns the number of cache lines of `size` bytes that the memory overlaps; 0 if it is empty.
     #[must_use]
     pub fn lines(&self, size: usize) -> usize {
         let Range { start, end } = self.addresses;
         if start == end { 0 } else { end.div_ceil(size) - start / size }
     }
 
-    /// Returns its size in bytes.
+    /// Returns the size of the memory in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.addresses.len() as u64
     }
 
-    /// Returns its addresses.
+    /// Returns the range of addresses.
     #[must_use]
     pub fn addresses(&self) -> Range<usize> {
         self.addresses.clone()

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use crate::CaseError;
 
-/// The device whose number is higher than that of the measured one by a fixed count; the first follows the last. A case thus
-/// has the same arguments on every device. Shown as `+1/4`: the next of four.
+/// Another device, given by its distance from the measured one: the device whose number is higher by
+/// `further`, modulo the number of devices. A case thus has the same arguments on every device. Its text is
+/// `+1/4`: the next of four devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
     further: usize,
@@ -14,19 +15,19 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Returns the peers of each of this many devices.
+    /// Returns all peers of a device among this many devices: every distance from 1 on.
     #[must_use]
     pub fn all(devices: usize) -> Vec<Self> {
         (1..devices).map(|further| Self { further, of: devices }).collect()
     }
 
-    /// Returns the number of devices.
+    /// Returns the number of devices that the peer is one of.
     #[must_use]
     pub fn of(self) -> usize {
         self.of
     }
 
-    /// Returns the number of the peer of this device.
+    /// Returns the number of this peer for the device with the number `own`.
     #[must_use]
     pub fn after(self, own: usize) -> usize {
         (own + self.further) % self.of

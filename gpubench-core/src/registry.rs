@@ -1,5 +1,5 @@
-//! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds only data and
-//! function pointers; the runtime has the protocol of a measurement.
+//! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds
+//! only data and function pointers; the runtime has the protocol of a measurement.
 
 use std::{any::Any, marker::PhantomData, rc::Rc};
 
@@ -62,7 +62,7 @@ pub struct Variant {
     pub device: &'static str,
     /// The choices of its types and constants, in the order of its parameters.
     pub generics: &'static [Generic],
-    /// Shows the axes and the case.
+    /// Calls the visitor with the axes and the case.
     pub visit: fn(&mut Visitor<'_>),
 }
 
@@ -89,17 +89,18 @@ impl Variant {
     }
 }
 
-/// Visits a variant once: a listing reads its axes, a measurement its case. Each sweep is swept against all others; the axes within
-/// one go together. The case has the selected values.
+/// A function that a variant calls once, with its axes and its case: a listing reads the axes, a measurement
+/// runs the case. Each inner list of axes is a sweep: its axes go together (`zip`), and all sweeps are
+/// combined with each other. The case uses the selected values of the axes.
 pub type Visitor<'a> = dyn FnMut(&[&[&dyn ArgAxis]], &mut dyn Case) + 'a;
 
 /// An argument that a benchmark sweeps.
 pub trait ArgAxis {
     /// Returns the argument's name.
     fn name(&self) -> &'static str;
-    /// Returns its listed values as they are shown.
+    /// Returns the text of each listed value.
     fn values(&self) -> Vec<String>;
-    /// Selects the value with this shown form, or parses one that is not listed.
+    /// Selects the listed value with this text, or else the value that the text is parsed to.
     ///
     /// # Errors
     /// Returns an error if `shown` is neither listed nor a value of the argument's type.
@@ -108,28 +109,30 @@ pub trait ArgAxis {
 
 /// A benchmark with its arguments chosen. Its methods are the steps of a measurement.
 pub trait Case {
-    /// Returns true if the benchmark may leave some arguments out.
+    /// Returns true if the benchmark has a `skip_if`.
     fn skips(&self) -> bool;
-    /// Returns the reason if the selected arguments are left out. Needs no device.
+    /// Returns the reason if `skip_if` skips the selected arguments, and else `None`. Needs no device.
     fn skipped(&self) -> Option<&'static str>;
-    /// Creates the stream for the launches. `source` is the [`StreamSource`](crate::StreamSource) of its kind of device.
+    /// Creates the stream for the launches. `source` is the [`StreamSource`](crate::StreamSource) of the
+    /// device.
     ///
     /// # Errors
     /// Returns an error if the device is of another type or refuses the stream.
     fn open(&mut self, source: &mut dyn Any) -> Result<(), CaseError>;
-    /// Returns the stream, if there is one, for another case that launches on it.
+    /// Returns the stream for another case to launch on; `None` before [`Self::open`].
     fn stream(&self) -> Option<Rc<dyn Any>>;
-    /// Adopts the stream of another case.
+    /// Uses the stream of another case for the launches.
     ///
     /// # Errors
     /// Returns an error if it is of another type.
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), CaseError>;
-    /// Drops the inputs.
+    /// Drops the output and all inputs, also stashed ones.
     fn clear(&mut self);
-    /// Stashes the first inputs. Drops the inputs if some are stashed already.
+    /// Stashes the inputs for [`Self::restore_inputs`]. If inputs are stashed already, drops the current
+    /// ones.
     fn stash_inputs(&mut self);
-    /// Restores the stashed inputs, if there are any. The newest other inputs are kept, since `setup` may have stored their addresses
-    /// outside of the inputs, as in a constant of a module.
+    /// Restores the stashed inputs, if there are any. The newest other inputs are kept, since `setup` may
+    /// have stored their addresses outside of the inputs, as in a constant of a module.
     fn restore_inputs(&mut self);
     /// Makes fresh inputs, which replace any earlier ones but the stashed ones.
     ///
@@ -148,7 +151,8 @@ pub trait Case {
     /// # Errors
     /// Returns an error if the launch function does.
     fn launch(&mut self) -> Result<(), CaseError>;
-    /// Has each later launch keep what the launch function returns until the next one, or drop it at once.
+    /// Makes later launches keep the output of the launch function for [`Self::check`], until the next
+    /// launch; with false, drop it.
     fn keep_output(&mut self, keeps: bool);
 
     /// Returns the work of one launch on these inputs.
@@ -161,7 +165,8 @@ pub trait Case {
     /// # Errors
     /// Returns an error if a value is not finite.
     fn metrics(&self) -> Result<Vec<UserMetric>, CaseError>;
-    /// Shows the memory of the inputs, if it is this machine's. Returns false if not all of it is known.
+    /// Calls `visit` with the memory of the inputs in this machine. Returns false if not all of their memory
+    /// is known.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
     /// Returns true if the benchmark has a check.
     fn is_checked(&self) -> bool;
@@ -199,9 +204,11 @@ pub struct BenchmarkOptions {
     pub item: Option<&'static str>,
     /// The link that the bytes move over, if it is not the device's memory.
     pub link: Option<Link>,
-    /// The host's part belongs to the launch: its waits, its allocations and the functions that the device calls.
+    /// The host's part belongs to the launch: its waits, its allocations and the functions that the device
+    /// calls.
     pub host_work: bool,
-    /// Launches leave other outputs each time: they build on each other, or the order of their additions varies.
+    /// Launches leave other outputs each time: they build on each other, or the order of their additions
+    /// varies.
     pub accumulates: bool,
 }
 

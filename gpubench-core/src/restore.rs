@@ -4,8 +4,8 @@ use crate::{CaseError, host::Stream};
 
 /// An input that the option `restore` of `#[gpu_bench]` can copy and put back, on a stream of type `S`.
 ///
-/// Implemented on `host::Stream` for slices and all that is `Clone`, on cust's stream for `DeviceBuffer`, and on each stream of a
-/// GPU for cudarc's `CudaSlice`. Implement it for an input of your own:
+/// Implemented on `host::Stream` for slices and all that is `Clone`, on cust's stream for `DeviceBuffer`, and
+/// on each stream of a GPU for cudarc's `CudaSlice`. Implement it for an input of your own:
 ///
 /// ```
 /// # use gpubench_driver as _;
@@ -42,7 +42,8 @@ pub trait Restore<S: ?Sized> {
     /// Returns an error if there is no memory for the copy.
     fn copy(&self, stream: &S) -> Result<Self::Copy, CaseError>;
 
-    /// Enqueues on `stream` what puts the copy back. CUDA graphs capture it: it neither waits nor allocates.
+    /// Enqueues the copy from `copy` to the input on `stream`. It must neither wait nor allocate, since CUDA
+    /// graphs capture it.
     ///
     /// # Errors
     /// Returns the device's error.

@@ -4,7 +4,7 @@ use std::{any::Any, borrow::Borrow};
 
 use crate::CaseError;
 
-/// Makes the streams of a kind of device. The runtime finds the device by [`KIND`](Self::KIND).
+/// The source of streams for a kind of device. The runtime finds the device by [`KIND`](Self::KIND).
 ///
 /// [`cuda::Gpu`](crate::cuda::Gpu) makes those of NVIDIA GPUs, [`host::Stream`](crate::host::Stream) those of this machine's
 /// CPU. Implement it for the type of a device of your own.
@@ -15,9 +15,10 @@ pub trait StreamSource: Any {
 
 /// A stream type that launch functions take by reference, and the device it belongs to.
 ///
-/// Implemented for `host::Stream` and `cuda::RawStream`, by the feature `cust` for `cust::stream::Stream`, and by the
-/// feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a stream type of your own, and
-/// any function that takes one can be annotated. For a type of another crate, wrap that in one of yours:
+/// Implemented for `host::Stream` and `cuda::RawStream`, by the feature `cust` for `cust::stream::Stream`,
+/// and by the feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a
+/// stream type of your own, and any function that takes one can be annotated. For a type of another crate,
+/// wrap that in one of yours:
 ///
 /// ```
 /// # use gpubench_driver as _;
@@ -36,9 +37,10 @@ pub trait StreamSource: Any {
 /// }
 /// ```
 pub trait LaunchStream: Sized + 'static {
-    /// What makes such streams.
+    /// The type that creates such streams.
     type Source: StreamSource;
-    /// The value that a case keeps while it launches: mostly `Self`, or a pointer, if streams exist only behind one.
+    /// The value that a case keeps while it launches: mostly `Self`, or a pointer, if streams exist only
+    /// behind one.
     type Owned: Borrow<Self> + 'static;
 
     /// Returns a stream of `source`, for all launches of one case.
@@ -48,8 +50,9 @@ pub trait LaunchStream: Sized + 'static {
     fn open(source: &mut Self::Source) -> Result<Self::Owned, CaseError>;
 }
 
-/// The type of the parameter that `#[gpu_bench]` takes for the stream. Every [`LaunchStream`] implements it. It has a name of its own for the
-/// compiler's message.
+/// The type of the parameter that `#[gpu_bench]` uses as the stream. It is the same as [`LaunchStream`], and
+/// every [`LaunchStream`] implements it. It exists only for its own compiler message, about a parameter that
+/// is no stream.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no stream: take one, such as `stream: &gpubench::host::Stream`, or say which parameter it is with `stream = name`",
     label = "the stream is the parameter named `stream`, else the last one",

@@ -11,7 +11,8 @@ pub struct Counts {
     pub reads: Option<u64>,
     /// Bytes written.
     pub writes: Option<u64>,
-    /// Bytes moved: the sum of both, or the attribute's `bytes` if it does not tell reads from writes.
+    /// Bytes moved: the sum of both, or the attribute's `bytes` if the attribute does not separate reads from
+    /// writes.
     pub bytes: Option<u64>,
     /// Floating-point operations.
     pub flops: Option<u64>,
@@ -62,8 +63,9 @@ impl Display for Link {
 }
 
 impl Link {
-    /// Returns the number of these bytes that go over `link`. A copy's bytes are read at one end of a bus and written at the
-    /// other, and cross it once.
+    /// Returns the number of bytes of `counts` that go over `link`; `None` if no bytes are counted. The bytes
+    /// of a copy are read at one end of a bus and written at the other, and cross it once, so that the larger
+    /// count is returned. Without a bus it is the sum of both.
     #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
         match link {

@@ -1,6 +1,6 @@
-//! The calls that a thread makes while it is watched. In: calls that enqueue work, wait, allocate, load code or switch the
-//! context; out: each in order, or only the work in a form that two launches are compared by. While nobody watches, a call costs
-//! two reads of a thread-local variable.
+//! The calls that a thread makes while it is watched. In: calls that enqueue work, wait, allocate, load code
+//! or switch the context; out: each in order, or only the work in a form that two launches are compared by.
+//! While nobody watches, a call costs two reads of a thread-local variable.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::kernel_info::{current_context, is_capturing};
 use crate::{kernel_info::KernelInfo, result::last_symbol, sys::CUstream};
 
-/// A call that a thread made to the driver.
+/// A call to the driver, as [`watch`] reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverCall {
-    /// It enqueued work on a stream.
+    /// The call enqueued work on a stream.
     Enqueued {
         /// The stream's handle; 0 is the NULL stream.
         stream: u64,
@@ -21,31 +21,32 @@ pub enum DriverCall {
         /// The work.
         work: Enqueued,
     },
-    /// It waited, or asked if work was done and heard that it was.
+    /// The call waited for work, or queried work and found it done.
     Waited {
-        /// The stream that it waited for; `None` if that may be any stream.
+        /// The stream whose work was waited for; `None` if it may be any stream.
         stream: Option<u64>,
         /// The C name of the function.
         call: &'static str,
     },
-    /// It asked again and again if work was done.
+    /// Successive calls queried work that was not done.
     Polled {
         /// The C name of the function.
         call: &'static str,
-        /// The handle of the stream or event that it asked about.
+        /// The handle of the stream or event that was queried.
         about: u64,
-        /// The number of consecutive times.
+        /// The number of successive queries.
         times: usize,
     },
-    /// It destroyed a stream, whose work goes on.
+    /// The call destroyed the stream with this handle. Work on the stream goes on.
     Destroyed(u64),
-    /// It allocated or freed memory, not in the order of a stream. The driver may wait for the device meanwhile.
+    /// The call, with this C name, allocated or freed memory outside of any stream. The driver may wait for
+    /// the device.
     Allocated(&'static str),
-    /// It loaded or unloaded code.
+    /// The call, with this C name, loaded or unloaded code.
     Loaded(&'static str),
-    /// It made another context current than the one at the beginning of the watch.
+    /// The call, with this C name, made a context current that was not current when the watch began.
     SwitchedContext(&'static str),
-    /// It was to enqueue work, and failed.
+    /// The call failed to enqueue work.
     Failed {
         /// The C name of the function.
         call: &'static str,
@@ -54,7 +55,7 @@ pub enum DriverCall {
     },
 }
 
-/// Work on a stream.
+/// The work that a call enqueued on a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enqueued {
     /// A kernel.
@@ -69,17 +70,19 @@ pub enum Enqueued {
     HostFunction,
     /// A graph that was instantiated before.
     Graph {
-        /// True if all of its nodes are known, and write nothing but the device's memory. Always false on a thread that is not watched.
+        /// True if all of its nodes are known, and write nothing but the device's memory. Always false on a
+        /// thread that is not watched.
         writes_memory_alone: bool,
     },
     /// Memory that is allocated or freed in the order of the stream.
     Allocation,
 }
 
-/// A kernel's function and its launch configuration.
+/// A kernel's function and launch configuration: equal for launches of one kernel with equal grids, blocks
+/// and shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// A number for the name of its function, or for its handle if it was not looked up by name.
+    /// A hash of the function's name; the function's handle if it was not looked up by name.
     pub function: u64,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
@@ -92,15 +95,17 @@ pub struct Shape {
 /// A launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelLaunch {
-    /// Its function and configuration.
+    /// The kernel's function and launch configuration.
     pub shape: Shape,
-    /// Its name in the module, if it was looked up in this process.
+    /// The kernel's name in its module, if it was looked up in this process.
     pub name: Option<String>,
-    /// The driver's facts about it; only for the first kernels, and only if the driver reports them.
+    /// The kernel's properties according to the driver. Only for kernels among the first calls of a watch,
+    /// and only if the driver reports them.
     pub info: Option<KernelInfo>,
 }
 
-/// An operation on a stream, in a form that is cheap to collect and to compare: equal operations do the same work, maybe on other data.
+/// An operation on a stream, without handles and addresses. Two launches that enqueue equal operations do the
+/// same work, though perhaps on other data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamOp {
     /// A kernel.
@@ -115,7 +120,7 @@ pub enum StreamOp {
     Graph,
 }
 
-/// The operations of a launch, and its first failed call.
+/// The operations that a launch enqueued, and its first failed call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamOps {
     /// The operations in the order in which they were enqueued, each with the handle of its stream.
@@ -125,7 +130,7 @@ pub struct StreamOps {
 }
 
 impl Enqueued {
-    /// Returns the operation of this work; `None` for allocations, which do no work.
+    /// Returns this work as an operation; `None` for allocations, which are no operations.
     #[must_use]
     pub fn stream_op(&self) -> Option<StreamOp> {
         Some(match self {
@@ -139,7 +144,8 @@ impl Enqueued {
     }
 }
 
-/// The calls so far, and the context at the beginning.
+/// The watch of a thread: the calls so far, and the handle of the context that was current when the watch
+/// began.
 struct Watch {
     calls: Vec<DriverCall>,
     context: usize,
@@ -150,35 +156,37 @@ thread_local! {
     static STREAM_OPS: RefCell<Option<StreamOps>> = const { RefCell::new(None) };
 }
 
-/// The calls of other threads while one is watched. A launch function may have others do its work.
-static OTHERS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
-/// True while a thread is watched.
-static WATCHED: AtomicBool = AtomicBool::new(false);
+/// The calls that unwatched threads made during the current watch. A launch function may let other threads
+/// enqueue its work.
+static OTHER_THREAD_CALLS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
+/// True while [`watch`] runs on some thread.
+static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 
-/// Runs `body`. Returns the calls in it, as far as they went through this crate: those of this thread in their order, then those that
-/// other threads made meanwhile. One thread is watched at a time.
+/// Runs `body`. Returns its result and the driver calls that went through this crate meanwhile: first those
+/// of this thread in their order, then those of other threads. Only one thread may watch at a time.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     /// Ends the watch even if `body` panics.
     struct Ends;
     impl Drop for Ends {
         fn drop(&mut self) {
             WATCH.set(None);
-            WATCHED.store(false, Ordering::Relaxed);
+            IS_WATCHING.store(false, Ordering::Relaxed);
         }
     }
 
     WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
-    others().clear();
-    WATCHED.store(true, Ordering::Relaxed);
+    other_thread_calls().clear();
+    IS_WATCHING.store(true, Ordering::Relaxed);
     let _ends = Ends;
     let done = body();
     let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
-    calls.append(&mut others());
+    calls.append(&mut other_thread_calls());
     (done, calls)
 }
 
-/// Runs `body`. Returns the operations that it enqueued, as far as the calls went through this crate on this thread. Costs some ten
-/// nanoseconds a call, where [`watch`] asks the driver about each.
+/// Runs `body`. Returns its result and the operations that it enqueued, as far as this thread enqueued them
+/// through this crate. Costs about 10 ns per call, less than [`watch`], which queries the driver about each
+/// call.
 pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     /// Ends the collection even if `body` panics.
     struct Ends;
@@ -194,23 +202,25 @@ pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     (done, STREAM_OPS.take().unwrap_or_default())
 }
 
-/// Adds a call if a thread is watched. `call` gets the calls so far.
-pub(crate) fn add(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
+/// Adds a call to the watch of this thread, or to those of other threads if another thread watches. Does
+/// nothing if no thread watches. `call` creates it from the calls so far.
+pub(crate) fn add_call(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
     // The variable no longer exists in a thread that is ending.
     _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
         Some(watch) => {
             let call = call(&watch.calls);
             watch.calls.push(call);
         }
-        None if WATCHED.load(Ordering::Relaxed) => {
-            let call = call(&others());
-            others().push(call);
+        None if IS_WATCHING.load(Ordering::Relaxed) => {
+            let call = call(&other_thread_calls());
+            other_thread_calls().push(call);
         }
         None => {}
     });
 }
 
-/// Adds a question, or counts it if it is the last call's.
+/// Adds a query of unfinished work to the watch of this thread, if it is watched. A query of the same handle
+/// as the last call's only raises that call's count. `about` is the handle of the stream or event.
 pub(crate) fn add_poll(call: &'static str, about: u64) {
     _ = WATCH.try_with(|watch| {
         let Some(Watch { calls, .. }) = &mut *watch.borrow_mut() else { return };
@@ -221,11 +231,12 @@ pub(crate) fn add_poll(call: &'static str, about: u64) {
     });
 }
 
-fn others() -> MutexGuard<'static, Vec<DriverCall>> {
-    OTHERS.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks the calls of unwatched threads.
+fn other_thread_calls() -> MutexGuard<'static, Vec<DriverCall>> {
+    OTHER_THREAD_CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds an operation if this thread collects them.
+/// Adds an operation on `stream` if [`stream_ops`] runs on this thread; `op` computes it only then.
 pub(crate) fn add_stream_op(stream: u64, op: impl FnOnce() -> Option<StreamOp>) {
     _ = STREAM_OPS.try_with(|ops| {
         if let Some(ops) = &mut *ops.borrow_mut() {
@@ -234,9 +245,10 @@ pub(crate) fn add_stream_op(stream: u64, op: impl FnOnce() -> Option<StreamOp>) 
     });
 }
 
-/// Adds a call that was to enqueue work and failed.
-pub(crate) fn add_failed(call: &'static str, code: u32) {
-    add(|_| DriverCall::Failed { call, code });
+/// Adds a call that failed to enqueue work to the watch, and to the collected operations if it is their first
+/// failure.
+pub(crate) fn add_failed_call(call: &'static str, code: u32) {
+    add_call(|_| DriverCall::Failed { call, code });
     _ = STREAM_OPS.try_with(|ops| {
         if let Some(ops) = &mut *ops.borrow_mut() {
             ops.failed = ops.failed.or(Some((call, code)));
@@ -244,55 +256,58 @@ pub(crate) fn add_failed(call: &'static str, code: u32) {
     });
 }
 
-/// The name of the function that has just been called.
-pub(crate) fn called() -> &'static str {
+/// Returns the C name of the driver function that this thread called last; `the driver` if there was no call.
+pub(crate) fn called_function() -> &'static str {
     last_symbol().unwrap_or("the driver")
 }
 
-/// Adds a call that succeeded.
-pub(crate) fn succeeded(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
+/// Adds a call to the watch if its result `code` is 0. `call` gets the C name of the function.
+pub(crate) fn add_if_successful(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
     if code == 0 {
-        add(|_| call(called()));
+        add_call(|_| call(called_function()));
     }
 }
 
-/// `CU_STREAM_PER_THREAD`
-pub(crate) const PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
+/// `CU_STREAM_PER_THREAD`: the handle of the calling thread's default stream.
+pub(crate) const PER_THREAD_STREAM: CUstream = std::ptr::without_provenance_mut(2);
 
-/// Returns the stream that the last call used: NULL is [`PER_THREAD`] for functions with the suffix of per-thread default streams.
+/// Returns the stream that the last call used. A null `stream` means [`PER_THREAD_STREAM`] if the called
+/// function has the suffix `_ptsz` or `_ptds`, for per-thread default streams.
 pub(crate) fn stream_used(stream: CUstream) -> CUstream {
-    let is_per_thread = || called().ends_with("_ptsz") || called().ends_with("_ptds");
-    if stream.is_null() && is_per_thread() { PER_THREAD } else { stream }
+    let is_per_thread = || called_function().ends_with("_ptsz") || called_function().ends_with("_ptds");
+    if stream.is_null() && is_per_thread() { PER_THREAD_STREAM } else { stream }
 }
 
-/// Records work on a stream, or the failure to enqueue it.
-pub(crate) fn enqueued(code: u32, stream: CUstream, work: Enqueued) {
+/// Adds work on a stream to the watch and to the collected operations. Adds a failed call if the result
+/// `code` is not 0.
+pub(crate) fn add_enqueued(code: u32, stream: CUstream, work: Enqueued) {
     if code != 0 {
-        return add_failed(called(), code);
+        return add_failed_call(called_function(), code);
     }
     let stream = stream_used(stream);
     add_stream_op(stream as u64, || work.stream_op());
-    add(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+    add_call(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
 }
 
-/// Records an allocation or a release that is not in the order of a stream.
-pub(crate) fn allocated(code: u32) {
-    succeeded(code, DriverCall::Allocated);
+/// Adds an allocation or a release outside of any stream to the watch, if the result `code` is 0.
+pub(crate) fn add_allocation(code: u32) {
+    add_if_successful(code, DriverCall::Allocated);
 }
 
-/// Records that code was loaded or unloaded.
-pub(crate) fn loaded(code: u32) {
-    succeeded(code, DriverCall::Loaded);
+/// Adds a call that loaded or unloaded code to the watch, if the result `code` is 0.
+pub(crate) fn add_code_load(code: u32) {
+    add_if_successful(code, DriverCall::Loaded);
 }
 
-/// Returns the context that was current when the watch began; `None` if nobody watches.
+/// Returns the handle of the context that was current when this thread's watch began; `None` if this thread
+/// is not watched.
 pub(crate) fn watched_context() -> Option<usize> {
     WATCH.try_with(|watch| watch.borrow().as_ref().map(|watch| watch.context)).ok().flatten()
 }
 
-/// Keeps tests whose calls another's watch would see apart.
+/// Locks out other tests: a watch would see their calls.
 #[cfg(test)]
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn serialize_tests() -> MutexGuard<'static, ()> {
+    static SERIAL: Mutex<()> = Mutex::new(());
+    SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,22 +1,26 @@
-//! The driver that was opened, with its name and version; or an error that says what happened, where, and what to do.
+//! The driver that was opened, with its name and version; or an error that says what happened, where, and
+//! what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that names the library to open instead of the system's.
-pub const VARIABLE: &str = "GPUBENCH_LIBCUDA";
+/// The environment variable with the path of the driver's library, to open instead of the system's
+/// `libcuda.so.1`.
+pub const LIBCUDA_VARIABLE: &str = "GPUBENCH_LIBCUDA";
 
-/// The oldest driver that loads the suite's own kernels, whose PTX is ISA 7.7: CUDA 11.7, driver 515.
+/// The oldest supported driver: CUDA 11.7, driver 515. Older ones cannot load the suite's own kernels, whose
+/// PTX is ISA 7.7.
 pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
 
-/// An open driver.
+/// The driver's library, and what it reports about itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Driver {
     /// The library as requested: `libcuda.so.1`, or the value of `GPUBENCH_LIBCUDA`.
     pub library: PathBuf,
-    /// The newest CUDA that it supports.
+    /// The newest version of CUDA that the driver supports.
     pub version: Version,
-    /// True if it is a stand-in for tests: it exports a symbol `gpubench_fake`. Its times are made up.
+    /// True for the fake driver of tests, which exports a symbol `gpubench_fake` and whose times are
+    /// invented.
     pub fake: bool,
 }
 
@@ -30,7 +34,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Converts CUDA's own number, 11070 for 11.7.
+    /// Converts CUDA's own number of a version: 11070 is 11.7. A negative number becomes 0.0.
     pub(crate) fn from_number(number: i32) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
         Self { major: number / 1000, minor: number % 1000 / 10 }
@@ -43,7 +47,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The reason that there is no driver to use.
+/// The reason that no usable driver was found.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -54,7 +58,7 @@ pub enum LoadError {
         library: PathBuf,
         /// The message of the system's loader.
         reason: String,
-        /// True if `GPUBENCH_LIBCUDA` named it.
+        /// True if `GPUBENCH_LIBCUDA` named the library.
         from_variable: bool,
     },
     /// The driver is older than [`MINIMUM_VERSION`].
@@ -79,7 +83,7 @@ pub enum LoadError {
         symbol: &'static str,
     },
     /// The library does not report its version. The stub of a CUDA toolkit does not: it returns 34.
-    #[error("{} does not tell its version ({}): {}", library.display(), refusal(*code), remedy())]
+    #[error("{} does not tell its version ({}): {}", library.display(), describe_version_failure(*code), remedy())]
     NoVersion {
         /// The library as requested.
         library: PathBuf,
@@ -89,7 +93,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns the error in a few words, for use within a longer line: `libcuda.so.1 not found`.
+    /// Returns the error as a few words to use within a line, such as `libcuda.so.1 not found`.
     #[must_use]
     pub fn short(&self) -> String {
         match self {
@@ -103,20 +107,27 @@ impl LoadError {
                 format!("the driver supports CUDA {found}, {needed} is needed")
             }
             Self::MissingSymbol { library, .. } => format!("{} is not a CUDA driver", library.display()),
-            Self::NoVersion { library, code } => format!("{}: {}", library.display(), refusal(*code)),
+            Self::NoVersion { library, code } => {
+                format!("{}: {}", library.display(), describe_version_failure(*code))
+            }
         }
     }
 }
 
-/// Returns true if this very file is absent, rather than something that it needs.
+/// Returns true if the loader's message `reason` says that `library` itself does not exist, rather than a
+/// library that it needs.
 fn is_absent(library: &Path, reason: &str) -> bool {
     reason.contains("No such file") && reason.contains(&*library.to_string_lossy())
 }
 
+/// Returns the message that `library` cannot be opened, with advice. `from_variable` is true if
+/// `GPUBENCH_LIBCUDA` named it.
 fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     let library = library.display();
     if from_variable {
-        format!("{VARIABLE} names {library}, which cannot be opened ({reason}): correct the path or unset it")
+        format!(
+            "{LIBCUDA_VARIABLE} names {library}, which cannot be opened ({reason}): correct the path or unset it"
+        )
     } else {
         format!(
             "{library} cannot be opened ({reason}): install an NVIDIA driver, 515 or newer, or {}",
@@ -125,13 +136,15 @@ fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     }
 }
 
-fn refusal(code: u32) -> String {
+/// Returns a phrase for a failed `cuDriverGetVersion`, such as `cuDriverGetVersion returned 3`.
+fn describe_version_failure(code: u32) -> String {
     match code {
         34 => "a CUDA toolkit's stub, not a driver".to_owned(),
         _ => format!("cuDriverGetVersion returned {code}"),
     }
 }
 
+/// Returns the advice to set `GPUBENCH_LIBCUDA`, as a phrase without a full stop.
 fn remedy() -> String {
-    format!("set {VARIABLE} to the path of the driver's libcuda.so.1")
+    format!("set {LIBCUDA_VARIABLE} to the path of the driver's libcuda.so.1")
 }

@@ -1,11 +1,12 @@
-//! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at the first
-//! call, call it and keep its result code.
+//! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at
+//! the first call, call it and keep its result code.
 
-/// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and addresses.
-/// The arguments are `(type, name: type, …)`, with the names that what follows them uses, or `(type …)` without any.
+/// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and
+/// addresses. The arguments are `(type, name: type, …)`, with the names that what follows them uses, or
+/// `(type …)` without any.
 ///
-/// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the suffix, where the
-/// NULL stream is the calling thread's own. What may follow the arguments:
+/// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the
+/// suffix, where the NULL stream is the calling thread's own. What may follow the arguments:
 ///
 /// - `=> function`: the function answers instead of the driver.
 /// - `| function`: the function gets the result code and the arguments after the call.
@@ -77,12 +78,12 @@ macro_rules! forwarders {
         type Named = unsafe extern "C" fn($($type),*) -> CUresult;
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new($symbol);
         let Some(function) = ENTRY.function() else {
-            return $crate::result::absent(&ENTRY);
+            return $crate::result::missing_function_result(&ENTRY);
         };
         // SAFETY: the driver exports a function of this name and type.
         let function = unsafe { std::mem::transmute::<Function, Named>(function) };
         // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
-        let result = $crate::result::returned(&ENTRY, unsafe { function($($argument),*) });
+        let result = $crate::result::keep_result(&ENTRY, unsafe { function($($argument),*) });
         $(
             // SAFETY: these are from the arguments of that very call.
             unsafe { $watcher(result $(, $value)*) };

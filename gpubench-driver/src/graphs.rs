@@ -1,5 +1,6 @@
-//! The executables of graphs that the program under test makes. The driver refuses to launch one on a stream that is captured. Here a
-//! clone of its graph becomes a child of the captured one instead, which takes the same time.
+//! The executable graphs that the program under test instantiates. The driver refuses to launch one on a
+//! stream that is captured. This module keeps a clone of each graph, and adds the clone to the captured graph
+//! as a child, which takes equally long.
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
@@ -9,35 +10,42 @@ use std::ffi::{c_uint, c_ulonglong, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::calls::{Enqueued, PER_THREAD, enqueued, watched_context};
+use crate::calls::{Enqueued, PER_THREAD_STREAM, add_enqueued, watched_context};
 use crate::forward::forwarders;
 use crate::library::{EntryPoint, Function, unrecorded};
-use crate::result::{absent, returned, set_detail};
+use crate::result::{keep_result, missing_function_result, set_detail};
 use crate::types::{
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS, CUgraph, CUgraphExec, CUgraphNode, CUresult,
     CUstream,
 };
 
-/// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`
-const SET: c_uint = 1;
+/// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`: replace the nodes that the next captured work depends on.
+const SET_CAPTURE_DEPENDENCIES: c_uint = 1;
 /// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
-const ACTIVE: c_uint = 1;
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`. They do not change how a child runs.
-const HARMLESS: c_ulonglong = 1 | 2;
+const CAPTURE_IS_ACTIVE: c_uint = 1;
+/// The flags of an instantiation that do not change how a child graph runs:
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`.
+const HARMLESS_FLAGS: c_ulonglong = 1 | 2;
 
-// Why an executable cannot become a child.
+/// The reason that a graph cannot become a child: `cuGraphClone` failed, as it does for graphs with such
+/// nodes.
 const NOT_CLONED: &str = "it allocates memory or has conditional nodes";
+/// The reason that a graph cannot become a child: it was instantiated with flags that a child cannot have.
 const HAS_FLAGS: &str = "its flags ask for node priorities or for launches from the device";
+/// The reason that a graph cannot become a child: the executable was changed after its instantiation.
 const UPDATED: &str = "it was updated after its instantiation";
+/// The reason that a graph cannot become a child: the driver returned an error for it, or lacks a function.
 const REFUSED: &str = "the driver refuses it as one";
 
-/// `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and `…_EMPTY`
-const WRITE_MEMORY_ALONE: [c_uint; 3] = [0, 2, 5];
+/// The types of nodes that write nothing but the device's memory: `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and
+/// `…_EMPTY`.
+const MEMORY_WRITING_NODE_TYPES: [c_uint; 3] = [0, 2, 5];
 
-/// A clone of a graph, or the reason why the graph has no clone.
+/// The handle of a graph's clone, or the reason that there is none.
 type ClonedGraph = Result<usize, &'static str>;
 
-/// The living executables by address: the number of executables before each, and a clone of its graph.
+/// The existing executables by address, each with its number in the order of instantiation and the clone of
+/// its graph. `made` is the number of executables ever instantiated.
 struct Executables {
     made: usize,
     living: BTreeMap<usize, (usize, ClonedGraph)>,
@@ -46,19 +54,23 @@ struct Executables {
 static EXECUTABLES: Mutex<Executables> = Mutex::new(Executables { made: 0, living: BTreeMap::new() });
 
 thread_local! {
-    /// The driver's number of the last capture that this thread began for gpubench, which no other capture ever has.
+    /// The driver's number of the last capture that this thread began for gpubench, which no other capture
+    /// ever has.
     static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(c_ulonglong::MAX) };
 }
 
+/// Locks the list of executables.
 fn executables() -> MutexGuard<'static, Executables> {
     EXECUTABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Instantiates a graph without a clone of it: the executable cannot be launched on a captured stream.
+/// Calls `cuGraphInstantiateWithFlags` without adding the executable to the list, which saves the clone. The
+/// executable cannot be launched on a captured stream, and [`new_executables`] does not return it. Returns
+/// the driver's code.
 ///
 /// # Safety
-/// The graph exists, and `place` is a place for a handle.
-pub unsafe extern "C" fn instantiate_unlisted(
+/// The graph exists, and `place` is valid for the write of a handle.
+pub unsafe extern "C" fn instantiate_without_clone(
     place: *mut CUgraphExec,
     graph: CUgraph,
     flags: c_ulonglong,
@@ -66,17 +78,20 @@ pub unsafe extern "C" fn instantiate_unlisted(
     forwarders! { @body "cuGraphInstantiateWithFlags" (place: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
 }
 
-/// From now on, a graph that this thread launches on a stream of the capture of `stream` is added to the captured graph as a child.
+/// Lets the current capture of `stream` include graphs: from now on, each graph that this thread launches on
+/// a stream of that capture is added to the captured graph as a child. Ends the inclusion for an earlier
+/// capture. If `stream` is not captured, no graphs are added.
 ///
 /// # Safety
 /// The stream exists.
 pub unsafe fn capture_graphs(stream: CUstream) {
     // SAFETY: the caller's contract.
-    let capture = unsafe { Capture::of(stream) };
+    let capture = unsafe { ActiveCapture::of_stream(stream) };
     OWN_CAPTURE.set(capture.map_or(c_ulonglong::MAX, |capture| capture.number));
 }
 
-/// Runs `body`. Returns the executables that any thread made meanwhile and that still exist.
+/// Runs `body`. Returns its result and the executables that any thread instantiated meanwhile and that still
+/// exist.
 pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
     let first = executables().made;
     let done = body();
@@ -85,16 +100,22 @@ pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
     (done, new.map(|(executable, _)| *executable as CUgraphExec).collect())
 }
 
-/// Lists a new executable with a clone of its graph.
+/// Adds a new executable to the list, with a clone of its `graph` or the reason that there is none. Does
+/// nothing if `code` is not 0. `flags` are those of the instantiation.
 ///
 /// # Safety
 /// A function that instantiates this graph has returned `code` for this place.
-pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
+pub(crate) unsafe fn list_executable(
+    code: u32,
+    place: *const CUgraphExec,
+    graph: CUgraph,
+    flags: c_ulonglong,
+) {
     if code != CUDA_SUCCESS {
         return;
     }
     let mut copy = null_mut();
-    let clone = if flags & !HARMLESS == 0 {
+    let clone = if flags & !HARMLESS_FLAGS == 0 {
         unrecorded!(cuGraphClone(*mut CUgraph, CUgraph))
             // SAFETY: the driver has just used the graph, and `copy` is a place for a handle.
             .filter(|clone| unsafe { clone(&raw mut copy, graph) } == CUDA_SUCCESS)
@@ -112,11 +133,11 @@ pub(crate) unsafe fn instantiated(code: u32, place: *const CUgraphExec, graph: C
     destroy_clone(before.map(|(_, clone)| clone));
 }
 
-/// Lists a new executable.
+/// Adds a new executable of `cuGraphInstantiateWithParams` to the list, if `code` is 0.
 ///
 /// # Safety
 /// The arguments are those of `cuGraphInstantiateWithParams`, which has returned `code`.
-pub(crate) unsafe fn instantiated_with_params(
+pub(crate) unsafe fn list_executable_with_params(
     code: u32,
     place: *const CUgraphExec,
     graph: CUgraph,
@@ -124,12 +145,12 @@ pub(crate) unsafe fn instantiated_with_params(
 ) {
     if code == CUDA_SUCCESS {
         // SAFETY: the driver has just read the parameters, which begin with the flags.
-        unsafe { instantiated(code, place, graph, *params.cast()) };
+        unsafe { list_executable(code, place, graph, *params.cast()) };
     }
 }
 
-/// Forgets the clone of an executable that was changed.
-pub(crate) unsafe fn executable_changed(_: u32, executable: CUgraphExec) {
+/// Destroys the clone of an executable that was changed: it no longer does the same work.
+pub(crate) unsafe fn forget_clone(_: u32, executable: CUgraphExec) {
     let clone = executables()
         .living
         .get_mut(&(executable as usize))
@@ -137,7 +158,8 @@ pub(crate) unsafe fn executable_changed(_: u32, executable: CUgraphExec) {
     destroy_clone(clone);
 }
 
-/// Answers `cuGraphExecDestroy`. Forgets the executable first: the next one may have its address.
+/// Implements `cuGraphExecDestroy`: removes the executable from the list, destroys the clone, and then calls
+/// the driver. The next executable may have this address.
 ///
 /// # Safety
 /// The executable exists.
@@ -147,6 +169,7 @@ pub(crate) unsafe fn destroy_executable(executable: CUgraphExec) -> CUresult {
     forwarders! { @body "cuGraphExecDestroy" (executable: CUgraphExec) }
 }
 
+/// Destroys the clone, if there is one.
 fn destroy_clone(clone: Option<ClonedGraph>) {
     if let (Some(Ok(clone)), Some(destroy)) = (clone, unrecorded!(cuGraphDestroy(CUgraph))) {
         // SAFETY: nothing else has the clone.
@@ -154,7 +177,9 @@ fn destroy_clone(clone: Option<ClonedGraph>) {
     }
 }
 
-/// Answers `cuGraphLaunch`.
+/// Implements `cuGraphLaunch`: adds the executable's graph as a child if gpubench captures `stream`, and
+/// otherwise calls the driver. Reports the launch to watchers, and adds the reason to a failure because of a
+/// capture. Returns the driver's code.
 ///
 /// # Safety
 /// Both exist.
@@ -162,7 +187,7 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
     static ENTRY: EntryPoint = EntryPoint::new("cuGraphLaunch");
     // SAFETY: this is the C type of the function of that name.
     let launch = unsafe { ENTRY.typed::<unsafe extern "C" fn(CUgraphExec, CUstream) -> u32>() };
-    let Some(launch) = launch else { return absent(&ENTRY) };
+    let Some(launch) = launch else { return missing_function_result(&ENTRY) };
     // SAFETY: the caller's contract.
     let child = unsafe { add_as_child(executable, stream) };
     let code = match child {
@@ -170,16 +195,17 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
         // SAFETY: the same.
         Err(_) => unsafe { launch(executable, stream) },
     };
-    let code = returned(&ENTRY, code);
+    let code = keep_result(&ENTRY, code);
     if let (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, Err(Some(why))) = (code, child) {
         set_detail(Some(format!("its graph cannot be added as a child: {why}")));
     }
     let writes_memory_alone = watched_context().is_some() && writes_memory_alone(executable);
-    enqueued(code, stream, Enqueued::Graph { writes_memory_alone });
+    add_enqueued(code, stream, Enqueued::Graph { writes_memory_alone });
     code
 }
 
-/// Returns true if each node of the executable's graph is known, and writes nothing but the device's memory.
+/// Returns true if all nodes of the executable's graph write nothing but the device's memory. Returns false
+/// if the graph has no clone or the driver cannot list its nodes.
 fn writes_memory_alone(executable: CUgraphExec) -> bool {
     let known = || {
         let executables = executables();
@@ -195,25 +221,28 @@ fn writes_memory_alone(executable: CUgraphExec) -> bool {
         let alone = found.into_iter().all(|node| {
             let mut kind = c_uint::MAX;
             // SAFETY: the node belongs to the clone, and `kind` is a place for its kind.
-            unsafe { kind_of(node, &raw mut kind) == CUDA_SUCCESS && WRITE_MEMORY_ALONE.contains(&kind) }
+            unsafe {
+                kind_of(node, &raw mut kind) == CUDA_SUCCESS && MEMORY_WRITING_NODE_TYPES.contains(&kind)
+            }
         });
         Some(counted == CUDA_SUCCESS && listed == CUDA_SUCCESS && alone)
     };
     known().unwrap_or(false)
 }
 
-/// Answers `cuGraphLaunch_ptsz`.
+/// Implements `cuGraphLaunch_ptsz`: as [`launch_graph`], but a null stream means the thread's own default
+/// stream.
 ///
 /// # Safety
 /// Both exist.
 pub(crate) unsafe fn launch_graph_ptsz(executable: CUgraphExec, stream: CUstream) -> CUresult {
-    let stream = if stream.is_null() { PER_THREAD } else { stream };
+    let stream = if stream.is_null() { PER_THREAD_STREAM } else { stream };
     // SAFETY: the caller's contract.
     unsafe { launch_graph(executable, stream) }
 }
 
-/// A capture that goes on.
-struct Capture {
+/// The active capture of a stream: the driver's number of the capture and the captured graph.
+struct ActiveCapture {
     number: c_ulonglong,
     graph: CUgraph,
     /// The nodes that the next work of the stream depends on, and their number.
@@ -221,12 +250,13 @@ struct Capture {
     count: usize,
 }
 
-impl Capture {
-    /// Returns the capture of a stream. `None` if the stream is not captured, or if its dependencies have data of their own.
+impl ActiveCapture {
+    /// Returns the active capture of a stream. `None` if the stream is not captured, or if the driver returns
+    /// an error, as it does for dependencies with edge data.
     ///
     /// # Safety
     /// The stream exists.
-    unsafe fn of(stream: CUstream) -> Option<Self> {
+    unsafe fn of_stream(stream: CUstream) -> Option<Self> {
         let info = unrecorded!(
             cuStreamGetCaptureInfo_v2(
                 CUstream,
@@ -243,13 +273,14 @@ impl Capture {
         let asked = unsafe {
             info(stream, &raw mut status, &raw mut number, &raw mut graph, &raw mut before, &raw mut count)
         };
-        let goes_on = asked == CUDA_SUCCESS && status == ACTIVE && !graph.is_null();
+        let goes_on = asked == CUDA_SUCCESS && status == CAPTURE_IS_ACTIVE && !graph.is_null();
         goes_on.then_some(Self { number, graph, before, count })
     }
 }
 
-/// Adds the graph of a listed executable to the graph that gpubench captures from `stream` on this thread. Returns the reason if that
-/// is impossible, and no reason if gpubench does not capture it.
+/// Adds the clone of the executable's graph as a child to the graph that this thread captures from `stream`
+/// for gpubench. `Err(None)` means that gpubench does not capture the stream, or that the executable is not
+/// listed; otherwise the error is the reason.
 ///
 /// # Safety
 /// The stream exists.
@@ -257,8 +288,9 @@ unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), 
     let executables = executables();
     let (_, clone) = executables.living.get(&(executable as usize)).ok_or(None)?;
     // SAFETY: the caller's contract.
-    let capture = unsafe { Capture::of(stream) }.filter(|capture| capture.number == OWN_CAPTURE.get());
-    let Capture { graph, before, count, .. } = capture.ok_or(None)?;
+    let capture =
+        unsafe { ActiveCapture::of_stream(stream) }.filter(|capture| capture.number == OWN_CAPTURE.get());
+    let ActiveCapture { graph, before, count, .. } = capture.ok_or(None)?;
     let child = (*clone)? as CUgraph;
     let add =
         unrecorded!(cuGraphAddChildGraphNode(*mut CUgraphNode, CUgraph, *const CUgraphNode, usize, CUgraph));
@@ -268,7 +300,7 @@ unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), 
     // SAFETY: the clone lives as long as it is listed. `before` are nodes of the captured graph, until that has the new one.
     let added = unsafe {
         add(&raw mut node, graph, before, count, child) == CUDA_SUCCESS
-            && update(stream, &raw mut node, 1, SET) == CUDA_SUCCESS
+            && update(stream, &raw mut node, 1, SET_CAPTURE_DEPENDENCIES) == CUDA_SUCCESS
     };
     if added { Ok(()) } else { Err(Some(REFUSED)) }
 }

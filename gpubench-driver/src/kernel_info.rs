@@ -1,4 +1,5 @@
-//! Questions to the driver about a watched call: the facts about a kernel, whether a stream is captured, and the current context.
+//! Questions to the driver about a watched call: the facts about a kernel, whether a stream is captured, and
+//! the current context.
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
@@ -7,7 +8,7 @@ use std::ffi::{c_int, c_uint};
 use crate::library::unrecorded;
 use crate::types::{CUcontext, CUfunction, CUkernel, CUstream};
 
-/// The driver's facts about a kernel.
+/// Properties of a kernel with its launch configuration, according to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelInfo {
     /// Registers per thread.
@@ -16,20 +17,23 @@ pub struct KernelInfo {
     pub local: u32,
     /// The static shared memory of a block, in bytes.
     pub static_shared: u32,
-    /// The number of these blocks that a multiprocessor holds at once.
+    /// The number of blocks of this size that are resident on a multiprocessor at once.
     pub resident_blocks: u32,
 }
 
-/// `CU_FUNC_ATTRIBUTE_…`
-const STATIC_SHARED: c_int = 1;
-const LOCAL: c_int = 3;
-const REGISTERS: c_int = 4;
+/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`
+const ATTRIBUTE_STATIC_SHARED: c_int = 1;
+/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`
+const ATTRIBUTE_LOCAL: c_int = 3;
+/// `CU_FUNC_ATTRIBUTE_NUM_REGS`
+const ATTRIBUTE_REGISTERS: c_int = 4;
 
-/// Returns the driver's facts about a kernel with this launch configuration.
+/// Queries the driver about a kernel with this block size and dynamic shared memory in bytes. `None` if a
+/// query fails.
 ///
 /// # Safety
 /// The function must exist.
-pub(crate) unsafe fn info(
+pub(crate) unsafe fn kernel_info(
     function: CUfunction,
     block: [c_uint; 3],
     dynamic_shared: c_uint,
@@ -44,10 +48,10 @@ pub(crate) unsafe fn info(
         u32::try_from(value).ok().filter(|_| code == 0)
     };
     // A launch takes the handle of a library's kernel, which has no attributes. cuBLAS launches so.
-    let function = match of(function, REGISTERS) {
+    let function = match of(function, ATTRIBUTE_REGISTERS) {
         Some(_) => function,
         // SAFETY: the driver refuses a handle of another kind.
-        None => unsafe { function_of(function.cast()) }?,
+        None => unsafe { kernel_function(function.cast()) }?,
     };
     let get = |which| of(function, which);
     let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
@@ -55,18 +59,18 @@ pub(crate) unsafe fn info(
     // SAFETY: as above.
     let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
     Some(KernelInfo {
-        registers: get(REGISTERS)?,
-        local: get(LOCAL)?,
-        static_shared: get(STATIC_SHARED)?,
+        registers: get(ATTRIBUTE_REGISTERS)?,
+        local: get(ATTRIBUTE_LOCAL)?,
+        static_shared: get(ATTRIBUTE_STATIC_SHARED)?,
         resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
     })
 }
 
-/// Returns the function of a library's kernel in the current context.
+/// Returns the function of a library's kernel in the current context; `None` if the handle is not a kernel's.
 ///
 /// # Safety
 /// The kernel exists, or the handle is that of a function.
-unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
+unsafe fn kernel_function(kernel: CUkernel) -> Option<CUfunction> {
     let get = unrecorded!(cuKernelGetFunction(*mut CUfunction, CUkernel))?;
     let mut function = std::ptr::null_mut();
     // SAFETY: the caller's contract; `function` is a place for a handle.
@@ -74,17 +78,18 @@ unsafe fn function_of(kernel: CUkernel) -> Option<CUfunction> {
 }
 
 /// `CU_STREAM_CAPTURE_STATUS_NONE`
-const NOT_CAPTURED: c_int = 0;
+const CAPTURE_STATUS_NONE: c_int = 0;
 
-/// Returns true if the stream is being captured: work enqueued on it becomes part of a graph.
+/// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
+/// the driver cannot tell.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
-    let mut status = NOT_CAPTURED;
+    let mut status = CAPTURE_STATUS_NONE;
     // SAFETY: work was just put on the stream, and `status` is a place for an int.
-    (unsafe { function(stream, &raw mut status) }) == 0 && status != NOT_CAPTURED
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
 }
 
-/// Returns the context that is current; 0 if none is.
+/// Returns the handle of the current context of this thread; 0 if there is none.
 pub(crate) fn current_context() -> usize {
     let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
     let mut context = std::ptr::null_mut();

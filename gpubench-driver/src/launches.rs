@@ -1,14 +1,15 @@
-//! What the table's lines tell of a call that enqueues, waits, allocates, loads code or switches the context. In: the result and
-//! the arguments of such a call; out: a [`DriverCall`] for whoever watches, and a [`StreamOp`](crate::StreamOp) for whoever compares
-//! launches.
+//! Functions that the forwarders in `table` call after a driver function that enqueues, waits, loads code or
+//! switches the context. Each gets the driver's result and arguments. It adds a [`DriverCall`] to the watch
+//! and a [`StreamOp`](crate::StreamOp) to the collected operations, if there are any.
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
 use std::ffi::c_uint;
 
 use crate::calls::{
-    DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add, add_failed, add_poll, add_stream_op, called,
-    enqueued, loaded, stream_used, succeeded, watched_context,
+    DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add_call, add_code_load, add_enqueued,
+    add_failed_call, add_if_successful, add_poll, add_stream_op, called_function, stream_used,
+    watched_context,
 };
 use crate::kernel_info::{self, is_capturing};
 use crate::result::set_detail;
@@ -18,71 +19,78 @@ use crate::types::{
 };
 use crate::watch::{kernel_name, kernel_number};
 
-/// The number of kernels of a watch that the driver is asked about.
-const ASKED: usize = 8;
+/// The number of first calls of a watch for whose kernels the driver is queried about their properties.
+const MAX_CALLS_WITH_KERNEL_INFO: usize = 8;
 
-pub(crate) unsafe fn copied(code: u32, stream: CUstream, bytes: usize) {
-    enqueued(code, stream, Enqueued::Copy(bytes as u64));
+/// Adds an asynchronous copy of `bytes` bytes on a stream.
+pub(crate) unsafe fn add_copy(code: u32, stream: CUstream, bytes: usize) {
+    add_enqueued(code, stream, Enqueued::Copy(bytes as u64));
 }
 
-pub(crate) unsafe fn copied_out(code: u32, stream: CUstream, bytes: usize) {
-    enqueued(code, stream, Enqueued::CopyOut(bytes as u64));
+/// Adds an asynchronous copy, perhaps to the host or to an array, of `bytes` bytes on a stream.
+pub(crate) unsafe fn add_copy_out(code: u32, stream: CUstream, bytes: usize) {
+    add_enqueued(code, stream, Enqueued::CopyOut(bytes as u64));
 }
 
-pub(crate) unsafe fn set(code: u32, stream: CUstream, bytes: usize) {
-    enqueued(code, stream, Enqueued::Memset(bytes as u64));
+/// Adds a memset of `bytes` bytes on a stream.
+pub(crate) unsafe fn add_memset(code: u32, stream: CUstream, bytes: usize) {
+    add_enqueued(code, stream, Enqueued::Memset(bytes as u64));
 }
 
-/// Records a memset on the NULL stream, which the host does not wait for.
-pub(crate) unsafe fn set_by_default(code: u32, bytes: usize) {
-    enqueued(code, std::ptr::null_mut(), Enqueued::Memset(bytes as u64));
+/// Adds a memset on the NULL stream, for which the host does not wait.
+pub(crate) unsafe fn add_null_stream_memset(code: u32, bytes: usize) {
+    add_enqueued(code, std::ptr::null_mut(), Enqueued::Memset(bytes as u64));
 }
 
-pub(crate) unsafe fn called_back(code: u32, stream: CUstream) {
-    enqueued(code, stream, Enqueued::HostFunction);
+/// Adds a call of a host function on a stream.
+pub(crate) unsafe fn add_host_function(code: u32, stream: CUstream) {
+    add_enqueued(code, stream, Enqueued::HostFunction);
 }
 
-/// Records a copy on the NULL stream that the host waits for.
-pub(crate) unsafe fn copied_now(code: u32) {
-    waited_for(code, Enqueued::Copy(0));
+/// Adds a copy on the NULL stream for which the host waits.
+pub(crate) unsafe fn add_blocking_copy(code: u32) {
+    add_blocking_work(code, Enqueued::Copy(0));
 }
 
-/// Records a copy on the NULL stream to the host or to an array, which the host waits for.
-pub(crate) unsafe fn copied_out_now(code: u32) {
-    waited_for(code, Enqueued::CopyOut(0));
+/// Adds a copy on the NULL stream, perhaps to the host or to an array, for which the host waits.
+pub(crate) unsafe fn add_blocking_copy_out(code: u32) {
+    add_blocking_work(code, Enqueued::CopyOut(0));
 }
 
-/// Records work on the NULL stream that the host waits for.
-fn waited_for(code: u32, work: Enqueued) {
-    enqueued(code, std::ptr::null_mut(), work);
+/// Adds work on the NULL stream, and the host's wait for it.
+fn add_blocking_work(code: u32, work: Enqueued) {
+    add_enqueued(code, std::ptr::null_mut(), work);
     let stream = stream_used(std::ptr::null_mut()) as u64;
-    succeeded(code, |call| DriverCall::Waited { stream: Some(stream), call });
+    add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
-pub(crate) unsafe fn waited_for_stream(code: u32, stream: CUstream) {
+/// Adds a wait for a stream, or a query that found it busy.
+pub(crate) unsafe fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
-    asked(code, stream, Some(stream));
+    add_wait_or_poll(code, stream, Some(stream));
 }
 
-pub(crate) unsafe fn destroyed(code: u32, stream: CUstream) {
-    succeeded(code, |_| DriverCall::Destroyed(stream as u64));
+/// Adds the destruction of a stream.
+pub(crate) unsafe fn add_stream_destruction(code: u32, stream: CUstream) {
+    add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
 
-/// Records a wait for an event. The stream that the event was recorded on is not followed.
-pub(crate) unsafe fn waited_for_event(code: u32, event: CUevent) {
-    asked(code, event as u64, None);
+/// Adds a wait for an event, or a query that found its work unfinished. The stream of the event is not known.
+pub(crate) unsafe fn add_event_wait(code: u32, event: CUevent) {
+    add_wait_or_poll(code, event as u64, None);
 }
 
-/// Records a wait for the work that a handle is `about`, or the answer that it is not done.
-fn asked(code: u32, about: u64, stream: Option<u64>) {
+/// Adds a wait for `stream`, or a query if `code` says that the work is not done. `about` is the handle of
+/// the stream or event; `stream` is `None` for an event.
+fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
-        return add_poll(called(), about);
+        return add_poll(called_function(), about);
     }
-    succeeded(code, |call| DriverCall::Waited { stream, call });
+    add_if_successful(code, |call| DriverCall::Waited { stream, call });
 }
 
-/// Explains why a captured stream may not wait for an event.
-pub(crate) unsafe fn made_to_wait(code: u32) {
+/// Adds advice to the failure of a captured stream that was to wait for an event from before the capture.
+pub(crate) unsafe fn explain_capture_isolation(code: u32) {
     if code == CUDA_ERROR_STREAM_CAPTURE_ISOLATION {
         let hint = "an event of before the capture: cudarc waits for those of other streams unless \
                     `disable_event_tracking` was called on the context before it allocated; that of the given stream has it off";
@@ -90,30 +98,33 @@ pub(crate) unsafe fn made_to_wait(code: u32) {
     }
 }
 
-pub(crate) unsafe fn waited(code: u32) {
-    succeeded(code, |call| DriverCall::Waited { stream: None, call });
+/// Adds a wait for work on any stream.
+pub(crate) unsafe fn add_unspecific_wait(code: u32) {
+    add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }
 
-/// Records that code was loaded by a call whose arguments nobody reads.
-pub(crate) unsafe fn code_loaded(code: u32) {
-    loaded(code);
+/// Adds a call that loaded code and whose arguments are not read.
+pub(crate) unsafe fn add_code_load_call(code: u32) {
+    add_code_load(code);
 }
 
-/// Records that another context became current.
-pub(crate) unsafe fn made_current(code: u32, context: CUcontext) {
+/// Adds a switch to `context`, unless it was current when the watch began.
+pub(crate) unsafe fn add_context_switch(code: u32, context: CUcontext) {
     if watched_context().is_some_and(|own| own != context as usize) {
-        succeeded(code, DriverCall::SwitchedContext);
+        add_if_successful(code, DriverCall::SwitchedContext);
     }
 }
 
-/// Records that a context was made, which is current from then on.
-pub(crate) unsafe fn context_made(code: u32) {
-    succeeded(code, DriverCall::SwitchedContext);
+/// Adds the creation of a context, which becomes the current one.
+pub(crate) unsafe fn add_context_creation(code: u32) {
+    add_if_successful(code, DriverCall::SwitchedContext);
 }
 
+/// Adds a kernel launch: to the watch with the kernel's name, and for the first calls with its properties.
+///
 /// # Safety
 /// The function has just been launched.
-pub(crate) unsafe fn kernel_launched(
+pub(crate) unsafe fn add_kernel_launch(
     code: u32,
     function: CUfunction,
     grid: [c_uint; 3],
@@ -122,33 +133,40 @@ pub(crate) unsafe fn kernel_launched(
     stream: CUstream,
 ) {
     if code != 0 {
-        return add_failed(called(), code);
+        return add_failed_call(called_function(), code);
     }
     let stream = stream_used(stream);
     let shape = || Shape { function: kernel_number(function), grid, block, dynamic_shared };
     add_stream_op(stream as u64, || Some(StreamOp::Kernel(shape())));
-    add(|calls| {
+    add_call(|calls| {
         let captured = is_capturing(stream);
-        let asks = !captured && calls.len() < ASKED;
+        let asks = !captured && calls.len() < MAX_CALLS_WITH_KERNEL_INFO;
         // SAFETY: the function exists.
-        let info = asks.then(|| unsafe { kernel_info::info(function, block, dynamic_shared) }).flatten();
+        let info =
+            asks.then(|| unsafe { kernel_info::kernel_info(function, block, dynamic_shared) }).flatten();
         let kernel = KernelLaunch { shape: shape(), name: kernel_name(function), info };
         DriverCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
     });
 }
 
+/// Adds a kernel launch by `cuLaunchKernelEx`, whose configuration is behind a pointer.
+///
 /// # Safety
 /// The arguments are those of `cuLaunchKernelEx`, which has returned `code`.
-pub(crate) unsafe fn kernel_launched_by(code: u32, config: *const CUlaunchConfig, function: CUfunction) {
+pub(crate) unsafe fn add_configured_kernel_launch(
+    code: u32,
+    config: *const CUlaunchConfig,
+    function: CUfunction,
+) {
     if code != 0 {
-        return add_failed(called(), code);
+        return add_failed_call(called_function(), code);
     }
     // SAFETY: the driver has just read it.
     let config = unsafe { &*config };
     let grid = [config.gridDimX, config.gridDimY, config.gridDimZ];
     let block = [config.blockDimX, config.blockDimY, config.blockDimZ];
     // SAFETY: the function has just been launched.
-    unsafe { kernel_launched(code, function, grid, block, config.sharedMemBytes, config.hStream) };
+    unsafe { add_kernel_launch(code, function, grid, block, config.sharedMemBytes, config.hStream) };
 }
 
 #[cfg(test)]

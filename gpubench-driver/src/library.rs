@@ -1,5 +1,5 @@
-//! Finds and opens the driver's library, once per process: `GPUBENCH_LIBCUDA`, else the system's `libcuda.so.1`. Looks up its functions
-//! by name.
+//! Finds and opens the driver's library, once per process: `GPUBENCH_LIBCUDA`, else the system's
+//! `libcuda.so.1`. Looks up its functions by name.
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
@@ -10,67 +10,69 @@ use std::{env, error::Error, mem::MaybeUninit, os::unix::ffi::OsStrExt, path, sy
 use libc::{Dl_info, dladdr};
 use libloading::Library;
 
-use crate::driver::{Driver, LoadError, MINIMUM_VERSION, VARIABLE, Version};
+use crate::driver::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version};
 
-/// A function of the driver, of a type that only its caller knows.
+/// A pointer to a driver function. Callers cast it to the function's own type before a call.
 pub(crate) type Function = unsafe extern "C" fn();
 
-/// The name given to the system's loader.
+/// The name of the driver's library that the system's loader searches by default.
 const SYSTEM_LIBRARY: &str = "libcuda.so.1";
 
-/// An open library and its facts. It is never closed: the driver runs threads, and cust's objects may be
-/// dropped at any time.
+/// The open library of the driver, its name as requested, and what it reports about itself. It is never
+/// closed, since the driver runs threads and objects of cust may be dropped at any time.
 struct Opened {
     library: Library,
     name: PathBuf,
     driver: Result<Driver, LoadError>,
 }
 
+/// The library, or the reason that it could not be opened, once it was requested.
 static OPENED: OnceLock<Result<Opened, LoadError>> = OnceLock::new();
 
-/// Opens the library on the first call.
-fn opened() -> Result<&'static Opened, &'static LoadError> {
+/// Returns the library. The first call opens it; later calls return the same result.
+fn open_once() -> Result<&'static Opened, &'static LoadError> {
     OPENED.get_or_init(open).as_ref()
 }
 
-/// Opens the driver's library on the first call, and asks for its version. It does not initialise CUDA.
+/// Opens the driver's library on the first call, and queries its version. It does not initialise CUDA. Later
+/// calls return the same result.
 ///
 /// The library is `libcuda.so.1` as the system's loader finds it, or the one that `GPUBENCH_LIBCUDA` names.
-/// The search runs once: every later call returns the same result.
 ///
 /// # Errors
 /// Returns an error if there is no such library, if it is not a CUDA driver, or if the driver is older than
 /// [`MINIMUM_VERSION`]. Calls still reach an old driver: the caller decides if that will do.
 pub fn load() -> Result<&'static Driver, &'static LoadError> {
-    opened()?.driver.as_ref()
+    open_once()?.driver.as_ref()
 }
 
-/// Returns the path of the driver's library, for a process to be started that is to call [`interpose`](crate::interpose).
-/// `None` if this process has not opened the library.
+/// Returns the path of the driver's library, for a child process that is to call
+/// [`interpose`](crate::interpose). `None` if this process has not opened the library.
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
-    find(library, "cuInit").and_then(|function| library_of(function as *const c_void))
+    find_symbol(library, "cuInit").and_then(|function| library_path_of(function as *const c_void))
 }
 
-/// Returns a function of the driver.
-pub(crate) fn symbol(name: &str) -> Option<Function> {
-    find(&opened().ok()?.library, name)
+/// Returns the driver's function of this name; `None` without a driver, or if the driver lacks the function.
+pub(crate) fn driver_function(name: &str) -> Option<Function> {
+    find_symbol(&open_once().ok()?.library, name)
 }
 
-/// Returns true if a library is open, old or new.
+/// Returns true if the driver's library could be opened, of whatever version.
 pub(crate) fn is_open() -> bool {
-    opened().is_ok()
+    open_once().is_ok()
 }
 
-/// Returns the reason that no library is open.
-pub(crate) fn not_open() -> Option<&'static LoadError> {
-    opened().err()
+/// Returns the reason that the driver's library could not be opened; `None` if it is open.
+pub(crate) fn open_error() -> Option<&'static LoadError> {
+    open_once().err()
 }
 
-/// Describes a function that the open library lacks.
-pub(crate) fn missing(symbol: &str) -> String {
-    match opened() {
+/// Returns the reason that the function `symbol` cannot be called, as a sentence: there is no driver, or it
+/// lacks the function.
+pub(crate) fn describe_missing(symbol: &str) -> String {
+    match open_once() {
         Err(error) => error.to_string(),
         Ok(Opened { name, driver, .. }) => {
             let name = name.display();
@@ -85,29 +87,33 @@ pub(crate) fn missing(symbol: &str) -> String {
     }
 }
 
+/// Opens the library that `GPUBENCH_LIBCUDA` names, or else `libcuda.so.1`, and identifies it.
 fn open() -> Result<Opened, LoadError> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
-    let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    let variable = env::var_os(LIBCUDA_VARIABLE).filter(|value| !value.is_empty());
     let from_variable = variable.is_some();
     let name = PathBuf::from(variable.unwrap_or_else(|| SYSTEM_LIBRARY.into()));
     // SAFETY: the library is the CUDA driver, or the user named it as one: its initialisers may run anywhere.
     let library = unsafe { Library::new(&*name) }.map_err(|error| LoadError::NotFound {
         library: name.clone(),
-        reason: reason(&error),
+        reason: loader_message(&error),
         from_variable,
     })?;
     let driver = identify(&library, &name);
     Ok(Opened { library, name, driver })
 }
 
-/// The loader's own message, taken from the error's source.
-pub(crate) fn reason(error: &libloading::Error) -> String {
+/// Returns the system loader's own message for an error.
+pub(crate) fn loader_message(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
+/// Queries the version of the driver in `library`. Returns an error if the library is not a driver, reports
+/// no version, or is too old. `name` is its name in errors.
 fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     let need = |symbol| {
-        find(library, symbol).ok_or_else(|| LoadError::MissingSymbol { library: name.to_owned(), symbol })
+        find_symbol(library, symbol)
+            .ok_or_else(|| LoadError::MissingSymbol { library: name.to_owned(), symbol })
     };
     need("cuInit")?;
     let version = need("cuDriverGetVersion")?;
@@ -124,17 +130,19 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     if found < MINIMUM_VERSION {
         return Err(LoadError::TooOld { library: name.to_owned(), found, needed: MINIMUM_VERSION });
     }
-    let fake = find(library, "gpubench_fake").is_some();
+    let fake = find_symbol(library, "gpubench_fake").is_some();
     Ok(Driver { library: name.to_owned(), version: found, fake })
 }
 
-fn find(library: &Library, symbol: &str) -> Option<Function> {
+/// Returns the function `symbol` of `library`; `None` if there is none.
+fn find_symbol(library: &Library, symbol: &str) -> Option<Function> {
     // SAFETY: nobody calls this function pointer before giving it the type that belongs to its name.
     unsafe { library.get::<Function>(symbol) }.ok().map(|function| *function)
 }
 
-/// Returns the path of the library that has a function at this address. The library must never be closed.
-fn library_of(address: *const c_void) -> Option<PathBuf> {
+/// Returns the absolute path of the library that contains the function at `address`; `None` if the loader
+/// knows none. The library must never be closed.
+fn library_path_of(address: *const c_void) -> Option<PathBuf> {
     let mut place = MaybeUninit::<Dl_info>::zeroed();
     // SAFETY: `place` has room for the result, and a `Dl_info` of zeros is valid if `dladdr` fails and leaves it as it is.
     let place = unsafe { (dladdr(address, place.as_mut_ptr()) != 0).then(|| place.assume_init()) }?;
@@ -143,25 +151,28 @@ fn library_of(address: *const c_void) -> Option<PathBuf> {
     path::absolute(OsStr::from_bytes(path.to_bytes())).ok()
 }
 
-/// The state of a forwarder: its name, and the driver's function once looked up (`None`: the driver lacks
-/// it).
+/// A driver function that a forwarder calls: its name, and its address once it was looked up (`None` if the
+/// driver lacks it).
 pub(crate) struct EntryPoint {
     pub symbol: &'static str,
     function: OnceLock<Option<Function>>,
 }
 
 impl EntryPoint {
+    /// Returns the function of this name, not looked up yet.
     pub(crate) const fn new(symbol: &'static str) -> Self {
         Self { symbol, function: OnceLock::new() }
     }
 
-    /// Returns the driver's function. Looks it up on the first call; later calls are an atomic load.
+    /// Returns the driver's function; `None` if the driver lacks it. The first call looks it up; later calls
+    /// are an atomic load.
     #[inline]
     pub(crate) fn function(&self) -> Option<Function> {
-        *self.function.get_or_init(|| symbol(self.symbol))
+        *self.function.get_or_init(|| driver_function(self.symbol))
     }
 
-    /// Returns the driver's function as a pointer of the type `F`. See [`unrecorded`].
+    /// Returns the driver's function as a pointer of the type `F`; `None` if the driver lacks it. Used by
+    /// [`unrecorded`].
     ///
     /// # Safety
     /// `F` is a pointer to a function of the C type that belongs to this name.
@@ -172,8 +183,9 @@ impl EntryPoint {
     }
 }
 
-/// Looks up a driver function by its name and the types of its arguments, for calls that [`last_call`](crate::last_call) and watchers do
-/// not see; `None` if the driver lacks it. The types must be those of the C function; enumerations are ints.
+/// Looks up a driver function by its name and the types of its arguments, for calls that
+/// [`last_call`](crate::last_call) and watchers do not see; `None` if the driver lacks it. The types must be
+/// those of the C function; enumerations are ints.
 macro_rules! unrecorded {
     ($name:ident($($argument:ty),* $(,)?)) => {{
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new(stringify!($name));

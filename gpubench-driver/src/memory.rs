@@ -1,6 +1,6 @@
 //! The memory that kernels may write, according to this process's calls. In: the calls that allocate or free.
-//! Out: the allocations, oldest first, and the name of the first call that made an unlisted kind, if any. A
-//! call that failed for lack of memory gets the requested size as its detail.
+//! Out: the allocations, oldest first, and the name of the first call that allocated an unlisted kind, if
+//! any. A call that failed for lack of memory gets the requested size as its detail.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
@@ -13,20 +13,20 @@ use crate::calls::{self, Enqueued};
 use crate::kernel_info::is_capturing;
 use crate::result::{last_symbol, set_detail};
 
-/// One contiguous range of memory that kernels can reach.
+/// A contiguous range of memory that kernels can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Its first address, as the device sees it.
+    /// The first address, as the device sees it.
     pub address: u64,
-    /// Its length.
+    /// The length in bytes.
     pub bytes: u64,
-    /// Its kind.
+    /// The kind of memory.
     pub kind: MemoryKind,
-    /// The number of ranges before it in this process. No two have the same.
+    /// The number of ranges that this process allocated earlier. It identifies the range.
     pub number: u64,
 }
 
-/// The kind of memory, by the call that made it.
+/// The kind of memory, by the call that allocated it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
     /// Allocated on a device.
@@ -39,50 +39,53 @@ pub enum MemoryKind {
     Variable,
 }
 
-/// The known memory.
+/// The memory that calls of this process allocated and did not free.
 struct Allocations {
-    /// The ranges by address, each with its module, or [`NO_MODULE`].
-    there: BTreeMap<u64, (Memory, usize)>,
-    made: u64,
+    /// The ranges by address, each with the handle of its module or [`NO_MODULE`].
+    ranges: BTreeMap<u64, (Memory, usize)>,
+    next_number: u64,
     on_devices: DeviceBytes,
-    unlisted: Option<&'static str>,
+    first_unlisted_call: Option<&'static str>,
 }
 
 /// The bytes that are allocated on devices.
 struct DeviceBytes {
     now: u64,
-    /// Those at the last call of [`memory_growth`], and the most at once since.
+    /// The bytes at the last call of [`memory_growth`], and the most at once since.
     before: u64,
     peak: u64,
 }
 
-static KNOWN: Mutex<Allocations> = Mutex::new(Allocations {
-    there: BTreeMap::new(),
-    made: 0,
+/// The allocations of this process.
+static ALLOCATIONS: Mutex<Allocations> = Mutex::new(Allocations {
+    ranges: BTreeMap::new(),
+    next_number: 0,
     on_devices: DeviceBytes { now: 0, before: 0, peak: 0 },
-    unlisted: None,
+    first_unlisted_call: None,
 });
 
-/// The key of memory that belongs to no module.
+/// The module handle of memory that belongs to no module.
 const NO_MODULE: usize = 0;
 
-fn with<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
-    look(&mut KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
+/// Runs `look` on the locked allocations, and returns its result.
+fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
+    look(&mut ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the memory that calls of this process have allocated and not freed, on any device, oldest first.
+/// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
 #[must_use]
 pub fn memory() -> Vec<Memory> {
-    let mut there: Vec<Memory> = with(|known| known.there.values().map(|(memory, _)| *memory).collect());
-    there.sort_unstable_by_key(|memory| memory.number);
-    there
+    let mut ranges: Vec<Memory> =
+        with_allocations(|known| known.ranges.values().map(|(memory, _)| *memory).collect());
+    ranges.sort_unstable_by_key(|memory| memory.number);
+    ranges
 }
 
 /// Returns the most bytes that calls of this process had allocated on devices at once since this was called before, beyond those
 /// allocated then. Managed memory counts. Memory that is allocated or freed in the order of a stream counts from the call.
 #[must_use]
 pub fn memory_growth() -> u64 {
-    with(|known| {
+    with_allocations(|known| {
         let bytes = &mut known.on_devices;
         let growth = bytes.peak - bytes.before;
         (bytes.before, bytes.peak) = (bytes.now, bytes.now);
@@ -90,55 +93,58 @@ pub fn memory_growth() -> u64 {
     })
 }
 
-/// Returns the first call, if any, that made memory which [`memory`] does not list, such as
-/// `cuArrayCreate_v2`, or that may lead to such memory.
+/// Returns the name of the first call that allocated memory which [`memory`] does not list, such as
+/// `cuArrayCreate_v2`, or that may lead to such memory. `None` if there was no such call.
 #[must_use]
-pub fn unlisted() -> Option<&'static str> {
-    with(|known| known.unlisted)
+pub fn first_unlisted_call() -> Option<&'static str> {
+    with_allocations(|known| known.first_unlisted_call)
 }
 
-fn made(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
-    with(|known| {
-        let memory = Memory { address, bytes: bytes as u64, kind, number: known.made };
-        known.made += 1;
-        let replaced = known.there.insert(address, (memory, module));
+/// Adds a range of memory. `module` is the handle of the module of a variable, or [`NO_MODULE`].
+fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
+    with_allocations(|known| {
+        let memory = Memory { address, bytes: bytes as u64, kind, number: known.next_number };
+        known.next_number += 1;
+        let replaced = known.ranges.insert(address, (memory, module));
         let bytes = &mut known.on_devices;
-        bytes.now -= replaced.map_or(0, |(memory, _)| on_device(&memory));
-        bytes.now += on_device(&memory);
+        bytes.now -= replaced.map_or(0, |(memory, _)| device_bytes(&memory));
+        bytes.now += device_bytes(&memory);
         bytes.peak = bytes.peak.max(bytes.now);
     });
 }
 
 /// Returns the bytes of an allocation on a device; 0 for other memory.
-fn on_device(memory: &Memory) -> u64 {
+fn device_bytes(memory: &Memory) -> u64 {
     if matches!(memory.kind, MemoryKind::Device | MemoryKind::Managed) { memory.bytes } else { 0 }
 }
 
-/// Removes the memory that begins at `address`.
-fn gone(code: u32, address: u64) {
+/// Removes the range that begins at `address`, if `code` is 0.
+fn remove_range(code: u32, address: u64) {
     if code == 0 {
-        with(|known| {
-            if let Some((memory, _)) = known.there.remove(&address) {
-                known.on_devices.now -= on_device(&memory);
+        with_allocations(|known| {
+            if let Some((memory, _)) = known.ranges.remove(&address) {
+                known.on_devices.now -= device_bytes(&memory);
             }
         });
     }
 }
 
-/// Adds the memory whose address is stored at `place`, if the call succeeded.
+/// Adds the range whose address the driver stored at `place`. If `code` is not 0, adds no range and sets the
+/// requested size as the detail of the failed call.
 ///
 /// # Safety
 /// If `code` is 0, the driver has written an address, or a pointer, to `place`.
-unsafe fn made_at<Pointer>(code: u32, place: *const Pointer, bytes: usize, kind: MemoryKind) {
+unsafe fn add_range_at<Pointer>(code: u32, place: *const Pointer, bytes: usize, kind: MemoryKind) {
     const { assert!(size_of::<Pointer>() == size_of::<u64>(), "an address is as long as a pointer") };
     if code != 0 {
-        return asked_for(bytes);
+        return set_requested_size_detail(bytes);
     }
     // SAFETY: the caller's contract.
-    made(unsafe { place.cast::<u64>().read() }, bytes, kind, NO_MODULE);
+    add_range(unsafe { place.cast::<u64>().read() }, bytes, kind, NO_MODULE);
 }
 
-fn asked_for(bytes: usize) {
+/// Sets the detail of the failed call to the requested size, such as `48.0 GiB asked for`.
+fn set_requested_size_detail(bytes: usize) {
     set_detail(Some(match bytes >> 20 {
         0 => format!("{bytes} bytes asked for"),
         mebibytes @ 1..1024 => format!("{mebibytes} MiB asked for"),
@@ -146,17 +152,28 @@ fn asked_for(bytes: usize) {
     }));
 }
 
+/// Adds a new allocation, whose address the driver stored at `place`, and reports the call to the watch. If
+/// `code` is not 0, only sets the requested size as the detail of the failure.
+///
 /// # Safety
 /// A call that stores the address of new memory of this kind at `place` has returned `code`.
-pub(crate) unsafe fn allocated<Pointer>(code: u32, place: *const Pointer, bytes: usize, kind: MemoryKind) {
+pub(crate) unsafe fn add_allocation_at<Pointer>(
+    code: u32,
+    place: *const Pointer,
+    bytes: usize,
+    kind: MemoryKind,
+) {
     // SAFETY: the same contract.
-    unsafe { made_at(code, place, bytes, kind) };
-    calls::allocated(code);
+    unsafe { add_range_at(code, place, bytes, kind) };
+    calls::add_allocation(code);
 }
 
+/// Adds the allocation of `cuMemAllocPitch_v2`: `rows` rows, each as long as the pitch that the driver
+/// stored.
+///
 /// # Safety
 /// The arguments are the first of `cuMemAllocPitch_v2`, which has returned `code`.
-pub(crate) unsafe fn allocated_rows(
+pub(crate) unsafe fn add_pitched_allocation(
     code: u32,
     place: *mut CUdeviceptr,
     pitch: *mut usize,
@@ -166,52 +183,66 @@ pub(crate) unsafe fn allocated_rows(
     // SAFETY: a successful call has written the pitch.
     let pitch = if code == 0 { unsafe { *pitch } } else { width };
     // SAFETY: the same contract.
-    unsafe { allocated(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
+    unsafe { add_allocation_at(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
 }
 
+/// Adds an allocation in the order of a stream, and reports it to the watch. While the stream is captured, no
+/// range is added: the memory exists only when the graph runs.
+///
 /// # Safety
 /// `cuMemAllocAsync` or the like has returned `code` for these arguments.
-pub(crate) unsafe fn allocated_async(code: u32, place: *mut CUdeviceptr, bytes: usize, stream: CUstream) {
+pub(crate) unsafe fn add_async_allocation(
+    code: u32,
+    place: *mut CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) {
     // While the stream is captured, the memory at that address exists only when the graph runs.
     if code != 0 || !is_capturing(calls::stream_used(stream)) {
         // SAFETY: the same contract.
-        unsafe { made_at(code, place, bytes, MemoryKind::Device) };
+        unsafe { add_range_at(code, place, bytes, MemoryKind::Device) };
     }
-    calls::enqueued(code, stream, Enqueued::Allocation);
+    calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
 
+/// Adds a variable of a module, whose address and size `cuModuleGetGlobal_v2` stored. Does nothing if the
+/// call failed or one of both pointers is null.
+///
 /// # Safety
 /// The arguments are those of `cuModuleGetGlobal_v2`, which has returned `code`.
-pub(crate) unsafe fn variable_found(code: u32, place: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
+pub(crate) unsafe fn add_variable(code: u32, place: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
     // A caller may ask for only one of the two, and then gets only that one.
     if code == 0 && !place.is_null() && !bytes.is_null() {
         // SAFETY: a successful call has written both.
         let (address, bytes) = unsafe { (*place, *bytes) };
-        made(address, bytes, MemoryKind::Variable, module as usize);
+        add_range(address, bytes, MemoryKind::Variable, module as usize);
     }
 }
 
-/// Removes an allocation. Safe, but called like the others.
-pub(crate) unsafe fn freed(code: u32, address: CUdeviceptr) {
-    gone(code, address);
-    calls::allocated(code);
+/// Removes an allocation, and reports the call to the watch. Does nothing if `code` is not 0. Unsafe only to
+/// have the signature of all watchers.
+pub(crate) unsafe fn remove_allocation(code: u32, address: CUdeviceptr) {
+    remove_range(code, address);
+    calls::add_allocation(code);
 }
 
-/// Removes a device allocation that is freed in the order of a stream. Safe, but called like the others.
-pub(crate) unsafe fn freed_in_order(code: u32, address: CUdeviceptr, stream: CUstream) {
-    gone(code, address);
-    calls::enqueued(code, stream, Enqueued::Allocation);
+/// Removes an allocation that is freed in the order of a stream, and reports the call to the watch. Unsafe
+/// only to have the signature of all watchers.
+pub(crate) unsafe fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: CUstream) {
+    remove_range(code, address);
+    calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
 
 /// Removes the variables of an unloaded module.
-pub(crate) fn module_gone(module: CUmodule) {
-    with(|known| known.there.retain(|_, (_, of)| *of == NO_MODULE || *of != module as usize));
+pub(crate) fn remove_module_variables(module: CUmodule) {
+    with_allocations(|known| known.ranges.retain(|_, (_, of)| *of == NO_MODULE || *of != module as usize));
 }
 
-/// Notes that some unlisted memory was made, or may be from now on. Safe, but called like the others.
-pub(crate) unsafe fn made_unlisted(code: u32) {
+/// Stores the name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
+/// Unsafe only to have the signature of all watchers.
+pub(crate) unsafe fn keep_unlisted_call(code: u32) {
     if code == 0 {
-        with(|known| known.unlisted = known.unlisted.or_else(last_symbol));
+        with_allocations(|known| known.first_unlisted_call = known.first_unlisted_call.or_else(last_symbol));
     }
 }
 
@@ -229,25 +260,25 @@ mod tests {
 
     #[test]
     fn memory_is_listed_from_its_making_to_its_end() {
-        let _alone = calls::alone();
+        let _alone = calls::serialize_tests();
         let (mut first, second, mut pitch) = (0x1000_u64, 0x2000_u64, 512_usize);
         let pinned = std::ptr::without_provenance_mut::<c_void>(0x3000);
         // SAFETY: each call succeeded, and its results stand in these places.
         unsafe {
-            allocated(0, &raw const second, 64, MemoryKind::Device);
-            allocated_rows(0, &raw mut first, &raw mut pitch, 400, 3);
-            allocated(0, &raw const pinned, 8, MemoryKind::Pinned);
+            add_allocation_at(0, &raw const second, 64, MemoryKind::Device);
+            add_pitched_allocation(0, &raw mut first, &raw mut pitch, 400, 3);
+            add_allocation_at(0, &raw const pinned, 8, MemoryKind::Pinned);
             // This call failed.
-            allocated(2, &raw const first, 1 << 40, MemoryKind::Device);
+            add_allocation_at(2, &raw const first, 1 << 40, MemoryKind::Device);
         }
         let rows = (0x1000, 1536, MemoryKind::Device);
         let (other, host) = ((0x2000, 64, MemoryKind::Device), (0x3000, 8, MemoryKind::Pinned));
         assert_eq!(listed(0x1000..0x4000), [other, rows, host], "oldest first");
         // SAFETY: these are safe.
         unsafe {
-            freed(0, 0x2000);
-            freed(400, 0x1000);
-            freed(0, pinned as u64);
+            remove_allocation(0, 0x2000);
+            remove_allocation(400, 0x1000);
+            remove_allocation(0, pinned as u64);
         }
         assert_eq!(listed(0x1000..0x4000), [rows]);
     }
@@ -276,18 +307,18 @@ mod tests {
 
     #[test]
     fn variables_go_with_their_module() {
-        let _alone = calls::alone();
+        let _alone = calls::serialize_tests();
         let (mut place, mut bytes) = (0x9000_u64, 4_usize);
         let (module, other) =
             (std::ptr::without_provenance_mut(0x70), std::ptr::without_provenance_mut(0x80));
         // SAFETY: the call succeeded and its results stand there, or one of them was not requested.
         unsafe {
-            variable_found(0, &raw mut place, &raw mut bytes, module);
-            variable_found(0, std::ptr::null_mut(), &raw mut bytes, module);
+            add_variable(0, &raw mut place, &raw mut bytes, module);
+            add_variable(0, std::ptr::null_mut(), &raw mut bytes, module);
         }
-        module_gone(other);
+        remove_module_variables(other);
         assert_eq!(listed(0x9000..0xa000), [(0x9000, 4, MemoryKind::Variable)]);
-        module_gone(module);
+        remove_module_variables(module);
         assert_eq!(listed(0x9000..0xa000), []);
     }
 }

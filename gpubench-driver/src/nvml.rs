@@ -1,6 +1,7 @@
 //! NVIDIA's management library (NVML): the sensors, settings and clock locks of a GPU.
 //!
-//! The library is opened once, at the first call, and never closed. Its functions may be called from any thread.
+//! The library is opened once, at the first call, and never closed. Its functions may be called from any
+//! thread.
 
 #![expect(unsafe_code, reason = "opens a shared library and calls its C functions")]
 
@@ -9,12 +10,16 @@ use std::{env, path::PathBuf, ptr, sync::OnceLock};
 
 use libloading::Library;
 
-/// The environment variable with the path of a library that the system does not find.
-const VARIABLE: &str = "GPUBENCH_LIBNVML";
-const USUAL_LIBRARY: &str = "libnvidia-ml.so.1";
+/// The environment variable with the path of the NVML library, if the system's loader does not find it.
+const NVML_VARIABLE: &str = "GPUBENCH_LIBNVML";
+/// The name of the NVML library that the system's loader searches by default.
+const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 
+/// `NVML_SUCCESS`
 const SUCCESS: u32 = 0;
+/// `NVML_ERROR_NO_PERMISSION`
 const NO_PERMISSION: u32 = 4;
+/// `NVML_ERROR_INSUFFICIENT_SIZE`
 const INSUFFICIENT_SIZE: u32 = 7;
 
 /// The clocks of a GPU, as `nvmlClockType_t` numbers them.
@@ -26,10 +31,10 @@ pub enum Clock {
     Memory = 2,
 }
 
-/// The clock that `NvmlDevice::lock_clocks` takes for the base clock, `NVML_CLOCK_LIMIT_ID_TDP`.
+/// `NVML_CLOCK_LIMIT_ID_TDP`: an argument of [`NvmlDevice::lock_clocks`] that means the GPU's base clock.
 pub const BASE_CLOCK: u32 = 0xffff_ff01;
 
-/// The reason why the library gives no answer.
+/// The reason that NVML gives no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvmlError {
     /// There is no such library.
@@ -38,16 +43,16 @@ pub enum NvmlError {
     /// The library has no function of this name.
     #[error("NVML has no {0}")]
     NoFunction(&'static str),
-    /// The library does not start; its text for the reason.
+    /// The library failed to initialise. The text is the library's own.
     #[error("NVML does not start: {0}")]
     NotStarted(String),
     /// The library's error code.
-    #[error("NVML: {}", text(*.0))]
+    #[error("NVML: {}", error_text(*.0))]
     Code(u32),
 }
 
 impl NvmlError {
-    /// Returns true if the user lacks the permission.
+    /// Returns true if NVML refused the call because the user lacks a permission.
     #[must_use]
     pub fn is_no_permission(&self) -> bool {
         *self == Self::Code(NO_PERMISSION)
@@ -56,7 +61,7 @@ impl NvmlError {
 
 type Result<T> = std::result::Result<T, NvmlError>;
 
-/// Calls a function of the library with these arguments, each behind the type that NVML declares for it. Returns the library's code.
+/// Calls a function of NVML, and returns its code. Each argument follows its C type.
 macro_rules! call {
     ($symbol:expr, $($type:ty: $argument:expr),*) => {{
         let function: unsafe extern "C" fn($($type),*) -> u32 = function_of(library()?, $symbol)?;
@@ -65,10 +70,10 @@ macro_rules! call {
     }};
 }
 
-/// A GPU that the library knows.
+/// A GPU, as NVML knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct NvmlDevice {
-    /// The library's handle.
+    /// NVML's handle of the GPU.
     handle: usize,
 }
 
@@ -82,15 +87,16 @@ impl NvmlDevice {
         let mut handle = ptr::null_mut();
         // A text that ends in a zero, and a place for a handle.
         let (text, place) = (uuid.as_ptr(), &raw mut handle);
-        checked(call!("nvmlDeviceGetHandleByUUID", *const c_char: text, *mut *mut c_void: place))?;
+        check_code(call!("nvmlDeviceGetHandleByUUID", *const c_char: text, *mut *mut c_void: place))?;
         Ok(Self { handle: handle.expose_provenance() })
     }
 
+    /// Returns NVML's handle as a pointer.
     fn pointer(self) -> *mut c_void {
         ptr::with_exposed_provenance_mut(self.handle)
     }
 
-    /// Counts the processes with work on the GPU.
+    /// Returns the number of processes that have a compute context on the GPU.
     ///
     /// # Errors
     /// Returns the library's error.
@@ -100,57 +106,59 @@ impl NvmlDevice {
         // Without room for processes the library only counts them.
         match call!(symbol, *mut c_void: self.pointer(), *mut u32: &raw mut count, *mut c_void: none) {
             INSUFFICIENT_SIZE => Ok(count),
-            code => checked(code).map(|()| 0),
+            code => check_code(code).map(|()| 0),
         }
     }
 
-    /// Returns true if error correction is on.
+    /// Returns true if ECC is on.
     ///
     /// # Errors
     /// Returns the library's error.
     pub fn ecc(self) -> Result<bool> {
-        self.current("nvmlDeviceGetEccMode")
+        self.current_mode("nvmlDeviceGetEccMode")
     }
 
-    /// Returns true if the GPU is divided into instances.
+    /// Returns true if MIG is on, which divides the GPU into instances.
     ///
     /// # Errors
     /// Returns the library's error.
     pub fn mig(self) -> Result<bool> {
-        self.current("nvmlDeviceGetMigMode")
+        self.current_mode("nvmlDeviceGetMigMode")
     }
 
-    /// Returns a mode that has a current and a pending state.
-    fn current(self, symbol: &'static str) -> Result<bool> {
+    /// Returns true if a mode is on now, whatever its pending state. `symbol` is an NVML function that stores
+    /// both states.
+    fn current_mode(self, symbol: &'static str) -> Result<bool> {
         let [mut current, mut pending] = [0; 2];
         let places = (&raw mut current, &raw mut pending);
-        checked(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
+        check_code(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
         Ok(current != 0)
     }
 
-    /// Keeps the clock of the multiprocessors within these bounds, in MHz.
+    /// Locks the clock of the multiprocessors between `lowest` and `highest`, in MHz, until
+    /// [`Self::reset_clocks`].
     ///
     /// # Errors
     /// Returns the library's error.
     pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<()> {
         let symbol = "nvmlDeviceSetGpuLockedClocks";
-        checked(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
+        check_code(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
     }
 
-    /// Ends what [`Self::lock_clocks`] began.
+    /// Removes the lock of the clocks.
     ///
     /// # Errors
     /// Returns the library's error.
     pub fn reset_clocks(self) -> Result<()> {
-        checked(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
+        check_code(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
     }
 
-    /// Returns a clock in MHz.
+    /// Returns the present rate of a clock in MHz.
     ///
     /// # Errors
     /// Returns the library's error.
     pub fn clock(self, clock: Clock) -> Result<u32> {
-        self.get_of("nvmlDeviceGetClockInfo", clock as u32)
+        self.get_with_argument("nvmlDeviceGetClockInfo", clock as u32)
     }
 
     /// Returns the highest rate of a clock in MHz.
@@ -158,7 +166,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn highest_clock(self, clock: Clock) -> Result<u32> {
-        self.get_of("nvmlDeviceGetMaxClockInfo", clock as u32)
+        self.get_with_argument("nvmlDeviceGetMaxClockInfo", clock as u32)
     }
 
     /// Returns the temperature in °C.
@@ -166,7 +174,7 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn temperature(self) -> Result<u32> {
-        self.get_of("nvmlDeviceGetTemperature", 0)
+        self.get_with_argument("nvmlDeviceGetTemperature", 0)
     }
 
     /// Returns true if the NVLink with this number is active.
@@ -174,33 +182,35 @@ impl NvmlDevice {
     /// # Errors
     /// Returns the library's error.
     pub fn is_nvlink_active(self, link: u32) -> Result<bool> {
-        self.get_of("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
+        self.get_with_argument("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
     }
 
-    /// Returns the version of an NVLink, as `nvmlNvlinkVersion_t` numbers them.
+    /// Returns the version of the NVLink with this number, as `nvmlNvlinkVersion_t` numbers versions.
     ///
     /// # Errors
     /// Returns the library's error.
     pub fn nvlink_version(self, link: u32) -> Result<u32> {
-        self.get_of("nvmlDeviceGetNvLinkVersion", link)
+        self.get_with_argument("nvmlDeviceGetNvLinkVersion", link)
     }
 
-    /// Calls a function that has nothing but a place for its result.
+    /// Calls the NVML function `symbol`, whose only argument besides the device is a pointer for the result,
+    /// and returns the result.
     fn get<T: Default>(self, symbol: &'static str) -> Result<T> {
         let mut value = T::default();
-        checked(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
+        check_code(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
         Ok(value)
     }
 
-    /// Calls a function that has a number and a place for another.
-    fn get_of(self, symbol: &'static str, argument: u32) -> Result<u32> {
+    /// Calls the NVML function `symbol` with a number and a pointer for the result, and returns the result.
+    fn get_with_argument(self, symbol: &'static str, argument: u32) -> Result<u32> {
         let mut value = 0;
-        checked(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
+        check_code(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
         Ok(value)
     }
 }
 
-/// Defines methods for functions that have nothing but a place for their result.
+/// Defines methods of [`NvmlDevice`] for NVML functions whose only argument besides the device is a pointer
+/// for the result.
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident = $symbol:literal -> $result:ty;)*) => {
         impl NvmlDevice {
@@ -224,11 +234,12 @@ getters! {
     power_limit = "nvmlDeviceGetEnforcedPowerLimit" -> u32;
     /// Returns the energy since the driver was loaded, in millijoules.
     energy = "nvmlDeviceGetTotalEnergyConsumption" -> u64;
-    /// Returns the reasons for throttled clocks, the bits `nvmlClocksThrottleReason…`.
+    /// Returns the reasons for throttled clocks, as a mask of the bits `nvmlClocksThrottleReason…`.
     throttle_reasons = "nvmlDeviceGetCurrentClocksThrottleReasons" -> u64;
     /// Returns the compute mode, as `nvmlComputeMode_t` numbers them.
     compute_mode = "nvmlDeviceGetComputeMode" -> u32;
-    /// Returns 1 if the driver stays loaded while no program uses the GPU.
+    /// Returns 1 in persistence mode, in which the driver stays loaded while no program uses the GPU, and
+    /// else 0.
     persistence = "nvmlDeviceGetPersistenceMode" -> u32;
     /// Returns the virtualization mode, as `nvmlGpuVirtualizationMode_t` numbers them.
     virtualization = "nvmlDeviceGetVirtualizationMode" -> u32;
@@ -247,46 +258,50 @@ getters! {
 pub fn driver_release() -> Result<String> {
     let mut text = [0_u8; 96];
     let (place, length) = (text.as_mut_ptr().cast(), text.len() as u32);
-    checked(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
+    check_code(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
     Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// Opens and starts the library at the first call.
+/// Returns NVML. The first call opens and initialises it; later calls return the same result.
 fn library() -> Result<&'static Library> {
     static LIBRARY: OnceLock<Result<Library>> = OnceLock::new();
     LIBRARY.get_or_init(open).as_ref().map_err(Clone::clone)
 }
 
+/// Opens the NVML library that `GPUBENCH_LIBNVML` names, or else the system's, and initialises it.
 fn open() -> Result<Library> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
-    let variable = env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    let name = variable.unwrap_or_else(|| USUAL_LIBRARY.into());
+    let variable = env::var_os(NVML_VARIABLE).filter(|value| !value.is_empty());
+    let name = variable.unwrap_or_else(|| DEFAULT_LIBRARY.into());
     // SAFETY: the library is NVML, or the user named it as such: its initialisers may run anywhere.
     let library = unsafe { Library::new(&name) }.map_err(|_| NvmlError::NoLibrary(name.into()))?;
     let init: unsafe extern "C" fn() -> u32 = function_of(&library, "nvmlInit_v2")?;
     // SAFETY: it has no arguments.
     match unsafe { init() } {
         SUCCESS => Ok(library),
-        code => Err(NvmlError::NotStarted(text_of(&library, code))),
+        code => Err(NvmlError::NotStarted(library_error_text(&library, code))),
     }
 }
 
+/// Returns the function `symbol` of the library as a pointer of the type `F`, which must be its C type.
 fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F> {
     // SAFETY: each caller in this file gives the type that NVML declares for the function.
     let found = unsafe { library.get::<F>(symbol) };
     found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
 }
 
-fn checked(code: u32) -> Result<()> {
+/// Converts NVML's code: an error unless it is `NVML_SUCCESS`.
+fn check_code(code: u32) -> Result<()> {
     if code == SUCCESS { Ok(()) } else { Err(NvmlError::Code(code)) }
 }
 
-/// Returns the library's text for an error code.
-fn text(code: u32) -> String {
-    library().map_or_else(|_| format!("error {code}"), |library| text_of(library, code))
+/// Returns NVML's text for an error code; `error` and the number if NVML cannot be opened.
+fn error_text(code: u32) -> String {
+    library().map_or_else(|_| format!("error {code}"), |library| library_error_text(library, code))
 }
 
-fn text_of(library: &Library, code: u32) -> String {
+/// Returns the text of this NVML library for an error code; `error` and the number if it has no texts.
+fn library_error_text(library: &Library, code: u32) -> String {
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
     match function_of::<ErrorString>(library, "nvmlErrorString") {
         // SAFETY: the library returns a constant text that ends in a zero, for any code.

@@ -11,7 +11,7 @@ use crate::types::{
     CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
 
-/// A forwarded call and the code it returned.
+/// A call of a driver function, and the code that it returned.
 #[derive(Clone, Copy)]
 struct Returned {
     entry: &'static EntryPoint,
@@ -21,52 +21,56 @@ struct Returned {
 // Constant and without a destructor: a plain store, which works even while a thread ends and drops objects of
 // cust.
 thread_local! {
-    /// Details of the failed call beyond its code.
-    static DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
-    static LAST: Cell<Option<Returned>> = const { Cell::new(None) };
-    static FAILED: Cell<Option<Returned>> = const { Cell::new(None) };
+    /// The detail of the last failed call beyond its code.
+    static FAILURE_DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The last call of this thread.
+    static LAST_CALL: Cell<Option<Returned>> = const { Cell::new(None) };
+    /// The last failed call of this thread that [`take_failure`] has not returned yet.
+    static FAILED_CALL: Cell<Option<Returned>> = const { Cell::new(None) };
 }
 
-/// Keeps the driver's code and returns it as bindings know it.
+/// Stores a call and its code as the last one of this thread, and also as the last failure if it failed.
+/// Returns the code, or `CUDA_ERROR_UNKNOWN` for one that bindings do not know.
 #[inline]
-pub(crate) fn returned(entry: &'static EntryPoint, code: u32) -> CUresult {
-    LAST.set(Some(Returned { entry, code }));
-    if code == CUDA_SUCCESS { CUDA_SUCCESS } else { failed(entry, code) }
+pub(crate) fn keep_result(entry: &'static EntryPoint, code: u32) -> CUresult {
+    LAST_CALL.set(Some(Returned { entry, code }));
+    if code == CUDA_SUCCESS { CUDA_SUCCESS } else { keep_failure(entry, code) }
 }
 
-/// Returns the result of a missing function.
+/// Stores and returns the result of a call of a function that cannot be found.
 ///
 /// Without a driver that is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a
 /// variant for it. `STUB_LIBRARY` would be exact, but cust turns it into `UnknownError`; `NOT_INITIALIZED`
 /// would blame the caller for a missing `cuInit`. A driver without this one function gives `NOT_FOUND`, whose
 /// text is "named symbol not found".
 #[cold]
-pub(crate) fn absent(entry: &'static EntryPoint) -> CUresult {
+pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
     let result = if library::is_open() { CUDA_ERROR_NOT_FOUND } else { CUDA_ERROR_NO_DEVICE };
-    returned(entry, result)
+    keep_result(entry, result)
 }
 
-/// Keeps a failed call. Returns its code, or `CUDA_ERROR_UNKNOWN` for one that a binding's enum lacks: reading such a code
-/// as that enum would be undefined behaviour.
+/// Stores a failed call, except for `CUDA_ERROR_NOT_READY` and for failures that follow from an earlier one
+/// of a capture. Returns its code, or `CUDA_ERROR_UNKNOWN` for one that a binding's enum lacks, since reading
+/// that code as the enum would be undefined behaviour.
 #[cold]
-fn failed(entry: &'static EntryPoint, code: u32) -> CUresult {
+fn keep_failure(entry: &'static EntryPoint, code: u32) -> CUresult {
     let result = if is_known(code) { code } else { CUDA_ERROR_UNKNOWN };
     // A capture that has failed fails every later call too: the first says why.
-    let follows = code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && FAILED.get().is_some();
+    let follows = code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && FAILED_CALL.get().is_some();
     if result != CUDA_ERROR_NOT_READY && !follows {
-        FAILED.set(Some(Returned { entry, code }));
+        FAILED_CALL.set(Some(Returned { entry, code }));
         set_detail(None);
     }
     result
 }
 
-/// Adds a detail to the call that has just failed.
+/// Sets the detail of the call that has just failed; `None` removes it.
 pub(crate) fn set_detail(detail: Option<String>) {
     // A string has a destructor, so a thread that is ending has no place for it.
-    _ = DETAIL.try_with(|place| *place.borrow_mut() = detail);
+    _ = FAILURE_DETAIL.try_with(|place| *place.borrow_mut() = detail);
 }
 
-/// A call of a driver function on this thread.
+/// A call of a driver function, with its result.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Call {
     /// The C name of the function, such as `cuMemAlloc_v2`.
@@ -80,9 +84,10 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns the call, with a note if the driver lacks its function.
     fn new(Returned { entry, code }: Returned, detail: Option<String>) -> Self {
         let symbol = entry.symbol;
-        let note = entry.function().is_none().then(|| library::missing(symbol));
+        let note = entry.function().is_none().then(|| library::describe_missing(symbol));
         Self { symbol, code, note, detail }
     }
 }
@@ -106,19 +111,20 @@ impl fmt::Display for Call {
 /// `cuGetErrorName` and `cuGetErrorString` do not count, because code that prints an error calls them.
 #[must_use]
 pub fn last_call() -> Option<Call> {
-    LAST.get().map(|returned| Call::new(returned, None))
+    LAST_CALL.get().map(|returned| Call::new(returned, None))
 }
 
-/// Returns the name of the last driver call of this thread.
+/// Returns the C name of the last driver call of this thread; `None` before the first.
 pub(crate) fn last_symbol() -> Option<&'static str> {
-    LAST.get().map(|returned| returned.entry.symbol)
+    LAST_CALL.get().map(|returned| returned.entry.symbol)
 }
 
-/// Returns the last failed driver call of this thread since the previous `take_failure`, even if later calls
-/// succeeded (the drop of a buffer, say). `CUDA_ERROR_NOT_READY` is an answer, not a failure.
+/// Returns and forgets the last failed driver call of this thread, even if later calls succeeded, such as
+/// those of a buffer's drop. `None` if no call failed since the previous `take_failure`.
+/// `CUDA_ERROR_NOT_READY` does not count as a failure.
 ///
 /// Call it once before the work to forget older failures, and once after the work failed.
 pub fn take_failure() -> Option<Call> {
-    let detail = DETAIL.try_with(|place| place.borrow_mut().take()).ok().flatten();
-    FAILED.take().map(|returned| Call::new(returned, detail))
+    let detail = FAILURE_DETAIL.try_with(|place| place.borrow_mut().take()).ok().flatten();
+    FAILED_CALL.take().map(|returned| Call::new(returned, detail))
 }

@@ -1,6 +1,7 @@
-//! Every function of the driver that two bindings declare, and those for OpenGL and EGL that the CUDA runtime looks up in every
-//! program. `tests/table.rs` checks that none is missing, and the types. Each line defines a C function of that name, which
-//! the linker finds before libcuda's: see `forward`. A driver that lacks one returns `CUDA_ERROR_NOT_FOUND`.
+//! Every function of the driver that two bindings declare, and those for OpenGL and EGL that the CUDA runtime
+//! looks up in every program. `tests/table.rs` checks that none is missing, and the types. Each line defines
+//! a C function of that name, which the linker finds before libcuda's: see `forward`. A driver that lacks one
+//! returns `CUDA_ERROR_NOT_FOUND`.
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names and calling the driver's")]
 #![expect(non_snake_case, reason = "the names are CUDA's")]
@@ -8,34 +9,37 @@
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 
 use crate::graphs::{
-    destroy_executable, executable_changed, instantiated, instantiated_with_params, launch_graph,
-    launch_graph_ptsz,
+    destroy_executable, forget_clone, launch_graph, launch_graph_ptsz, list_executable,
+    list_executable_with_params,
 };
 use crate::launches::{
-    called_back, code_loaded, context_made, copied, copied_now, copied_out, copied_out_now, destroyed,
-    kernel_launched, kernel_launched_by, made_current, made_to_wait, set, set_by_default, waited,
-    waited_for_event, waited_for_stream,
+    add_blocking_copy, add_blocking_copy_out, add_code_load_call, add_configured_kernel_launch,
+    add_context_creation, add_context_switch, add_copy, add_copy_out, add_event_wait, add_host_function,
+    add_kernel_launch, add_memset, add_null_stream_memset, add_stream_destruction, add_stream_wait,
+    add_unspecific_wait, explain_capture_isolation,
 };
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
 use crate::memory::{
-    allocated, allocated_async, allocated_rows, freed, freed_in_order, made_unlisted, variable_found,
+    add_allocation_at, add_async_allocation, add_pitched_allocation, add_variable, keep_unlisted_call,
+    remove_allocation, remove_async_allocation,
 };
-use crate::proc_address::{function_found, table_found};
+use crate::proc_address::{check_found_table, replace_found_function};
 use crate::text::{answer_name, answer_text};
 use crate::types::*;
-use crate::watch::{function_looked_up, function_of_kernel, module_loaded, module_unloaded};
+use crate::watch::{copy_kernel_name, keep_kernel_name, list_module, unlist_module};
 use crate::{forward::forwarders, library::Function};
 
-/// Any pointer or handle, where gpubench neither calls the function nor reads the argument.
+/// Any pointer or handle, for arguments that gpubench does not read.
 pub type Ptr = *mut c_void;
-/// Any integer or enumeration of 32 bits, likewise.
+/// Any integer or enumeration of 32 bits, for arguments that gpubench does not read.
 pub type Int = c_uint;
-/// Any integer of 64 bits: a size, an address, or a handle that is a number.
+/// Any integer of 64 bits, such as a size, an address or a numeric handle, for arguments that gpubench does
+/// not read.
 pub type Long = u64;
 
-/// Returns all forwarders with their names, always in the same order.
+/// Returns the C names and addresses of all forwarders, always in the same order.
 pub(crate) fn forwarders() -> impl Iterator<Item = &'static (&'static str, Function)> {
-    [FUNCTIONS, ON_STREAMS, BLOCKING].into_iter().flatten().copied().flatten()
+    [FUNCTIONS, STREAM_FUNCTIONS, BLOCKING_FUNCTIONS].into_iter().flatten().copied().flatten()
 }
 
 forwarders! {
@@ -50,55 +54,55 @@ forwarders! {
     cuDeviceTotalMem_v2(*mut usize, CUdevice);
     cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
     cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
-    cuCtxCreate_v2(*mut CUcontext, c_uint, CUdevice) | context_made();
+    cuCtxCreate_v2(*mut CUcontext, c_uint, CUdevice) | add_context_creation();
     cuCtxDestroy_v2(CUcontext);
-    cuCtxPushCurrent_v2 cuCtxSetCurrent (ctx: CUcontext) | made_current(ctx);
+    cuCtxPushCurrent_v2 cuCtxSetCurrent (ctx: CUcontext) | add_context_switch(ctx);
     cuCtxPopCurrent_v2 cuCtxGetCurrent (*mut CUcontext);
     cuCtxGetDevice(*mut CUdevice);
-    cuCtxSynchronize() | waited();
+    cuCtxSynchronize() | add_unspecific_wait();
     cuCtxSetLimit(CUlimit usize);
     cuCtxGetLimit(*mut usize, CUlimit);
     cuCtxResetPersistingL2Cache cuProfilerStart cuProfilerStop ();
-    cuModuleLoadData(*mut CUmodule, *const c_void) | module_loaded;
-    cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, c_uint, Ptr, *mut *mut c_void) | module_loaded(module, image);
-    cuModuleUnload(CUmodule) | module_unloaded;
-    cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) | function_looked_up;
-    cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, *const c_char) | variable_found(dptr, bytes, hmod);
+    cuModuleLoadData(*mut CUmodule, *const c_void) | list_module;
+    cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, c_uint, Ptr, *mut *mut c_void) | list_module(module, image);
+    cuModuleUnload(CUmodule) | unlist_module;
+    cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) | keep_kernel_name;
+    cuModuleGetGlobal_v2(dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, *const c_char) | add_variable(dptr, bytes, hmod);
     cuMemGetInfo_v2(*mut usize, *mut usize);
-    cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) | allocated(dptr, bytesize, Device);
-    cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, pPitch: *mut usize, WidthInBytes: usize, Height: usize, c_uint) | allocated_rows(dptr, pPitch, WidthInBytes, Height);
-    cuMemFree_v2(CUdeviceptr) | freed;
-    cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) | allocated(pp, bytesize, Pinned);
-    cuMemFreeHost(p: *mut c_void) | freed(p as u64);
-    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, c_uint) | allocated(pp, bytesize, Pinned);
-    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, c_uint) | allocated(dptr, bytesize, Managed);
+    cuMemAlloc_v2(dptr: *mut CUdeviceptr, bytesize: usize) | add_allocation_at(dptr, bytesize, Device);
+    cuMemAllocPitch_v2(dptr: *mut CUdeviceptr, pPitch: *mut usize, WidthInBytes: usize, Height: usize, c_uint) | add_pitched_allocation(dptr, pPitch, WidthInBytes, Height);
+    cuMemFree_v2(CUdeviceptr) | remove_allocation;
+    cuMemAllocHost_v2(pp: *mut *mut c_void, bytesize: usize) | add_allocation_at(pp, bytesize, Pinned);
+    cuMemFreeHost(p: *mut c_void) | remove_allocation(p as u64);
+    cuMemHostAlloc(pp: *mut *mut c_void, bytesize: usize, c_uint) | add_allocation_at(pp, bytesize, Pinned);
+    cuMemAllocManaged(dptr: *mut CUdeviceptr, bytesize: usize, c_uint) | add_allocation_at(dptr, bytesize, Managed);
     cuPointerGetAttribute(*mut c_void, CUpointer_attribute, CUdeviceptr);
     cuStreamCreate(*mut CUstream, c_uint);
     cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
-    cuStreamDestroy_v2(CUstream) | destroyed;
+    cuStreamDestroy_v2(CUstream) | add_stream_destruction;
     cuEventCreate(*mut CUevent, c_uint);
-    cuEventQuery cuEventSynchronize (CUevent) | waited_for_event;
+    cuEventQuery cuEventSynchronize (CUevent) | add_event_wait;
     cuEventDestroy_v2(CUevent);
     cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
     cuGraphMemcpyNodeGetParams(CUgraphNode, *mut CUDA_MEMCPY3D);
     cuGraphNodeGetType(CUgraphNode, *mut CUgraphNodeType);
     cuGraphChildGraphNodeGetGraph(CUgraphNode, *mut CUgraph);
     cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize);
-    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) | instantiated(phGraphExec, hGraph, flags);
-    cuGraphInstantiate_v2(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, Ptr, Ptr, Long) | instantiated(phGraphExec, hGraph, 0);
+    cuGraphInstantiateWithFlags(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: c_ulonglong) | list_executable(phGraphExec, hGraph, flags);
+    cuGraphInstantiate_v2(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, Ptr, Ptr, Long) | list_executable(phGraphExec, hGraph, 0);
     cuGraphLaunch(CUgraphExec CUstream) => launch_graph;
     cuGraphLaunch_ptsz(CUgraphExec CUstream) => launch_graph_ptsz;
     cuGraphExecDestroy(CUgraphExec) => destroy_executable;
     cuGraphDestroy(CUgraph);
-    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long) | function_found(symbol, pfn, forwarders());
-    cuGetExportTable(*mut *const c_void, pExportTableId: *const CUuuid) | table_found(pExportTableId);
-    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long, Ptr) | function_found(symbol, pfn, forwarders());
-    cuKernelGetFunction(*mut CUfunction, CUkernel) | function_of_kernel;
-    cuLaunchHostFunc_v2(hStream: CUstream, Ptr, Ptr, c_uint) | called_back(hStream);
-    cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | function_looked_up(pKernel.cast(), library.cast(), name);
-    cuLibraryUnload(library: CUlibrary) | module_unloaded(library.cast());
-    cuMemcpy3DWithAttributesAsync(Ptr, c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size: usize, Ptr, hStream: CUstream) | copied_out(hStream, size);
+    cuGetProcAddress(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long) | replace_found_function(symbol, pfn, forwarders());
+    cuGetExportTable(*mut *const c_void, pExportTableId: *const CUuuid) | check_found_table(pExportTableId);
+    cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long, Ptr) | replace_found_function(symbol, pfn, forwarders());
+    cuKernelGetFunction(*mut CUfunction, CUkernel) | copy_kernel_name;
+    cuLaunchHostFunc_v2(hStream: CUstream, Ptr, Ptr, c_uint) | add_host_function(hStream);
+    cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | keep_kernel_name(pKernel.cast(), library.cast(), name);
+    cuLibraryUnload(library: CUlibrary) | unlist_module(library.cast());
+    cuMemcpy3DWithAttributesAsync(Ptr, c_ulonglong, hStream: CUstream) | add_copy_out(hStream, 0);
+    cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size: usize, Ptr, hStream: CUstream) | add_copy_out(hStream, size);
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2 cuCtxSetCacheConfig cuCtxSetSharedMemConfig
@@ -242,71 +246,71 @@ forwarders! {
     cuTensorMapEncodeTiled(Ptr Int Int Ptr Ptr Ptr Ptr Ptr Int Int Int Int);
     cuTensorMapEncodeIm2col(Ptr Int Int Ptr Ptr Ptr Ptr Ptr Int Int Ptr Int Int Int Int);
     cuTensorMapEncodeIm2colWide(Ptr Int Int Ptr Ptr Ptr Int Int Int Int Ptr Int Int Int Int Int);
-    cuModuleLoad cuModuleLoadFatBinary (Ptr Ptr) | code_loaded();
-    cuLinkComplete(Ptr Ptr Ptr) | code_loaded();
-    cuLibraryLoadData cuLibraryLoadFromFile (Ptr Ptr Ptr Ptr Int Ptr Ptr Int) | code_loaded();
-    cuCtxCreate_v4(Ptr Ptr Int Int) | context_made();
-    cuCtxCreate_v3(Ptr Ptr Int Int Int) | context_made();
+    cuModuleLoad cuModuleLoadFatBinary (Ptr Ptr) | add_code_load_call();
+    cuLinkComplete(Ptr Ptr Ptr) | add_code_load_call();
+    cuLibraryLoadData cuLibraryLoadFromFile (Ptr Ptr Ptr Ptr Int Ptr Ptr Int) | add_code_load_call();
+    cuCtxCreate_v4(Ptr Ptr Int Int) | add_context_creation();
+    cuCtxCreate_v3(Ptr Ptr Int Int Int) | add_context_creation();
     cuArrayCreate_v2 cuArray3DCreate_v2 cuImportExternalMemory cuMulticastCreate
-        (Ptr Ptr) | made_unlisted();
-    cuLogicalEndpointImport(Int Ptr Int) | made_unlisted();
-    cuIpcOpenMemHandle_v2(Ptr CUipcMemHandle Int) | made_unlisted();
-    cuMemHostRegister_v2(Ptr Long Int) | made_unlisted();
-    cuMipmappedArrayCreate(Ptr Ptr Int) | made_unlisted();
-    cuMemPoolImportPointer(Ptr Ptr Ptr) | made_unlisted();
-    cuGraphicsResourceGetMappedEglFrame(Ptr Ptr Int Int) | made_unlisted();
-    cuEGLStreamConsumerAcquireFrame(Ptr Ptr Ptr Int) | made_unlisted();
-    cuMemMap(Long Long Long Long Long) | made_unlisted();
-    cuGraphAddMemAllocNode(Ptr Ptr Ptr Long Ptr) | made_unlisted();
-    cuCtxSynchronize_v2(Ptr) | waited();
-    cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, Ptr, Int) | executable_changed(hGraphExec);
+        (Ptr Ptr) | keep_unlisted_call();
+    cuLogicalEndpointImport(Int Ptr Int) | keep_unlisted_call();
+    cuIpcOpenMemHandle_v2(Ptr CUipcMemHandle Int) | keep_unlisted_call();
+    cuMemHostRegister_v2(Ptr Long Int) | keep_unlisted_call();
+    cuMipmappedArrayCreate(Ptr Ptr Int) | keep_unlisted_call();
+    cuMemPoolImportPointer(Ptr Ptr Ptr) | keep_unlisted_call();
+    cuGraphicsResourceGetMappedEglFrame(Ptr Ptr Int Int) | keep_unlisted_call();
+    cuEGLStreamConsumerAcquireFrame(Ptr Ptr Ptr Int) | keep_unlisted_call();
+    cuMemMap(Long Long Long Long Long) | keep_unlisted_call();
+    cuGraphAddMemAllocNode(Ptr Ptr Ptr Long Ptr) | keep_unlisted_call();
+    cuCtxSynchronize_v2(Ptr) | add_unspecific_wait();
+    cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, Ptr, Int) | forget_clone(hGraphExec);
     cuGraphExecKernelNodeSetParams cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams
     cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
     cuGraphExecExternalSemaphoresSignalNodeSetParams cuGraphExecExternalSemaphoresWaitNodeSetParams
     cuGraphExecBatchMemOpNodeSetParams cuGraphExecKernelNodeSetParams_v2 cuGraphExecNodeSetParams cuGraphExecUpdate_v2
-        (hGraphExec: CUgraphExec, Ptr, Ptr) | executable_changed(hGraphExec);
+        (hGraphExec: CUgraphExec, Ptr, Ptr) | forget_clone(hGraphExec);
     cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams cuGraphExecUpdate
-        (hGraphExec: CUgraphExec, Ptr, Ptr, Ptr) | executable_changed(hGraphExec);
+        (hGraphExec: CUgraphExec, Ptr, Ptr, Ptr) | forget_clone(hGraphExec);
 }
 
 forwarders! {
-    ON_STREAMS ["_ptsz"]:
-    cuMemcpyAsync(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyDtoHAsync_v2(Ptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | copied(hStream, ByteCount);
-    cuMemcpyHtoAAsync_v2(Ptr, usize, Ptr, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpyAtoHAsync_v2(Ptr, Ptr, usize, ByteCount: usize, hStream: CUstream) | copied_out(hStream, ByteCount);
-    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (Ptr, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemsetD8Async(CUdeviceptr, c_uchar, N: usize, hStream: CUstream) | set(hStream, N);
-    cuMemsetD16Async(CUdeviceptr, c_ushort, N: usize, hStream: CUstream) | set(hStream, 2 * N);
-    cuMemsetD32Async(CUdeviceptr, c_uint, N: usize, hStream: CUstream) | set(hStream, 4 * N);
-    cuMemsetD2D8Async(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize, hStream: CUstream) | set(hStream, Width * Height);
-    cuMemsetD2D16Async(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 2 * Width * Height);
-    cuMemsetD2D32Async(CUdeviceptr, usize, c_uint, Width: usize, Height: usize, hStream: CUstream) | set(hStream, 4 * Width * Height);
-    cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) | freed_in_order(dptr, hStream);
-    cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream) | allocated_async;
-    cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, Ptr, hStream: CUstream) | allocated_async(dptr, bytesize, hStream);
-    cuStreamWaitEvent(CUstream CUevent c_uint) | made_to_wait();
-    cuStreamAddCallback(hStream: CUstream, Ptr, Ptr, c_uint) | called_back(hStream);
+    STREAM_FUNCTIONS ["_ptsz"]:
+    cuMemcpyAsync(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
+    cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, ByteCount: usize, hStream: CUstream) | add_copy(hStream, ByteCount);
+    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, ByteCount: usize, hStream: CUstream) | add_copy(hStream, ByteCount);
+    cuMemcpyDtoHAsync_v2(Ptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
+    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_copy(hStream, ByteCount);
+    cuMemcpyHtoAAsync_v2(Ptr, usize, Ptr, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
+    cuMemcpyAtoHAsync_v2(Ptr, Ptr, usize, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
+    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (Ptr, hStream: CUstream) | add_copy_out(hStream, 0);
+    cuMemsetD8Async(CUdeviceptr, c_uchar, N: usize, hStream: CUstream) | add_memset(hStream, N);
+    cuMemsetD16Async(CUdeviceptr, c_ushort, N: usize, hStream: CUstream) | add_memset(hStream, 2 * N);
+    cuMemsetD32Async(CUdeviceptr, c_uint, N: usize, hStream: CUstream) | add_memset(hStream, 4 * N);
+    cuMemsetD2D8Async(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize, hStream: CUstream) | add_memset(hStream, Width * Height);
+    cuMemsetD2D16Async(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize, hStream: CUstream) | add_memset(hStream, 2 * Width * Height);
+    cuMemsetD2D32Async(CUdeviceptr, usize, c_uint, Width: usize, Height: usize, hStream: CUstream) | add_memset(hStream, 4 * Width * Height);
+    cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) | remove_async_allocation(dptr, hStream);
+    cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream) | add_async_allocation;
+    cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, Ptr, hStream: CUstream) | add_async_allocation(dptr, bytesize, hStream);
+    cuStreamWaitEvent(CUstream CUevent c_uint) | explain_capture_isolation();
+    cuStreamAddCallback(hStream: CUstream, Ptr, Ptr, c_uint) | add_host_function(hStream);
     cuStreamBeginCapture_v2(CUstream CUstreamCaptureMode);
     cuStreamEndCapture(CUstream, *mut CUgraph);
     cuStreamIsCapturing(CUstream, *mut CUstreamCaptureStatus);
     cuStreamGetCaptureInfo_v2(CUstream, *mut CUstreamCaptureStatus, Ptr, *mut CUgraph, *mut *const CUgraphNode, *mut usize);
-    cuStreamQuery cuStreamSynchronize (CUstream) | waited_for_stream;
+    cuStreamQuery cuStreamSynchronize (CUstream) | add_stream_wait;
     cuEventRecord(CUevent CUstream);
     cuEventRecordWithFlags(CUevent CUstream c_uint);
-    cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void, *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
-    cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void) | kernel_launched(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
-    cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | called_back(hStream);
+    cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
+    cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
+    cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | add_host_function(hStream);
     cuGraphUpload(CUgraphExec CUstream);
-    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, Ptr, Ptr) | kernel_launched_by(config, f);
-    cuMemBatchDecompressAsync(Ptr, usize, c_uint, Ptr, stream: CUstream) | copied_out(stream, 0);
-    cuMemcpy3DBatchAsync(usize, Ptr, Ptr, c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpy3DBatchAsync_v2(usize, Ptr, c_ulonglong, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyBatchAsync(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, Ptr, hStream: CUstream) | copied_out(hStream, 0);
-    cuMemcpyBatchAsync_v2(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, hStream: CUstream) | copied_out(hStream, 0);
+    cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, Ptr, Ptr) | add_configured_kernel_launch(config, f);
+    cuMemBatchDecompressAsync(Ptr, usize, c_uint, Ptr, stream: CUstream) | add_copy_out(stream, 0);
+    cuMemcpy3DBatchAsync(usize, Ptr, Ptr, c_ulonglong, hStream: CUstream) | add_copy_out(hStream, 0);
+    cuMemcpy3DBatchAsync_v2(usize, Ptr, c_ulonglong, hStream: CUstream) | add_copy_out(hStream, 0);
+    cuMemcpyBatchAsync(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, Ptr, hStream: CUstream) | add_copy_out(hStream, 0);
+    cuMemcpyBatchAsync_v2(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, hStream: CUstream) | add_copy_out(hStream, 0);
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamCopyAttributes cuStreamGetDevice cuStreamGetId
@@ -329,31 +333,31 @@ forwarders! {
     cuStreamBeginCaptureToGraph(Ptr Ptr Ptr Ptr Long Int);
     cuStreamGetCaptureInfo_v3(Ptr Ptr Ptr Ptr Ptr Ptr Ptr);
     cuMemDiscardAndPrefetchBatchAsync cuMemPrefetchBatchAsync (Ptr Ptr Long Ptr Ptr Long Long Ptr);
-    cuGraphicsMapResources(Int Ptr Ptr) | made_unlisted();
-    cuGraphInstantiateWithParams(*mut CUgraphExec, CUgraph, Ptr) | instantiated_with_params;
-    cuMemMapArrayAsync(Ptr Int Ptr) | made_unlisted();
-    cuGLMapBufferObjectAsync_v2(Ptr Ptr Int Ptr) | made_unlisted();
+    cuGraphicsMapResources(Int Ptr Ptr) | keep_unlisted_call();
+    cuGraphInstantiateWithParams(*mut CUgraphExec, CUgraph, Ptr) | list_executable_with_params;
+    cuMemMapArrayAsync(Ptr Int Ptr) | keep_unlisted_call();
+    cuGLMapBufferObjectAsync_v2(Ptr Ptr Int Ptr) | keep_unlisted_call();
 }
 
 forwarders! {
-    BLOCKING ["_ptds"]:
-    cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) | copied_now();
-    cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) | copied_out_now();
-    cuMemsetD8_v2(CUdeviceptr, c_uchar, N: usize) | set_by_default(N);
-    cuMemsetD16_v2(CUdeviceptr, c_ushort, N: usize) | set_by_default(2 * N);
-    cuMemsetD32_v2(CUdeviceptr, c_uint, N: usize) | set_by_default(4 * N);
-    cuMemsetD2D8_v2(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize) | set_by_default(Width * Height);
-    cuMemsetD2D16_v2(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize) | set_by_default(2 * Width * Height);
-    cuMemsetD2D32_v2(CUdeviceptr, usize, c_uint, Width: usize, Height: usize) | set_by_default(4 * Width * Height);
+    BLOCKING_FUNCTIONS ["_ptds"]:
+    cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) | add_blocking_copy();
+    cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) | add_blocking_copy_out();
+    cuMemsetD8_v2(CUdeviceptr, c_uchar, N: usize) | add_null_stream_memset(N);
+    cuMemsetD16_v2(CUdeviceptr, c_ushort, N: usize) | add_null_stream_memset(2 * N);
+    cuMemsetD32_v2(CUdeviceptr, c_uint, N: usize) | add_null_stream_memset(4 * N);
+    cuMemsetD2D8_v2(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize) | add_null_stream_memset(Width * Height);
+    cuMemsetD2D16_v2(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize) | add_null_stream_memset(2 * Width * Height);
+    cuMemsetD2D32_v2(CUdeviceptr, usize, c_uint, Width: usize, Height: usize) | add_null_stream_memset(4 * Width * Height);
 
     // Functions that gpubench neither calls nor reads arguments of.
-    cuMemcpy cuMemcpyDtoD_v2 (Long Long Long) | copied_now();
-    cuMemcpyAtoD_v2(Long Ptr Long Long) | copied_now();
-    cuMemcpyPeer(Long Ptr Long Ptr Long) | copied_now();
-    cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DPeer (Ptr) | copied_out_now();
-    cuMemcpyDtoA_v2(Ptr Long Long Long) | copied_out_now();
-    cuMemcpyHtoA_v2(Ptr Long Ptr Long) | copied_out_now();
-    cuMemcpyAtoH_v2(Ptr Ptr Long Long) | copied_out_now();
-    cuMemcpyAtoA_v2(Ptr Long Ptr Long Long) | copied_out_now();
-    cuGLMapBufferObject_v2(Ptr Ptr Int) | made_unlisted();
+    cuMemcpy cuMemcpyDtoD_v2 (Long Long Long) | add_blocking_copy();
+    cuMemcpyAtoD_v2(Long Ptr Long Long) | add_blocking_copy();
+    cuMemcpyPeer(Long Ptr Long Ptr Long) | add_blocking_copy();
+    cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DPeer (Ptr) | add_blocking_copy_out();
+    cuMemcpyDtoA_v2(Ptr Long Long Long) | add_blocking_copy_out();
+    cuMemcpyHtoA_v2(Ptr Long Ptr Long) | add_blocking_copy_out();
+    cuMemcpyAtoH_v2(Ptr Ptr Long Long) | add_blocking_copy_out();
+    cuMemcpyAtoA_v2(Ptr Long Ptr Long Long) | add_blocking_copy_out();
+    cuGLMapBufferObject_v2(Ptr Ptr Int) | keep_unlisted_call();
 }

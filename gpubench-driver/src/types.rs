@@ -1,4 +1,5 @@
-//! The types and constants of CUDA's header `cuda.h`, under its names. `tests/table.rs` compares sizes and values with two bindings'.
+//! The types and constants of CUDA's header `cuda.h`, under its names. `tests/table.rs` compares sizes and
+//! values with two bindings'.
 
 #![expect(missing_docs, reason = "CUDA's header has the names, and its documentation")]
 #![expect(non_camel_case_types, non_snake_case, reason = "the names are CUDA's")]
@@ -18,7 +19,8 @@ macro_rules! handles {
     };
 }
 
-/// Enumerations, all of which are as wide as an unsigned int: a newer driver may return values that no list here has.
+/// Enumerations, all of which are as wide as an unsigned int: a newer driver may return values that no list
+/// here has.
 macro_rules! enumerations {
     ($($enumeration:ident,)*) => {
         $(pub type $enumeration = c_uint;)*

@@ -11,70 +11,80 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
-use crate::memory::{module_gone, variable_found};
-use crate::{calls::loaded, library::unrecorded, result::set_detail};
+use crate::memory::{add_variable, remove_module_variables};
+use crate::{calls::add_code_load, library::unrecorded, result::set_detail};
 
+/// `CUDA_ERROR_NOT_FOUND`
 const NOT_FOUND: u32 = 500;
 
-/// DeviceInfo about modules, by their handles.
+/// The modules and kernels that this process loaded and looked up, by their handles.
 #[derive(Default)]
 struct Modules {
-    /// The kernels of modules that were loaded from PTX.
+    /// The names of the kernels of each module that was loaded from PTX.
     kernels: HashMap<usize, Vec<String>>,
     /// The module and the name of each looked-up kernel, by its handle.
     found: HashMap<usize, (usize, String)>,
 }
 
+/// The modules of this process.
 static MODULES: LazyLock<Mutex<Modules>> = LazyLock::new(Mutex::default);
 
+/// Runs `look` on the locked modules, and returns its result.
 fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
     look(&mut MODULES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the name by which a kernel was looked up.
+/// Returns the name by which a kernel was looked up; `None` if it was not.
 pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
 }
 
-/// Returns a number for the name by which a kernel was looked up, or its handle: a module that is loaded anew has other handles.
+/// Returns a hash of the name by which a kernel was looked up; the kernel's handle if it was not. Unlike the
+/// handle, the hash stays the same if the module is loaded again.
 pub(crate) fn kernel_number(function: CUfunction) -> u64 {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| hasher.hash_one(name)))
         .unwrap_or(function as u64)
 }
 
+/// Stores the kernels and variables of a module that was loaded from PTX, and reports the call to the watch.
+/// If the call failed, sets the log of the driver's compiler as its detail.
+///
 /// # Safety
 /// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
-pub(crate) unsafe fn module_loaded(code: u32, module: *mut CUmodule, image: *const c_void) {
-    loaded(code);
+pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const c_void) {
+    add_code_load(code);
     // SAFETY: the driver has just read the image under the same contract.
     let Some(ptx) = (unsafe { as_ptx(image) }) else { return };
     if code == 0 {
         // SAFETY: the driver has just written the handle there.
         let module = unsafe { *module };
-        with_modules(|modules| modules.kernels.insert(module as usize, entries(ptx)));
-        variables(ptx).iter().for_each(|name| list_variable(module, name));
+        with_modules(|modules| modules.kernels.insert(module as usize, kernel_names(ptx)));
+        variable_names(ptx).iter().for_each(|name| list_variable(module, name));
     } else {
         set_detail(compiler_log(ptx));
     }
 }
 
-pub(crate) unsafe fn module_unloaded(code: u32, module: CUmodule) {
-    loaded(code);
+/// Removes a module with its kernels and variables, if `code` is 0, and reports the call to the watch.
+pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
+    add_code_load(code);
     if code == 0 {
         with_modules(|modules| {
             modules.kernels.remove(&(module as usize));
             modules.found.retain(|_, (of, _)| *of != module as usize);
         });
-        module_gone(module);
+        remove_module_variables(module);
     }
 }
 
-/// Keeps the name of a kernel. A library is recorded as a module and its kernel as a function, since a kernel's own handle can be launched.
+/// Stores the name and the module of a kernel that was looked up. If the module lacks the kernel, sets a
+/// sentence with the module's kernels as the detail of the failure. A library counts as a module and its
+/// kernel as a function, since a kernel's own handle can be launched.
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetFunction` or `cuLibraryGetKernel`, which has returned `code`.
-pub(crate) unsafe fn function_looked_up(
+pub(crate) unsafe fn keep_kernel_name(
     code: u32,
     function: *mut CUfunction,
     module: CUmodule,
@@ -101,9 +111,11 @@ pub(crate) unsafe fn function_looked_up(
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
 
+/// Stores the name of a library's kernel also for its `function`, which `cuKernelGetFunction` returned.
+///
 /// # Safety
 /// The arguments are those of `cuKernelGetFunction`, which has returned `code`.
-pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, kernel: CUkernel) {
+pub(crate) unsafe fn copy_kernel_name(code: u32, function: *mut CUfunction, kernel: CUkernel) {
     if code != 0 {
         return;
     }
@@ -116,7 +128,7 @@ pub(crate) unsafe fn function_of_kernel(code: u32, function: *mut CUfunction, ke
     });
 }
 
-/// Returns the image as text if it is PTX, and `None` if it is machine code.
+/// Returns the image as text if it is PTX; `None` for machine code and a null pointer.
 ///
 /// # Safety
 /// The driver accepts the image: text ends with a zero.
@@ -134,24 +146,24 @@ unsafe fn as_ptx<'a>(image: *const c_void) -> Option<&'a CStr> {
 }
 
 /// Returns PTX without its comments.
-fn code(ptx: &CStr) -> String {
+fn without_comments(ptx: &CStr) -> String {
     let text = ptx.to_string_lossy();
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the names of the kernels in PTX, which follow `.entry`.
-fn entries(ptx: &CStr) -> Vec<String> {
-    let code = code(ptx);
+/// Returns the names of the kernels in PTX, the words after `.entry`.
+fn kernel_names(ptx: &CStr) -> Vec<String> {
+    let code = without_comments(ptx);
     let names = code.split(".entry").skip(1).filter_map(|after| {
         after.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty())
     });
     names.map(str::to_owned).collect()
 }
 
-/// Returns the names of the variables in PTX that kernels may write. In a line such as `.global .align 4 .b8
-/// table[64];` the name is the last word before the size, the value or the end.
-fn variables(ptx: &CStr) -> Vec<String> {
-    let code = code(ptx);
+/// Returns the names of the global variables in PTX. In a line such as `.global .align 4 .b8 table[64];` the
+/// name is the last word before the size, the value or the end.
+fn variable_names(ptx: &CStr) -> Vec<String> {
+    let code = without_comments(ptx);
     let declared = code.lines().filter_map(|line| {
         let (before, after) = line.split_once(".global")?;
         // The rest are instructions, such as `ld.global.f32`.
@@ -162,7 +174,8 @@ fn variables(ptx: &CStr) -> Vec<String> {
     declared.collect()
 }
 
-/// Lists a variable of a module as memory.
+/// Looks up a variable of a module, and adds it to the memory of this process. Does nothing if the lookup
+/// fails.
 fn list_variable(module: CUmodule, name: &str) {
     let function = unrecorded!(cuModuleGetGlobal_v2(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char));
     let (Some(function), Ok(name)) = (function, CString::new(name)) else { return };
@@ -170,11 +183,12 @@ fn list_variable(module: CUmodule, name: &str) {
     // SAFETY: the module has just been loaded, and `address` and `bytes` are places for the results.
     let code = unsafe { function(&raw mut address, &raw mut bytes, module, name.as_ptr()) };
     // SAFETY: these are the arguments of that call.
-    unsafe { variable_found(code, &raw mut address, &raw mut bytes, module) };
+    unsafe { add_variable(code, &raw mut address, &raw mut bytes, module) };
 }
 
-/// Returns the compiler log of the driver for rejected PTX. Loads the PTX once more, because the log must be
-/// requested before the load.
+/// Returns the driver's compiler log for rejected PTX, on one line after `the driver's compiler: `. Loads the
+/// PTX once more, because the log must be requested before the load. `None` if there is no log, or if the
+/// load now succeeds.
 fn compiler_log(ptx: &CStr) -> Option<String> {
     /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
     const OPTIONS: [c_int; 2] = [5, 6];
@@ -208,15 +222,15 @@ mod tests {
     #[test]
     fn kernels_are_what_follows_entry() {
         let ptx = c".version 7.7\n// .entry not_this\n.visible .entry copy(\n.param .u64 x)\n{ ret; }\n.entry\n fill () {}\n";
-        assert_eq!(entries(ptx), ["copy", "fill"]);
-        assert_eq!(entries(c".version 7.7"), [""; 0]);
+        assert_eq!(kernel_names(ptx), ["copy", "fill"]);
+        assert_eq!(kernel_names(c".version 7.7"), [""; 0]);
     }
 
     #[test]
     fn variables_are_what_is_declared_global() {
         let ptx = c".version 7.7\n.visible .global .align 4 .b8 table[64] = {1, 2};\n// .global .u32 not_this;\n\
                     .global .u32 counter;\n.const .u32 constant;\n.entry f() {\n\tld.global.u32 %r1, [%rd1];\n}";
-        assert_eq!(variables(ptx), ["table", "counter"]);
+        assert_eq!(variable_names(ptx), ["table", "counter"]);
     }
 
     #[test]

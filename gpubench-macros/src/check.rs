@@ -4,12 +4,12 @@
 use quote::quote;
 use syn::{Expr, ExprClosure, Ident, ext::IdentExt as _};
 
-use crate::code::{Code, ends_with, first_use, returned};
+use crate::code::{Code, ends_with, first_use, returned_values};
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, Named};
 use crate::signature::{Instantiation, Launch, Param, Passed, variants};
 
-/// All parts of an expansion.
+/// A benchmark whose options and function were checked together, ready to expand.
 pub(crate) struct Benchmark {
     pub options: AttributeOptions,
     pub launch: Launch,
@@ -24,7 +24,7 @@ pub(crate) struct Benchmark {
 /// The source of a parameter's value.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Role {
-    /// The device.
+    /// The device makes the stream.
     Stream,
     /// The axis of this index.
     Axis(usize),
@@ -33,7 +33,8 @@ pub(crate) enum Role {
 }
 
 impl Benchmark {
-    /// Combines options and function; `None` if there is no stream.
+    /// Combines options and function, and reports every mistake to `errors`. Returns `None` only if there is
+    /// no stream.
     pub(crate) fn check(options: AttributeOptions, launch: Launch, errors: &mut Errors) -> Option<Self> {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
@@ -75,17 +76,18 @@ impl Benchmark {
         &self.launch.params[self.stream]
     }
 
+    /// Checks that the stream and arguments are not taken by `&mut`, and that the stream's type is named.
     fn check_passing(&self, errors: &mut Errors) {
         if self.stream().unnamed {
             errors.at(&self.stream().tokens, format_args!(
                 "the stream's type says which device measures, so that it must be named: `impl Trait` is not; a type \
-                 parameter with `types(S = […])` is; {WHICH}"
+                 parameter with `types(S = […])` is; {STREAM_RULE}"
             ));
         }
         for (_, role, param) in self.params() {
             let message = match role {
                 Role::Input => continue,
-                Role::Stream => &format!("the stream is taken by `&` or by value; {WHICH}"),
+                Role::Stream => &format!("the stream is taken by `&` or by value; {STREAM_RULE}"),
                 Role::Axis(_) => "an argument is taken by `&` or by value",
             };
             if param.passed == Passed::Mutable {
@@ -126,7 +128,7 @@ impl Benchmark {
     fn check_inputs(&self, errors: &mut Errors) {
         let Some(setup @ (Code::Closure(_) | Code::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
-        for value in returned(setup.value()) {
+        for value in returned_values(setup.value()) {
             match value {
                 Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) | Expr::Macro(_) => {
                     errors.at(value, "`setup` returns a `Result`: wrap this in `Ok(…)`");
@@ -210,6 +212,7 @@ impl Benchmark {
     }
 }
 
+/// Checks that `bytes` is not given together with `reads` or `writes`.
 fn check_counts(counts: &[Named], errors: &mut Errors) {
     let given = |name: &str| counts.iter().find(|count| count.name == name);
     if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
@@ -267,14 +270,15 @@ fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors
     }
 }
 
-/// The rule that finds the stream.
-const WHICH: &str =
+/// A phrase for error messages: the rule by which a parameter is the stream.
+const STREAM_RULE: &str =
     "it is the parameter that `stream = name` says, else the one named `stream`, else the last one";
 
-/// Returns the index of the stream among the parameters.
+/// Returns the index of the stream among the parameters. Returns `None` and reports the mistake if there is
+/// no such parameter, or if it is an argument of `args`.
 fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<usize> {
     let Some(last) = launch.params.len().checked_sub(1) else {
-        errors.at(&launch.name, format_args!("a launch function takes a stream: {WHICH}"));
+        errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
         return None;
     };
     let named =
@@ -293,16 +297,21 @@ fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -
     };
     let axis = options.args.axes.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
     if let Some(axis) = axis {
-        errors.at(&axis.name, format_args!("`{}` is the stream and no argument: {WHICH}", axis.name.unraw()));
+        errors.at(
+            &axis.name,
+            format_args!("`{}` is the stream and no argument: {STREAM_RULE}", axis.name.unraw()),
+        );
         return None;
     }
     Some(stream)
 }
 
+/// Returns true if the parameter has this name, with or without `r#`.
 pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
     param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
 }
 
+/// Checks that a closure has as many parameters as it is `given`. `rule` says in the error what they are.
 fn check_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {

@@ -8,7 +8,7 @@ use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
 
 use crate::errors::at;
 
-/// The form of the code in `setup` or `check`.
+/// The user's code in `setup`, `reset` or `check`, by its form.
 pub(crate) enum Code {
     /// A function to call.
     Path(Expr),
@@ -30,7 +30,7 @@ impl From<Expr> for Code {
 }
 
 impl Code {
-    /// Returns the expression that the value comes from.
+    /// Returns the expression whose value the code returns: the body of a closure, or the expression itself.
     pub(crate) fn value(&self) -> &Expr {
         match self {
             Self::Path(expr) | Self::Expr(expr) => expr,
@@ -39,17 +39,18 @@ impl Code {
     }
 }
 
-/// Takes an expression out of parentheses, and out of the invisible groups that a macro adds when it passes one on.
-pub(crate) fn bare(value: &Expr) -> &Expr {
+/// Returns the expression within parentheses, and within the invisible groups of a macro that passes an
+/// expression on.
+pub(crate) fn without_parentheses(value: &Expr) -> &Expr {
     match value {
-        Expr::Group(group) => bare(&group.expr),
-        Expr::Paren(paren) => bare(&paren.expr),
+        Expr::Group(group) => without_parentheses(&group.expr),
+        Expr::Paren(paren) => without_parentheses(&paren.expr),
         value => value,
     }
 }
 
-/// Returns true if `name` occurs in `code`, or might in a format string there. A field of that name counts
-/// too: the variable is then bound and not used, which is harmless.
+/// Returns true if `name` occurs in `code`, or may occur in a format string there. A field of that name
+/// counts too: the variable is then bound and not used, which is harmless.
 pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
     let in_text = format!("{{{name}");
     any_token(code.to_token_stream(), &|token| match token {
@@ -59,7 +60,7 @@ pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
     })
 }
 
-/// Returns true if a token, also one within groups, is such a one.
+/// Returns true if `is_such` returns true for any token, including tokens within groups.
 pub(crate) fn any_token(tokens: TokenStream, is_such: &dyn Fn(&TokenTree) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => any_token(group.stream(), is_such),
@@ -67,7 +68,8 @@ pub(crate) fn any_token(tokens: TokenStream, is_such: &dyn Fn(&TokenTree) -> boo
     })
 }
 
-/// Returns the first place in `code` that uses the variable `name`, rather than a field of that name.
+/// Returns the first place in `code` that uses the variable `name`; fields of that name do not count. `None`
+/// if there is no use.
 pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
     struct Uses<'a>(&'a Ident, Option<Ident>);
 
@@ -84,10 +86,10 @@ pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
     uses.1
 }
 
-/// Returns `body` after the statements `lets`, in a closure of their own if `body` returns early or leaves its
-/// error type open. An open error type becomes a boxed error, which every error and string converts to.
+/// Returns `body` after the statements `lets`, in a closure of their own if `body` returns early or leaves
+/// its error type open. An open error type becomes a boxed error, which every error and string converts to.
 pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
-    let exits = Exits::of(body);
+    let exits = Exits::from_code(body);
     let mixed = Span::mixed_site();
     let body = with_generated_braces(body);
     if matches!(output, ReturnType::Type(..)) {
@@ -107,9 +109,8 @@ pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> T
     }
 }
 
-/// Returns `body` with its outermost braces marked as generated. The compiler would otherwise call them
-/// unnecessary, because they stand within other braces here. The user cannot omit them in a closure with a
-/// return type.
+/// Returns `body` with its outermost braces marked as generated code. Within other braces, the compiler would
+/// call the user's braces unnecessary; but in a closure with a return type the user cannot omit them.
 fn with_generated_braces(body: &Expr) -> TokenStream {
     let tokens = body.to_token_stream();
     let Expr::Block(_) = body else { return tokens };
@@ -129,37 +130,40 @@ fn with_generated_braces(body: &Expr) -> TokenStream {
 /// The ways in which control leaves a piece of code.
 #[derive(Default)]
 struct Exits<'a> {
+    /// True if the code contains a `?`.
     question: bool,
+    /// True if the code contains a `return`.
     early: bool,
-    /// The values that leave the code; nothing for one without an expression.
+    /// The expressions whose values leave the code; `None` for `()` without an expression.
     values: Vec<Option<&'a Expr>>,
 }
 
 impl<'a> Exits<'a> {
-    fn of(code: &'a Expr) -> Self {
+    /// Finds the exits of an expression.
+    fn from_code(code: &'a Expr) -> Self {
         let mut exits = Self::default();
         exits.visit_expr(code);
-        exits.value(code);
+        exits.add_values(code);
         exits
     }
 
-    /// Returns true if no value says what the error's type is, so that the compiler could not infer one.
+    /// Returns true if no returned value determines the error type, so that the compiler could not infer it.
     fn is_open(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| value.is_some_and(leaves_error_open))
     }
 
-    /// Adds the possible values of the expression.
-    fn value(&mut self, expr: &'a Expr) {
-        match bare(expr) {
-            Expr::Block(block) => self.last(&block.block.stmts),
-            Expr::Unsafe(block) => self.last(&block.block.stmts),
+    /// Adds the expressions that `expr` may evaluate to, such as the ends of both branches.
+    fn add_values(&mut self, expr: &'a Expr) {
+        match without_parentheses(expr) {
+            Expr::Block(block) => self.add_last_value(&block.block.stmts),
+            Expr::Unsafe(block) => self.add_last_value(&block.block.stmts),
             Expr::If(branches) => {
-                self.last(&branches.then_branch.stmts);
+                self.add_last_value(&branches.then_branch.stmts);
                 if let Some((_, otherwise)) = &branches.else_branch {
-                    self.value(otherwise);
+                    self.add_values(otherwise);
                 }
             }
-            Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.value(&arm.body)),
+            Expr::Match(branches) => branches.arms.iter().for_each(|arm| self.add_values(&arm.body)),
             // A return is added by its visitor; a macro may be a panic.
             Expr::Return(_) => {}
             Expr::Macro(call) if !call.mac.path.is_ident("vec") => {}
@@ -167,18 +171,19 @@ impl<'a> Exits<'a> {
         }
     }
 
-    fn last(&mut self, statements: &'a [Stmt]) {
+    /// Adds the expressions that a block of these statements may evaluate to.
+    fn add_last_value(&mut self, statements: &'a [Stmt]) {
         match statements.last() {
-            Some(Stmt::Expr(value, None)) => self.value(value),
+            Some(Stmt::Expr(value, None)) => self.add_values(value),
             Some(Stmt::Expr(Expr::Return(_), Some(_)) | Stmt::Macro(_)) => {}
             _ => self.values.push(None),
         }
     }
 }
 
-/// Returns the expressions whose values leave the code.
-pub(crate) fn returned(code: &Expr) -> impl Iterator<Item = &Expr> {
-    Exits::of(code).values.into_iter().flatten()
+/// Returns the expressions whose values leave the code, by its end or by `return`.
+pub(crate) fn returned_values(code: &Expr) -> impl Iterator<Item = &Expr> {
+    Exits::from_code(code).values.into_iter().flatten()
 }
 
 impl<'a> Visit<'a> for Exits<'a> {
@@ -190,7 +195,7 @@ impl<'a> Visit<'a> for Exits<'a> {
     fn visit_expr_return(&mut self, expr: &'a syn::ExprReturn) {
         self.early = true;
         if let Some(value) = &expr.expr {
-            self.value(value);
+            self.add_values(value);
         }
         visit::visit_expr_return(self, expr);
     }
@@ -206,7 +211,8 @@ impl<'a> Visit<'a> for Exits<'a> {
     fn visit_item(&mut self, _: &syn::Item) {}
 }
 
-/// Returns true for a `Result` of any error type: `Ok(…)`, `Err(x.into())`, `f().map_err(Into::into)`.
+/// Returns true for a `Result` whose error type must be inferred: `Ok(…)`, `Err(x.into())`,
+/// `f().map_err(Into::into)`.
 fn leaves_error_open(value: &Expr) -> bool {
     match value {
         Expr::Call(call) if ends_with(&call.func, "Ok") => true,
@@ -225,9 +231,9 @@ fn leaves_error_open(value: &Expr) -> bool {
     }
 }
 
-/// Returns true for a value whose type follows from its use alone: `x.into()`, `From::from(x)`.
+/// Returns true for a value whose type follows only from its use: `x.into()`, `From::from(x)`.
 fn converts(value: &Expr) -> bool {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Block(block) => match &block.block.stmts[..] {
             [Stmt::Expr(value, None)] => converts(value),
             _ => false,
@@ -250,7 +256,7 @@ fn is_conversion(function: &Expr) -> bool {
     named("Into", "into") || named("From", "from")
 }
 
-/// Returns true for a path to `name` without types of its own.
+/// Returns true for a path whose last segment is `name`, without generic arguments.
 pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     let Expr::Path(function) = function else { return false };
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
@@ -262,7 +268,7 @@ mod tests {
 
     fn exits(code: &str) -> (bool, bool) {
         let code = syn::parse_str(code).expect(code);
-        let exits = Exits::of(&code);
+        let exits = Exits::from_code(&code);
         (exits.question, exits.is_open())
     }
 

@@ -1,23 +1,24 @@
-//! Mistakes in an attribute, and places of tokens. Each mistake becomes one `compile_error!` at the user's token, so that one compilation
-//! shows them all. Generated tokens have the user's places with the hygiene of generated code, so that an error points at the user's
-//! code and generated names never clash with the user's.
+//! Mistakes in an attribute, and places of tokens. Each mistake becomes one `compile_error!` at the user's
+//! token, so that one compilation shows them all. Generated tokens have the user's places with the hygiene of
+//! generated code, so that an error points at the user's code and generated names never clash with the
+//! user's.
 
 use std::fmt::Display;
 
 use proc_macro2::Span;
 use quote::ToTokens;
 
-/// The mistakes found so far.
+/// The mistakes found so far, as compiler errors.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Notes a mistake at `tokens`.
+    /// Adds a mistake at `tokens`.
     pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Notes a mistake that a parser found.
+    /// Adds a mistake that a parser found.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => errors.combine(error),
@@ -25,7 +26,8 @@ impl Errors {
         }
     }
 
-    /// Returns the value if there are no mistakes.
+    /// Returns the value if there are no mistakes, and else all mistakes. A missing value without a mistake
+    /// is an error too.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
         match self.0 {
             Some(errors) => Err(errors),
@@ -34,7 +36,8 @@ impl Errors {
     }
 }
 
-/// Suggests the nearest of the `known` names for the unknown name `given`, if one is near.
+/// Returns a hint such as ``: did you mean `cold`?`` with the `known` name that is most similar to `given`.
+/// Returns an empty text if none is similar.
 pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToString>) -> String {
     let distances =
         known.into_iter().map(|name| name.to_string()).map(|name| (strsim::osa_distance(given, &name), name));
@@ -46,12 +49,12 @@ pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToS
     }
 }
 
-/// The hygiene of all generated code.
+/// Returns the span of generated code: with mixed-site hygiene, at the place of the attribute.
 pub(crate) fn mixed() -> Span {
     Span::mixed_site()
 }
 
-/// Writes code with the hygiene of all generated code.
+/// Quotes code with the span of generated code.
 macro_rules! generated {
     ($($code:tt)*) => {
         quote::quote_spanned!(crate::errors::mixed()=> $($code)*)
@@ -59,17 +62,19 @@ macro_rules! generated {
 }
 pub(crate) use generated;
 
-/// Returns the place where `tokens` begin.
+/// Returns the span of the first token, with the hygiene of generated code; the span of generated code if
+/// there are no tokens.
 pub(crate) fn first(tokens: &impl ToTokens) -> Span {
     tokens.to_token_stream().into_iter().next().map_or_else(mixed, |token| at(token.span()))
 }
 
-/// Returns the place where `tokens` end.
+/// Returns the span of the last token, with the hygiene of generated code; the span of generated code if
+/// there are no tokens.
 pub(crate) fn last(tokens: &impl ToTokens) -> Span {
     tokens.to_token_stream().into_iter().last().map_or_else(mixed, |token| at(token.span()))
 }
 
-/// Returns `place`, for a generated name.
+/// Returns the place `place` with the hygiene of generated code.
 pub(crate) fn at(place: Span) -> Span {
     place.resolved_at(mixed())
 }

@@ -6,20 +6,23 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{BinOp, Expr, ExprBinary, Lit, Type};
 
-use crate::code::bare;
+use crate::code::without_parentheses;
 use crate::errors::{generated, mixed};
 
-/// Returns the exact value of `count`, if it is visibly arithmetic of whole numbers.
+/// Returns code that computes `count` without overflow, as a `gpubench::Exact`. `None` if `count` is not
+/// visibly arithmetic of whole numbers that can be evaluated twice.
 pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
-    match bare(count) {
+    match without_parentheses(count) {
         Expr::Binary(_) => value(count),
-        Expr::Cast(cast) if matches!(bare(&cast.expr), Expr::Binary(_)) => value(count),
+        Expr::Cast(cast) if matches!(without_parentheses(&cast.expr), Expr::Binary(_)) => value(count),
         _ => None,
     }
 }
 
+/// Returns code that computes the expression without overflow; `None` if it contains anything other than
+/// arithmetic, integers and leaves.
 fn value(expr: &Expr) -> Option<TokenStream> {
-    match bare(expr) {
+    match without_parentheses(expr) {
         Expr::Binary(ExprBinary { left, op, right, .. }) => {
             let arithmetic = matches!(
                 op,
@@ -35,7 +38,9 @@ fn value(expr: &Expr) -> Option<TokenStream> {
             let op = placeless(op.to_token_stream());
             arithmetic.then(|| generated!((#left #op #right)))
         }
-        Expr::Cast(cast) if is_integer(&cast.ty) && matches!(bare(&cast.expr), Expr::Binary(_)) => {
+        Expr::Cast(cast)
+            if is_integer(&cast.ty) && matches!(without_parentheses(&cast.expr), Expr::Binary(_)) =>
+        {
             value(&cast.expr)
         }
         Expr::Lit(literal) => {
@@ -47,9 +52,10 @@ fn value(expr: &Expr) -> Option<TokenStream> {
     }
 }
 
-/// Returns true if a second evaluation changes nothing and costs nothing.
+/// Returns true if the expression may be evaluated twice, without side effects and costs: names, fields,
+/// `.len()`, `size_of` and casts of them.
 fn is_leaf(expr: &Expr) -> bool {
-    match bare(expr) {
+    match without_parentheses(expr) {
         Expr::Path(_) => true,
         Expr::Field(field) => is_leaf(&field.base),
         Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)) && is_leaf(&unary.expr),
@@ -66,13 +72,14 @@ fn is_leaf(expr: &Expr) -> bool {
     }
 }
 
+/// Returns true for the name of a primitive integer type.
 fn is_integer(ty: &Type) -> bool {
     let name = ty.to_token_stream().to_string();
     let (sign, width) = name.split_at(name.len().min(1));
     matches!(sign, "u" | "i") && matches!(width, "8" | "16" | "32" | "64" | "128" | "size")
 }
 
-/// An operator of generated code, so that lints report the user's operator only once.
+/// Returns an operator with the span of generated code, so that lints report the user's operator only once.
 fn placeless(op: TokenStream) -> TokenStream {
     let placed = op.into_iter().map(|mut token| {
         token.set_span(mixed());

@@ -1,6 +1,7 @@
-//! The registration of a benchmark: the `const` block that follows the function. Every name in it has mixed-site hygiene, so that the
-//! user's names and these never meet. The user's code runs in closures over `state`, the value of `setup`; each value that it sees
-//! carries the place where a wrong type would be the user's mistake.
+//! The registration of a benchmark: the `const` block that follows the function. Every name in it has
+//! mixed-site hygiene, so that the user's names and these never meet. The user's code runs in closures over
+//! `state`, the value of `setup`; each value that it sees carries the place where a wrong type would be the
+//! user's mistake.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -13,6 +14,7 @@ use crate::exact::exact;
 use crate::parse::{GroupOption, Metric, some};
 use crate::signature::{Instantiation, Passed};
 
+/// Returns the `const` block that registers the benchmark.
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     let krate =
         benchmark.options.krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
@@ -35,9 +37,10 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     }
 }
 
-/// Writes the mistakes, and below them the user's code, in which each name has the type of an error: the compiler would else report as
-/// unused what that code alone uses.
-pub(crate) fn refused(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
+/// Returns the `mistakes` as code, followed by the user's code, in which each name has the type of an error.
+/// Without the user's code, the compiler would also report names as unused that only this code uses. Without
+/// a benchmark, or for a generic function, returns the mistakes alone.
+pub(crate) fn mistakes_with_code(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
     // The code of a generic function may name its parameters, for which there may be no choice.
     let is_plain = |benchmark: &&Benchmark| benchmark.launch.generics.is_empty();
     let Some(Benchmark { options, launch, .. }) = benchmark.filter(is_plain) else { return mistakes };
@@ -63,7 +66,7 @@ pub(crate) fn refused(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> T
 }
 
 impl Benchmark {
-    /// `const NAME: Variant = …;`
+    /// Writes `const NAME: Variant = …;` for one instance of the function.
     fn variant(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
         let declared = self.options.args.axes.iter().map(|axis| {
             let (variable, name, values) =
@@ -114,6 +117,7 @@ impl Benchmark {
         generated!(&[#(#sweeps),*])
     }
 
+    /// Writes the `Entry { … }` of the benchmark with these variants.
     fn entry(&self, variants: &[Ident]) -> TokenStream {
         let name = self.options.name.as_ref().map_or_else(|| shown(&self.launch.name), LitStr::value);
         let mut fields = self.options.data.fields(false);
@@ -290,7 +294,8 @@ impl Benchmark {
         })
     }
 
-    /// Writes `.restore(|inputs| x)` for each input to put back, at its name, which the compiler blames if its type cannot be restored.
+    /// Writes `.restore(|inputs| x)` for each input to put back, at its name, which the compiler blames if
+    /// its type cannot be restored.
     fn restore(&self) -> TokenStream {
         let restored = self.options.restore.iter().filter_map(|name| {
             let (index, _) = self.inputs().find(|(_, param)| is_named(param, name))?;
@@ -332,8 +337,8 @@ impl Benchmark {
         Some(generated!(.skip_if(|| #condition, #why)))
     }
 
-    /// Applies `code` to the `output`, to the inputs, which are passed as `how` says, and to the other `given` values. Returns the
-    /// bindings that precede it, and its value.
+    /// Applies `code` to the `output`, to the inputs, which are passed as `how` says, and to the other
+    /// `given` values. Returns the bindings that precede it, and its value.
     fn on_inputs(
         &self,
         code: &Code,
@@ -351,7 +356,8 @@ impl Benchmark {
     }
 }
 
-/// Runs `code` on `values`. A function or closure takes them; an expression uses the names that `bound` binds.
+/// Runs `code` on `values`. A function or closure takes them; an expression uses the names that `bound`
+/// binds.
 fn run(
     code: &Code,
     values: impl Iterator<Item = TokenStream>,
@@ -376,7 +382,8 @@ fn checked(option: &str, value: &Expr) -> TokenStream {
     }
 }
 
-/// The values of an axis as written, except that a leading `pow2(…)` becomes a path to ours.
+/// Writes the values of an axis as the user did, except that a leading `pow2(…)` becomes a path to
+/// gpubench's.
 fn values(value: &Expr) -> TokenStream {
     let mut tokens = value.to_token_stream().into_iter().peekable();
     match (tokens.next(), tokens.peek()) {
@@ -388,7 +395,7 @@ fn values(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns the name without `r#`.
+/// Returns the name as text without `r#`.
 fn shown(name: &Ident) -> String {
     name.unraw().to_string()
 }
@@ -425,7 +432,8 @@ impl Benchmark {
         generated!(#state #(#values)*)
     }
 
-    /// Binds the names that some code `mentions`: inputs by reference, mutable where `how` says so, then axes by value.
+    /// Binds the names that some code `mentions`: inputs by reference, mutable where `how` says so, then axes
+    /// by value.
     fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(Passed) -> Passed) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
@@ -466,7 +474,7 @@ impl Benchmark {
         quote_spanned!(last=> #reference *#local)
     }
 
-    /// Returns the place of the inputs' source.
+    /// Returns the first and the last span of the code that creates the inputs: that of `setup`.
     fn made_at(&self) -> (Span, Span) {
         self.options
             .setup
@@ -475,29 +483,29 @@ impl Benchmark {
     }
 }
 
-/// Passes an input to code that may not change it.
+/// Returns the way to pass an input to code that may not change it: `&` in place of `&mut`.
 fn read_only(passed: Passed) -> Passed {
     if passed == Passed::Mutable { Passed::Shared } else { passed }
 }
 
-/// Returns the variable of parameter `index`.
+/// Returns the local variable of the parameter with this index, such as `p0`.
 fn local(index: usize) -> Ident {
     format_ident!("p{index}", span = mixed())
 }
 
-/// Returns the same name at another place.
+/// Returns the name with the span `place`.
 fn placed(name: &Ident, place: Span) -> Ident {
     let mut name = name.clone();
     name.set_span(place);
     name
 }
 
-/// Returns the variable that holds an axis.
+/// Returns the variable that holds the axis of this name, such as `axis_n`.
 fn axis_variable(name: &Ident) -> Ident {
     format_ident!("axis_{}", name.unraw(), span = at(name.span()))
 }
 
-/// Returns the selected value of an axis.
+/// Writes the selected value of the axis of this name: `axis_n.value()`.
 fn axis_value(name: &Ident) -> TokenStream {
     let variable = axis_variable(name);
     quote_spanned!(variable.span()=> #variable.value())

@@ -7,9 +7,9 @@ use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Visibility, ext::IdentExt as _, parenthesized};
 
 use crate::errors::{Errors, generated};
-use crate::parse::{Data, KNOWN_TO_GROUPS, crate_path, each_option, name_of, skip_value, tell_unknown};
+use crate::parse::{Data, GROUP_OPTIONS, crate_path, each_option, name_of, skip_value, tell_unknown};
 
-/// Returns the constant, or the mistakes.
+/// Returns the constant that `group!` defines, or the mistakes in its arguments.
 pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     let mut errors = Errors::default();
     let parser = |input: ParseStream| GroupInput::read(input, &mut errors);
@@ -17,7 +17,7 @@ pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     Ok(errors.finish(group)?.expand())
 }
 
-/// The arguments of the macro.
+/// The parsed arguments of `group!`.
 struct GroupInput {
     /// gpubench's path as the calling macro sees it, valid under any name.
     own: TokenStream,
@@ -30,7 +30,7 @@ struct GroupInput {
 }
 
 impl GroupInput {
-    /// `($crate) #[…] pub NAME = "shown", cold, …`.
+    /// Parses `($crate) #[…] pub NAME = "shown", cold, …`. Mistakes in single options go to `errors`.
     fn read(input: ParseStream, errors: &mut Errors) -> syn::Result<Self> {
         let own;
         parenthesized!(own in input);
@@ -59,7 +59,7 @@ impl GroupInput {
                 return Ok(());
             }
             if !data.option(name, input, errors)? {
-                tell_unknown(name, KNOWN_TO_GROUPS.into_iter().chain(["crate"]), errors);
+                tell_unknown(name, GROUP_OPTIONS.into_iter().chain(["crate"]), errors);
                 skip_value(input);
             }
             Ok(())
@@ -67,6 +67,7 @@ impl GroupInput {
         Ok(Self { own, attributes, visibility, name, shown, data, krate })
     }
 
+    /// Writes the constant.
     fn expand(&self) -> TokenStream {
         let Self { own, attributes, visibility, name, shown, data, krate } = self;
         let krate = krate.as_ref().map_or_else(|| own.clone(), ToTokens::to_token_stream);

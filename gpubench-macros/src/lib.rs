@@ -33,7 +33,8 @@ pub fn group(tokens: TokenStream) -> TokenStream {
     group::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Returns the code that follows the function: parse, check, expand.
+/// Returns the code that follows the function: its registration, or all mistakes in the attribute. Parses,
+/// checks and expands.
 fn register(
     options: proc_macro2::TokenStream,
     function: proc_macro2::TokenStream,
@@ -43,5 +44,6 @@ fn register(
     let launch = Launch::parse(function, &mut errors);
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
     let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
-    expanded.unwrap_or_else(|errors| expand::refused(errors.into_compile_error(), benchmark.as_ref()))
+    expanded
+        .unwrap_or_else(|errors| expand::mistakes_with_code(errors.into_compile_error(), benchmark.as_ref()))
 }

@@ -1,5 +1,5 @@
-//! The annotated function, as far as a caller sees it: its name, parameters and return type, and its instances if it is generic. The
-//! body is not parsed, so that a half-typed one does no harm.
+//! The annotated function, as far as a caller sees it: its name, parameters and return type, and its
+//! instances if it is generic. The body is not parsed, so that a half-typed one does no harm.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt as _, quote, quote_spanned};
@@ -13,40 +13,40 @@ use crate::code::any_token;
 use crate::errors::{Errors, did_you_mean, first, generated};
 use crate::parse::{AttributeOptions, Choices, written};
 
-/// The function that is measured.
+/// The signature of the annotated launch function.
 pub(crate) struct Launch {
-    /// The attributes that its registration needs too: conditional compilation and silenced lints.
+    /// The attributes that the registration needs too: conditional compilation and allowed lints.
     pub attributes: TokenStream,
     pub name: Ident,
     pub unsafety: Option<Token![unsafe]>,
     pub generics: Vec<GenericParameter>,
     pub params: Vec<Param>,
-    /// The tokens of its return type.
+    /// The tokens of the return type; `None` for `()` that is not written.
     pub output: Option<TokenStream>,
 }
 
-/// A type parameter, or a constant one with its type.
+/// A type parameter of the function, or a constant parameter with its type.
 pub(crate) struct GenericParameter {
     pub name: Ident,
     pub constant: Option<TokenStream>,
 }
 
-/// One of its parameters.
+/// A parameter of the function.
 pub(crate) struct Param {
     /// The name that expressions use; a pattern has none.
     pub name: Option<Ident>,
     pub passed: Passed,
-    /// Its type without the outermost reference, suitable for a local variable.
+    /// The type without the outermost reference, as the type of a local variable.
     pub ty: TokenStream,
     /// True if the type contains an `impl Trait`.
     pub unnamed: bool,
-    /// The place of that reference.
+    /// The place of the outermost reference, if there is one.
     ampersand: Option<Span>,
     /// The tokens as written.
     pub tokens: TokenStream,
 }
 
-/// The way a parameter is passed.
+/// The way in which a parameter is passed: `&`, `&mut` or by value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Passed {
     Shared,
@@ -55,7 +55,8 @@ pub(crate) enum Passed {
 }
 
 impl Launch {
-    /// Reads the item; `None` if it is not a function that can be called from outside.
+    /// Parses the annotated item. Returns `None` and reports the mistake if it is not a free function with a
+    /// body.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
         let parser = |input: ParseStream| {
             let attributes = input.call(Attribute::parse_outer)?;
@@ -67,7 +68,9 @@ impl Launch {
             Ok((attributes, function, has_body))
         };
         match parser.parse2(item) {
-            Ok((attributes, Ok(signature), true)) => return Self::of(&attributes, signature, errors),
+            Ok((attributes, Ok(signature), true)) => {
+                return Self::from_signature(&attributes, signature, errors);
+            }
             Ok((_, Ok(signature), false)) => {
                 errors.at(signature, "`#[gpu_bench]` needs a function with a body");
             }
@@ -79,7 +82,9 @@ impl Launch {
         None
     }
 
-    fn of(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
+    /// Converts a signature. Returns `None` and reports the mistake for a method; reports an `async` function
+    /// too.
+    fn from_signature(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
         let takes_self = signature.receiver().is_some();
         let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
         if takes_self || any_token(signature.inputs.to_token_stream(), &is_self) {
@@ -99,24 +104,25 @@ impl Launch {
             Safety::Unsafe(token) => Some(token),
             _ => None,
         };
-        let generics = signature.generics.params.iter().filter_map(GenericParameter::of).collect();
+        let generics = signature.generics.params.iter().filter_map(GenericParameter::from_syn).collect();
         let lifetimes: Vec<Lifetime> =
             signature.generics.lifetimes().map(|param| param.lifetime.clone()).collect();
         let mut params = Vec::new();
         for input in signature.inputs {
             if let FnArg::Typed(param) = input {
-                params.push(Param::of(param, &lifetimes, errors));
+                params.push(Param::from_syn(param, &lifetimes, errors));
             }
         }
         let output = match signature.output {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(ty.into_token_stream()),
         };
-        let (attributes, name) = (copied(attributes), signature.ident);
+        let (attributes, name) = (registration_attributes(attributes), signature.ident);
         Some(Self { attributes, name, unsafety, generics, params, output })
     }
 
-    /// Returns false if the function returns nothing, or a `Result` of nothing. An alias of such a type counts as an output.
+    /// Returns true if the function returns a value for `check`: anything but `()` and `Result<(), …>`. An
+    /// alias of such a type counts as a value.
     pub(crate) fn has_output(&self) -> bool {
         let Some(output) = &self.output else { return false };
         let ty = output.to_string().replace(' ', "");
@@ -126,7 +132,8 @@ impl Launch {
 }
 
 impl GenericParameter {
-    fn of(param: &GenericParam) -> Option<Self> {
+    /// Converts a generic parameter; `None` for a lifetime.
+    fn from_syn(param: &GenericParam) -> Option<Self> {
         match param {
             GenericParam::Type(param) => Some(Self { name: param.ident.clone(), constant: None }),
             GenericParam::Const(param) => {
@@ -138,7 +145,9 @@ impl GenericParameter {
 }
 
 impl Param {
-    fn of(param: PatType, lifetimes: &[Lifetime], errors: &mut Errors) -> Self {
+    /// Converts a parameter. `lifetimes` are those that the function declares. Reports a parameter with
+    /// `cfg`.
+    fn from_syn(param: PatType, lifetimes: &[Lifetime], errors: &mut Errors) -> Self {
         let conditional = |attribute: &&Attribute| {
             attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
         };
@@ -158,11 +167,11 @@ impl Param {
             ty => (Passed::Value, None, ty.into_token_stream()),
         };
         let mut unnamed = false;
-        let ty = inferable(ty, lifetimes, &mut unnamed);
+        let ty = local_type(ty, lifetimes, &mut unnamed);
         Self { name, passed, ty, unnamed, ampersand, tokens }
     }
 
-    /// Returns its type as if it were `passed` this way, with the reference at the user's place.
+    /// Returns the parameter's type as if it were `passed` this way, with the reference at the user's place.
     pub(crate) fn ty_if(&self, passed: Passed) -> TokenStream {
         let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first(&self.ty)));
         match passed {
@@ -172,7 +181,7 @@ impl Param {
         }
     }
 
-    /// Returns its name in messages.
+    /// Returns the parameter's name for messages, or its type if it has no name.
     pub(crate) fn shown(&self) -> String {
         match &self.name {
             Some(name) => format!("`{}`", name.unraw()),
@@ -181,8 +190,7 @@ impl Param {
     }
 }
 
-/// Takes a type out of the invisible groups and parentheses around it: a macro that passes `$ty` on adds
-/// some.
+/// Returns the type within parentheses, and within the invisible groups of a macro that passes `$ty` on.
 fn ungrouped(ty: Type) -> Type {
     match ty {
         Type::Group(group) => ungrouped(*group.elem),
@@ -191,9 +199,9 @@ fn ungrouped(ty: Type) -> Type {
     }
 }
 
-/// Converts the type to that of a local variable: the function's own lifetimes become `'_`, and `impl Trait`
-/// becomes `_`, which sets `unnamed`.
-fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> TokenStream {
+/// Converts the tokens of a type to those of a local variable's type. The function's own `lifetimes` become
+/// `'_`, and `impl Trait` becomes `_`, which sets `unnamed`.
+fn local_type(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> TokenStream {
     let parser = |input: ParseStream| {
         let mut output = TokenStream::new();
         while !input.is_empty() {
@@ -210,7 +218,7 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
             } else {
                 match input.parse()? {
                     TokenTree::Group(group) => {
-                        let tokens = inferable(group.stream(), lifetimes, unnamed);
+                        let tokens = local_type(group.stream(), lifetimes, unnamed);
                         let mut inner = Group::new(group.delimiter(), tokens);
                         inner.set_span(group.span());
                         output.append(inner);
@@ -225,9 +233,9 @@ fn inferable(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> Tok
     parser.parse2(ty.clone()).unwrap_or(ty)
 }
 
-/// Returns the attributes that apply to the registration too. Code that the function may use without a
-/// warning is also allowed there.
-fn copied(attributes: &[Attribute]) -> TokenStream {
+/// Returns the attributes of the function that its registration needs too: `cfg` and `allow`, and an `allow`
+/// for each expected lint and for `deprecated`.
+fn registration_attributes(attributes: &[Attribute]) -> TokenStream {
     let mut copied = TokenStream::new();
     for attribute in attributes {
         match &attribute.meta {
@@ -246,10 +254,11 @@ fn copied(attributes: &[Attribute]) -> TokenStream {
     copied
 }
 
-/// One instance: the choice for each parameter, in order.
+/// An instance of the function: the choice for each generic parameter, in order.
 #[derive(Clone, Default)]
 pub(crate) struct Instantiation(Vec<Choice>);
 
+/// The type or constant that is chosen for a generic parameter.
 #[derive(Clone)]
 struct Choice {
     name: Ident,
@@ -259,7 +268,7 @@ struct Choice {
 }
 
 impl Choice {
-    /// Returns the parameter's name at the place of the choice.
+    /// Returns the parameter's name with the place of the choice.
     fn placed(&self) -> Ident {
         let mut name = self.name.clone();
         name.set_span(first(&self.value).resolved_at(name.span()));
@@ -267,8 +276,9 @@ impl Choice {
     }
 }
 
-/// Returns every combination of the choices, the last parameter varying fastest; one instance without choices
-/// for a function that is not generic.
+/// Returns an instance for every combination of the choices, the last parameter varying fastest; one instance
+/// without choices for a function that is not generic. Reports parameters without choices, and choices
+/// without a parameter.
 pub(crate) fn variants(
     options: &AttributeOptions,
     launch: &Launch,
@@ -282,7 +292,12 @@ pub(crate) fn variants(
         {
             errors.at(
                 &axis.name,
-                format_args!("`{}` is a parameter of `{}`: `{}`", generic.name, launch.name, how(generic)),
+                format_args!(
+                    "`{}` is a parameter of `{}`: `{}`",
+                    generic.name,
+                    launch.name,
+                    sweep_hint(generic)
+                ),
             );
         }
     }
@@ -291,7 +306,11 @@ pub(crate) fn variants(
         let Some(chosen) = chosen else {
             errors.at(
                 &generic.name,
-                format_args!("nothing chooses the parameter `{}`: add `{}`", generic.name, how(generic)),
+                format_args!(
+                    "nothing chooses the parameter `{}`: add `{}`",
+                    generic.name,
+                    sweep_hint(generic)
+                ),
             );
             return variants;
         };
@@ -307,8 +326,8 @@ pub(crate) fn variants(
     })
 }
 
-/// Says how to sweep a parameter.
-fn how(generic: &GenericParameter) -> String {
+/// Returns the option that sweeps a generic parameter, as text for messages: `types(T = [f32, f64])`.
+fn sweep_hint(generic: &GenericParameter) -> String {
     match generic.constant {
         None => format!("types({} = [f32, f64])", generic.name),
         Some(_) => format!("consts({} = [128, 256])", generic.name),
@@ -316,14 +335,16 @@ fn how(generic: &GenericParameter) -> String {
 }
 
 impl Choices {
-    /// Checks that the function has such a parameter.
+    /// Reports an error unless the function has a generic parameter of this name and kind.
     fn check(&self, launch: &Launch, errors: &mut Errors) {
         let (name, function) = (self.name.unraw(), launch.name.unraw());
         let found = launch.generics.iter().find(|generic| generic.name.unraw() == name);
         let message = match found {
             Some(generic) if generic.constant.is_some() == self.constant => return,
-            Some(generic) if self.constant => format!("`{name}` is a type parameter: `{}`", how(generic)),
-            Some(generic) => format!("`{name}` is a constant parameter: `{}`", how(generic)),
+            Some(generic) if self.constant => {
+                format!("`{name}` is a type parameter: `{}`", sweep_hint(generic))
+            }
+            Some(generic) => format!("`{name}` is a constant parameter: `{}`", sweep_hint(generic)),
             None => {
                 let kind = if self.constant { "constant" } else { "type" };
                 let same =
@@ -338,7 +359,7 @@ impl Choices {
 }
 
 impl Instantiation {
-    /// Writes `type T = f32; const B: usize = 128;`, by which the user's code names the choices.
+    /// Writes `type T = f32; const B: usize = 128;`, so that the user's code can use the parameters' names.
     pub(crate) fn aliases(&self) -> TokenStream {
         self.0
             .iter()
@@ -349,21 +370,21 @@ impl Instantiation {
             .collect()
     }
 
-    /// Writes `::<T, B>`, each at the place of its choice, so that the compiler blames the choice if the
-    /// function cannot take it.
+    /// Writes `::<T, B>`, each name with the place of its choice, so that the compiler reports a choice there
+    /// that the function cannot take. `None` for a function that is not generic.
     pub(crate) fn turbofish(&self) -> Option<TokenStream> {
         let placed = self.0.iter().map(Choice::placed);
         (!self.0.is_empty()).then(|| generated!(::<#(#placed),*>))
     }
 
-    /// Returns `ty`; if it is one of the parameters, at the place of its choice.
+    /// Returns the type `ty`; if it is a generic parameter, with the place of its choice.
     pub(crate) fn placed(&self, ty: &TokenStream) -> TokenStream {
         let name = ty.to_string();
         let choice = self.0.iter().find(|choice| choice.name == name);
         choice.map_or_else(|| ty.clone(), |choice| choice.placed().into_token_stream())
     }
 
-    /// Returns the list of the choices: types as written, constants by their value.
+    /// Writes the list of the choices as `Generic` values: types as written, constants by their value.
     pub(crate) fn generics(&self) -> TokenStream {
         let generics = self.0.iter().map(|Choice { name, constant, value }| {
             let text = name.unraw().to_string();

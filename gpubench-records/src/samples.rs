@@ -236,7 +236,7 @@ impl Samples {
         if self.interleaved {
             return None;
         }
-        let drift = Drift::of(&self.stall_corrected(), self.timer.resolution)?;
+        let drift = Drift::find(&self.stall_corrected(), self.timer.resolution)?;
         let least = self.timer.group_median_spread.max(self.drift_by_chance());
         ((drift.change * self.time.median).abs() > least).then_some(drift)
     }
@@ -260,7 +260,7 @@ impl Samples {
         if self.interleaved {
             return None;
         }
-        let modes = Modes::of(&self.without_places(self.stall_corrected()), self.timer.resolution)?;
+        let modes = Modes::find(&self.without_places(self.stall_corrected()), self.timer.resolution)?;
         (modes.high - modes.low > self.timer.empty_launch_spread).then_some(modes)
     }
 }

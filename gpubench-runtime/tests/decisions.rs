@@ -194,8 +194,9 @@ fn intervals_of_processes_hold_the_ratio() {
             (0..count).map(of).collect()
         };
         let held = (0..draws).filter(|_| {
-            let ratio =
-                ProcessRatio::of(&side(now), &side(then), 0.99).expect("times are above zero").ratio();
+            let ratio = ProcessRatio::from_medians(&side(now), &side(then), 0.99)
+                .expect("times are above zero")
+                .ratio();
             ratio.low <= 1.0 && 1.0 <= ratio.high
         });
         let held = held.count() as f64 / f64::from(draws);

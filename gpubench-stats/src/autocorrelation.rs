@@ -1,5 +1,5 @@
-//! The number of independent samples that a series is worth. In: times in the order they ran, and their median; out:
-//! the effective number of samples for that median, from one to as many as there are.
+//! The number of independent samples that a series is worth. In: times in the order they ran, and their
+//! median; out: the effective number of samples for that median, from one to as many as there are.
 //!
 //! The variance of a sample median depends on the autocorrelation of the signs of the distances from it, not
 //! of the times themselves: Sen, *Asymptotic normality of sample quantiles for m-dependent processes* (Annals
@@ -9,16 +9,18 @@
 
 use crate::units::Nanoseconds;
 
-/// Longer series are cut into batches, at most this many, and the sums of these are looked at. That bounds the
-/// cost at about 1 ms for any length, and lags of up to a quarter of the series are still seen.
-const MOST_BATCHES: usize = 2048;
+/// The maximum number of batches that a longer series is cut into; the autocorrelation is then computed of
+/// the batches' sums. This bounds the cost at about 1 ms for any length of the series. Lags of up to a
+/// quarter of the series still count.
+const MAX_BATCHES: usize = 2048;
 
-/// Standard normal quantile: samples count as correlated where τ exceeds 1 by more than independent samples
-/// would show once in twenty times.
+/// The 95 % quantile of the standard normal distribution. Samples count as correlated if τ exceeds 1 by more
+/// than independent samples show once in twenty times.
 const Z_95: f64 = 1.645;
 
-/// The number of independent samples whose median is as well known as `median`, that of `times` in the order
-/// they ran: between one and the count of samples (zero for none).
+/// Returns the effective number of samples: that many independent samples would give the median with the same
+/// precision as `times`, in the order they ran. `median` is the median of `times`. The result is between 1
+/// and the number of times, and 0 if there are no times.
 ///
 /// Σ ρ(k) is Geyer's initial monotone sequence estimate. What makes it fit for few samples:
 /// - Centring takes about τ/n from each ρ(k), so that τ from K lags is divided by 1 − (2K + 1)/n.
@@ -40,7 +42,7 @@ pub(super) fn effective_samples(times: &[Nanoseconds], median: Nanoseconds) -> f
         return count;
     }
 
-    let size = times.len().div_ceil(MOST_BATCHES);
+    let size = times.len().div_ceil(MAX_BATCHES);
     let batch = |times: &[Nanoseconds]| times.iter().map(|time| sign(time) - mean).sum::<f64>();
     let batches: Vec<f64> = times.chunks_exact(size).map(batch).collect();
     let (sum, lags) = summed_autocovariance(&batches);
@@ -50,11 +52,11 @@ pub(super) fn effective_samples(times: &[Nanoseconds], median: Nanoseconds) -> f
     if correlated { (count / tau).max(1.0) } else { count }
 }
 
-/// γ(0) + 2·Σ γ(k) of a centred series, and the number of lags that went into it: Geyer's initial monotone
-/// sequence (*Practical Markov chain Monte Carlo*, Statistical Science 7, 1992).
+/// Returns γ(0) + 2·Σ γ(k) of a series with mean zero, and the number of lags in the sum. The sum follows
+/// Geyer's initial monotone sequence (*Practical Markov chain Monte Carlo*, Statistical Science 7, 1992).
 ///
-/// Pairs γ(2m) + γ(2m + 1) are added while they are above zero, none counting for more than the one before.
-/// Beyond them there is only noise. Lags end at a quarter of the series.
+/// Pairs γ(2m) + γ(2m + 1) are added until the first one that is not above zero. Each pair counts for no more
+/// than the pair before. The sum ends at a quarter of the series at the latest.
 fn summed_autocovariance(series: &[f64]) -> (f64, usize) {
     let autocovariance = |lag: usize| {
         let pairs = series.iter().zip(&series[lag..]);

@@ -1,31 +1,36 @@
-//! How often a comparison may be looked at, and among how many: the schedule of stopping checks, and findings among many tests.
+//! The schedule of interim analyses of an A/B comparison, and the selection of findings among many tests.
 
-/// The share of comparisons that may be decided wrongly.
+/// The maximum probability that the decision about one comparison is wrong: 1 %.
 pub const DECISION_ERROR: f64 = 0.01;
 
-/// The rounds after which there is a look, and the part of [`DECISION_ERROR`] that it may take.
-const LOOKS: [(usize, f64); 4] = [(8, 0.1), (16, 0.15), (32, 0.25), (64, 0.3)];
+/// The interim analyses of a comparison: the number of rounds before each, and the fraction of
+/// [`DECISION_ERROR`] that it spends.
+const ANALYSES: [(usize, f64); 4] = [(8, 0.1), (16, 0.15), (32, 0.25), (64, 0.3)];
 
-/// The most rounds of a comparison: those of the last look.
-pub const MOST_ROUNDS: usize = LOOKS[LOOKS.len() - 1].0;
+/// The maximum number of rounds of a comparison: the last interim analysis follows them.
+pub const MAX_ROUNDS: usize = ANALYSES[ANALYSES.len() - 1].0;
 
-/// The confidence of the look after this number of rounds, if there is one.
-pub fn look_after(rounds: usize) -> Option<f64> {
-    LOOKS.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
+/// Returns the confidence of the interim analysis after this number of rounds. `None` if no analysis is
+/// scheduled after this number.
+pub fn analysis_confidence(rounds: usize) -> Option<f64> {
+    ANALYSES.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
 }
 
-/// The confidence of the last look if a budget ends the comparison after this number of rounds: that of the next look.
-pub fn last_look(rounds: usize) -> f64 {
-    let next = LOOKS.iter().find(|(look, _)| rounds <= *look).unwrap_or(&LOOKS[LOOKS.len() - 1]);
+/// Returns the confidence of the final analysis if a budget ends the comparison after this number of rounds:
+/// the confidence of the next scheduled analysis, or of the last one if there is no next.
+pub fn final_analysis_confidence(rounds: usize) -> f64 {
+    let next = ANALYSES.iter().find(|(look, _)| rounds <= *look).unwrap_or(&ANALYSES[ANALYSES.len() - 1]);
     1.0 - DECISION_ERROR * next.1
 }
 
-/// Returns the numbers of the tests that find something, of which at most the part `rate` does so by chance on average: the
-/// procedure of Benjamini & Hochberg (*Controlling the false discovery rate*, JRSS B 57, 1995). If no test has anything to find,
-/// any is found with this probability at most. Each test is a number and its probability.
+/// Selects the significant tests by the procedure of Benjamini & Hochberg (*Controlling the false discovery
+/// rate*, JRSS B 57, 1995). Each test is a number that identifies it and its p-value. Returns the numbers of
+/// the selected tests, by ascending p-value.
 ///
-/// It holds for independent tests, and for those whose errors go the same way, as of cases that one process measures (Benjamini &
-/// Yekutieli, Annals of Statistics 29, 2001).
+/// On average at most the fraction `rate` of the selected tests is false. If all null hypotheses hold, any
+/// test is selected with a probability of at most `rate`. Both hold for independent tests, and for tests with
+/// positively dependent errors, such as cases that one process measures (Benjamini & Yekutieli, Annals of
+/// Statistics 29, 2001).
 pub fn benjamini_hochberg(tests: &[(usize, f64)], rate: f64) -> Vec<usize> {
     let mut sorted = tests.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -40,14 +45,15 @@ mod looks_tests {
 
     #[test]
     fn looks_share_the_error() {
-        let all: f64 = (0..=MOST_ROUNDS).filter_map(look_after).map(|confidence| 1.0 - confidence).sum();
+        let all: f64 =
+            (0..=MAX_ROUNDS).filter_map(analysis_confidence).map(|confidence| 1.0 - confidence).sum();
         assert!(all < DECISION_ERROR && all > 0.79 * DECISION_ERROR, "{all}");
     }
 
     #[test]
     fn a_look_that_comes_early_takes_the_place_of_the_next() {
         for (rounds, look) in [(4, 8), (8, 8), (10, 16), (34, 64), (64, 64)] {
-            assert_eq!(Some(last_look(rounds)), look_after(look), "{rounds}");
+            assert_eq!(Some(final_analysis_confidence(rounds)), analysis_confidence(look), "{rounds}");
         }
     }
 }

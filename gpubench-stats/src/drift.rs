@@ -1,32 +1,33 @@
-//! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out: the change from
-//! the first third to the last, if there is one.
+//! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out:
+//! the change from the first third to the last, if there is one.
 
 use crate::quantile::{ascending, quantile};
 use crate::{autocorrelation::effective_samples, summary::rank_interval, units::Nanoseconds};
 
-/// The fewest samples that tell a drift: thirds of twenty.
-const FEWEST: usize = 60;
+/// The minimum number of samples for a drift: thirds of twenty samples.
+const MIN_SAMPLES: usize = 60;
 
-/// The confidence of each third's interval. Two such intervals are apart where the medians differ by
-/// √2·z(99.75 %) = 3.97 standard errors of their difference, as equal medians do once in 14,000 times.
-const CONFIDENCE: f64 = 0.995;
+/// The confidence of the interval of each third's median. Two such intervals do not touch if the medians
+/// differ by √2·z(99.75 %) = 3.97 standard errors of their difference. Equal medians do so once in 14,000
+/// times.
+const THIRD_CONFIDENCE: f64 = 0.995;
 
-/// The least change that matters, as a fraction.
-const LEAST_CHANGE: f64 = 0.01;
+/// The minimum change that counts as a drift, as a fraction of the first third's median.
+const MIN_RELATIVE_CHANGE: f64 = 0.01;
 
 crate::stored! {
     /// The time moved during the measurement.
     #[derive(Copy)]
     pub struct Drift {
-        /// The median of the last third of the samples over that of the first, less one: 0.02 is 2 % slower at the
-        /// end. A steady slope changes half as much again from the first sample to the last.
+        /// The median of the last third of the samples over that of the first, less one: 0.02 is 2 % slower
+        /// at the end. A steady slope changes half as much again from the first sample to the last.
         pub change: f64,
     }
 }
 
 impl Drift {
-    /// The drift of `times`, in the order they ran, which a timer read in steps of `step` nanoseconds. `None`
-    /// where there is no sign of one, and for fewer than 60 samples.
+    /// Finds the drift of `times`, in the order they ran. `step` is the resolution of the timer. Returns
+    /// `None` if there is no drift, and for fewer than 60 samples.
     ///
     /// The medians of the first and the last third must differ by more than max(1 %, one step), and by more
     /// than chance allows (p < 0.0001): their 99.5 % confidence intervals, from order statistics and for the
@@ -35,8 +36,8 @@ impl Drift {
     ///
     /// It finds a slope, and a step that falls into the middle third. A step within an outer third mostly
     /// escapes it (and shows as two modes), and so does what comes and goes in between.
-    pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
-        if times.len() < FEWEST {
+    pub fn find(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+        if times.len() < MIN_SAMPLES {
             return None;
         }
         let length = times.len() / 3;
@@ -44,19 +45,20 @@ impl Drift {
         let (first, last) = (Third::new(&times[..length]), Third::new(&times[distance..]));
         let difference = last.median - first.median;
 
-        let matters = difference.abs() > (LEAST_CHANGE * first.median).max(step);
+        let matters = difference.abs() > (MIN_RELATIVE_CHANGE * first.median).max(step);
         if first.median <= Nanoseconds::ZERO || !matters {
             return None;
         }
         let slope = difference / distance as f64;
-        let [before, after] = [&first, &last]
-            .map(|third| rank_interval(&third.sorted, third.effective_samples(slope), step, CONFIDENCE));
+        let [before, after] = [&first, &last].map(|third| {
+            rank_interval(&third.sorted, third.effective_samples(slope), step, THIRD_CONFIDENCE)
+        });
         let apart = before.high < after.low || after.high < before.low;
         apart.then(|| Self { change: difference / first.median })
     }
 }
 
-/// A third of the samples.
+/// The first or the last third of the samples, in the order they ran, and sorted.
 struct Third<'a> {
     times: &'a [Nanoseconds],
     sorted: Vec<f64>,
@@ -70,8 +72,9 @@ impl<'a> Third<'a> {
         Self { times, sorted, median }
     }
 
-    /// The effective number of samples, as they are or less a line that rises by `slope` a sample, whichever is
-    /// more: a drift that goes on within the third must not pass for correlation, and hide itself.
+    /// Returns the effective number of samples of this third: of the times as they are, or of the times less
+    /// a line that rises by `slope` per sample, whichever is larger. Without the second, a drift within the
+    /// third would count as correlation and hide itself.
     fn effective_samples(&self, slope: Nanoseconds) -> f64 {
         let less_slope = |(index, time): (usize, &Nanoseconds)| *time - slope * index as f64;
         let level: Vec<_> = self.times.iter().enumerate().map(less_slope).collect();
@@ -90,7 +93,7 @@ mod tests {
     fn drift(count: u32, offset: impl Fn(f64) -> f64) -> Option<f64> {
         let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_769) >> 24) / 255.0 * 80.0 - 40.0;
         let time = |i: u32| Nanoseconds(10_000.0 + noise(i) + offset(f64::from(i) / f64::from(count)));
-        Drift::of(&(0..count).map(time).collect::<Vec<_>>(), STEP).map(|drift| drift.change)
+        Drift::find(&(0..count).map(time).collect::<Vec<_>>(), STEP).map(|drift| drift.change)
     }
 
     #[test]
@@ -128,8 +131,8 @@ mod tests {
     #[test]
     fn a_change_of_one_step_does_not_matter() {
         let stepped = |high: f64| [[Nanoseconds(320.0); 50], [Nanoseconds(high); 50]].concat();
-        assert_eq!(Drift::of(&stepped(352.0), STEP), None);
-        assert_eq!(Drift::of(&stepped(384.0), STEP), Some(Drift { change: 0.2 }));
+        assert_eq!(Drift::find(&stepped(352.0), STEP), None);
+        assert_eq!(Drift::find(&stepped(384.0), STEP), Some(Drift { change: 0.2 }));
     }
 
     #[test]
@@ -137,7 +140,7 @@ mod tests {
         for bad in [-1e4, 0.0, f64::NAN, f64::INFINITY] {
             let mut times = vec![Nanoseconds(bad); 50];
             times.extend([Nanoseconds(5.0); 50]);
-            assert_eq!(Drift::of(&times, STEP), None, "{bad}");
+            assert_eq!(Drift::find(&times, STEP), None, "{bad}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Quantities as text for people: three or four significant digits and the unit that fits. The only place where
-//! a quantity becomes text.
+//! Quantities as text for people: three or four significant digits and the unit that fits. The only place
+//! where a quantity becomes text.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +7,7 @@ use crate::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
 };
 
-/// Times in the largest unit that leaves a digit before the point, such as `12.54 µs`.
+/// Formats a time in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 pub fn time(time: Nanoseconds) -> String {
     let time = time.as_f64();
     let (value, unit) = match time.abs() {
@@ -19,7 +19,7 @@ pub fn time(time: Nanoseconds) -> String {
     format!("{} {unit}", significant(value, 4))
 }
 
-/// Amounts of memory in binary units, such as `33 MiB`.
+/// Formats an amount of memory in binary units, such as `33 MiB`.
 pub fn bytes(bytes: Bytes) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes.as_f64();
@@ -32,22 +32,22 @@ pub fn bytes(bytes: Bytes) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// Gigabytes per second without the unit, such as `4473`; a gigabyte is 10⁹ bytes.
+/// Formats a rate of bytes in GB/s (10⁹ bytes) without the unit, such as `4473`.
 pub fn gigabytes(rate: BytesPerSecond) -> String {
     significant(rate.as_f64() / 1e9, 3)
 }
 
-/// Billions of operations per second without the unit, such as `12.3`.
+/// Formats a rate of operations in GFLOP/s without the unit, such as `12.3`.
 pub fn gigaflops(rate: FlopsPerSecond) -> String {
     significant(rate.as_f64() / 1e9, 3)
 }
 
-/// A limit of memory with its unit, such as `4814 GB/s`.
+/// Formats a rate of bytes with its unit, such as `4814 GB/s`.
 pub fn bandwidth(rate: BytesPerSecond) -> String {
     format!("{} GB/s", gigabytes(rate))
 }
 
-/// A limit of arithmetic in the unit that fits, such as `66.9 TFLOP/s`.
+/// Formats a rate of operations in GFLOP/s or TFLOP/s, such as `66.9 TFLOP/s`.
 pub fn throughput(rate: FlopsPerSecond) -> String {
     match rate.as_f64() {
         r if r < 1e13 => format!("{} GFLOP/s", gigaflops(rate)),
@@ -55,25 +55,27 @@ pub fn throughput(rate: FlopsPerSecond) -> String {
     }
 }
 
-/// A number of floating-point operations, such as `34.4 GFLOP`.
+/// Formats a number of floating-point operations, such as `34.4 GFLOP`.
 pub fn operations(flops: u64) -> String {
     let (value, prefix) = prefixed(flops as f64);
     format!("{} {prefix}FLOP", significant(value, 3))
 }
 
-/// Operations a byte, such as `13.9 flop/byte`.
+/// Formats an arithmetic intensity, such as `13.9 flop/byte`.
 pub fn intensity(flops_per_byte: f64) -> String {
     format!("{} flop/byte", significant(flops_per_byte, 3))
 }
 
-/// Items per second with the prefix that fits, such as `12.3 G interactions/s`.
+/// Formats a rate of items with a decimal prefix, such as `12.3 G interactions/s`. `item` is the unit's
+/// plural.
 pub fn items(rate: ItemsPerSecond, item: &str) -> String {
     let (value, prefix) = prefixed(rate.as_f64());
     let space = if prefix.is_empty() { "" } else { " " };
     format!("{} {prefix}{space}{item}/s", significant(value, 3))
 }
 
-/// A value and the decimal prefix that leaves a digit before its point.
+/// Returns `value` scaled to a decimal prefix (none, k, M, G or T) that leaves a digit before the point, and
+/// the prefix.
 fn prefixed(value: f64) -> (f64, &'static str) {
     match value {
         v if v < 1e3 => (v, ""),
@@ -84,17 +86,17 @@ fn prefixed(value: f64) -> (f64, &'static str) {
     }
 }
 
-/// Clocks in megahertz, such as `1980 MHz`.
+/// Formats a clock in megahertz, such as `1980 MHz`.
 pub fn clock(clock: Hertz) -> String {
     format!("{} MHz", significant(clock.as_f64() / 1e6, 3))
 }
 
-/// Power, such as `212 W`.
+/// Formats a power, such as `212 W`.
 pub fn power(power: Watts) -> String {
     format!("{:.0} W", power.as_f64())
 }
 
-/// Energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
+/// Formats an energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
 pub fn energy(energy: Joules) -> String {
     let (value, unit) = match energy.as_f64() {
         e if e < 1e-3 => (e * 1e6, "µJ"),
@@ -104,19 +106,22 @@ pub fn energy(energy: Joules) -> String {
     format!("{} {unit}", significant(value, 3))
 }
 
-/// Work for each joule with the prefix that fits, such as `105 GFLOP/J`.
+/// Formats work per joule with a decimal prefix, such as `105 GFLOP/J`. `what` is the unit of the work, such
+/// as `FLOP`.
 pub fn per_joule(work: f64, what: &str) -> String {
     let (value, prefix) = prefixed(work);
     format!("{} {prefix}{what}/J", significant(value, 3))
 }
 
-/// The two ends of a range, or one value where both are shown the same.
+/// Formats a range as `low to high`, or as one value if both ends have the same text. `shown` formats one
+/// end.
 pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String {
     let [low, high] = [range.low, range.high].map(shown);
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// A number that has its unit elsewhere, to four significant digits without zeros at its end, such as `12.35` or `0.01`.
+/// Formats a number without a unit, with four significant digits and without zeros at its end, such as
+/// `12.35` or `0.01`.
 pub fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -126,7 +131,7 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A value in a unit that its author chose, to four significant digits, such as `0.83`, `96 rows` or `1.235e9 tokens/s`.
+/// Returns a value in a unit that its author chose, to four significant digits, such as `0.83`, `96 rows` or `1.235e9 tokens/s`.
 pub fn metric(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         0.0 | 1e-4..1e9 => number(value),
@@ -135,12 +140,12 @@ pub fn metric(value: f64, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
-/// The texts of `items`, separated by `between`.
+/// Returns the texts of `items` in one string, separated by `between`.
 pub fn joined(items: impl IntoIterator<Item: ToString>, between: &str) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
 }
 
-/// `1 case`, `2 cases`, `3 launches`.
+/// Returns a count with the singular or plural of `what`: `1 case`, `2 cases`, `3 launches`.
 pub fn counted(number: usize, what: &str) -> String {
     let plural = match number {
         1 => "",
@@ -150,90 +155,99 @@ pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// A part of one as a percentage, such as `93.1 %`.
+/// Formats a fraction as a percentage, such as `93.1 %` for 0.931.
 pub fn percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent.abs() <= MOST_PERCENT {
+    if percent.abs() <= MAX_SHOWN_PERCENT {
         format!("{} %", significant(percent, 3))
     } else {
-        beyond(percent, "", " %")
+        out_of_range(percent, "", " %")
     }
 }
 
-/// A difference as a percentage with its sign, such as `+0.4 %`.
+/// Formats a difference, as a fraction, as a percentage with its sign, such as `+0.4 %` for 0.004.
 pub fn signed_percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent.abs() <= MOST_PERCENT { format!("{percent:+.1} %") } else { beyond(percent, "+", " %") }
+    if percent.abs() <= MAX_SHOWN_PERCENT {
+        format!("{percent:+.1} %")
+    } else {
+        out_of_range(percent, "+", " %")
+    }
 }
 
-/// A ratio as a change with its sign, such as `+2.04 %`.
+/// Formats a ratio as a change with its sign, such as `+2.04 %` for 1.0204.
 pub fn change(ratio: f64) -> String {
-    format!("{} %", changed(ratio))
+    format!("{} %", percent_change(ratio))
 }
 
-/// An interval of such changes, such as `(+1.52 to +2.57 %)`.
+/// Formats the ends of a ratio's interval as changes, such as `(+1.52 to +2.57 %)`.
 pub fn changes(low: f64, high: f64) -> String {
-    format!("({} to {} %)", changed(low), changed(high))
+    format!("({} to {} %)", percent_change(low), percent_change(high))
 }
 
-/// A ratio as a change without the unit: no digits behind the point if there are four before it.
-fn changed(ratio: f64) -> String {
+/// Formats a ratio as a change without the unit, such as `+2.04`. It has no decimals from 1000 % on.
+fn percent_change(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);
     match percent.abs() {
         p if p < 1e3 => format!("{percent:+.2}"),
-        p if p <= MOST_PERCENT => format!("{percent:+.0}"),
-        _ => beyond(percent, "+", ""),
+        p if p <= MAX_SHOWN_PERCENT => format!("{percent:+.0}"),
+        _ => out_of_range(percent, "+", ""),
     }
 }
 
-/// A precision that is asked for, such as `± 0.50 %`. Below 0.01 % it has four significant digits.
+/// Formats a requested precision, as a fraction, such as `± 0.50 %`. Below 0.01 % it has four significant
+/// digits.
 pub fn precision(part: f64) -> String {
     match 100.0 * part {
-        p if p < SHOWN_PERCENT => format!("± {} %", number(p)),
+        p if p < MIN_TWO_DECIMAL_PERCENT => format!("± {} %", number(p)),
         _ => plus_minus(part),
     }
 }
 
-/// The least percentage that two digits behind the point show.
-const SHOWN_PERCENT: f64 = 0.01;
+/// The smallest percentage that two decimals show.
+const MIN_TWO_DECIMAL_PERCENT: f64 = 0.01;
 
-/// Half of an interval beside the value it belongs to, such as `± 0.42 %`; `± ?` if it is as large as the value, or unknown.
+/// Formats the half-width of an interval, as a fraction of its value, such as `± 0.42 %`. Returns `± ?` for a
+/// half-width of 100 % or more, or of NaN.
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
-        p if p < WIDEST_SHOWN => format!("± {p:.2} %"),
+        p if p < UNKNOWN_HALF_WIDTH_PERCENT => format!("± {p:.2} %"),
         _ => "± ?".to_owned(),
     }
 }
 
-/// The percentage from which on a half-width says as little as none.
-const WIDEST_SHOWN: f64 = 100.0;
+/// The half-width from which on [`plus_minus`] shows no number, in percent of the value.
+const UNKNOWN_HALF_WIDTH_PERCENT: f64 = 100.0;
 
-/// Returns true if [`plus_minus`] shows a number for this half-width.
+/// Returns true if [`plus_minus`] shows a number for this half-width, a fraction.
 pub fn is_shown(part: f64) -> bool {
-    100.0 * part.abs() < WIDEST_SHOWN
+    100.0 * part.abs() < UNKNOWN_HALF_WIDTH_PERCENT
 }
 
-/// Percentages beyond this are shown as such: their digits would tell nothing, and there can be three hundred of them.
-const MOST_PERCENT: f64 = 99_999.0;
+/// The largest percentage whose digits are shown. Larger ones are shown as `>99999 %`, since a ratio may have
+/// three hundred digits.
+const MAX_SHOWN_PERCENT: f64 = 99_999.0;
 
-/// Shows a percentage beyond [`MOST_PERCENT`], or none, with `plus` before a positive one.
-fn beyond(percent: f64, plus: &str, unit: &str) -> String {
+/// Formats a percentage above [`MAX_SHOWN_PERCENT`] as `>99999`, one below its negative as `<-99999` and NaN
+/// as `?`, each with the `unit`. `plus` precedes the digits of a positive one.
+fn out_of_range(percent: f64, plus: &str, unit: &str) -> String {
     if percent.is_nan() {
         return format!("?{unit}");
     }
     if percent > 0.0 {
-        format!(">{plus}{MOST_PERCENT:.0}{unit}")
+        format!(">{plus}{MAX_SHOWN_PERCENT:.0}{unit}")
     } else {
-        format!("<-{MOST_PERCENT:.0}{unit}")
+        format!("<-{MAX_SHOWN_PERCENT:.0}{unit}")
     }
 }
 
-/// A ratio, such as `1.48×`.
+/// Formats a ratio, such as `1.48×`.
 pub fn ratio(ratio: f64) -> String {
     format!("{}×", significant(ratio, 3))
 }
 
-/// `value` with at least `digits` significant digits and none after the point that would be more.
+/// Formats `value` with `digits` significant digits. All digits before the point are shown, so that a large
+/// value has more.
 fn significant(value: f64, digits: usize) -> String {
     let rounded = |value: f64, decimals: usize| format!("{value:.decimals$}");
     let before_point =
@@ -246,7 +260,7 @@ fn significant(value: f64, digits: usize) -> String {
     }
 }
 
-/// Writes quantities as the function beside each does.
+/// Implements `Display` for each quantity by the function after `by`.
 macro_rules! displays {
     ($($name:ident by $show:expr;)+) => {$(
         impl Display for $name {

@@ -1,24 +1,26 @@
-//! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather around, if there
-//! is a gap between.
+//! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather
+//! around, if there is a gap between.
 
 use crate::quantile::{ascending, quantile};
 use crate::units::Nanoseconds;
 
-/// Modes are further apart than this fraction of the median.
-const LEAST_DISTANCE: f64 = 0.02;
-/// Modes are further apart than this many steps of the timer.
-const LEAST_STEPS: f64 = 3.0;
+/// The minimum distance of two modes, as a fraction of the median of all samples.
+const MIN_DISTANCE_FRACTION: f64 = 0.02;
+/// The minimum distance of two modes, in steps of the timer.
+const MIN_DISTANCE_STEPS: f64 = 3.0;
 
-/// Each mode holds at least this share of the samples.
-const LEAST_SHARE: f64 = 0.1;
+/// The minimum fraction of all samples that each mode holds.
+const MIN_MODE_FRACTION: f64 = 0.1;
 
-/// The gap holds at most this fraction of the samples that an equal width holds around either mode.
-const GAP_DEPTH: f64 = 0.25;
-/// The number of standard errors by which the gap's count is below the mode's.
-const GAP_ERRORS: f64 = 3.0;
+/// The maximum number of samples in the gap between two modes, as a fraction of the number that a window of
+/// the same width holds around the smaller mode.
+const MAX_GAP_FRACTION: f64 = 0.25;
+/// The minimum number of standard errors by which the gap holds fewer samples than the smaller mode.
+const MIN_GAP_ERRORS: f64 = 3.0;
 
-/// Positions in the gap that are looked at where the timer is fine.
-const POSITIONS: f64 = 64.0;
+/// The maximum number of positions between two modes at which a gap is searched. It limits the search if the
+/// timer's step is small.
+const MAX_GAP_POSITIONS: f64 = 64.0;
 
 crate::stored! {
     /// Two times that the samples of a case gather around.
@@ -34,20 +36,22 @@ crate::stored! {
 }
 
 impl Modes {
-    /// The two modes of `times`, in any order, which a timer read in steps of `step` nanoseconds. `None` where
-    /// one mode, or no clear gap, explains them; of fewer than about 50 samples there is seldom another answer.
+    /// Finds the two modes of `times`, which may be in any order. `step` is the resolution of the timer.
+    /// Returns `None` if the times have one mode, or no clear gap. For fewer than about 50 samples the result
+    /// is mostly `None`.
     ///
-    /// The samples are split where that explains most of their variance. The parts are two modes if each holds
-    /// a tenth of the samples or more, if their medians are more than max(2 %, three steps) apart, and if there
-    /// is a gap between: a third of that distance with at most a quarter of the samples that as wide a window
-    /// holds around either median, and fewer than these by more than three standard errors. A skewed or flat
-    /// distribution splits too, but has no gap. Three modes are called two, if at all.
-    pub fn of(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
+    /// The samples are split where that explains most of their variance. The parts are two modes if each
+    /// holds a tenth of the samples or more, if their medians are more than max(2 %, three steps) apart, and
+    /// if there is a gap between: a third of that distance with at most a quarter of the samples that as wide
+    /// a window holds around either median, and fewer than these by more than three standard errors. A skewed
+    /// or flat distribution splits too, but has no gap. Three modes are called two, if at all.
+    pub fn find(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(times);
-        let (fast, slow) = sorted.split_at(split(&sorted)?);
+        let (fast, slow) = sorted.split_at(fast_count(&sorted)?);
         // Samples, not means of two, so that they lie on ticks of the timer.
         let (low, high) = (fast[fast.len() / 2], slow[slow.len() / 2]);
-        let distance = (LEAST_DISTANCE * quantile(&sorted, 0.5)).max(LEAST_STEPS * step.as_f64());
+        let distance =
+            (MIN_DISTANCE_FRACTION * quantile(&sorted, 0.5)).max(MIN_DISTANCE_STEPS * step.as_f64());
         let two = high - low > distance && has_gap(&sorted, low, high, step.as_f64());
         two.then(|| Self {
             low: Nanoseconds(low),
@@ -57,13 +61,14 @@ impl Modes {
     }
 }
 
-/// The number of fast samples in `sorted`: the split into two parts with the largest variance between them,
-/// n₁·n₂·(μ₁ − μ₂)²/n², which is that of Otsu, *A threshold selection method from gray-level histograms* (IEEE
-/// Transactions on Systems, Man, and Cybernetics 9, 1979), and of 2-means in one dimension.
+/// Splits `sorted` (ascending) into fast and slow samples, and returns the number of fast ones. The split is
+/// the one with the largest variance between both parts, n₁·n₂·(μ₁ − μ₂)²/n², which is that of Otsu, *A
+/// threshold selection method from gray-level histograms* (IEEE Transactions on Systems, Man, and Cybernetics
+/// 9, 1979), and of 2-means in one dimension.
 ///
-/// `None` where no split between different times leaves [`LEAST_SHARE`] on either side. Samples beyond the
-/// 2.5th and 97.5th percentile count as these, so that a few outliers do not decide.
-fn split(sorted: &[f64]) -> Option<usize> {
+/// `None` where no split between different times leaves [`MIN_MODE_FRACTION`] on either side. Samples beyond
+/// the 2.5th and 97.5th percentile count as these, so that a few outliers do not decide.
+fn fast_count(sorted: &[f64]) -> Option<usize> {
     if sorted.is_empty() {
         return None;
     }
@@ -78,7 +83,7 @@ fn split(sorted: &[f64]) -> Option<usize> {
         sum += time(pair[0]) - mean;
         let fast = (index + 1) as f64;
         let between = sum * sum / (fast * (count - fast));
-        let shared = fast.min(count - fast) >= LEAST_SHARE * count;
+        let shared = fast.min(count - fast) >= MIN_MODE_FRACTION * count;
         if shared && pair[0] < pair[1] && between > best.0 {
             best = (between, Some(index + 1));
         }
@@ -86,10 +91,11 @@ fn split(sorted: &[f64]) -> Option<usize> {
     best.1
 }
 
-/// Returns true if `sorted` has a gap between `low` and `high`, which are more than [`LEAST_STEPS`] apart.
+/// Returns true if `sorted` has a gap between the modes `low` and `high`, which are more than
+/// [`MIN_DISTANCE_STEPS`] apart. `step` is the resolution of the timer in nanoseconds.
 fn has_gap(sorted: &[f64], low: f64, high: f64, step: f64) -> bool {
     // Windows are an odd number of steps wide and centred on ticks, so that each holds equally many ticks.
-    let step = step.max((high - low) / POSITIONS);
+    let step = step.max((high - low) / MAX_GAP_POSITIONS);
     let steps = ((high - low) / step).round() as usize;
     let width = (steps / 3) | 1;
     let half = width as f64 * step / 2.0;
@@ -101,7 +107,7 @@ fn has_gap(sorted: &[f64], low: f64, high: f64, step: f64) -> bool {
     let between = (width..=steps.saturating_sub(width)).map(|i| count_around(low + i as f64 * step));
     let gap = between.fold(f64::INFINITY, f64::min);
     let mode = count_around(low).min(count_around(high));
-    gap <= GAP_DEPTH * mode && mode - gap > GAP_ERRORS * (mode + gap).sqrt()
+    gap <= MAX_GAP_FRACTION * mode && mode - gap > MIN_GAP_ERRORS * (mode + gap).sqrt()
 }
 
 #[cfg(test)]
@@ -117,41 +123,41 @@ mod tests {
 
     #[test]
     fn two_ticks_far_apart_are_two_modes() {
-        let modes = Modes::of(&ticks(&[(3200.0, 60), (3520.0, 40)]), STEP).expect("ten steps apart");
+        let modes = Modes::find(&ticks(&[(3200.0, 60), (3520.0, 40)]), STEP).expect("ten steps apart");
         assert_eq!((modes.low.0, modes.high.0, modes.high_fraction), (3200.0, 3520.0, 0.4));
     }
 
     #[test]
     fn neighbouring_ticks_are_one_mode() {
         for apart in [32.0, 64.0, 96.0] {
-            assert_eq!(Modes::of(&ticks(&[(320.0, 50), (320.0 + apart, 50)]), STEP), None, "{apart} ns");
+            assert_eq!(Modes::find(&ticks(&[(320.0, 50), (320.0 + apart, 50)]), STEP), None, "{apart} ns");
         }
-        assert_eq!(Modes::of(&ticks(&[(320.0, 50), (352.0, 50), (384.0, 50), (416.0, 50)]), STEP), None);
+        assert_eq!(Modes::find(&ticks(&[(320.0, 50), (352.0, 50), (384.0, 50), (416.0, 50)]), STEP), None);
     }
 
     #[test]
     fn ticks_all_alike_have_no_gap() {
         let even: Vec<_> = (0..40).map(|i| (3200.0 + 32.0 * f64::from(i), 10)).collect();
-        assert_eq!(Modes::of(&ticks(&even), STEP), None);
+        assert_eq!(Modes::find(&ticks(&even), STEP), None);
     }
 
     #[test]
     fn modes_closer_than_two_percent_are_one() {
-        assert_eq!(Modes::of(&ticks(&[(10_000.0, 50), (10_190.0, 50)]), Nanoseconds(1.0)), None);
-        assert!(Modes::of(&ticks(&[(10_000.0, 50), (10_210.0, 50)]), Nanoseconds(1.0)).is_some());
+        assert_eq!(Modes::find(&ticks(&[(10_000.0, 50), (10_190.0, 50)]), Nanoseconds(1.0)), None);
+        assert!(Modes::find(&ticks(&[(10_000.0, 50), (10_210.0, 50)]), Nanoseconds(1.0)).is_some());
     }
 
     #[test]
     fn a_few_outliers_are_no_mode_and_hide_none() {
-        assert_eq!(Modes::of(&ticks(&[(3200.0, 95), (9600.0, 5)]), STEP), None);
-        let modes = Modes::of(&ticks(&[(3200.0, 60), (3520.0, 38), (1e9, 2)]), STEP).expect("two modes");
+        assert_eq!(Modes::find(&ticks(&[(3200.0, 95), (9600.0, 5)]), STEP), None);
+        let modes = Modes::find(&ticks(&[(3200.0, 60), (3520.0, 38), (1e9, 2)]), STEP).expect("two modes");
         assert_eq!((modes.low.0, modes.high.0), (3200.0, 3520.0));
     }
 
     /// A part of less than a tenth are outliers, on either side.
     #[test]
     fn each_mode_holds_a_tenth_of_the_samples() {
-        let modes = |fast, slow| Modes::of(&ticks(&[(3200.0, fast), (3520.0, slow)]), STEP);
+        let modes = |fast, slow| Modes::find(&ticks(&[(3200.0, fast), (3520.0, slow)]), STEP);
         for (fast, share) in [(20, 0.9), (180, 0.1)] {
             let found = modes(fast, 200 - fast).expect("each has a tenth");
             assert_eq!((found.low.0, found.high.0, found.high_fraction), (3200.0, 3520.0, share));
@@ -180,7 +186,7 @@ mod tests {
                 (fast.len() * slow.len()) as f64 * (mean(fast) - mean(slow)).powi(2)
             };
             let best = (4..=36).filter(|at| sorted[at - 1] < sorted[*at]).map(between).fold(0.0, f64::max);
-            let found = split(&sorted).map(between);
+            let found = fast_count(&sorted).map(between);
             assert!(
                 found.is_some_and(|found| found >= best * (1.0 - 1e-9)),
                 "{seed}: {found:?} of {best}, {sorted:?}"
@@ -192,7 +198,7 @@ mod tests {
     #[test]
     fn ticks_need_not_be_multiples_of_the_step() {
         let moved: Vec<_> = (0..40).map(|i| (3200.1 + 32.7 * f64::from(i), 10)).collect();
-        assert_eq!(Modes::of(&ticks(&moved), Nanoseconds(32.7)), None);
+        assert_eq!(Modes::find(&ticks(&moved), Nanoseconds(32.7)), None);
     }
 
     #[test]
@@ -202,13 +208,14 @@ mod tests {
                 let mut times = vec![Nanoseconds(1.0); count];
                 times.extend(vec![Nanoseconds(time); count]);
                 for step in [0.0, 32.0, f64::NAN, f64::INFINITY] {
-                    assert_eq!(Modes::of(&times, Nanoseconds(step)), None, "{count} times {time}, {step}");
+                    assert_eq!(Modes::find(&times, Nanoseconds(step)), None, "{count} times {time}, {step}");
                 }
             }
         }
     }
 
-    /// A third of nine steps is three: the window at each mode has the tick on either side, and those between the modes as many.
+    /// A third of nine steps is three: the window at each mode has the tick on either side, and those between
+    /// the modes as many.
     #[test]
     fn windows_have_as_many_ticks_on_either_side() {
         let at = |tick: i32| if (2..8).contains(&tick) { 14 } else { 100 };
@@ -216,10 +223,11 @@ mod tests {
         assert!(has_gap(&sorted, 0.0, 9.0, 1.0), "3 · 14 are less than a quarter of 2 · 100");
     }
 
-    /// A gap of no samples between two modes is chance where one of them has nine, and none where it has a quarter of theirs.
+    /// A gap of no samples between two modes is chance where one of them has nine, and none where it has a
+    /// quarter of theirs.
     #[test]
     fn a_gap_is_deeper_than_chance_and_than_a_quarter() {
-        let modes = |fast| Modes::of(&ticks(&[(3200.0, fast), (3520.0, 60)]), STEP);
+        let modes = |fast| Modes::find(&ticks(&[(3200.0, fast), (3520.0, 60)]), STEP);
         assert!(modes(10).is_some() && modes(9).is_none());
         let at = |tick: i32| if (2..8).contains(&tick) { 17 } else { 100 };
         let sorted: Vec<f64> = (0..10).flat_map(|tick| vec![f64::from(tick); at(tick)]).collect();

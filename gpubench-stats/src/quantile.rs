@@ -1,22 +1,24 @@
-//! Quantiles of a sample. In: samples; out: them in ascending order, and a value between the smallest and the largest.
-//! Nothing is dropped or smoothed, so the answer is at most one gap away from a time that was measured.
+//! Quantiles of a sample. In: samples; out: them in ascending order, and a value between the smallest and the
+//! largest. Nothing is dropped or smoothed, so the answer is at most one gap away from a time that was
+//! measured.
 
 use crate::units::Nanoseconds;
 
-/// `times` from the smallest to the largest; values that are not numbers go to the ends.
+/// Returns `times` in nanoseconds from the smallest to the largest. NaNs are at the ends.
 pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
     let mut sorted: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }
 
-/// The median of `times` in any order, the same as that of a [`Summary`](crate::Summary); `None` if there are no times.
+/// Returns the median of `times`, which may be in any order; `None` if there are no times. It is not
+/// interpolated within a step of the timer.
 pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
     (!times.is_empty()).then(|| Nanoseconds(quantile(&ascending(times), 0.5)))
 }
 
-/// The `p`-quantile of `sorted` (ascending, not empty), with `p` in 0..=1: definition 7 of Hyndman & Fan,
-/// *Sample quantiles in statistical packages* (The American Statistician 50, 1996), the default of R and
+/// Returns the `p`-quantile of `sorted` (ascending, not empty), with `p` in 0..=1: definition 7 of Hyndman &
+/// Fan, *Sample quantiles in statistical packages* (The American Statistician 50, 1996), the default of R and
 /// NumPy.
 ///
 /// With n samples it is the value at the fractional index (n − 1)·p counted from zero, on the straight line
@@ -30,7 +32,8 @@ pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     at_fractional_index(sorted, index)
 }
 
-/// The value at `index`, counted from zero, on the straight lines that join neighbouring samples.
+/// Returns the value of `sorted` at a fractional `index`, counted from zero: interpolated linearly between
+/// the two neighbouring samples.
 pub(super) fn at_fractional_index(sorted: &[f64], index: f64) -> f64 {
     let below = index.floor();
     let left = sorted[below as usize];
@@ -40,12 +43,12 @@ pub(super) fn at_fractional_index(sorted: &[f64], index: f64) -> f64 {
     }
 }
 
-/// The mean of values; not a number if there are none.
+/// Returns the arithmetic mean of `values`; NaN if there are none.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The range from the 5th percentile to the 95th; zero if there are no times.
+/// Returns the difference between the 95th and the 5th percentile of `times`; zero if there are no times.
 pub fn spread(times: &[Nanoseconds]) -> Nanoseconds {
     let sorted = ascending(times);
     if sorted.is_empty() {
@@ -55,7 +58,7 @@ pub fn spread(times: &[Nanoseconds]) -> Nanoseconds {
     high - low
 }
 
-/// The median of values in any order. `None` if there are none.
+/// Sorts `values`, and returns their median; `None` if there are no values.
 pub fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     (!values.is_empty()).then(|| quantile(values, 0.5))

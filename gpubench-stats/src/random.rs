@@ -1,6 +1,7 @@
-//! Numbers that look random and are the same in each run. In: a number; out: another.
+//! Reproducible pseudo-random numbers.
 
-/// Returns a number that looks random, of each number another (`SplitMix64`).
+/// Returns the `SplitMix64` hash of `number`: a pseudo-random number that is the same in each run. Different
+/// numbers have different hashes.
 #[doc(hidden)]
 pub fn random(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,5 +1,6 @@
-//! The ratio of two launches' times with its confidence interval: as separate processes find it, or as launches that alternate in
-//! rounds do. All of it is done on logarithms, so that twice as long and half as long are equally far from equal.
+//! The ratio of two launches' times with its confidence interval: as separate processes find it, or as
+//! launches that alternate in rounds do. All of it is done on logarithms, so that twice as long and half as
+//! long are equally far from equal.
 
 use crate::trimmed::{TrimmedMean, moments};
 use crate::{quantile::mean, student, summary::Median, units::Nanoseconds};
@@ -20,23 +21,27 @@ crate::stored! {
 }
 
 impl Ratio {
-    pub(super) fn around(log: f64, below: f64, above: f64, confidence: f64) -> Self {
+    /// Returns the ratio whose logarithm is `log`. `below` and `above` are the distances from `log` to the
+    /// ends of its interval. Results beyond the range of `f64` are clamped, so that each end is finite.
+    pub(super) fn from_log(log: f64, below: f64, above: f64, confidence: f64) -> Self {
         // Two rounds that differ much give an interval beyond the largest number, and a stored end must be a number.
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
         Self { value: exp(log), low: exp(log - below), high: exp(log + above), confidence }
     }
 }
 
-/// The degrees of freedom of an interval of one process's median. It comes of ranks, as far out as a normal distribution's or
-/// little further: of a hundred samples and more.
-const WITHIN_A_PROCESS: usize = 200;
+/// The degrees of freedom that the interval of one process's median is assumed to have. The interval is made
+/// of ranks of a hundred samples or more, and is about as wide as that of a normal distribution.
+const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 
-/// The ratio of the medians of processes, with the errors that its interval and its tests are made of.
+/// The ratio of a case's time in some processes to its time in other processes, each process with its median.
+/// It keeps the logarithm of the ratio and the errors, from which intervals and p-values are computed.
 ///
-/// Each side counts by the mean logarithm of its medians. There are two errors, and the wider interval counts. One is made of the
-/// intervals of the medians (Zou & Donner, *Construction of confidence limits about effect measures*, Statistics in Medicine 27,
-/// 2008: distances to the ends add up as their squares). Where a side has several processes, the other is Student's, from the
-/// spread of the medians on each side: it contains differences that no samples of one process show, such as where its buffers lie.
+/// The time of each side is the geometric mean of its medians. There are two intervals, and the wider one
+/// counts. One is made of the intervals of the medians (Zou & Donner, *Construction of confidence limits
+/// about effect measures*, Statistics in Medicine 27, 2008: distances to the ends add up as their squares).
+/// Where a side has several processes, the other is Student's, from the spread of the medians on each side:
+/// it contains differences that no samples of one process show, such as where its buffers lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProcessRatio {
     log: f64,
@@ -44,93 +49,101 @@ pub struct ProcessRatio {
     below: f64,
     above: f64,
     confidence: f64,
-    between: Option<Between>,
+    between: Option<BetweenError>,
     /// The difference between processes that is assumed because none was measured, as a logarithm.
     assumed: f64,
 }
 
 impl ProcessRatio {
-    /// The ratio of the medians of the processes `now` to those of the processes `then`, whose intervals have this
-    /// `confidence`. `None` if a side has no process, or a time is not above zero.
-    pub fn of(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
-        let (now, then) = (Side::of(now)?, Side::of(then)?);
+    /// Computes the ratio of the medians `now` to the medians `then`. Each median comes from one process, and
+    /// its interval has this `confidence`. Returns `None` if a side is empty, or if the lower end of a
+    /// median's interval is not above zero.
+    pub fn from_medians(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
+        let (now, then) = (LogMean::from_medians(now)?, LogMean::from_medians(then)?);
         Some(Self {
             log: now.log - then.log,
             below: now.below.hypot(then.above),
             above: now.above.hypot(then.below),
             confidence,
-            between: Between::of(&now.logs, &then.logs),
+            between: BetweenError::from_logs(&now.logs, &then.logs),
             assumed: 0.0,
         })
     }
 
-    /// Allows for processes of one program that differ by up to the fraction `difference`: both ends of the interval move out by
-    /// it, and the tests count only the distance beyond it.
+    /// Returns the ratio with an assumed error between processes: two processes of the same program may
+    /// differ by up to the fraction `difference`. Both ends of the interval move outwards by it, and
+    /// [`Self::p_above`] and [`Self::p_below`] count only the distance beyond it.
     #[must_use]
     pub fn allowing_for(self, difference: f64) -> Self {
         Self { assumed: difference.ln_1p(), ..self }
     }
 
-    /// The ratio with its interval.
+    /// Returns the ratio with its confidence interval.
     pub fn ratio(&self) -> Ratio {
-        let between = self
-            .between
-            .map_or(0.0, |Between { error, freedom }| student::quantile(self.confidence, freedom) * error);
+        let between = self.between.map_or(0.0, |BetweenError { error, freedom }| {
+            student::quantile(self.confidence, freedom) * error
+        });
         let [below, above] = [self.below, self.above].map(|own| own.max(between) + self.assumed);
-        Ratio::around(self.log, below, above, self.confidence)
+        Ratio::from_log(self.log, below, above, self.confidence)
     }
 
-    /// The probability that a ratio which is not above `limit` gives an interval as far above it as this, or as far below a limit
-    /// of the same distance: an interval with the confidence 1 − p ends at `limit`. One if the ratio is not above it.
+    /// Returns the two-sided p-value of the hypothesis that the true ratio is not above `limit`: the interval
+    /// with the confidence 1 − p ends at `limit`. Returns 1 if the measured ratio is not above `limit`.
     pub fn p_above(&self, limit: f64) -> f64 {
-        self.p(self.log - limit.ln(), self.below)
+        self.tail_probability(self.log - limit.ln(), self.below)
     }
 
-    /// The same of a ratio that is not below `limit`.
+    /// Returns the two-sided p-value of the hypothesis that the true ratio is not below `limit`. Returns 1 if
+    /// the measured ratio is not below `limit`.
     pub fn p_below(&self, limit: f64) -> f64 {
-        self.p(limit.ln() - self.log, self.above)
+        self.tail_probability(limit.ln() - self.log, self.above)
     }
 
-    /// The probability of a distance from a limit, towards which the interval of the processes' own is so long.
-    fn p(&self, distance: f64, half: f64) -> f64 {
+    /// Returns the two-sided p-value of a `distance` of the logarithm from a limit; 1 if the distance is not
+    /// above the assumed error. `half` is the half-width, towards the limit, of the interval that the
+    /// medians' own intervals make.
+    fn tail_probability(&self, distance: f64, half: f64) -> f64 {
         let distance = distance - self.assumed;
         if distance <= 0.0 {
             return 1.0;
         }
         let own = if half > 0.0 {
-            let scale = student::quantile(self.confidence, WITHIN_A_PROCESS);
-            2.0 * student::above(distance / half * scale, WITHIN_A_PROCESS)
+            let scale = student::quantile(self.confidence, FREEDOM_WITHIN_A_PROCESS);
+            2.0 * student::above(distance / half * scale, FREEDOM_WITHIN_A_PROCESS)
         } else {
             0.0
         };
         let between = self.between.filter(|between| between.error > 0.0);
-        let between =
-            between.map_or(0.0, |Between { error, freedom }| 2.0 * student::above(distance / error, freedom));
+        let between = between
+            .map_or(0.0, |BetweenError { error, freedom }| 2.0 * student::above(distance / error, freedom));
         own.max(between)
     }
 }
 
 impl Median {
-    /// The geometric mean of the medians of several processes; a [`ProcessRatio`] is the ratio of two such means.
-    /// `None` if there are no medians, or a time is not above zero.
+    /// Returns the geometric mean of the medians of several processes: [`ProcessRatio`] is the ratio of two
+    /// such means. `None` if there are no medians, or if a time is not above zero; of several medians, also
+    /// if the lower end of an interval is not above zero.
     pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
         match medians {
             [only] => Some(only.time).filter(|time| *time > Nanoseconds::ZERO),
-            several => Side::of(several).map(|side| Nanoseconds(side.log.exp())),
+            several => LogMean::from_medians(several).map(|side| Nanoseconds(side.log.exp())),
         }
     }
 }
 
-/// One side of a comparison of processes: the mean of the logarithms, and the distances to the ends of its interval.
-struct Side {
+/// One side of a comparison of processes: the logarithms of the medians, their mean `log`, and the distances
+/// from the mean to the ends of its interval.
+struct LogMean {
     logs: Vec<f64>,
     log: f64,
     below: f64,
     above: f64,
 }
 
-impl Side {
-    fn of(medians: &[Median]) -> Option<Self> {
+impl LogMean {
+    /// Returns `None` if there are no medians, or if the lower end of an interval is not above zero.
+    fn from_medians(medians: &[Median]) -> Option<Self> {
         if medians.is_empty() || medians.iter().any(|median| median.interval.low <= Nanoseconds::ZERO) {
             return None;
         }
@@ -149,16 +162,17 @@ impl Side {
     }
 }
 
-/// The standard error of the difference of two means, of values that are equally far apart on both sides.
+/// The standard error between processes: of the difference of two means of logarithms. The variance is
+/// pooled, as equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Between {
+struct BetweenError {
     error: f64,
     freedom: usize,
 }
 
-impl Between {
-    /// `None` where neither side has two values.
-    fn of(now: &[f64], then: &[f64]) -> Option<Self> {
+impl BetweenError {
+    /// Computes the error from the logarithms of both sides. `None` if each side has only one value.
+    fn from_logs(now: &[f64], then: &[f64]) -> Option<Self> {
         let freedom = now.len() + then.len() - 2;
         if freedom == 0 {
             return None;
@@ -172,80 +186,85 @@ impl Between {
     }
 }
 
-/// The part of a step of the timer that means of pairs resolve where the launches' own noise spreads the readings over
-/// several steps.
-const PART_OF_A_STEP: f64 = 1.0 / 16.0;
+/// The fraction of a timer step that the mean of pairs resolves, if the launches' own noise spreads the
+/// readings over several steps.
+const RESOLVED_STEP_FRACTION: f64 = 1.0 / 16.0;
 
-/// The readings, in steps of the timer, between which the middle three quarters of a launch's times must lie for its noise to
-/// be that large. Readings are whole steps, less a correction: half a step is slack.
-const SPREAD: f64 = 1.5;
+/// The minimum spread of the middle three quarters of a launch's readings, in timer steps, for its noise to
+/// count as large. Readings are whole steps less a correction, so that half a step is slack.
+const MIN_SPREAD_STEPS: f64 = 1.5;
 
-/// The logarithm of the ratio of pairs of times, the first over the second. `None` if there are no pairs, or a time is not
-/// above zero.
+/// Returns the logarithm of the ratio of pairs of times, the first time over the second. `None` if there are
+/// no pairs, or if a time is not above zero.
 ///
-/// The interquartile mean of the pairs' logarithms: something that disturbs up to a quarter of the pairs does not move it, and
-/// it resolves less than a step of the timer, at which the median of readings stands still.
+/// The result is the interquartile mean of the pairs' logarithms. Disturbances of up to a quarter of the
+/// pairs do not move it. It resolves less than a step of the timer, which the median of readings does not.
 pub fn log_ratio_of_pairs(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
     if pairs.is_empty() || pairs.iter().flatten().any(|time| *time <= Nanoseconds::ZERO) {
         return None;
     }
     let mut logs: Vec<f64> = pairs.iter().map(|[a, b]| (*a / *b).ln()).collect();
     logs.sort_unstable_by(f64::total_cmp);
-    Some(mean(middle(&logs, 4)))
+    Some(mean(without_ends(&logs, 4)))
 }
 
-/// Returns `sorted`, which are not empty, without the first and the last of so many parts; at least one value is left.
-fn middle(sorted: &[f64], parts: usize) -> &[f64] {
+/// Returns `sorted` (not empty) without the first and the last of `parts` equal parts: for 4, the middle
+/// half. At least one value is left.
+fn without_ends(sorted: &[f64], parts: usize) -> &[f64] {
     let cut = sorted.len().div_ceil(parts).min((sorted.len() - 1) / 2);
     &sorted[cut..sorted.len() - cut]
 }
 
-/// The difference of logarithms that the mean of such `pairs` cannot resolve, read from a timer with this `step`.
+/// Returns the smallest difference of logarithms that the mean of such `pairs` resolves. `step` is the
+/// resolution of the timer. Infinite if there are no pairs.
 ///
-/// Noise of half a step and more makes every reading a draw between its neighbours, and the mean of many is right to a
-/// twentieth of a step even if all launches begin at the same place of a step. Less noise leaves the mean wherever the rounding
-/// puts it, which no number of samples tells: then the resolution is a whole step. Noise counts if the middle three quarters of
-/// each launch's times cover three readings.
+/// Noise of half a step or more makes each reading a draw between its neighbours. The mean of many readings
+/// is then right to a twentieth of a step, even if all launches begin at the same place within a step. With
+/// less noise the mean is wherever rounding puts it, and the resolution is a whole step. Noise counts if the
+/// middle three quarters of each launch's times spread over more than 1.5 steps.
 pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64 {
     let of = |whose: usize| {
         let mut times: Vec<f64> = pairs.iter().map(|pair| pair[whose].as_f64()).collect();
         times.sort_unstable_by(f64::total_cmp);
-        let kept = middle(&times, 8);
-        let is_spread = kept[kept.len() - 1] - kept[0] > SPREAD * step.as_f64();
-        let part = if is_spread { PART_OF_A_STEP } else { 1.0 };
+        let kept = without_ends(&times, 8);
+        let is_spread = kept[kept.len() - 1] - kept[0] > MIN_SPREAD_STEPS * step.as_f64();
+        let part = if is_spread { RESOLVED_STEP_FRACTION } else { 1.0 };
         part * (step / Nanoseconds(kept[kept.len() / 2]))
     };
     if pairs.is_empty() { f64::INFINITY } else { of(0).max(of(1)) }
 }
 
 impl Ratio {
-    /// The ratio that `rounds` agree on, each of which gives the logarithm of one. `resolution` is the least difference of
-    /// logarithms that they resolve. `None` for fewer than two pairs of rounds; a round without the second of its pair does not
-    /// count.
+    /// Returns the ratio that `rounds` agree on. Each round is the logarithm of a ratio, and `resolution` the
+    /// smallest difference of logarithms that rounds resolve. `None` for fewer than two pairs of rounds; a
+    /// last round without a partner does not count.
     ///
-    /// Two rounds, the first and the second, the third and the fourth and so on, share the places of their inputs, which the
-    /// launches swap between them: what a place adds to one launch it adds to the other in the next round, and their mean is
-    /// free of it. Pairs of rounds lie at random places, so that they are independent of each other; rounds and samples are not.
+    /// The first and the second round are a pair, the third and the fourth, and so on. In the second round of
+    /// a pair, the launches swap the places of their inputs. What a place adds to one launch it adds to the
+    /// other in the next round, so that the mean of the pair is free of it. Pairs are at random places and
+    /// thus independent of each other; rounds and samples are not.
     ///
-    /// The trimmed mean of the pairs, of which something else may have disturbed a few, with Student's interval, which is never
-    /// narrower than ± `resolution`.
-    pub fn of_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
-        Some(Self::of_mean(mean_of_rounds(rounds)?, resolution, confidence))
+    /// The ratio is the trimmed mean of the pairs, since disturbances may affect a few, with Student's
+    /// interval, which is never narrower than ± `resolution`.
+    pub fn from_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
+        Some(Self::from_mean(mean_of_rounds(rounds)?, resolution, confidence))
     }
 
-    /// The ratio whose logarithm is this mean, with Student's interval.
-    pub fn of_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
+    /// Returns the ratio whose logarithm is `mean`, with Student's interval of this `confidence`. The
+    /// half-width of the interval is at least `resolution`.
+    pub fn from_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
         let TrimmedMean { mean, error, freedom } = mean;
         let half = (student::quantile(confidence, freedom) * error).max(resolution);
-        Self::around(mean, half, half, confidence)
+        Self::from_log(mean, half, half, confidence)
     }
 }
 
-/// Returns the trimmed mean of pairs of `rounds`; nothing of fewer than two.
+/// Returns the trimmed mean of pairs of `rounds`, each the logarithm of a ratio; the first and the second
+/// round are a pair, and so on. `None` for fewer than two pairs.
 pub fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
     let (pairs, _) = rounds.as_chunks::<2>();
     let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();
-    TrimmedMean::of(&means)
+    TrimmedMean::from_values(&means)
 }
 
 #[cfg(test)]
@@ -268,19 +287,19 @@ mod ratio_tests {
     fn intervals_of_two_medians_add_as_squares() {
         let now = median(1000.0, 1000.0 * (-0.03_f64).exp(), 1000.0 * 0.04_f64.exp());
         let then = median(500.0, 500.0 * (-0.03_f64).exp(), 500.0 * 0.04_f64.exp());
-        let ratio = ProcessRatio::of(&[now], &[then], 0.99).expect("one each").ratio();
+        let ratio = ProcessRatio::from_medians(&[now], &[then], 0.99).expect("one each").ratio();
         near(ratio.value, 2.0);
         near(ratio.low, 2.0 * (-0.05_f64).exp());
         near(ratio.high, 2.0 * 0.05_f64.exp());
-        assert_eq!(ProcessRatio::of(&[now], &[], 0.99), None);
-        assert_eq!(ProcessRatio::of(&[median(10.0, -1.0, 20.0)], &[then], 0.99), None);
+        assert_eq!(ProcessRatio::from_medians(&[now], &[], 0.99), None);
+        assert_eq!(ProcessRatio::from_medians(&[median(10.0, -1.0, 20.0)], &[then], 0.99), None);
     }
 
     #[test]
     fn the_ratio_is_that_of_the_mean_times() {
         let [now, then] = [[1000.0, 1100.0, 1500.0], [400.0, 500.0, 450.0]]
             .map(|times| times.map(|time: f64| median(time, 0.99 * time, 1.01 * time)));
-        let ratio = ProcessRatio::of(&now, &then, 0.99).expect("three each").ratio();
+        let ratio = ProcessRatio::from_medians(&now, &then, 0.99).expect("three each").ratio();
         let [now, then] = [now, then].map(|medians| Median::mean(&medians).expect("above zero").0);
         near(ratio.value, now / then);
         let exact = median(326_400.0, 326_368.0, 326_432.0);
@@ -293,7 +312,8 @@ mod ratio_tests {
     fn processes_that_differ_widen_it() {
         let exact = |log: f64| median(log.exp(), log.exp(), log.exp());
         let then: Vec<Median> = [-0.01, -0.01, 0.0, 0.01, 0.01].map(exact).to_vec();
-        let ratio = ProcessRatio::of(&[exact(0.05)], &then, 0.99).expect("there are enough").ratio();
+        let ratio =
+            ProcessRatio::from_medians(&[exact(0.05)], &then, 0.99).expect("there are enough").ratio();
         near(ratio.value, 0.05_f64.exp());
         let half = 4.604_095 * 0.01 * 1.2_f64.sqrt();
         assert!((ratio.high.ln() - 0.05 - half).abs() < 1e-6, "{ratio:?}");
@@ -310,7 +330,7 @@ mod ratio_tests {
             (vec![blurred(0.05)], vec![blurred(0.0)]),
             (vec![blurred(-0.05), blurred(-0.052)], vec![blurred(0.0)]),
         ] {
-            let found = ProcessRatio::of(&now, &then, 0.99).expect("there are some on both sides");
+            let found = ProcessRatio::from_medians(&now, &then, 0.99).expect("there are some on both sides");
             let ratio = found.ratio();
             assert!((found.p_above(ratio.low) - 0.01).abs() < 1e-9, "{}", found.p_above(ratio.low));
             assert!((found.p_below(ratio.high) - 0.01).abs() < 1e-9, "{}", found.p_below(ratio.high));
@@ -323,7 +343,7 @@ mod ratio_tests {
     #[test]
     fn an_assumed_difference_moves_both_ends_and_the_tests() {
         let blurred = |log: f64| median(log.exp(), (log - 0.002).exp(), (log + 0.003).exp());
-        let own = ProcessRatio::of(&[blurred(0.5)], &[blurred(0.0)], 0.99).expect("one each");
+        let own = ProcessRatio::from_medians(&[blurred(0.5)], &[blurred(0.0)], 0.99).expect("one each");
         let wide = own.allowing_for(0.25);
         near(wide.ratio().value, own.ratio().value);
         near(wide.ratio().low, own.ratio().low / 1.25);
@@ -352,7 +372,9 @@ mod ratio_tests {
         let [low, high] = [-0.02, 0.02_f64].map(f64::exp);
         let around = |time: f64| median(time, time * low, time * high);
         near(Median::mean(&[around(100.0), around(400.0)]).expect("above zero").0, 200.0);
-        let ratio = ProcessRatio::of(&[around(30.0); 2], &[around(10.0); 2], 0.99).expect("two each").ratio();
+        let ratio = ProcessRatio::from_medians(&[around(30.0); 2], &[around(10.0); 2], 0.99)
+            .expect("two each")
+            .ratio();
         near(ratio.value, 3.0);
         near(ratio.high.ln(), 3.0_f64.ln() + 0.02);
         near(ratio.low.ln(), 3.0_f64.ln() - 0.02);
@@ -385,7 +407,8 @@ mod rounds_tests {
         assert_eq!(log_ratio_of_pairs(&pairs(&[(1.0, 1.0), (0.0, 1.0)])), None);
     }
 
-    /// What slows both launches of a pair is in neither's favour: over the medians of each the ratio would be 0.55.
+    /// What slows both launches of a pair is in neither's favour: over the medians of each the ratio would be
+    /// 0.55.
     #[test]
     fn each_time_is_held_against_that_of_its_own_pair() {
         let log = log_ratio_of_pairs(&pairs(&[(110.0, 100.0), (220.0, 200.0), (90.0, 300.0)]));
@@ -407,20 +430,20 @@ mod rounds_tests {
     fn pairs_of_rounds_have_students_interval() {
         let deviation = 0.01 * 1.5_f64.sqrt();
         let logs = rounds(&[0.02 - deviation, 0.02, 0.02, 0.02 + deviation]);
-        let ratio = Ratio::of_rounds(&logs, 0.0, 0.99).expect("four pairs");
+        let ratio = Ratio::from_rounds(&logs, 0.0, 0.99).expect("four pairs");
         near(ratio.value, 0.02_f64.exp());
         assert!((ratio.high.ln() - (0.02 + 5.8409 * 0.01 / 2.0)).abs() < 1e-6, "{ratio:?}");
         near(ratio.low * ratio.high, ratio.value * ratio.value);
-        assert_eq!(Ratio::of_rounds(&logs[..3], 0.0, 0.99), None);
+        assert_eq!(Ratio::from_rounds(&logs[..3], 0.0, 0.99), None);
         let without_its_second = &[&logs[..], &[0.5]].concat();
-        assert_eq!(Ratio::of_rounds(without_its_second, 0.0, 0.99), Some(ratio));
+        assert_eq!(Ratio::from_rounds(without_its_second, 0.0, 0.99), Some(ratio));
     }
 
     /// By hand, of eight pairs −1 … 1 and one far out on each side: six are kept, the others count as ± 1.
     #[test]
     fn pairs_of_rounds_that_were_disturbed_are_cut_off() {
         let logs = rounds(&[-0.01, 0.0, 0.01, -0.5, 0.9, 0.0, 0.01, -0.01]);
-        let ratio = Ratio::of_rounds(&logs, 0.0, 0.99).expect("eight pairs");
+        let ratio = Ratio::from_rounds(&logs, 0.0, 0.99).expect("eight pairs");
         near(ratio.value, 1.0);
         // Six squares of 0.0001; t(99 %, 5) = 4.032.
         let error = (6e-4_f64 / 30.0).sqrt();
@@ -429,7 +452,7 @@ mod rounds_tests {
 
     #[test]
     fn rounds_that_agree_are_no_finer_than_what_they_resolve() {
-        let ratio = Ratio::of_rounds(&[0.0; 8], 0.005, 0.99).expect("four pairs");
+        let ratio = Ratio::from_rounds(&[0.0; 8], 0.005, 0.99).expect("four pairs");
         near(ratio.low, (-0.005_f64).exp());
         near(ratio.high, 0.005_f64.exp());
     }
@@ -443,7 +466,7 @@ mod rounds_tests {
             |readings: &[f64]| -> Vec<(f64, f64)> { readings.iter().map(|time| (*time, *time)).collect() };
         let resolution = |times: &[(f64, f64)]| resolution_of_pairs(&pairs(times), step);
         let three = [608.0, 608.0, 640.0, 640.0, 640.0, 640.0, 672.0, 672.0];
-        near(resolution(&both(&three)), 0.05 * PART_OF_A_STEP);
+        near(resolution(&both(&three)), 0.05 * RESOLVED_STEP_FRACTION);
         near(resolution(&spread(&three)), 0.05);
         near(resolution(&both(&[608.0, 608.0, 608.0, 640.0, 640.0, 640.0, 640.0, 9000.0])), 0.05);
         near(resolution(&both(&[640.0; 8])), 0.05);
@@ -453,7 +476,7 @@ mod rounds_tests {
     /// JSON gives back all that is stored but infinity.
     #[test]
     fn two_pairs_that_differ_much_have_a_finite_interval() {
-        let ratio = Ratio::of_rounds(&rounds(&[-3.0, 4.0]), 0.0, 0.999).expect("two pairs");
+        let ratio = Ratio::from_rounds(&rounds(&[-3.0, 4.0]), 0.0, 0.999).expect("two pairs");
         assert!(ratio.low > 0.0 && ratio.high.is_finite(), "{ratio:?}");
         let json = serde_json::to_string(&ratio).expect("JSON");
         assert!(serde_json::from_str::<Ratio>(&json).is_ok_and(|ratio| ratio.high.is_finite()), "{json}");

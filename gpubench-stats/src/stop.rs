@@ -1,14 +1,15 @@
-//! The stop rule. In: the summary of a case's samples so far, after each group; out: continue, or converged. The loop that
-//! takes the samples handles budgets of time and fixed counts.
+//! The stop rule. In: the summary of a case's samples so far, after each group; out: continue, or converged.
+//! The loop that takes the samples handles budgets of time and fixed counts.
 
 use crate::{SMALLEST_SAMPLE, Summary, units::Nanoseconds};
 
-/// The number of successive checks that must hold. An interval looked at after every group will now and then be narrow by
-/// luck.
-const CHECKS_IN_A_ROW: u32 = 2;
+/// The number of successive checks that must pass. An interval that is checked after every group is sometimes
+/// narrow by luck.
+const CONSECUTIVE_CHECKS: u32 = 2;
 
-/// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval is at most the
-/// requested share of the median, or one step of the timer if that is more, at two successive checks.
+/// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval
+/// is at most the requested share of the median, or one step of the timer if that is more, at two successive
+/// checks.
 ///
 /// A rule serves one case. Looking again and again and stopping at the first success favours lucky moments;
 /// the second check, the least number of samples and the interval's floor of one step bound that bias.
@@ -17,53 +18,62 @@ pub struct StopRule {
     precision: f64,
     min_samples: usize,
     checked_samples: usize,
-    checks_held: u32,
+    consecutive_passes: u32,
 }
 
 impl StopRule {
-    /// A rule that asks for a half-width of `precision` × the median (0.005 is ± 0.5 %) and at least
-    /// `min_samples`.
+    /// Returns a rule that requires a half-width of at most `precision` × the median (0.005 is ± 0.5 %), and
+    /// at least `min_samples` samples.
     ///
     /// Fewer than [`SMALLEST_SAMPLE`] samples have no 95 % interval, so that a smaller minimum is raised to
-    /// it.
+    /// [`SMALLEST_SAMPLE`].
     pub fn new(precision: f64, min_samples: usize) -> Self {
-        Self { precision, min_samples: min_samples.max(SMALLEST_SAMPLE), checked_samples: 0, checks_held: 0 }
+        Self {
+            precision,
+            min_samples: min_samples.max(SMALLEST_SAMPLE),
+            checked_samples: 0,
+            consecutive_passes: 0,
+        }
     }
 
-    /// Looks at all samples so far, with the timer's `step` in nanoseconds that their summary was made with. Returns true if the
-    /// median is as precise as requested.
+    /// Checks the `summary` of all samples so far, and counts the check. `step` is the resolution of the
+    /// timer. Returns true if this check and the one before found the median as precise as required.
     ///
-    /// A check without new samples changes nothing and repeats the last decision; fewer samples than at the check before
-    /// belong to another case, and the count of checks starts again.
+    /// A check without new samples changes nothing and returns the last decision. Fewer samples than at the
+    /// check before belong to another case, and the count of checks starts again.
     pub fn check(&mut self, summary: &Summary, step: Nanoseconds) -> bool {
         if summary.samples < self.checked_samples {
-            self.checks_held = 0;
+            self.consecutive_passes = 0;
         }
         if summary.samples != self.checked_samples {
             self.checked_samples = summary.samples;
-            self.checks_held = if self.holds(summary, step) { self.checks_held + 1 } else { 0 };
+            self.consecutive_passes =
+                if self.passes(summary, step) { self.consecutive_passes + 1 } else { 0 };
         }
-        self.checks_held >= CHECKS_IN_A_ROW
+        self.consecutive_passes >= CONSECUTIVE_CHECKS
     }
 
-    /// Looks at all samples for the last time, since a budget is spent. The result did not choose that moment, so that one check is
-    /// enough, and so are the fewest samples that have an interval.
+    /// Checks the `summary` of all samples at the end of a budget. Returns true if the median is as precise
+    /// as required. One check is enough, and so are [`SMALLEST_SAMPLE`] samples, because the result did not
+    /// choose the time of this check.
     pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> bool {
         summary.samples >= SMALLEST_SAMPLE && self.is_precise(summary, step)
     }
 
-    /// The factor by which the time of sampling would have to grow for the interval to be narrow enough: its width goes with the
-    /// square root of that time. Below 1 if it is narrow enough.
+    /// Returns the factor by which the time of sampling must grow for the required precision: the width of
+    /// the interval falls with the square root of the time. At most 1 if the interval is narrow enough.
     pub fn growth(&self, summary: &Summary, step: Nanoseconds) -> f64 {
         let wanted = (self.precision * summary.median).max(step);
         (summary.median_ci.half_width() / wanted).powi(2)
     }
 
-    /// Returns true if these samples alone are enough and precise enough.
-    fn holds(&self, summary: &Summary, step: Nanoseconds) -> bool {
+    /// Returns true if `summary` has enough samples and is precise enough, whatever earlier checks found.
+    fn passes(&self, summary: &Summary, step: Nanoseconds) -> bool {
         summary.samples >= self.min_samples && self.is_precise(summary, step)
     }
 
+    /// Returns true if the half-width of the median's interval is at most the required one, or at most one
+    /// `step` of the timer.
     fn is_precise(&self, summary: &Summary, step: Nanoseconds) -> bool {
         let wanted = (self.precision * summary.median).max(step);
         // An interval floored at one step is computed from its ends, and may come out a rounding error wider.
@@ -177,7 +187,8 @@ mod tests {
         }
     }
 
-    /// The width of an interval goes with the square root of the time: twice as wide takes four times as long.
+    /// The width of an interval goes with the square root of the time: twice as wide takes four times as
+    /// long.
     #[test]
     fn an_interval_twice_as_wide_needs_four_times_the_samples() {
         let rule = rule();

@@ -1,15 +1,15 @@
-//! Student's t distribution, for means of few values. In: a confidence and degrees of freedom; out: how many standard errors
-//! lie to either side of the mean.
+//! Student's t distribution, for means of few values. In: a confidence and degrees of freedom; out: how many
+//! standard errors lie to either side of the mean.
 //!
-//! The closed forms of Abramowitz & Stegun, *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4, for whole degrees of
-//! freedom, inverted by bisection.
+//! The closed forms of Abramowitz & Stegun, *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4, for
+//! whole degrees of freedom, inverted by bisection.
 
 use std::f64::consts::FRAC_2_PI;
 
 use crate::bisection::bisect;
 
-/// The t for which a variable of `freedom` degrees of freedom (at least one) lies within ± t with probability `confidence`,
-/// which is above zero and below one.
+/// Returns the t for which a variable of Student's distribution lies within ± t with probability
+/// `confidence`, which is between 0 and 1. `freedom` is the number of degrees of freedom, at least 1.
 pub fn quantile(confidence: f64, freedom: usize) -> f64 {
     let mut high = 1.0;
     while within(high, freedom) < confidence {
@@ -18,13 +18,15 @@ pub fn quantile(confidence: f64, freedom: usize) -> f64 {
     bisect((0.0, high), 0.0, |t| within(t, freedom) < confidence)
 }
 
-/// The probability of a value of `freedom` degrees of freedom (at least one) above `t`. Below 10⁻¹⁵ it is not exact.
+/// Returns the probability that a variable of Student's distribution is above `t`. `freedom` is the number of
+/// degrees of freedom, at least 1. Probabilities below 10⁻¹⁵ are not exact.
 pub fn above(t: f64, freedom: usize) -> f64 {
     let outside = (1.0 - within(t.abs(), freedom)).max(0.0) / 2.0;
     if t < 0.0 { 1.0 - outside } else { outside }
 }
 
-/// The probability of a value within ± `t`.
+/// Returns the probability that a variable of Student's distribution with `freedom` degrees of freedom lies
+/// within ± `t`.
 fn within(t: f64, freedom: usize) -> f64 {
     let angle = (t / (freedom as f64).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();

@@ -1,9 +1,10 @@
-//! The figures that describe a case's samples: a [`Summary`], and the confidence interval of a median, whatever the shape of the
-//! distribution and whether or not samples come in groups.
+//! The figures that describe a case's samples: a [`Summary`], and the confidence interval of a median,
+//! whatever the shape of the distribution and whether or not samples come in groups.
 //!
-//! Samples of a group have a graph and its place in memory in common, and those move all of them together: on an H200 a graph that
-//! is made anew moves a time by some 50 ns. So the samples of one group, however many, agree with each other better than with
-//! those of the next, and the number that narrows an interval is that of the groups.
+//! Samples of a group have a graph and its place in memory in common, and those move all of them together: on
+//! an H200 a graph that is made anew moves a time by some 50 ns. So the samples of one group, however many,
+//! agree with each other better than with those of the next, and the number that narrows an interval is that
+//! of the groups.
 
 use crate::bisection::bisect;
 use crate::quantile::{ascending, at_fractional_index, quantile};
@@ -11,24 +12,27 @@ use crate::trimmed::{TrimmedMean, moments, standard_error};
 use crate::{autocorrelation::effective_samples, student, units::Nanoseconds};
 
 crate::stored! {
-    /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman & Fan (1996),
-    /// type 7.
+    /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman &
+    /// Fan (1996), type 7.
     pub struct Summary {
         /// The number of samples.
         pub samples: usize,
-        /// The number of independent samples that would give the median with the same precision: fewer than all if successive
-        /// samples are alike (Geyer's initial monotone sequence estimator on the signs of their distances from the median).
-        /// Nothing in an old record, whose interval takes its samples for independent.
+        /// The number of independent samples that would give the median with the same precision: fewer than
+        /// all if successive samples are alike (Geyer's initial monotone sequence estimator on the signs of
+        /// their distances from the median). Nothing in an old record, whose interval takes its samples for
+        /// independent.
         pub effective_samples: Option<f64>,
         /// The number of groups whose medians the interval is made of; nothing if it is made of the samples.
         pub groups: Option<usize>,
-        /// The middle of the samples: the time of the case. Below the step of the timer if samples come in groups.
+        /// The middle of the samples: the time of the case. Below the step of the timer if samples come in
+        /// groups.
         pub median: Nanoseconds,
-        /// The 95 % confidence interval of the median. If samples come in groups, that for the medians of other processes
-        /// ([`Median::of_groups`]).
+        /// The 95 % confidence interval of the median. If samples come in groups, that for the medians of
+        /// other processes ([`Median::of_groups`]).
         ///
-        /// Otherwise it is made of interpolated order statistics (Hettmansperger & Sheather 1986) for the effective number of
-        /// samples, never narrower than ± one step of the timer: two quantised time stamps can hide up to that much. Below
+        /// Otherwise it is made of interpolated order statistics (Hettmansperger & Sheather 1986) for the
+        /// effective number of samples, never narrower than ± one step of the timer: two quantised time
+        /// stamps can hide up to that much. Below
         /// [`SMALLEST_SAMPLE`](crate::SMALLEST_SAMPLE) effective samples there is no such interval, and this is the range of the
         /// samples.
         pub median_ci: Interval,
@@ -41,8 +45,8 @@ crate::stored! {
         /// The standard deviation with divisor n − 1, in two passes (first the mean, then the squares of the
         /// distances from it), so that no digits cancel; zero for one sample.
         pub standard_deviation: Nanoseconds,
-        /// The coefficient of variation: standard deviation over mean, as a fraction. Zero where the mean is not
-        /// above zero and the ratio has no meaning.
+        /// The coefficient of variation: standard deviation over mean, as a fraction. Zero where the mean is
+        /// not above zero and the ratio has no meaning.
         pub cv: f64,
         /// The interquartile range, 75th less 25th percentile: the spread that outliers do not move.
         pub iqr: Nanoseconds,
@@ -56,12 +60,12 @@ crate::stored! {
 }
 
 impl Summary {
-    /// Summarises `samples`, in the order they ran, which a timer read in steps of `step` nanoseconds; `None` if
-    /// there are none.
+    /// Summarises `samples`, in the order they ran, which a timer read in steps of `step` nanoseconds; `None`
+    /// if there are none.
     ///
     /// Every sample must be finite. One that is not makes the figures meaningless (they may be infinite or
-    /// not a number), but causes no panic. Their order changes the effective number of samples and with it the
-    /// interval of the median, and nothing else, to the last bit.
+    /// not a number), but causes no panic. Their order changes the effective number of samples and with it
+    /// the interval of the median, and nothing else, to the last bit.
     pub fn of(samples: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(samples);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -75,7 +79,7 @@ impl Summary {
             effective_samples: Some(effective),
             groups: None,
             median: at(0.5),
-            median_ci: interval(&sorted, effective, step, CONFIDENCE),
+            median_ci: median_interval(&sorted, effective, step, CONFIDENCE),
             min: Nanoseconds(min),
             max: Nanoseconds(max),
             mean: Nanoseconds(mean),
@@ -88,8 +92,9 @@ impl Summary {
         })
     }
 
-    /// The same for samples that come in `groups`, with the median and the interval of [`Median::of_groups`]; as [`Self::of`] if
-    /// there are too few groups.
+    /// Summarises `samples` that come in `groups`. Median and interval are those of [`Median::of_groups`];
+    /// all other figures are as in [`Self::of`]. Same as [`Self::of`] if there are fewer than six groups, or
+    /// if their sizes do not add up to the number of samples. `None` if there are no samples.
     pub fn of_groups(samples: &[Nanoseconds], groups: Groups<'_>, step: Nanoseconds) -> Option<Self> {
         let summary = Self::of(samples, step)?;
         let Some(grouped) = Median::of_groups(samples, groups, step, CONFIDENCE) else {
@@ -99,20 +104,22 @@ impl Summary {
         Some(Self { groups: Some(count), median: grouped.time, median_ci: grouped.interval, ..summary })
     }
 
-    /// The same figures with the median of `other`, and what is said of that.
+    /// Returns this summary with the median of `other`, its interval, its number of groups and its effective
+    /// number of samples.
     #[must_use]
     pub fn with_median_of(self, other: Self) -> Self {
         let Self { effective_samples, groups, median, median_ci, .. } = other;
         Self { effective_samples, groups, median, median_ci, ..self }
     }
 
-    /// The same as [`relative_half_width`](Self::relative_half_width); infinite too if there are too few samples for an interval.
+    /// Returns [`relative_half_width`](Self::relative_half_width), or infinity if there are fewer than
+    /// [`SMALLEST_SAMPLE`] samples.
     pub fn known_half_width(&self) -> f64 {
         if self.samples < SMALLEST_SAMPLE { f64::INFINITY } else { self.relative_half_width() }
     }
 
-    /// The half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5 %.
-    /// Infinite where the median is not above zero.
+    /// Returns the half-width of the median's interval as a fraction of the median, such as 0.005 for ± 0.5
+    /// %. Infinite if the median is not above zero.
     pub fn relative_half_width(&self) -> f64 {
         if self.median > Nanoseconds::ZERO {
             self.median_ci.half_width() / self.median
@@ -122,11 +129,11 @@ impl Summary {
     }
 }
 
-/// The confidence of every interval of a single case. Comparisons use a higher one.
+/// The confidence of each interval of a single case. Comparisons use a higher confidence.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The fewest samples whose order statistics can hold the median with a [`CONFIDENCE`] of 95 %: all of n
-/// samples lie on one side of it with probability 2·½ⁿ, which is 6.3 % for five samples and 3.1 % for six.
+/// The minimum number of samples for an interval of the median with the [`CONFIDENCE`] of 95 %. All of n
+/// samples lie on one side of the median with probability 2·½ⁿ: 6.3 % for five samples and 3.1 % for six.
 pub const SMALLEST_SAMPLE: usize = 6;
 
 crate::stored! {
@@ -141,7 +148,7 @@ crate::stored! {
 }
 
 impl Interval {
-    /// Half the distance between the two ends, in nanoseconds.
+    /// Returns half of the distance between both ends.
     pub fn half_width(&self) -> Nanoseconds {
         (self.high - self.low) / 2.0
     }
@@ -151,35 +158,42 @@ impl Interval {
         self.low <= time && time <= self.high
     }
 
-    /// The same interval, with both ends moved outwards by the same amount until its half-width is
+    /// Returns the interval with both ends moved outwards equally, until its half-width is at least
     /// `half_width`.
-    fn at_least(self, half_width: Nanoseconds) -> Self {
+    fn widened_to(self, half_width: Nanoseconds) -> Self {
         let missing = (half_width - self.half_width()).max(Nanoseconds::ZERO);
         Self { low: self.low - missing, high: self.high + missing }
     }
 }
 
-/// The interval that holds the median of `sorted` (ascending, not empty) with `confidence`, where they are worth
-/// `effective` independent samples; never narrower than ± one `step`.
-pub(super) fn interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
-    rank_interval(sorted, effective, step, confidence).at_least(step)
+/// Returns the interval that holds the median of `sorted` (ascending, not empty) with this `confidence`.
+/// `effective` is the effective number of samples, and `step` the resolution of the timer; the half-width is
+/// at least one step.
+pub(super) fn median_interval(
+    sorted: &[f64],
+    effective: f64,
+    step: Nanoseconds,
+    confidence: f64,
+) -> Interval {
+    rank_interval(sorted, effective, step, confidence).widened_to(step)
 }
 
-/// The interval between two order statistics of `sorted` (ascending, not empty) that holds the median with
-/// `confidence`, where they are worth `effective` independent samples.
+/// Returns the interval between two order statistics of `sorted` (ascending, not empty) that holds the median
+/// with this `confidence`. `effective` is the effective number of samples, and `step` the resolution of the
+/// timer.
 ///
-/// Ranks are found as if there were `effective` samples. The lower end is then the same quantile of all n: the
-/// rank r stands for the probability (r − ½)/`effective`, between r − 1 and r samples, and so for the rank
-/// ½ + (r − ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
+/// Ranks are found as if there were `effective` samples. The lower end is then the same quantile of all n:
+/// the rank r stands for the probability (r − ½)/`effective`, between r − 1 and r samples, and so for the
+/// rank ½ + (r − ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
 ///
 /// Between neighbouring ticks of the timer there is nothing to interpolate: there the end is the outer
 /// sample, which keeps the coverage of quantised times. That holds where the time stamps fall anywhere within
 /// a step. Were they always to fall on the same place, every time would be off by up to a step, and nothing
 /// in the samples would tell.
 ///
-/// Too few samples ([`SMALLEST_SAMPLE`] for 95 %) have no such interval; what comes back is the smallest to the
-/// largest of them, which covers less than its name says. The stop rule takes no notice of it where there are
-/// no more samples; where there are, but correlated ones, it says what all of them agree on.
+/// Too few effective samples (fewer than [`SMALLEST_SAMPLE`] for 95 %) have no such interval. The function
+/// then returns the range from the smallest to the largest sample, whose confidence is lower. The stop rule
+/// ignores this range if there are no more samples.
 pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
     // Ranks count from one, from either end; indices from zero.
     let last = sorted.len() - 1;
@@ -199,21 +213,22 @@ pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, c
     Interval { low: Nanoseconds(low), high: Nanoseconds(high) }
 }
 
-/// [`lower_rank`] of a `count` that need not be whole: on the straight line between the whole ones beside it.
+/// Returns [`lower_rank`] for a `count` that is not a whole number, interpolated linearly. `None` if
+/// [`lower_rank`] has no result for one of both neighbours.
 fn fractional_rank(count: f64, confidence: f64) -> Option<f64> {
     let below = lower_rank(count as usize, confidence)?;
     let above = lower_rank(count.ceil() as usize, confidence)?;
     Some(below + count.fract() * (above - below))
 }
 
-/// The rank (from one, fractional) of the interval's lower end among `count` samples; the upper end has the
-/// same rank from above. `None` where not even the extremes reach the confidence.
+/// Returns the rank (from one, fractional) of the interval's lower end among `count` samples. The upper end
+/// has the same rank, counted from the largest sample. `None` if not even the extremes reach the confidence.
 ///
 /// The samples of ranks d and n + 1 − d hold the median with probability γ(d) = P(d ≤ B ≤ n − d), B binomial
-/// (n, ½). No d gives the confidence c exactly: the largest d with γ(d) ≥ c gives too much and d + 1 too little.
-/// Between the two the end is interpolated after Hettmansperger & Sheather, *Confidence intervals based on
-/// interpolated order statistics* (Statistics & Probability Letters 4, 1986), with the weight λ = (n − d)·I /
-/// (d + (n − 2d)·I), where I = (γ(d) − c) / (γ(d) − γ(d + 1)).
+/// (n, ½). No d gives the confidence c exactly: the largest d with γ(d) ≥ c gives too much and d + 1 too
+/// little. Between the two the end is interpolated after Hettmansperger & Sheather, *Confidence intervals
+/// based on interpolated order statistics* (Statistics & Probability Letters 4, 1986), with the weight λ = (n
+/// − d)·I / (d + (n − 2d)·I), where I = (γ(d) − c) / (γ(d) − γ(d + 1)).
 fn lower_rank(count: usize, confidence: f64) -> Option<f64> {
     let weights = central_weights(count);
     let twice = |sum: f64| 2.0 * sum;
@@ -237,8 +252,8 @@ fn lower_rank(count: usize, confidence: f64) -> Option<f64> {
     None
 }
 
-/// P(B = k) for B binomial (`count`, ½), from the middle k = ⌊count / 2⌋ downwards, in units of the middle
-/// term.
+/// Returns P(B = k) for B binomial (`count`, ½), from the middle k = ⌊count / 2⌋ downwards, in units of the
+/// middle term.
 ///
 /// Relative to the middle nothing underflows, however many samples there are; terms too small to change their
 /// sum are left out, so that about 4·√n are computed and no normal approximation is needed.
@@ -255,7 +270,8 @@ fn central_weights(count: usize) -> Vec<f64> {
     weights
 }
 
-/// The 95 % interval of the mean of independent times, by Student's t; the range of the times if there are fewer than two.
+/// Returns the 95 % interval of the mean of independent times, by Student's t. For one time it is the time
+/// itself; `None` for no times.
 pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
     let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
     let half_width = match times.len() {
@@ -266,8 +282,8 @@ pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
     Some(Interval { low: mean - half_width, high: mean + half_width })
 }
 
-/// The half-width of the 95 % prediction interval for the median of one more process, from the medians of at least two (Hahn & Meeker,
-/// *Statistical Intervals*, 1991, chapter 4).
+/// Returns the half-width of the 95 % prediction interval for the median of one more process, from the
+/// `medians` of at least two processes (Hahn & Meeker, *Statistical Intervals*, 1991, chapter 4).
 pub fn prediction_half_width(medians: &[Nanoseconds]) -> Nanoseconds {
     let count = medians.len();
     student::quantile(CONFIDENCE, count - 1) * standard_error(medians) * ((count + 1) as f64).sqrt()
@@ -283,8 +299,8 @@ pub struct Median {
 }
 
 impl Median {
-    /// The median of `times`, in the order they ran, with its interval of this `confidence`; a [`Summary`](crate::Summary)
-    /// has that of 95 %. `None` if there are no times.
+    /// Returns the median of `times`, in the order they ran, with its interval of this `confidence` from
+    /// order statistics. `step` is the resolution of the timer. `None` if there are no times.
     pub fn of(times: &[Nanoseconds], step: Nanoseconds, confidence: f64) -> Option<Self> {
         if times.is_empty() {
             return None;
@@ -292,11 +308,11 @@ impl Median {
         let sorted = ascending(times);
         let time = Nanoseconds(quantile(&sorted, 0.5));
         let effective = effective_samples(times, time);
-        Some(Self { time, interval: interval(&sorted, effective, step, confidence) })
+        Some(Self { time, interval: median_interval(&sorted, effective, step, confidence) })
     }
 }
 
-/// The groups of samples.
+/// The division of samples into groups, such as the launches of one graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'a> {
     /// The number of samples of each group, in the order they ran.
@@ -306,11 +322,13 @@ pub struct Groups<'a> {
 }
 
 impl Median {
-    /// The median of `times`, in the order they ran, with the interval of this `confidence` for the medians of other
-    /// processes. A timer read the times in steps of `step` nanoseconds; the median is [interpolated within a step](interpolated_median).
+    /// Returns the median of `times`, in the order they ran, with the interval of this `confidence` for the
+    /// medians of other processes. `step` is the resolution of the timer; the median is
+    /// [interpolated within a step](interpolated_median).
     ///
-    /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the shared one as their
-    /// squares. `None` of fewer than six groups, or if the sizes do not add up to the number of times.
+    /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the
+    /// shared one as their squares. `None` for fewer than six groups, or if the sizes do not add up to the
+    /// number of times.
     pub fn of_groups(
         times: &[Nanoseconds],
         groups: Groups<'_>,
@@ -323,19 +341,20 @@ impl Median {
         for size in sizes.iter().filter(|size| **size > 0) {
             let (group, others) = rest.split_at_checked(*size)?;
             rest = others;
-            medians.push(below_the_step(&ascending(group), step));
+            medians.push(median_within_step(&ascending(group), step));
         }
         if medians.len() < SMALLEST_SAMPLE || !rest.is_empty() {
             return None;
         }
-        let TrimmedMean { error, freedom, .. } = TrimmedMean::of(&medians)?;
+        let TrimmedMean { error, freedom, .. } = TrimmedMean::from_values(&medians)?;
         let half = Nanoseconds(student::quantile(confidence, freedom) * error.hypot(shared_error.as_f64()));
-        let time = Nanoseconds(below_the_step(&ascending(times), step));
+        let time = Nanoseconds(median_within_step(&ascending(times), step));
         Some(Self { time, interval: Interval { low: time - half, high: time + half } })
     }
 }
 
-/// Returns the step of a timer: the greatest common divisor, in whole nanoseconds, of all event readings.
+/// Returns the resolution of a timer: the greatest common divisor, in whole nanoseconds, of all event
+/// `readings`; 1 ns if all are zero.
 #[must_use]
 pub fn timer_step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
     let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
@@ -347,23 +366,25 @@ pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// The median of `times` in any order, interpolated within the timer's resolution of `step` nanoseconds as [`Median::of_groups`] does.
-/// `None` if there are no times.
+/// Returns the median of `times`, which may be in any order, interpolated within the timer's resolution of
+/// `step`. `None` if there are no times.
 pub fn interpolated_median(times: &[Nanoseconds], step: Nanoseconds) -> Option<Nanoseconds> {
-    (!times.is_empty()).then(|| Nanoseconds(below_the_step(&ascending(times), step)))
+    (!times.is_empty()).then(|| Nanoseconds(median_within_step(&ascending(times), step)))
 }
 
-/// The median of `sorted` (ascending, not empty), each of which a timer read in steps of `step` nanoseconds.
+/// Returns the median of `sorted` (ascending, not empty), interpolated within the timer's resolution of
+/// `step`.
 ///
-/// A reading stands for all times within half a step of it, so each sample is spread evenly over that width, and the median is
-/// where half of all samples lie below: the median of grouped data of the textbooks, for samples on and off the ticks of the timer.
-/// It resolves a part of a step as long as the readings of a time fall on two ticks or more, as they do on an H200, whose samples
-/// scatter over some seven steps.
+/// A reading stands for all times within half a step of it, so each sample is spread evenly over that width,
+/// and the median is where half of all samples lie below: the median of grouped data of the textbooks, for
+/// samples on and off the ticks of the timer. It resolves a part of a step as long as the readings of a time
+/// fall on two ticks or more, as they do on an H200, whose samples scatter over some seven steps.
 ///
-/// Readings of a coarse timer fall on two ticks, and this median would be off by up to 0.09 steps. [`location`] is not.
-fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
-    if step > COARSE && step.is_finite() {
-        return location(sorted, step.as_f64());
+/// Readings of a coarse timer fall on two ticks, and this median would be off by up to 0.09 steps.
+/// [`huber_location`] is not.
+fn median_within_step(sorted: &[f64], step: Nanoseconds) -> f64 {
+    if step > COARSE_TIMER_STEP && step.is_finite() {
+        return huber_location(sorted, step.as_f64());
     }
     let (middle, half) = (quantile(sorted, 0.5), step.as_f64() / 2.0);
     if !(half > 0.0 && half.is_finite() && middle.is_finite()) {
@@ -378,28 +399,32 @@ fn below_the_step(sorted: &[f64], step: Nanoseconds) -> f64 {
     };
     // Between samples far apart lies a range below which half of them lie. Its middle is the usual median.
     let ends = (sorted[0] - half, sorted[sorted.len() - 1] + half);
-    let end = |is_left: &dyn Fn(f64) -> bool| bisect(ends, PART * half, |time| is_left(below(time)));
+    let end =
+        |is_left: &dyn Fn(f64) -> bool| bisect(ends, SEARCH_TOLERANCE * half, |time| is_left(below(time)));
     f64::midpoint(end(&|below| below < wanted), end(&|below| below <= wanted))
 }
 
-/// Finds the location of `sorted` (ascending, not empty) to which all of them are balanced if none counts as further away than [`CLIP`]
-/// steps: Huber, *Robust Estimation of a Location Parameter* (Annals of Mathematical Statistics 35, 1964). Where the times scatter over less
-/// than a step it is the mean of the readings, which rounding from random places of a step leaves right. Where they scatter over many steps it
-/// is close to the median.
-fn location(sorted: &[f64], step: f64) -> f64 {
-    let balance =
-        |at: f64| sorted.iter().map(|time| (time - at).clamp(-CLIP * step, CLIP * step)).sum::<f64>();
-    bisect((sorted[0], sorted[sorted.len() - 1]), PART * step, |time| balance(time) > 0.0)
+/// Returns Huber's M-estimate of the location of `sorted` (ascending, not empty): the point at which the
+/// distances of all samples add up to zero, if each counts for at most [`CLIP_STEPS`] steps (*Robust
+/// Estimation of a Location Parameter*, Annals of Mathematical Statistics 35, 1964). If the times scatter
+/// over less than a step, it is the mean of the readings, which rounding at random places of a step leaves
+/// right. If they scatter over many steps, it is close to the median.
+fn huber_location(sorted: &[f64], step: f64) -> f64 {
+    let balance = |at: f64| {
+        sorted.iter().map(|time| (time - at).clamp(-CLIP_STEPS * step, CLIP_STEPS * step)).sum::<f64>()
+    };
+    bisect((sorted[0], sorted[sorted.len() - 1]), SEARCH_TOLERANCE * step, |time| balance(time) > 0.0)
 }
 
-/// A timer with a larger step is coarse. Times of an H200, whose timer steps by 32 ns, scatter over several steps.
-pub const COARSE: Nanoseconds = Nanoseconds(100.0);
+/// A timer whose step is larger than this is coarse: times scatter over few steps. The timer of an H200 has a
+/// step of 32 ns, and times scatter over several.
+pub const COARSE_TIMER_STEP: Nanoseconds = Nanoseconds(100.0);
 
-/// The number of steps beyond which no reading of a coarse timer counts more.
-const CLIP: f64 = 1.5;
+/// The maximum distance from the location with which a reading counts, in steps of a coarse timer.
+const CLIP_STEPS: f64 = 1.5;
 
-/// The part of half a step to which the median is found.
-const PART: f64 = 1e-6;
+/// The width to which bisection narrows the location or the median, as a fraction of a step or half a step.
+const SEARCH_TOLERANCE: f64 = 1e-6;
 
 #[cfg(test)]
 mod summary_tests {
@@ -522,7 +547,7 @@ mod median_ci_tests {
     use super::*;
 
     fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
-        interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
+        median_interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
     }
 
     /// γ(d) from Pascal's triangle, in exact integers.
@@ -659,7 +684,7 @@ mod grouped_tests {
 
     fn below(samples: &[f64], step: f64) -> f64 {
         let times: Vec<_> = samples.iter().copied().map(Nanoseconds).collect();
-        below_the_step(&ascending(&times), Nanoseconds(step))
+        median_within_step(&ascending(&times), Nanoseconds(step))
     }
 
     #[test]
@@ -676,7 +701,8 @@ mod grouped_tests {
         assert!(below(&[f64::NAN, f64::NAN], 32.0).is_nan());
     }
 
-    /// A launch of 2.3 steps, read from 1000 places of a step, takes 2 or 3 of them. An outlier moves it by 1.5 steps over 1001.
+    /// A launch of 2.3 steps, read from 1000 places of a step, takes 2 or 3 of them. An outlier moves it by
+    /// 1.5 steps over 1001.
     #[test]
     fn the_readings_of_a_coarse_timer_are_averaged() {
         let reading = |place: u32| {
@@ -706,7 +732,8 @@ mod grouped_tests {
         assert_eq!((of(&[59, 1, 0, 0, 0, 0]), of(&[11; 6])), (None, None));
     }
 
-    /// By hand: six medians with a standard deviation of √3.5 · 10, t(95 %, 5) = 2.571, and an error of 4 that all share.
+    /// By hand: six medians with a standard deviation of √3.5 · 10, t(95 %, 5) = 2.571, and an error of 4
+    /// that all share.
     #[test]
     fn the_interval_is_students_with_the_shared_error() {
         let times: Vec<_> = (0..60).map(|number| Nanoseconds(1000.0 + f64::from(number / 10 * 10))).collect();

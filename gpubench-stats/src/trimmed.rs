@@ -1,10 +1,12 @@
-//! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with its standard error.
+//! The mean of values of which a few may be disturbed. In: independent values; out: their trimmed mean, with
+//! its standard error.
 
 use crate::{quantile::mean, units::Nanoseconds};
 
-/// A mean without the least and the greatest eighth of the values, with its standard error and the error's degrees of freedom
-/// (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for location based on a single sample*, Sankhyā A
-/// 25, 1963). Of fewer than eight values none is left out, and this is the plain mean.
+/// A mean without the least and the greatest eighth of the values, with its standard error and the error's
+/// degrees of freedom (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for
+/// location based on a single sample*, Sankhyā A 25, 1963). Of fewer than eight values none is left out, and
+/// this is the plain mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrimmedMean {
     /// The mean.
@@ -16,8 +18,8 @@ pub struct TrimmedMean {
 }
 
 impl TrimmedMean {
-    /// The mean of `values`, in any order; `None` of fewer than two.
-    pub(crate) fn of(values: &[f64]) -> Option<Self> {
+    /// Computes the trimmed mean of independent `values`, in any order; `None` for fewer than two.
+    pub(crate) fn from_values(values: &[f64]) -> Option<Self> {
         if values.len() < 2 {
             return None;
         }
@@ -36,8 +38,8 @@ impl TrimmedMean {
     }
 }
 
-/// The mean and the variance (divisor n − 1) of at least two values. The mean is summed as distances from the first of them, so that
-/// many long times lose no digits, and squares in a second pass.
+/// Returns the mean and the variance (divisor n − 1) of `values`; `None` for fewer than two. The mean is
+/// summed as distances from the first value, so that many long times lose no digits.
 pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 {
         return None;
@@ -48,36 +50,40 @@ pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, squares / (count - 1.0)))
 }
 
-fn numbers(times: &[Nanoseconds]) -> Vec<f64> {
+/// Returns `times` as numbers of nanoseconds.
+fn to_numbers(times: &[Nanoseconds]) -> Vec<f64> {
     times.iter().copied().map(Nanoseconds::as_f64).collect()
 }
 
-/// The variance of independent times, in square nanoseconds; 0 for fewer than two.
+/// Returns the variance (divisor n − 1) of independent times, in square nanoseconds; 0 for fewer than two.
 pub fn variance(times: &[Nanoseconds]) -> f64 {
-    moments(&numbers(times)).map_or(0.0, |(_, variance)| variance)
+    moments(&to_numbers(times)).map_or(0.0, |(_, variance)| variance)
 }
 
-/// The standard error of the mean of independent times; 0 for fewer than two.
+/// Returns the standard error of the mean of independent times; 0 for fewer than two.
 pub fn standard_error(times: &[Nanoseconds]) -> Nanoseconds {
     Nanoseconds((variance(times) / times.len().max(1) as f64).sqrt())
 }
 
-/// The trimmed mean of independent times, without an eighth of them on each side; nothing if there are none.
+/// Returns the mean of independent times without the smallest and the largest eighth of them; `None` for
+/// fewer than two.
 pub fn trimmed_mean(times: &[Nanoseconds]) -> Option<Nanoseconds> {
-    TrimmedMean::of(&numbers(times)).map(|trimmed| Nanoseconds(trimmed.mean))
+    TrimmedMean::from_values(&to_numbers(times)).map(|trimmed| Nanoseconds(trimmed.mean))
 }
 
-/// The standard error of the trimmed mean of independent times (Tukey & McLaughlin 1963), of which up to an eighth on each side may be
-/// disturbed; of 16 times that is two. 0 for fewer than two times. That of their median is a fifth larger, if they are normal.
+/// Returns the standard error of the trimmed mean of independent times (Tukey & McLaughlin 1963); 0 for fewer
+/// than two times. Disturbances of up to an eighth on each side do not affect it: two of 16 times. The error
+/// of a median is a fifth larger, if the times are normal.
 pub fn trimmed_error(times: &[Nanoseconds]) -> Nanoseconds {
-    Nanoseconds(TrimmedMean::of(&numbers(times)).map_or(0.0, |trimmed| trimmed.error))
+    Nanoseconds(TrimmedMean::from_values(&to_numbers(times)).map_or(0.0, |trimmed| trimmed.error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// By hand: of 0 to 15 the outer two on each side count as 2 and 13, whose squares sum to 264 around the mean of 7.5; over 12 · 11.
+    /// By hand: of 0 to 15 the outer two on each side count as 2 and 13, whose squares sum to 264 around the
+    /// mean of 7.5; over 12 · 11.
     #[test]
     fn a_few_disturbed_times_do_not_widen_the_error_of_the_middle() {
         let mut times: Vec<Nanoseconds> = (0..16).map(|time| Nanoseconds(f64::from(time))).collect();

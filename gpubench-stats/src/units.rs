@@ -1,12 +1,14 @@
-//! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and arithmetic keeps
-//! the unit: times add up to a time, and a time over a time is a number. [`format`](crate::format) writes them for people.
+//! Quantities that carry their unit in their type. Plain numbers come in where something is measured, and
+//! arithmetic keeps the unit: times add up to a time, and a time over a time is a number.
+//! [`format`](crate::format) writes them for people.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use std::{cmp::Ordering, iter::Sum, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// Defines quantities that are a floating-point number of some unit, with the arithmetic of a vector space over numbers.
+/// Defines quantities that are a floating-point number of some unit. They can be added, subtracted, and
+/// multiplied and divided by numbers.
 macro_rules! quantities {
     ($($(#[$doc:meta])+ $name:ident;)+) => {$(
         $(#[$doc])+
@@ -16,15 +18,15 @@ macro_rules! quantities {
         pub struct $name(pub f64);
 
         impl $name {
-            /// Nothing of it.
+            /// An amount of zero.
             pub const ZERO: Self = Self(0.0);
 
-            /// The bare number, for formulas, axes and files that name the unit elsewhere.
+            /// Returns the number without the unit.
             pub const fn as_f64(self) -> f64 {
                 self.0
             }
 
-            /// The amount without its sign.
+            /// Returns the amount without its sign.
             #[must_use]
             pub const fn abs(self) -> Self {
                 Self(self.0.abs())
@@ -35,19 +37,19 @@ macro_rules! quantities {
                 self.0.is_finite()
             }
 
-            /// The smaller of two.
+            /// Returns the smaller amount.
             #[must_use]
             pub const fn min(self, other: Self) -> Self {
                 Self(self.0.min(other.0))
             }
 
-            /// The larger of two.
+            /// Returns the larger amount.
             #[must_use]
             pub const fn max(self, other: Self) -> Self {
                 Self(self.0.max(other.0))
             }
 
-            /// The order of [`f64::total_cmp`], which includes values that are not numbers.
+            /// Compares as [`f64::total_cmp`] does, which also orders NaNs.
             pub fn total_cmp(&self, other: &Self) -> Ordering {
                 self.0.total_cmp(&other.0)
             }
@@ -143,12 +145,12 @@ quantities! {
 }
 
 impl Nanoseconds {
-    /// The span of this number of seconds.
+    /// Returns the span of this number of seconds.
     pub const fn from_seconds(seconds: f64) -> Self {
         Self(seconds * 1e9)
     }
 
-    /// The same span in seconds.
+    /// Returns the span in seconds.
     pub fn as_seconds(self) -> f64 {
         self.0 * 1e-9
     }
@@ -161,13 +163,13 @@ impl From<Duration> for Nanoseconds {
 }
 
 impl BytesPerSecond {
-    /// The same rate in gibibytes per second.
+    /// Returns the rate in gibibytes per second.
     pub fn as_gibibytes(self) -> f64 {
         self.0 / f64::from(1 << 30)
     }
 }
 
-/// Defines the conversions of rates of one quantity from and to a limit.
+/// Defines conversions between a rate with its own unit and [`Rate`].
 macro_rules! rates {
     ($($name:ident)+) => {$(
         impl From<$name> for Rate {
@@ -187,21 +189,21 @@ macro_rules! rates {
 rates! { BytesPerSecond FlopsPerSecond }
 
 impl Joules {
-    /// Returns the power, had this energy been drawn in `time`.
+    /// Returns the mean power if this energy is drawn in `time`.
     pub fn over(self, time: Nanoseconds) -> Watts {
         Watts(self.0 / time.as_seconds())
     }
 }
 
 impl Watts {
-    /// Returns the energy drawn in `time`.
+    /// Returns the energy that this power draws in `time`.
     pub fn during(self, time: Nanoseconds) -> Joules {
         Joules(self.0 * time.as_seconds())
     }
 }
 
 impl Rate {
-    /// Returns the time that so much work takes at this rate.
+    /// Returns the time that `work`, in bytes or operations, takes at this rate.
     pub fn time_for(self, work: u64) -> Nanoseconds {
         Nanoseconds(work as f64 / self.0 * 1e9)
     }
@@ -219,7 +221,7 @@ crate::stored! {
 }
 
 impl<T: PartialOrd + Copy> Range<T> {
-    /// The range of all `values`; nothing if there are none.
+    /// Returns the range from the lowest to the highest of `values`; `None` if there are no values.
     pub fn of(values: impl IntoIterator<Item = T>) -> Option<Self> {
         values.into_iter().fold(None, |range, value| {
             let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
@@ -245,7 +247,7 @@ crate::stored! {
 macro_rules! whole_quantities {
     ($($name:ident)+) => {$(
         impl $name {
-            /// The bare number, for formulas, axes and files that name the unit elsewhere.
+            /// Returns the number without the unit.
             pub const fn as_f64(self) -> f64 {
                 self.0 as f64
             }
@@ -286,23 +288,23 @@ macro_rules! whole_quantities {
 whole_quantities! { Bytes Hertz }
 
 impl Bytes {
-    /// Nothing of it.
+    /// An amount of zero.
     pub const ZERO: Self = Self(0);
 
-    /// The same amount as the length of a buffer.
+    /// Returns the amount as the length of a buffer.
     pub const fn as_usize(self) -> usize {
         self.0 as usize
     }
 
-    /// The number of whole pieces of this size that fit into the amount.
+    /// Returns the number of whole pieces of this size that fit into the amount.
     ///
     /// # Panics
-    /// If the piece is of no bytes.
+    /// Panics if `piece` is zero.
     pub const fn pieces(self, piece: Self) -> u64 {
         self.0 / piece.0
     }
 
-    /// The rate at which this amount moved, had it taken `time`.
+    /// Returns the rate at which this amount moves in `time`.
     pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
         BytesPerSecond(self.0 as f64 / time.as_seconds())
     }

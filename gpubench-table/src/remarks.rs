@@ -7,7 +7,7 @@ use gpubench_records::{
     Cache, CuptiPass, Energy, Environment, Flush, Measurement, Method, Path, Property, Quantity, Record, Run,
     ShareMode, Task, Value, counts::ResultCounts, environment::effect_on_times, verdict::WIDEST, work::Link,
 };
-use gpubench_stats::{COARSE, format};
+use gpubench_stats::{COARSE_TIMER_STEP, format};
 
 /// Everything that stands under the table of `run`, its last line a sum.
 pub fn remarks(run: &Run, page: Page) -> String {
@@ -131,7 +131,7 @@ const COARSE_PART: f64 = 0.01;
 fn coarse_timers(run: &Run) -> String {
     let timers = run.measured().filter_map(|(record, measured)| {
         let timer = measured.samples.timer;
-        if timer.resolution <= COARSE || timer.resolution <= COARSE_PART * measured.median() {
+        if timer.resolution <= COARSE_TIMER_STEP || timer.resolution <= COARSE_PART * measured.median() {
             return None;
         }
         let step = timer.resolution;

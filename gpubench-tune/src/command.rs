@@ -16,10 +16,11 @@ use gpubench_runner::__private::{
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Nanoseconds;
 
-const TUNING: &str = "Tuning";
+/// The heading of the tuning flags in the help.
+const TUNING_HEADING: &str = "Tuning";
 
-/// The flags that a race has no use for.
-const NOT_WITH_TUNE: [&str; 16] = [
+/// The identifiers of the flags that cannot be combined with `--tune`.
+const CONFLICTS_WITH_TUNE: [&str; 16] = [
     "compare_with",
     "runs",
     "baseline",
@@ -38,6 +39,7 @@ const NOT_WITH_TUNE: [&str; 16] = [
     "measure_peaks",
 ];
 
+/// The flags of tuning. The comments of its fields are their help texts.
 #[derive(Args)]
 struct TuneArgs {
     /// Find the fastest values of the parameters in `tune(…)`, for each problem size
@@ -47,21 +49,22 @@ struct TuneArgs {
     #[arg(
         long,
         hide_short_help = true,
-        help_heading = TUNING,
-        conflicts_with_all = NOT_WITH_TUNE
+        help_heading = TUNING_HEADING,
+        conflicts_with_all = CONFLICTS_WITH_TUNE
     )]
     tune: bool,
 
     /// Stop tuning after this time in total [default: no limit]
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = CONFLICTS_WITH_TUNE, help_heading = TUNING_HEADING)]
     budget: Option<Duration>,
 
     /// Write the results of tuning to this file, as JSON; `-` prints them instead of the table
-    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = NOT_WITH_TUNE, help_heading = TUNING)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = CONFLICTS_WITH_TUNE, help_heading = TUNING_HEADING)]
     save_tuning: Option<PathBuf>,
 }
 
-/// Returns the races, for `gpubench::main!`.
+/// Returns the extension that adds `--tune`, `--budget` and `--save-tuning` to a benchmark binary, for
+/// `gpubench::main!`.
 #[doc(hidden)]
 pub fn extension() -> Extension {
     Extension {
@@ -72,7 +75,9 @@ pub fn extension() -> Extension {
     }
 }
 
-/// Races, prints the results and writes them to the user's file, also if the races end early.
+/// Runs `--tune`: races all selected problems, prints the results and writes them to the file of
+/// `--save-tuning`, also if an error ends the races. Returns the exit code, which is [`Exit::Failed`] if a
+/// problem has no winner.
 fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
     let began = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -117,20 +122,22 @@ fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteErro
     Ok(tuning.exit())
 }
 
+/// The error message if no selected benchmark has `tune(…)`.
 const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark has parameters to tune: to tune a parameter with several values, such as `BLOCK`, write `tune(BLOCK)` in the `#[gpu_bench(…)]` of the benchmark";
 
-/// A problem on a device, in one state of the cache.
+/// A problem of a benchmark on a device in one cache state, with the jobs that measure its variants.
 struct Problem {
     entry: &'static Entry,
     device: String,
     cache: Cache,
-    /// The jobs of its variants.
+    /// The job of each variant, in the order of `race.variants`.
     jobs: Vec<Job>,
     race: TunedProblem,
 }
 
-/// Groups jobs by problem: the jobs of a problem differ in the tuned axes alone.
-fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
+/// Groups jobs by problem: jobs of one problem differ only in tuned arguments. Skipped jobs are counted and
+/// left out. Jobs that are broken become failed variants.
+fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (entry, job, status) in jobs {
         let (variant, args): (Vec<Arg>, Vec<Arg>) =
@@ -160,13 +167,14 @@ fn problems(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     problems
 }
 
-/// Races each problem, and adds the results to `tuning`. The remaining problems share the remaining time.
+/// Races all problems of the session one after another, and adds each result to `tuning`. The remaining
+/// problems share the time until the `deadline` equally.
 fn race_all(
     session: &mut Session<'_>,
     tuning: &mut Tuning,
     deadline: Option<Instant>,
 ) -> Result<(), RunError> {
-    let problems = problems(std::mem::take(&mut session.jobs));
+    let problems = group_by_problem(std::mem::take(&mut session.jobs));
     let count = problems.len();
     for (number, Problem { entry, device, cache, jobs, race: mut raced }) in problems.into_iter().enumerate()
     {

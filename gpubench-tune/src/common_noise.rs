@@ -1,48 +1,53 @@
 //! The noise of a race's rounds, estimated from all variants together.
 //!
-//! All variants are compared with the same leader in the same way, so that their noise is similar. The variance of eight pairs is known
-//! badly, and at the small error probabilities of a race that is expensive: Student's t is 18 with 5 degrees of freedom and 4.4 with many. So
-//! each variance moves towards the common one, as far as the variances agree.
+//! All variants are compared with the same leader in the same way, so that their noise is similar. The
+//! variance of eight pairs is known badly, and at the small error probabilities of a race that is expensive:
+//! Student's t is 18 with 5 degrees of freedom and 4.4 with many. So each variance moves towards the common
+//! one, as far as the variances agree.
 //!
-//! This is the moderated t of Smyth, *Linear models and empirical Bayes methods for assessing differential expression in microarray
-//! experiments* (Statistical Applications in Genetics and Molecular Biology 3, 2004), sections 4 and 6.2: the true variances are draws from a
-//! scaled inverse χ² distribution, whose width follows from their spread. Variances of trimmed means spread a little more than χ²
-//! (0.56 in place of 0.49 for the logarithms of eight pairs), so that intervals are rather too wide.
+//! This is the moderated t of Smyth, *Linear models and empirical Bayes methods for assessing differential
+//! expression in microarray experiments* (Statistical Applications in Genetics and Molecular Biology 3,
+//! 2004), sections 4 and 6.2: the true variances are draws from a scaled inverse χ² distribution, whose width
+//! follows from their spread. Variances of trimmed means spread a little more than χ² (0.56 in place of 0.49
+//! for the logarithms of eight pairs), so that intervals are rather too wide.
 
 use gpubench_stats::{TrimmedMean, bisect, mean, median_of};
 
-/// The fewest variants with a common noise.
-const FEWEST: usize = 4;
-/// The least variance that counts, as a part of the median variance: a few rounds may agree by chance. One in a thousand of eight pairs is
-/// below it.
-const LEAST: f64 = 0.05;
-/// The variance over the common one above which a variant keeps its own. One in thirteen of eight pairs is above it by chance.
-const OWN: f64 = 2.0;
-/// The degrees of freedom that count as a normal distribution's.
-const MOST_FREEDOM: f64 = 500.0;
+/// The minimum number of variants for a common noise.
+const MIN_VARIANTS: usize = 4;
+/// The smallest variance that counts, as a fraction of the median variance, because a few rounds may agree by
+/// chance. One in a thousand variances of eight pairs is smaller.
+const MIN_VARIANCE_FRACTION: f64 = 0.05;
+/// The maximum ratio of a variant's variance to the common one. A variant above it keeps its own variance.
+/// One in thirteen variances of eight pairs is above it by chance.
+const MAX_VARIANCE_RATIO: f64 = 2.0;
+/// The maximum degrees of freedom; a t distribution with this many counts as normal.
+const MAX_FREEDOM: f64 = 500.0;
 
-/// The noise that all variants have in common.
+/// The noise of pairs of rounds, estimated from all variants of a race.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CommonNoise {
-    /// The variance of one pair of rounds.
+    /// The common variance of one pair of rounds.
     variance: f64,
+    /// The degrees of freedom of that variance.
     freedom: f64,
-    /// The least variance of a variant that counts.
+    /// The smallest variance that counts: smaller ones of a variant are raised to it.
     least: f64,
 }
 
 impl CommonNoise {
-    /// Estimates the noise from means, each with its number of pairs. `None` for too few means, or if they do not vary.
+    /// Estimates the noise from the means of all variants, each with its number of pairs of rounds. `None`
+    /// for fewer than four means, or if their median variance is zero or not finite.
     pub(crate) fn from_means(means: &[(TrimmedMean, usize)]) -> Option<Self> {
-        if means.len() < FEWEST {
+        if means.len() < MIN_VARIANTS {
             return None;
         }
-        let variances: Vec<f64> = means.iter().map(|(mean, pairs)| of_one(mean, *pairs)).collect();
+        let variances: Vec<f64> = means.iter().map(|(mean, pairs)| pair_variance(mean, *pairs)).collect();
         let middle = median_of(&mut variances.clone())?;
         if !(middle > 0.0 && middle.is_finite()) {
             return None;
         }
-        let (count, least) = (means.len() as f64, LEAST * middle);
+        let (count, least) = (means.len() as f64, MIN_VARIANCE_FRACTION * middle);
         let halves = means.iter().map(|(mean, _)| mean.freedom as f64 / 2.0);
         let logs: Vec<f64> = halves
             .clone()
@@ -54,30 +59,33 @@ impl CommonNoise {
         // The spread beyond that of so few pairs.
         let half = inverse_trigamma(spread - halves.map(trigamma).sum::<f64>() / count);
         let shift = half.map_or(0.0, |half| digamma(half) - half.ln());
-        let freedom = half.map_or(MOST_FREEDOM, |half| 2.0 * half);
+        let freedom = half.map_or(MAX_FREEDOM, |half| 2.0 * half);
         Some(Self { variance: (mean + shift).exp(), freedom, least })
     }
 
-    /// Returns a mean of this many pairs with its moderated error; unchanged if it is much noisier than most.
+    /// Returns `mean`, of this many pairs, with its variance moved towards the common one and more degrees of
+    /// freedom. Returns it unchanged if its variance is more than [`MAX_VARIANCE_RATIO`] times the common
+    /// one.
     pub(crate) fn moderate(&self, mean: TrimmedMean, pairs: usize) -> TrimmedMean {
-        let variance = of_one(&mean, pairs);
-        if variance > OWN * self.variance {
+        let variance = pair_variance(&mean, pairs);
+        if variance > MAX_VARIANCE_RATIO * self.variance {
             return mean;
         }
         let own = mean.freedom as f64;
         let freedom = own + self.freedom;
         let variance = (variance.max(self.least) * own + self.variance * self.freedom) / freedom;
-        let freedom = freedom.min(MOST_FREEDOM).max(own) as usize;
+        let freedom = freedom.min(MAX_FREEDOM).max(own) as usize;
         TrimmedMean { error: (variance / pairs as f64).sqrt(), freedom, ..mean }
     }
 }
 
-/// Returns the variance of one pair of rounds.
-fn of_one(mean: &TrimmedMean, pairs: usize) -> f64 {
+/// Returns the variance of one pair of rounds, from the error of the mean of this many pairs.
+fn pair_variance(mean: &TrimmedMean, pairs: usize) -> f64 {
     mean.error.powi(2) * pairs as f64
 }
 
-/// The logarithmic derivative of the gamma function, for `x` above 0 (Abramowitz & Stegun, 6.3.5 and 6.3.18).
+/// Returns the logarithmic derivative of the gamma function, for `x` above 0 (Abramowitz & Stegun, 6.3.5 and
+/// 6.3.18).
 fn digamma(x: f64) -> f64 {
     if x < 10.0 {
         return digamma(x + 1.0) - 1.0 / x;
@@ -86,7 +94,7 @@ fn digamma(x: f64) -> f64 {
     x.ln() - 0.5 / x - inverse * (1.0 / 12.0 - inverse * (1.0 / 120.0 - inverse / 252.0))
 }
 
-/// The derivative of [`digamma`], for `x` above 0 (6.4.6 and 6.4.12).
+/// Returns the derivative of [`digamma`], for `x` above 0 (6.4.6 and 6.4.12).
 fn trigamma(x: f64) -> f64 {
     if x < 10.0 {
         return trigamma(x + 1.0) + 1.0 / (x * x);
@@ -95,10 +103,10 @@ fn trigamma(x: f64) -> f64 {
     (1.0 + 0.5 / x + inverse * (1.0 / 6.0 - inverse * (1.0 / 30.0 - inverse / 42.0))) / x
 }
 
-/// Returns the x whose [`trigamma`] is `value`; nothing if that is above half of [`MOST_FREEDOM`].
+/// Returns the x for which [`trigamma`] is `value`; `None` if that x is above half of [`MAX_FREEDOM`].
 fn inverse_trigamma(value: f64) -> Option<f64> {
     // It falls from infinity to 0.
-    let (low, high) = (1e-3, MOST_FREEDOM / 2.0);
+    let (low, high) = (1e-3, MAX_FREEDOM / 2.0);
     (value > trigamma(high)).then(|| bisect((low, high), 0.0, |x| trigamma(x) > value))
 }
 
@@ -130,14 +138,15 @@ mod tests {
         assert_eq!((inverse_trigamma(0.0), inverse_trigamma(-1.0)), (None, None));
     }
 
-    /// Variances that agree better than those of so few pairs would are one variance, and it is the common one.
+    /// Variances that agree better than those of so few pairs would are one variance, and it is the common
+    /// one.
     #[test]
     fn where_all_agree_each_has_the_error_of_all() {
         let means = means(&[0.001, 0.0011, 0.0009, 0.001, 0.00105, 0.001]);
         let common = CommonNoise::from_means(&means).expect("six");
-        assert_eq!(common.freedom, MOST_FREEDOM);
+        assert_eq!(common.freedom, MAX_FREEDOM);
         let moderated = common.moderate(means[2].0, 8);
-        assert_eq!((moderated.mean, moderated.freedom), (0.01, MOST_FREEDOM as usize));
+        assert_eq!((moderated.mean, moderated.freedom), (0.01, MAX_FREEDOM as usize));
         // Logarithms of variances are too low by ψ(5/2) − ln(5/2) on the average.
         let high = (2.5_f64.ln() - digamma(2.5)).exp().sqrt();
         assert!((moderated.error / (0.001 * high) - 1.0).abs() < 0.01, "{moderated:?}");

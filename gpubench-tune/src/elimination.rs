@@ -1,4 +1,5 @@
-//! The course of a race: it measures each variant alone, and then two at a time, as long as the race and the budget allow.
+//! The course of a race: it measures each variant alone, and then two at a time, as long as the race and the
+//! budget allow.
 
 use crate::race::{Duel, Race};
 use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
@@ -6,49 +7,54 @@ use gpubench_records::work::Counts;
 use gpubench_runner::__private::extension::{Answer, RunError};
 use gpubench_stats::Nanoseconds;
 
-/// The rounds of two interleaved variants.
+/// The rounds in which two variants were measured interleaved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DuelRounds {
     /// The logarithm of the contender's time over the leader's, for each round.
     pub logs: Vec<f64>,
-    /// The least difference of logarithms that they resolve.
+    /// The smallest difference of logarithms that these rounds resolve.
     pub resolution: f64,
 }
 
-/// Measures variants, by their numbers.
-pub(crate) trait Racers {
-    /// Measures a variant alone, briefly, without a check of its outputs. Returns its time and its work.
-    fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)>;
-    /// Launches a variant once, and checks its outputs. Returns false if it has no check.
+/// Measures the variants of a problem, which are given by their numbers.
+pub(crate) trait MeasureVariants {
+    /// Measures a variant alone and briefly, without a check of its outputs. Returns its median time and its
+    /// declared work.
+    fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)>;
+    /// Launches a variant once, and checks its outputs. Returns false if the benchmark has no check, and a
+    /// failure for wrong outputs.
     fn check(&mut self, variant: usize) -> Answer<bool>;
-    /// Measures two variants interleaved, with these coarse times. `is_first` for the first step of the contender.
+    /// Measures two variants interleaved, for one step. `coarse` are the times of the contender and of the
+    /// leader alone, if known. `is_first` is true in the first step of the contender, which is shorter.
     fn duel(&mut self, duel: Duel, coarse: [Option<Nanoseconds>; 2], is_first: bool) -> Answer<DuelRounds>;
     /// Returns the time since the race began.
     fn elapsed(&self) -> Nanoseconds;
 }
 
-/// Races the variants of a problem until all are decided or the budget is spent, and sorts them. A variant that fails is out.
-/// Only the outputs of variants that race are checked, since checks may take longer than all launches.
+/// Races the variants of `problem` until all are decided or the `budget` is spent. Stores the variants sorted
+/// by standing and time, the duration and the reason of the end in `problem`. `margin` is the equivalence
+/// margin. Variants that fail leave the race. Outputs are checked only of variants that are compared, since a
+/// check may take longer than all launches.
 ///
 /// # Errors
-/// Returns an error if nothing more can be measured. The problem has the results until then.
+/// Returns an error if nothing more can be measured. `problem` then has the results so far.
 pub(crate) fn race(
-    racers: &mut dyn Racers,
+    measurer: &mut dyn MeasureVariants,
     problem: &mut TunedProblem,
     margin: f64,
     budget: Option<Nanoseconds>,
 ) -> Result<(), RunError> {
     let mut variants = std::mem::take(&mut problem.variants);
-    let alone = measure_alone(racers, &mut variants, budget);
+    let alone = measure_alone(measurer, &mut variants, budget);
     let accepted = vec![false; variants.len()];
     let race = Race::new(variants, margin);
-    let mut course = Course { racers, race, accepted, budget };
+    let mut run = RaceRun { measurer, race, accepted, budget };
     let ended = match alone {
-        Ok(RaceEnd::Decided) => course.run(),
+        Ok(RaceEnd::Decided) => run.compare_all(),
         ended => ended,
     };
-    problem.wall_time = course.racers.elapsed();
-    problem.variants = course.race.finish();
+    problem.wall_time = run.measurer.elapsed();
+    problem.variants = run.race.finish();
     problem.variants.sort_by(|a, b| {
         let ((a, faster), (b, slower)) = (a.rank(), b.rank());
         a.cmp(&b).then(faster.total_cmp(&slower))
@@ -63,10 +69,11 @@ pub(crate) fn race(
     Ok(())
 }
 
-/// Measures each variant alone; the first one again at the end, since clocks rise while a device warms up. Returns [`RaceEnd::Decided`] if
-/// the budget allowed all of it.
+/// Measures each variant alone and stores its coarse time, or its failure. Measures the first variant again
+/// at the end, since clocks rise while a device warms up. Returns [`RaceEnd::Budget`] if the budget was spent
+/// before the end, and else [`RaceEnd::Decided`].
 fn measure_alone(
-    racers: &mut dyn Racers,
+    measurer: &mut dyn MeasureVariants,
     variants: &mut [TunedVariant],
     budget: Option<Nanoseconds>,
 ) -> Result<RaceEnd, RunError> {
@@ -76,10 +83,10 @@ fn measure_alone(
         if variant.failure.is_some() {
             continue;
         }
-        if is_spent(racers, budget) {
+        if is_spent(measurer, budget) {
             return Ok(RaceEnd::Budget);
         }
-        match racers.coarse(number)? {
+        match measurer.measure_coarsely(number)? {
             Ok((time, counts)) => (variant.coarse_time, variant.counts) = (Some(time), counts),
             Err(failure) => variant.fail(failure),
         }
@@ -87,65 +94,69 @@ fn measure_alone(
     Ok(RaceEnd::Decided)
 }
 
-fn is_spent(racers: &dyn Racers, budget: Option<Nanoseconds>) -> bool {
-    budget.is_some_and(|budget| racers.elapsed() >= budget)
+/// Returns true if there is a budget and the race has used it up.
+fn is_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) -> bool {
+    budget.is_some_and(|budget| measurer.elapsed() >= budget)
 }
 
-/// A race whose variants were measured alone.
-struct Course<'a> {
-    racers: &'a mut dyn Racers,
+/// A race in progress, after all variants were measured alone.
+struct RaceRun<'a> {
+    measurer: &'a mut dyn MeasureVariants,
     race: Race,
-    /// The variants whose outputs are right or have no check.
+    /// For each variant, true once its outputs were found right, or have no check.
     accepted: Vec<bool>,
     budget: Option<Nanoseconds>,
 }
 
-impl Course<'_> {
-    /// Compares until all variants are decided or the budget is spent. The outputs of the best are checked in any case.
-    fn run(&mut self) -> Result<RaceEnd, RunError> {
+impl RaceRun<'_> {
+    /// Compares variants until all are decided or the budget is spent. Checks the outputs of each variant
+    /// before its first comparison, and those of the leader in any case. Returns [`RaceEnd::Budget`] or
+    /// [`RaceEnd::Decided`].
+    fn compare_all(&mut self) -> Result<RaceEnd, RunError> {
         let mut end = RaceEnd::Decided;
         loop {
             let next = self.race.next_duel();
-            if next.is_some() && is_spent(self.racers, self.budget) {
+            if next.is_some() && is_spent(self.measurer, self.budget) {
                 end = RaceEnd::Budget;
             }
             let next = next.filter(|_| end == RaceEnd::Decided);
             let wanted = [self.race.leader(), next.map(|duel| duel.contender)];
             let unchecked = wanted.into_iter().flatten().find(|variant| !self.accepted[*variant]);
             match (unchecked, next) {
-                (Some(variant), _) => match self.racers.check(variant)? {
+                (Some(variant), _) => match self.measurer.check(variant)? {
                     Ok(checked) => {
                         self.accepted[variant] = true;
                         self.race.variant(variant).checked = checked;
                     }
-                    Err(failure) => self.race.fail(variant, failure),
+                    Err(failure) => self.race.drop_failed(variant, failure),
                 },
-                (None, Some(duel)) => self.duel(duel)?,
+                (None, Some(duel)) => self.compare(duel)?,
                 (None, None) => return Ok(end),
             }
         }
     }
 
-    /// Measures two variants interleaved. If that fails, the one that also fails alone is out, and else the contender.
-    fn duel(&mut self, duel: Duel) -> Result<(), RunError> {
+    /// Measures two variants interleaved, and adds the rounds to the race. If the measurement fails, measures
+    /// each alone, and drops those that fail alone; if none does, drops the contender.
+    fn compare(&mut self, duel: Duel) -> Result<(), RunError> {
         let coarse = [duel.contender, duel.leader].map(|variant| self.race.variant(variant).coarse_time);
         let is_first = self.race.variant(duel.contender).pairs == 0;
-        let failure = match self.racers.duel(duel, coarse, is_first)? {
+        let failure = match self.measurer.duel(duel, coarse, is_first)? {
             Ok(rounds) => {
-                self.race.add(duel, &rounds.logs, rounds.resolution);
+                self.race.add_rounds(duel, &rounds.logs, rounds.resolution);
                 return Ok(());
             }
             Err(failure) => failure,
         };
         let mut is_found = false;
         for variant in [duel.leader, duel.contender] {
-            if let Err(failure) = self.racers.coarse(variant)? {
-                self.race.fail(variant, failure);
+            if let Err(failure) = self.measurer.measure_coarsely(variant)? {
+                self.race.drop_failed(variant, failure);
                 is_found = true;
             }
         }
         if !is_found {
-            self.race.fail(duel.contender, failure);
+            self.race.drop_failed(duel.contender, failure);
         }
         Ok(())
     }
@@ -161,7 +172,8 @@ mod tests {
 
     const MARGIN: f64 = 0.005;
 
-    /// Variants with these times, of which some fail: alone from the start, alone from a duel on, in their checks, or only in duels.
+    /// Variants with these times, of which some fail: alone from the start, alone from a duel on, in their
+    /// checks, or only in duels.
     #[derive(Default)]
     struct Fake {
         times: Vec<f64>,
@@ -207,8 +219,8 @@ mod tests {
         Failure::new(Stage::Check, "the sum is wrong")
     }
 
-    impl Racers for Fake {
-        fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+    impl MeasureVariants for Fake {
+        fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
             self.alone += 1;
             let breaks = self.duels > 0 && self.breaks.contains(&variant);
             Ok(if breaks || self.broken.contains(&variant) {

@@ -1,31 +1,35 @@
 //! A race of variants by successive elimination.
 //!
-//! All variants are compared with one leader, in steps of equally many pairs of rounds. At each interim analysis a variant that is slower
-//! than the leader by more than the equivalence margin leaves the race, and one within the margin is a tie. A variant that is faster by more
-//! than the margin becomes the leader, and a new epoch begins; so does, early in a race, one that seems to be faster. A race
-//! that ends earlier leaves the rest undecided, never tied.
+//! All variants are compared with one leader, in steps of equally many pairs of rounds. At each interim
+//! analysis a variant that is slower than the leader by more than the equivalence margin leaves the race, and
+//! one within the margin is a tie. A variant that is faster by more than the margin becomes the leader, and a
+//! new epoch begins; so does, early in a race, one that seems to be faster. A race that ends earlier leaves
+//! the rest undecided, never tied.
 //!
-//! A race computes many intervals: one for each contender at each analysis, in each epoch. By Bonferroni's inequality all of them hold the
-//! truth together except in [`RACE_ERROR`] of all races, however they depend on each other (the union bound, as Even-Dar, Mannor & Mansour use it
-//! for successive elimination: *Action elimination and stopping conditions for the multi-armed bandit and reinforcement learning problems*,
-//! JMLR 7, 2006).
+//! A race computes many intervals: one for each contender at each analysis, in each epoch. By Bonferroni's
+//! inequality all of them hold the truth together except in [`RACE_ERROR`] of all races, however they depend
+//! on each other (the union bound, as Even-Dar, Mannor & Mansour use it for successive elimination: *Action
+//! elimination and stopping conditions for the multi-armed bandit and reinforcement learning problems*, JMLR
+//! 7, 2006).
 
 use crate::common_noise::CommonNoise;
 use crate::tuning::{COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
 use gpubench_records::Failure;
 use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
-/// The pairs of rounds in a step.
+/// The number of pairs of rounds in a step.
 pub const PAIRS_OF_A_STEP: usize = 8;
 
-/// The steps of each contender before an analysis, and its part of an epoch's error. A fifth is kept back, since the confidence of
-/// the interval of a trimmed mean is approximate.
+/// The interim analyses of an epoch: the number of steps of each contender before an analysis, and the
+/// fraction of the epoch's error that the analysis spends. The fractions add up to 0.8, since the confidence
+/// of a trimmed mean's interval is approximate.
 const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), (16, 0.24)];
 
-/// The epochs that a variant which seems to be faster may end, at this analysis, from 0. The first leader had the least of many single times,
-/// and so the most luck.
-const GUESSES: i32 = 2;
-const ANALYSIS_OF_A_GUESS: usize = 1;
+/// The number of first epochs in which the leader may change early, to a variant that only seems to be
+/// faster. The first leader had the least of many single times, and so the most luck.
+const MAX_EARLY_LEADER_CHANGES: i32 = 2;
+/// The index, from 0, of the analysis in an epoch at which the leader may change early.
+const EARLY_CHANGE_ANALYSIS: usize = 1;
 
 /// Two variants that a race compares next, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,90 +38,100 @@ pub(crate) struct Duel {
     pub leader: usize,
 }
 
-/// A variant in the race.
+/// A variant in the race, with its measurements of this epoch.
 #[derive(Clone)]
 struct Contender {
-    /// The variant, with its ratio to the leader.
+    /// The variant with its standing, and with its ratio to the leader.
     variant: TunedVariant,
-    /// The steps of this epoch.
+    /// The number of steps in this epoch.
     steps: usize,
-    /// The logarithms of its time over the leader's in this epoch.
+    /// The logarithm of this variant's time over the leader's, for each round of this epoch.
     rounds: Vec<f64>,
-    /// The sum of the resolutions of its steps.
+    /// The sum of the resolutions of all steps in this epoch, as differences of logarithms.
     unresolved: f64,
 }
 
 impl Contender {
-    fn races(&self) -> bool {
+    /// Returns true if the race has not decided this variant.
+    fn is_racing(&self) -> bool {
         self.variant.standing == Standing::Undecided
     }
 
+    /// Sets the variant's standing. `decided_at` is the number of the analysis that decided it, if one did.
     fn set_standing(&mut self, standing: Standing, decided_at: Option<usize>) {
         (self.variant.standing, self.variant.decided_at) = (standing, decided_at);
     }
 }
 
-/// A part of a race with one leader.
+/// A part of a race in which all variants are compared with one leader.
 #[derive(Clone, Copy)]
 struct Epoch {
-    /// Its number, from 1.
+    /// The number of the epoch, from 1.
     number: i32,
     leader: usize,
-    /// The variants that race at its beginning, without the leader.
+    /// The number of undecided variants at the beginning of the epoch, without the leader.
     contenders: usize,
+    /// The number of analyses so far in the epoch.
     analyses: usize,
 }
 
 impl Epoch {
-    /// Returns the confidence of each interval of the next analysis. Epochs have a half, a quarter, an eighth and so on of
-    /// [`RACE_ERROR`].
+    /// Returns the confidence of each interval of the next analysis. Epochs spend a half, a quarter, an
+    /// eighth and so on of [`RACE_ERROR`].
     fn confidence(&self) -> f64 {
         let part = ANALYSES.get(self.analyses).map_or(0.0, |(_, part)| *part);
         1.0 - RACE_ERROR * 0.5_f64.powi(self.number) * part / self.contenders.max(1) as f64
     }
 }
 
-/// A race in progress.
+/// A race of variants.
 #[derive(Clone)]
 pub(crate) struct Race {
     /// The equivalence margin.
     margin: f64,
     contenders: Vec<Contender>,
+    /// The current epoch; `None` if no variant with a coarse time is left.
     epoch: Option<Epoch>,
     /// The number of analyses in all epochs.
     analyses: usize,
 }
 
 impl Race {
-    /// Begins a race of variants whose coarse times are known, except for those that were not measured or have failed.
+    /// Begins a race with the fastest variant by coarse times as the leader. Variants without a coarse time
+    /// do not race: they were not measured, or they failed. `margin` is the equivalence margin.
     pub(crate) fn new(variants: Vec<TunedVariant>, margin: f64) -> Self {
         let contenders = variants
             .into_iter()
             .map(|variant| Contender { variant, steps: 0, rounds: Vec::new(), unresolved: 0.0 })
             .collect();
         let mut race = Self { margin, contenders, epoch: None, analyses: 0 };
-        race.restart();
+        race.restart_with_fastest();
         race
     }
 
-    /// Returns the next two variants to compare for a step; `None` once all are decided, or after the last analysis.
+    /// Returns the next two variants to compare for a step. Analyses the race when all contenders have the
+    /// steps of the next analysis. Returns `None` once all variants are decided, or after the last analysis
+    /// of an epoch.
     pub(crate) fn next_duel(&mut self) -> Option<Duel> {
         loop {
             let Epoch { leader, analyses, .. } = self.epoch?;
             let (steps, _) = *ANALYSES.get(analyses)?;
-            if let Some(contender) = self.contenders.iter().position(|one| one.races() && one.steps < steps) {
+            if let Some(contender) =
+                self.contenders.iter().position(|one| one.is_racing() && one.steps < steps)
+            {
                 return Some(Duel { contender, leader });
             }
-            if self.racing() == 0 {
+            if self.racing_count() == 0 {
                 return None;
             }
             self.analyse();
         }
     }
 
-    /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the least difference that they resolve. A
-    /// step without rounds counts too: it resolves nothing, and the race goes on.
-    pub(crate) fn add(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
+    /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the smallest
+    /// difference that they resolve. Drops a last round without a partner. A step without rounds counts as a
+    /// step too, so that the race goes on.
+    pub(crate) fn add_rounds(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
         let contender = &mut self.contenders[duel.contender];
         let pairs = rounds.len() / 2;
         contender.steps += 1;
@@ -126,20 +140,22 @@ impl Race {
         contender.unresolved += resolution;
     }
 
-    /// Takes a variant out that has failed. If it is the leader, the race restarts.
-    pub(crate) fn fail(&mut self, variant: usize, failure: Failure) {
+    /// Removes a variant that has failed from the race, and stores its failure. If it is the leader, the race
+    /// restarts.
+    pub(crate) fn drop_failed(&mut self, variant: usize, failure: Failure) {
         self.contenders[variant].variant.fail(failure);
         self.contenders[variant].rounds.clear();
         if self.leader() == Some(variant) {
-            self.restart();
+            self.restart_with_fastest();
         }
     }
 
-    /// Ends the race. Rounds since the last analysis count with the error of the next one. Unless all variants were measured, none is the
-    /// best.
+    /// Ends the race, and returns the variants with their standings. Rounds since the last analysis are
+    /// analysed with the confidence of the next one. If some variant was not measured, the leader is
+    /// undecided instead of the best.
     pub(crate) fn finish(mut self) -> Vec<TunedVariant> {
         let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
-        if is_due && self.contenders.iter().any(|one| one.races() && one.rounds.len() >= 4) {
+        if is_due && self.contenders.iter().any(|one| one.is_racing() && one.rounds.len() >= 4) {
             self.analyse();
         }
         let mut variants: Vec<TunedVariant> = self.contenders.into_iter().map(|one| one.variant).collect();
@@ -153,23 +169,25 @@ impl Race {
         variants
     }
 
-    /// Returns the variant that all others are compared with, if one is left.
+    /// Returns the number of the variant with which all others are compared; `None` if no variant is left.
     pub(crate) fn leader(&self) -> Option<usize> {
         self.epoch.map(|epoch| epoch.leader)
     }
 
-    /// Returns a variant.
+    /// Returns the variant with this number.
     pub(crate) fn variant(&mut self, number: usize) -> &mut TunedVariant {
         &mut self.contenders[number].variant
     }
 
-    /// Returns the number of variants that race against the leader.
-    fn racing(&self) -> usize {
-        self.contenders.iter().filter(|one| one.races()).count()
+    /// Returns the number of undecided variants, without the leader.
+    fn racing_count(&self) -> usize {
+        self.contenders.iter().filter(|one| one.is_racing()).count()
     }
 
-    /// Begins an epoch with the fastest variant by coarse times, and all within [`COARSE_FACTOR`] of it.
-    fn restart(&mut self) {
+    /// Begins an epoch with the fastest variant by coarse times as the leader. All variants within
+    /// [`COARSE_FACTOR`] of its time race, and those that are slower are left behind. Ends the last epoch
+    /// without a new one if there are no coarse times.
+    fn restart_with_fastest(&mut self) {
         let times = self.contenders.iter().enumerate();
         let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse_time?.as_f64())));
         let Some((leader, least)) = times.min_by(|(_, a), (_, b)| a.total_cmp(b)) else {
@@ -186,6 +204,7 @@ impl Race {
         self.begin_epoch(leader);
     }
 
+    /// Begins an epoch with this leader, and discards all rounds of the epoch before.
     fn begin_epoch(&mut self, leader: usize) {
         let best = &mut self.contenders[leader].variant;
         best.standing = Standing::Best;
@@ -195,10 +214,12 @@ impl Race {
             one.rounds.clear();
         }
         let number = 1 + self.epoch.map_or(0, |epoch| epoch.number);
-        self.epoch = Some(Epoch { number, leader, contenders: self.racing(), analyses: 0 });
+        self.epoch = Some(Epoch { number, leader, contenders: self.racing_count(), analyses: 0 });
     }
 
-    /// Decides all variants that their intervals decide.
+    /// Does an interim analysis: computes the ratio of each undecided variant to the leader, and decides
+    /// those whose intervals allow that (slower or tied). Then changes the leader, and so begins a new epoch,
+    /// if a variant is faster by more than the margin, or early in the race if one seems to be faster.
     fn analyse(&mut self) {
         let Some(epoch) = self.epoch else { return };
         self.analyses += 1;
@@ -210,9 +231,9 @@ impl Race {
         let noise = CommonNoise::from_means(&means.iter().copied().flatten().collect::<Vec<_>>());
         let mut open: Vec<(usize, Ratio)> = Vec::new();
         for (contender, (one, mean)) in self.contenders.iter_mut().zip(means).enumerate() {
-            let Some((mean, pairs)) = mean.filter(|_| one.races()) else { continue };
+            let Some((mean, pairs)) = mean.filter(|_| one.is_racing()) else { continue };
             let mean = noise.map_or(mean, |noise| noise.moderate(mean, pairs));
-            let ratio = Ratio::of_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
+            let ratio = Ratio::from_mean(mean, one.unresolved / one.steps.max(1) as f64, epoch.confidence());
             one.variant.ratio = Some(ratio);
             if ratio.low > most {
                 one.set_standing(Standing::Slower, Some(self.analyses));
@@ -227,7 +248,7 @@ impl Race {
             let faster = open.iter().copied().filter(|(_, ratio)| is_faster(ratio));
             faster.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
         };
-        let is_early = epoch.number <= GUESSES && epoch.analyses == ANALYSIS_OF_A_GUESS;
+        let is_early = epoch.number <= MAX_EARLY_LEADER_CHANGES && epoch.analyses == EARLY_CHANGE_ANALYSIS;
         let seems_faster = |ratio: &Ratio| is_early && ratio.value < 1.0 / (1.0 + self.margin / 2.0);
         if let Some((leader, ratio)) = fastest(&|ratio| ratio.high < least) {
             self.change_leader(leader, ratio, Standing::Slower);
@@ -236,8 +257,10 @@ impl Race {
         }
     }
 
-    /// Begins an epoch with a new leader, of this ratio to the old one. Variants that are not decided against the new leader too race
-    /// again. The ends of intervals multiply, since all intervals hold together.
+    /// Begins an epoch with a new leader; `ratio` is its ratio to the old one. The ratios of all variants
+    /// become ratios to the new leader: the ends of intervals are divided, since all intervals hold together.
+    /// Variants that are not slower than the new leader for certain race again. `beaten` is the standing of
+    /// the old leader.
     fn change_leader(&mut self, leader: usize, ratio: Ratio, beaten: Standing) {
         let most = 1.0 + self.margin;
         for one in &mut self.contenders {
@@ -280,7 +303,9 @@ mod tests {
     /// The same, and those with a time of 0 have failed.
     fn race_with_failed(times: &[f64]) -> Race {
         let mut race = race(times);
-        (0..times.len()).filter(|number| times[*number] <= 0.0).for_each(|one| race.fail(one, failure()));
+        (0..times.len())
+            .filter(|number| times[*number] <= 0.0)
+            .for_each(|one| race.drop_failed(one, failure()));
         race
     }
 
@@ -296,7 +321,7 @@ mod tests {
         let log = (times[duel.contender] / times[duel.leader]).ln();
         let rounds: Vec<f64> =
             (0..2 * PAIRS_OF_A_STEP).map(|round| log + if round % 4 < 2 { 1e-6 } else { -1e-6 }).collect();
-        race.add(duel, &rounds, 1e-5);
+        race.add_rounds(duel, &rounds, 1e-5);
     }
 
     fn standings(variants: &[TunedVariant]) -> Vec<Standing> {
@@ -329,8 +354,8 @@ mod tests {
         assert_eq!((found[4].pairs, found[4].ratio), (0, None));
     }
 
-    /// The coarse leader is the slowest. What was a tie of the old leader races the new one; what was out stays out, with a
-    /// ratio to the new leader.
+    /// The coarse leader is the slowest. What was a tie of the old leader races the new one; what was out
+    /// stays out, with a ratio to the new leader.
     #[test]
     fn a_faster_one_becomes_the_leader() {
         use Standing::{Best, Slower, Tie};
@@ -385,7 +410,7 @@ mod tests {
             [Standing::Best, Standing::Undecided, Standing::Undecided]
         );
         // Wide apart: it could be anything.
-        race.add(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
+        race.add_rounds(duel, &[0.1, 0.1, -0.1, -0.1, 0.1, 0.1, -0.1, -0.1], 1e-4);
         let found = race.finish();
         assert_eq!(found[1].standing, Standing::Undecided);
         assert!(found[1].ratio.is_some() && found[2].ratio.is_none());
@@ -396,7 +421,7 @@ mod tests {
         let mut race = race(&[100.0, 100.0]);
         let mut steps = 0;
         while let Some(duel) = race.next_duel() {
-            race.add(duel, &[], f64::INFINITY);
+            race.add_rounds(duel, &[], f64::INFINITY);
             steps += 1;
         }
         assert_eq!((steps, race.finish()[1].standing), (16, Standing::Undecided));
@@ -413,8 +438,8 @@ mod tests {
         }
         // Both are out, and the fourth never raced.
         assert_eq!(race.next_duel(), None);
-        race.fail(0, failure());
-        assert_eq!(race.racing(), 2);
+        race.drop_failed(0, failure());
+        assert_eq!(race.racing_count(), 2);
         assert_eq!(standings(&raced(race, &times)), [Failed, Best, Slower, Slower]);
     }
 
@@ -424,7 +449,7 @@ mod tests {
         let one = race_with_failed(&[100.0, 0.0]).finish();
         assert_eq!(standings(&one), [Standing::Best, Standing::Failed]);
         let mut none = race_with_failed(&[0.0, 0.0]);
-        assert_eq!((none.next_duel(), none.racing()), (None, 0));
+        assert_eq!((none.next_duel(), none.racing_count()), (None, 0));
         assert_eq!(standings(&none.finish()), [Standing::Failed; 2]);
     }
 

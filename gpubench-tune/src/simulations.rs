@@ -1,4 +1,5 @@
-//! Races against known truth: how often a race of variants with planted times, noise and places names the truth.
+//! Races against known truth: how often a race of variants with planted times, noise and places names the
+//! truth.
 
 use rand::{SeedableRng, rngs::StdRng};
 use rand_distr::{Distribution, Normal, Uniform};
@@ -15,7 +16,8 @@ fn uniform(end: f64) -> Uniform<f64> {
     Uniform::new(0.0, end).expect("the end is above zero")
 }
 
-/// The deviation of a round's logarithm, of which the half comes of its place and is the other variant's in the second round.
+/// The deviation of a round's logarithm, of which the half comes of its place and is the other variant's in
+/// the second round.
 const NOISE: f64 = 0.003;
 const PLACE: f64 = 0.01;
 
@@ -32,7 +34,8 @@ enum Noise {
     One,
 }
 
-/// Races variants with these times, by rounds as noisy as a GPU's. Returns the placings and the number of steps.
+/// Races variants with these times, by rounds as noisy as a GPU's. Returns the placings and the number of
+/// steps.
 fn raced(times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
     raced_with(Noise::Alike, times, band, rng)
 }
@@ -70,7 +73,7 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
             rounds.push(log + place + disturbed + normal(0.0, deviation).sample(rng));
             rounds.push(log - place + disturbed + normal(0.0, deviation).sample(rng));
         }
-        race.add(duel, &rounds, 1e-4);
+        race.add_rounds(duel, &rounds, 1e-4);
         steps += 1;
     }
     (race.finish(), steps)
@@ -107,7 +110,8 @@ fn a_variant_that_is_one_percent_better_wins() {
     }
 }
 
-/// All ratios of a race hold the truth together, the best is within the band of the truth, and no tie is beyond it.
+/// All ratios of a race hold the truth together, the best is within the band of the truth, and no tie is
+/// beyond it.
 #[test]
 fn a_race_is_wrong_anywhere_in_one_of_a_hundred_at_most() {
     let kinds = [
@@ -151,8 +155,8 @@ fn is_right(times: &[f64], placings: &[TunedVariant]) -> bool {
     near && placings.iter().enumerate().all(holds)
 }
 
-/// The race spends its steps where they decide: 300 variants between 0 and 50 % apart take fewer than three steps each on average,
-/// of the 16 that all would take.
+/// The race spends its steps where they decide: 300 variants between 0 and 50 % apart take fewer than three
+/// steps each on average, of the 16 that all would take.
 #[test]
 fn a_race_takes_a_fifth_of_comparing_all_to_the_end() {
     let mut rng = StdRng::seed_from_u64(7);
@@ -162,8 +166,9 @@ fn a_race_takes_a_fifth_of_comparing_all_to_the_end() {
     assert!(5 * steps < 16 * times.len(), "{steps} steps");
 }
 
-/// The first leader had the least of single times that deviate by 2 %. Of four variants at most 0.8 % apart the race mostly names one that
-/// is within the band of the best, and those that it does not name are undecided or ties.
+/// The first leader had the least of single times that deviate by 2 %. Of four variants at most 0.8 % apart
+/// the race mostly names one that is within the band of the best, and those that it does not name are
+/// undecided or ties.
 #[test]
 fn luck_in_a_single_time_is_no_lead() {
     let times = [100.0, 100.16, 100.54, 100.78];

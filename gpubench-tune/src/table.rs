@@ -10,8 +10,9 @@ use gpubench_stats::format;
 use gpubench_table::style::{NOTE, heading, of_answer, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};
 
-/// The most variants of a standing that have rows; the file has them all.
-const MOST_ROWS: usize = 8;
+/// The maximum number of variants of each standing that the table shows. The file of `--save-tuning` contains
+/// all.
+const MAX_VARIANTS_PER_STANDING: usize = 8;
 
 /// Returns the text of a tuning: for each problem the best variant, its ties and the others.
 pub fn table(tuning: &Tuning, page: Page) -> String {
@@ -25,7 +26,7 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
         let margin = format::plus_minus(tuning.method.equivalence_margin);
         let rest = format!(" on {device}, {cache}: {}; a tie is within {margin}", tuned_axes.join(", "));
         let mut text = heading(&printable(name), &printable(&rest), page);
-        text.extend(problems.iter().map(|raced| problem(raced, page)));
+        text.extend(problems.iter().map(|raced| problem_text(raced, page)));
         parts.push(text);
     }
     parts.push(paragraph(
@@ -35,12 +36,13 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
         ),
         page,
     ));
-    parts.extend(tuning.notes.iter().map(|note| lines(note, "", NOTE, page)));
+    parts.extend(tuning.notes.iter().map(|note| styled_lines(note, "", NOTE, page)));
     parts.join("\n")
 }
 
-/// Returns the race of a problem: a line for itself, one for each variant that is shown, and remarks on the others.
-fn problem(problem: &TunedProblem, page: Page) -> String {
+/// Returns the text of a problem's race: a line on the race, a line for each variant shown, and remarks on
+/// all others.
+fn problem_text(problem: &TunedProblem, page: Page) -> String {
     let name = if problem.args.is_empty() {
         String::new()
     } else {
@@ -58,7 +60,7 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
     };
     let (variants, wall) =
         (format::counted(problem.variants.len(), "variant"), format::time(problem.wall_time));
-    let mut text = lines(&format!("{name}{variants}{skipped} in {wall}{end}"), "", Style::new(), page);
+    let mut text = styled_lines(&format!("{name}{variants}{skipped} in {wall}{end}"), "", Style::new(), page);
     let (mut cells, mut styles, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     for (standing, word, style) in [
         (Standing::Best, "best", of_answer(Answer::Faster)),
@@ -66,11 +68,11 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
         (Standing::Undecided, "undecided", NOTE),
         (Standing::Slower, "slower", Style::new()),
     ] {
-        for variant in problem.of(standing).take(MOST_ROWS) {
-            cells.push(row(variant, word));
+        for variant in problem.of(standing).take(MAX_VARIANTS_PER_STANDING) {
+            cells.push(variant_cells(variant, word));
             styles.push(style);
         }
-        let more = problem.of(standing).count().saturating_sub(MOST_ROWS);
+        let more = problem.of(standing).count().saturating_sub(MAX_VARIANTS_PER_STANDING);
         if more > 0 {
             remarks.push(format!("{more} more: {word}"));
         }
@@ -95,11 +97,12 @@ fn problem(problem: &TunedProblem, page: Page) -> String {
         let others = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
         remarks.push(format!("{}{others} failed: {why}", format::joined(&failed[0].args, ", ")));
     }
-    text + &remarks.iter().map(|remark| lines(remark, "  ", NOTE, page)).collect::<String>()
+    text + &remarks.iter().map(|remark| styled_lines(remark, "  ", NOTE, page)).collect::<String>()
 }
 
-/// Returns the cells of a variant: its name, its time or its ratio with the interval, its standing.
-fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
+/// Returns the cells of a variant's line: its arguments, its time or its ratio to the best, the interval of
+/// the ratio, and `word`, the standing.
+fn variant_cells(variant: &TunedVariant, word: &str) -> Vec<String> {
     let [ratio, interval] = match variant.ratio.filter(|_| variant.standing != Standing::Best) {
         Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],
         None => [variant.coarse_time.map(format::time).unwrap_or_default(), String::new()],
@@ -107,6 +110,7 @@ fn row(variant: &TunedVariant, word: &str) -> Vec<String> {
     vec![printable(&format::joined(&variant.args, ", ")), ratio, interval, word.to_owned()]
 }
 
-fn lines(text: &str, indent: &str, style: Style, page: Page) -> String {
+/// Returns `text` in printable characters, wrapped to the page with this indent and style.
+fn styled_lines(text: &str, indent: &str, style: Style, page: Page) -> String {
     styled(&wrapped(&printable(text), indent, page), style)
 }

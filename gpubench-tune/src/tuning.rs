@@ -8,14 +8,15 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, Ratio};
 
-/// The name of this format.
+/// The name and version of the format, `gpubench-tuning/2`.
 pub const SCHEMA: &str = TUNING.schema;
 
-/// The coarse time over the least one up to which a variant races. A single coarse time depends on the addresses of its inputs and on the
-/// clocks: on an H200 by 3.3 % at most, for 290 variants of five problems from 3 to 236 µs.
+/// The maximum ratio of a variant's coarse time to the smallest one: slower variants do not race. A single
+/// coarse time depends on the addresses of the inputs and on the clocks, on an H200 by 3.3 % at most, for 290
+/// variants of five problems from 3 to 236 µs.
 pub(crate) const COARSE_FACTOR: f64 = 1.15;
 
-/// The part of all races in which any interval may miss the truth.
+/// The maximum fraction of all races in which any interval misses the truth.
 pub(crate) const RACE_ERROR: f64 = 0.01;
 
 gpubench_stats::stored! {
@@ -149,6 +150,8 @@ gpubench_stats::stored! {
 }
 
 impl TuningMethod {
+    /// Returns the rules of races with these sampling options, and with `budget` as the time limit of all
+    /// races together.
     pub(crate) fn new(sampling: Sampling, budget: Option<Nanoseconds>) -> Self {
         Self {
             equivalence_margin: sampling.equivalence_margin,
@@ -161,24 +164,24 @@ impl TuningMethod {
 }
 
 impl TunedProblem {
-    /// Returns a problem without variants.
+    /// Returns a problem with these arguments, without variants. Its race counts as stopped until it ends.
     pub(crate) fn new(args: Vec<Arg>) -> Self {
         Self { args, ended: RaceEnd::Stopped, variants: Vec::new(), skipped: 0, wall_time: Nanoseconds::ZERO }
     }
 
-    /// Returns the winner, if every variant was measured and one of them works.
+    /// Returns the winner. `None` if some variant was not measured, or if all failed.
     pub fn best(&self) -> Option<&TunedVariant> {
         self.of(Standing::Best).next()
     }
 
-    /// Returns the variants of this standing.
+    /// Returns the variants with this standing.
     pub fn of(&self, standing: Standing) -> impl Iterator<Item = &TunedVariant> {
         self.variants.iter().filter(move |variant| variant.standing == standing)
     }
 }
 
 impl TunedVariant {
-    /// Returns a variant that is not measured, or that has failed already.
+    /// Returns a variant with these arguments: not measured, or failed if there is a `failure`.
     pub(crate) fn new(args: Vec<Arg>, failure: Option<Failure>) -> Self {
         let standing = if failure.is_some() { Standing::Failed } else { Standing::NotMeasured };
         Self {
@@ -194,13 +197,14 @@ impl TunedVariant {
         }
     }
 
-    /// Takes the variant out of the race.
+    /// Marks the variant as failed, with this failure, and discards its ratio and its coarse time.
     pub(crate) fn fail(&mut self, failure: Failure) {
         (self.standing, self.failure) = (Standing::Failed, Some(failure));
         (self.ratio, self.decided_at, self.coarse_time) = (None, None, None);
     }
 
-    /// Returns its standing, and its time over the best's or alone, to order variants by.
+    /// Returns the sort key of the variant: its standing, then its ratio to the best, or its coarse time if
+    /// there is no ratio.
     pub(crate) fn rank(&self) -> (Standing, f64) {
         let coarse = self.coarse_time.map_or(f64::INFINITY, Nanoseconds::as_f64);
         (self.standing, self.ratio.map_or(coarse, |ratio| ratio.value))
@@ -208,7 +212,7 @@ impl TunedVariant {
 }
 
 impl Tuning {
-    /// Reads a tuning from JSON.
+    /// Reads a tuning from JSON of the format [`SCHEMA`].
     ///
     /// # Errors
     /// Returns an error if the document has another format or is damaged.
@@ -225,7 +229,7 @@ impl Tuning {
         out.write_all(b"\n")
     }
 
-    /// Returns the exit code: failed if a problem has no winner.
+    /// Returns the exit code: [`Exit::Failed`] if a problem has no winner, and else [`Exit::Done`].
     pub fn exit(&self) -> Exit {
         let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
         if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }

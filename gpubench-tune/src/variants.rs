@@ -2,32 +2,35 @@
 
 use std::time::Instant;
 
-use crate::elimination::{DuelRounds, Racers};
+use crate::elimination::{DuelRounds, MeasureVariants};
 use crate::race::{Duel, PAIRS_OF_A_STEP};
 use gpubench_records::{BenchmarkId, Failure, Record, Sampling, Stage, work::Counts};
 use gpubench_runner::__private::extension::{Answer, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
-/// The longest sampling of a variant alone, and the precision that ends it earlier. Some forty samples of 12 µs, cold on an H200, are
-/// within 1 % of many; the addresses of inputs change times by more than that.
+/// The maximum sampling time of a variant alone. About forty samples of 12 µs, cold on an H200, are within 1
+/// % of many samples; the addresses of inputs change times by more than that.
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
+/// The precision that ends the sampling of a variant alone earlier.
 const ALONE_PRECISION: f64 = 0.02;
-/// The warm-up of a variant alone, unless the user wants more than the usual one. All variants but the first follow another one on a warm
-/// device, and the first is measured again at the end.
+/// The warm-up time of a variant alone, unless the user requests a longer warm-up than the default. All
+/// variants but the first follow another one on a warm device, and the first is measured again at the end.
 const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
-/// The sampling of a step, if launches are so short that more than the fewest pairs fit.
+/// The sampling time of a step, if launches are so short that more than the minimum number of samples fit.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
-/// The fewest samples of a step, AB BA in each round, and the most: of a contender's first step, which finds out what is far slower, and of
-/// the others. On an H200, for launches of 9 µs, pairs of rounds of 4 samples deviate by 1.6 %, of 16 by 0.7, of 64 by 0.4.
-const FEWEST_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
-const MOST_OF_THE_FIRST: usize = 2 * FEWEST_SAMPLES;
-const MOST_SAMPLES: usize = 8 * FEWEST_SAMPLES;
-/// The pairs that warm up a step, unless the user wants more than the usual warm-up, which took a seventh of a race: both launches have run
-/// before.
-const WARM_UP: usize = 1;
+/// The minimum number of samples in a step. On an H200, for launches of 9 µs, pairs of rounds of 4 samples
+/// deviate by 1.6 %, of 16 by 0.7 %, of 64 by 0.4 %.
+const MIN_STEP_SAMPLES: usize = 2 * 2 * PAIRS_OF_A_STEP;
+/// The maximum number of samples in the first step of a contender, which finds variants that are far slower.
+const MAX_FIRST_STEP_SAMPLES: usize = 2 * MIN_STEP_SAMPLES;
+/// The maximum number of samples in each later step of a contender.
+const MAX_STEP_SAMPLES: usize = 8 * MIN_STEP_SAMPLES;
+/// The number of pairs of launches that warm up a step, unless the user requests a longer warm-up than the
+/// default. Both variants have run before, and the default warm-up took a seventh of a race.
+const STEP_WARM_UP_PAIRS: usize = 1;
 
-/// The variants of a problem on a device, in one state of the cache.
+/// The variants of a problem on a device in one cache state, measured by the device's workers.
 pub(crate) struct Variants<'a, 's> {
     session: &'a mut Session<'s>,
     jobs: &'a [Job],
@@ -35,14 +38,15 @@ pub(crate) struct Variants<'a, 's> {
 }
 
 impl<'a, 's> Variants<'a, 's> {
+    /// Returns the variants that these jobs measure. The time of the race starts now.
     pub(crate) fn new(session: &'a mut Session<'s>, jobs: &'a [Job]) -> Self {
         Self { session, jobs, began: Instant::now() }
     }
 }
 
-impl Racers for Variants<'_, '_> {
-    fn coarse(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
-        let sampling = alone(self.session.sampling);
+impl MeasureVariants for Variants<'_, '_> {
+    fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+        let sampling = alone_sampling(self.session.sampling);
         let found = self.session.measure(&self.jobs[variant], sampling)?;
         Ok(found.and_then(|record| {
             let measured = record.measurement.as_ref();
@@ -59,8 +63,8 @@ impl Racers for Variants<'_, '_> {
         let Job { benchmark, args, .. } = self.jobs[duel.leader].clone();
         let mut job = self.jobs[duel.contender].clone();
         job.with = Some(BenchmarkId { benchmark, args });
-        let sampling = step(self.session.sampling, coarse, is_first);
-        Ok(self.session.measure(&job, sampling)?.and_then(|record| rounds(&record)))
+        let sampling = step_sampling(self.session.sampling, coarse, is_first);
+        Ok(self.session.measure(&job, sampling)?.and_then(|record| duel_rounds(&record)))
     }
 
     fn elapsed(&self) -> Nanoseconds {
@@ -68,8 +72,8 @@ impl Racers for Variants<'_, '_> {
     }
 }
 
-/// Returns the rounds of a record that was compared.
-fn rounds(record: &Record) -> Result<DuelRounds, Failure> {
+/// Returns the rounds of a record with a comparison; a failure if the record has none.
+fn duel_rounds(record: &Record) -> Result<DuelRounds, Failure> {
     let (Some(measured), Some(compared)) = (&record.measurement, &record.compared) else {
         return Err(Failure::new(Stage::Sampling, "was not compared"));
     };
@@ -80,8 +84,9 @@ fn rounds(record: &Record) -> Result<DuelRounds, Failure> {
     Ok(DuelRounds { logs, resolution })
 }
 
-/// Returns the sampling of a variant alone, whose time need not be precise.
-fn alone(usual: Sampling) -> Sampling {
+/// Returns the sampling options for a variant alone, whose time need not be precise. `usual` are those of the
+/// user.
+fn alone_sampling(usual: Sampling) -> Sampling {
     Sampling {
         min_warm_up_time: if has_usual_warm_up(usual) {
             usual.min_warm_up_time.min(ALONE_WARM_UP)
@@ -98,13 +103,14 @@ fn alone(usual: Sampling) -> Sampling {
     }
 }
 
-/// Returns the sampling of a step of two variants with these times. If one is not known, the step has the fewest samples.
-fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
+/// Returns the sampling options for a step. `usual` are those of the user, and `times` the times of both
+/// variants. The step has the minimum number of samples if a time is not known.
+fn step_sampling(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
     let pair: Nanoseconds = times.map(|time| time.unwrap_or(STEP_TIME)).into_iter().sum();
-    let fitting = (STEP_TIME / pair) as usize / FEWEST_SAMPLES * FEWEST_SAMPLES;
-    let most = if is_first { MOST_OF_THE_FIRST } else { MOST_SAMPLES };
-    let samples = fitting.clamp(FEWEST_SAMPLES, most);
-    let warm_up_launches = usual.warm_up_launches.or(has_usual_warm_up(usual).then_some(WARM_UP));
+    let fitting = (STEP_TIME / pair) as usize / MIN_STEP_SAMPLES * MIN_STEP_SAMPLES;
+    let most = if is_first { MAX_FIRST_STEP_SAMPLES } else { MAX_STEP_SAMPLES };
+    let samples = fitting.clamp(MIN_STEP_SAMPLES, most);
+    let warm_up_launches = usual.warm_up_launches.or(has_usual_warm_up(usual).then_some(STEP_WARM_UP_PAIRS));
     Sampling {
         warm_up_launches,
         samples: Some(samples),
@@ -114,6 +120,7 @@ fn step(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sam
     }
 }
 
+/// Returns true if the user requests no longer warm-up than the default.
 fn has_usual_warm_up(usual: Sampling) -> bool {
     usual.min_warm_up_time <= Sampling::USUAL.min_warm_up_time
 }
@@ -138,7 +145,7 @@ mod tests {
             .run;
         let mut record = run.records.into_iter().find(|record| record.measurement.is_some()).expect("one");
         record.compared = None;
-        let alone = rounds(&record).expect_err("it was not compared");
+        let alone = duel_rounds(&record).expect_err("it was not compared");
         assert_eq!(alone.to_string(), "sampling: was not compared");
         let measurement = record.measurement.clone().expect("it was measured");
         let logs = [0.1, 0.2, 0.3];
@@ -151,7 +158,7 @@ mod tests {
         let pairs: Vec<_> = measurement.times().into_iter().map(|time| [time; 2]).collect();
         let resolution = resolution_of_pairs(&pairs, measurement.samples.timer.resolution);
         record.compared = Some(Box::new(Compared { with, comparison, measurement, verdict }));
-        assert_eq!(rounds(&record), Ok(DuelRounds { logs: logs.to_vec(), resolution }));
+        assert_eq!(duel_rounds(&record), Ok(DuelRounds { logs: logs.to_vec(), resolution }));
     }
 
     /// A user's rules for cases, each another than the usual one.
@@ -166,10 +173,11 @@ mod tests {
         ..Sampling::USUAL
     };
 
-    /// A variant alone is timed for 4 ms at most, to 2 %, whatever is asked of cases. The rest is as the user wants it.
+    /// A variant alone is timed for 4 ms at most, to 2 %, whatever is asked of cases. The rest is as the user
+    /// wants it.
     #[test]
     fn a_variant_alone_takes_milliseconds() {
-        let found = alone(OURS);
+        let found = alone_sampling(OURS);
         assert_eq!((found.precision, found.samples), (0.02, None));
         assert_eq!((found.min_time, found.max_time), (Nanoseconds::ZERO, Nanoseconds(4e6)));
         assert_eq!(
@@ -181,7 +189,9 @@ mod tests {
     #[test]
     fn a_variant_alone_warms_up_for_half_a_millisecond_or_as_the_user_wants_it() {
         let found = [0.0, 3e5, 2e6, 3e6].map(|warm_up| {
-            alone(Sampling { min_warm_up_time: Nanoseconds(warm_up), ..OURS }).min_warm_up_time.as_f64()
+            alone_sampling(Sampling { min_warm_up_time: Nanoseconds(warm_up), ..OURS })
+                .min_warm_up_time
+                .as_f64()
         });
         assert_eq!(found, [0.0, 3e5, 5e5, 3e6]);
     }
@@ -189,7 +199,8 @@ mod tests {
     #[test]
     fn a_step_takes_as_many_samples_as_fit_into_its_time() {
         let samples = |first, second, is_first| {
-            let found = step(OURS, [first, second].map(|time: Option<f64>| time.map(Nanoseconds)), is_first);
+            let found =
+                step_sampling(OURS, [first, second].map(|time: Option<f64>| time.map(Nanoseconds)), is_first);
             assert_eq!(
                 (found.benchmark_max_time, found.energy, found.equivalence_margin),
                 (false, Some(false), 0.02)
@@ -197,19 +208,19 @@ mod tests {
             found.samples.expect("a number")
         };
         // Pairs of 20 µs, of which 1000 fit; of 150 µs, of which 133 fit: whole rounds of them; and of 20 ms.
-        assert_eq!(samples(Some(9e3), Some(11e3), false), MOST_SAMPLES);
-        assert_eq!(samples(Some(9e3), Some(11e3), true), MOST_OF_THE_FIRST);
-        let fitting = 133 / FEWEST_SAMPLES * FEWEST_SAMPLES;
-        assert!(FEWEST_SAMPLES < fitting && fitting < MOST_SAMPLES);
+        assert_eq!(samples(Some(9e3), Some(11e3), false), MAX_STEP_SAMPLES);
+        assert_eq!(samples(Some(9e3), Some(11e3), true), MAX_FIRST_STEP_SAMPLES);
+        let fitting = 133 / MIN_STEP_SAMPLES * MIN_STEP_SAMPLES;
+        assert!(MIN_STEP_SAMPLES < fitting && fitting < MAX_STEP_SAMPLES);
         assert_eq!(samples(Some(50e3), Some(100e3), false), fitting);
-        assert_eq!(samples(Some(1e7), Some(1e7), false), FEWEST_SAMPLES);
-        assert_eq!(samples(None, Some(9e3), false), FEWEST_SAMPLES, "not known yet");
+        assert_eq!(samples(Some(1e7), Some(1e7), false), MIN_STEP_SAMPLES);
+        assert_eq!(samples(None, Some(9e3), false), MIN_STEP_SAMPLES, "not known yet");
     }
 
     /// What the user asks for beyond the usual warm-up is done before each step too.
     #[test]
     fn a_step_is_warmed_up_by_a_pair_or_as_the_user_wants_it() {
-        let launches = |usual: Sampling| step(usual, [None; 2], false).warm_up_launches;
+        let launches = |usual: Sampling| step_sampling(usual, [None; 2], false).warm_up_launches;
         assert_eq!(launches(Sampling::USUAL), Some(1));
         assert_eq!(launches(Sampling { min_warm_up_time: Nanoseconds::ZERO, ..OURS }), Some(1));
         assert_eq!(launches(Sampling { warm_up_launches: Some(7), ..OURS }), Some(7));

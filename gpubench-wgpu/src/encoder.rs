@@ -1,4 +1,5 @@
-//! The encoder that launch functions take. The sampler submits its commands, with timestamps around each launch.
+//! The encoder that launch functions take. The sampler submits its commands, with timestamps around each
+//! launch.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,68 +12,75 @@ use wgpu::{
 
 use crate::errors::DeviceErrors;
 
-/// What a launch function takes: it encodes its work here, and submits nothing. Clones encode into the same commands.
+/// The encoder that a launch function takes. The launch function encodes its work with it and submits
+/// nothing. Clones encode into the same commands.
 ///
-/// `setup` has it too, for its device and queue.
+/// `setup` gets the encoder too, for its device and queue.
 #[derive(Clone)]
 pub struct Encoder(Rc<Shared>);
 
+/// The state that all clones of an [`Encoder`] share.
 struct Shared {
     device: Device,
     queue: wgpu::Queue,
     errors: DeviceErrors,
     commands: RefCell<Option<CommandEncoder>>,
-    /// The passes and commands that were encoded.
+    /// The number of passes and commands that launch functions encoded since the last call of
+    /// [`Encoder::take_encoded`].
     encoded: Cell<usize>,
 }
 
 impl Encoder {
+    /// Creates an encoder, and collects the errors of the device from now on.
     pub(crate) fn new(device: Device, queue: wgpu::Queue) -> Self {
-        let errors = DeviceErrors::of(&device);
+        let errors = DeviceErrors::collect_from(&device);
         let commands = RefCell::default();
         Self(Rc::new(Shared { device, queue, errors, commands, encoded: Cell::new(0) }))
     }
 
-    /// Returns the device, which makes buffers, pipelines and bind groups.
+    /// Returns the device, which creates buffers, pipelines and bind groups.
     #[must_use]
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
-    /// Returns the queue, for the writes of `setup`. Work that a launch submits to it itself is not timed.
+    /// Returns the queue, for the writes of `setup`. Work that a launch function submits to the queue itself
+    /// is not timed.
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.0.queue
     }
 
-    /// Encodes a compute pass.
+    /// Encodes a compute pass: calls `encode` with the new pass.
     pub fn pass(&self, encode: impl FnOnce(&mut ComputePass<'static>)) {
-        self.count();
-        let mut pass = self.with(|commands| {
+        self.count_encoded();
+        let mut pass = self.encode(|commands| {
             commands.begin_compute_pass(&ComputePassDescriptor::default()).forget_lifetime()
         });
         encode(&mut pass);
     }
 
-    /// Encodes with wgpu's own encoder: copies, clears, passes of a library.
+    /// Calls `encode` with wgpu's own command encoder, for copies, clears and passes of a library. Returns
+    /// its result.
     pub fn commands<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
-        self.count();
-        self.with(encode)
+        self.count_encoded();
+        self.encode(encode)
     }
 
-    /// Waits for all that is encoded, and returns the bytes of `from`, which needs `COPY_SRC`. For checks.
+    /// Submits all encoded work, waits for it, and returns the bytes of the buffer `from`, which needs the
+    /// usage `COPY_SRC`. For checks.
     ///
     /// # Errors
     /// Returns wgpu's error.
     pub fn read(&self, from: &Buffer) -> Result<Vec<u8>, CaseError> {
         let size = from.size();
         let mapped = buffer(self.device(), size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-        self.with(|commands| commands.copy_buffer_to_buffer(from, 0, &mapped, 0, size));
+        self.encode(|commands| commands.copy_buffer_to_buffer(from, 0, &mapped, 0, size));
         self.submit();
-        self.map(&mapped)
+        self.read_mapped(&mapped)
     }
 
-    /// Waits until the queue has done all that was encoded.
+    /// Submits all encoded work, and waits until the queue has done it.
     ///
     /// # Errors
     /// Returns the first error since the last call, in wgpu's words.
@@ -81,36 +89,37 @@ impl Encoder {
         self.wait()
     }
 
-    /// Returns the number of passes and commands that were encoded since the last call.
+    /// Returns the number of passes and commands that were encoded since the last call of this function.
     pub(crate) fn take_encoded(&self) -> usize {
         self.0.encoded.take()
     }
 
-    /// Returns the first error of the device, if it has reported one.
-    pub(crate) fn remark(&self) -> Option<String> {
-        self.0.errors.remark()
+    /// Returns an error of the device that [`Self::wait`] has not returned yet, in wgpu's words; `None` if
+    /// there is none.
+    pub(crate) fn untaken_error(&self) -> Option<String> {
+        self.0.errors.untaken_error()
     }
 
-    /// Drops what was encoded and not submitted.
+    /// Drops the encoded work that was not submitted.
     pub(crate) fn discard(&self) {
         drop(self.0.commands.take());
     }
 
-    /// Ends what was encoded, and returns it.
+    /// Returns the encoded work as a finished command buffer. The encoder is empty then.
     pub(crate) fn take_commands(&self) -> CommandBuffer {
-        self.with(|_| ());
+        self.encode(|_| ());
         let commands = self.0.commands.take().expect("commands are encoded");
         commands.finish()
     }
 
-    /// Submits what was encoded, if anything was.
+    /// Submits the encoded work to the queue; does nothing if there is none.
     pub(crate) fn submit(&self) {
         if let Some(commands) = self.0.commands.take() {
             self.queue().submit([commands.finish()]);
         }
     }
 
-    /// Waits until the queue has done its work.
+    /// Waits until the queue has done all submitted work.
     ///
     /// # Errors
     /// Returns the first error since the last call, in wgpu's words.
@@ -120,12 +129,14 @@ impl Encoder {
         waited.map(drop).map_err(CaseError::new)
     }
 
-    fn count(&self) {
+    /// Counts a pass or command of a launch function.
+    fn count_encoded(&self) {
         self.0.encoded.set(self.0.encoded.get() + 1);
     }
 
-    /// Encodes work that is not a launch's.
-    pub(crate) fn with<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
+    /// Calls `encode` with the current command encoder, or a new one, without counting it as work of a launch
+    /// function. Returns its result.
+    pub(crate) fn encode<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
         let taken = self.0.commands.take();
         let mut commands = taken.unwrap_or_else(|| {
             self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
@@ -135,8 +146,9 @@ impl Encoder {
         done
     }
 
-    /// Waits until the queue has done its work, and returns the bytes of a buffer.
-    pub(crate) fn map(&self, buffer: &Buffer) -> Result<Vec<u8>, CaseError> {
+    /// Waits until the queue has done all submitted work, and returns the bytes of `buffer`, which needs the
+    /// usage `MAP_READ`.
+    pub(crate) fn read_mapped(&self, buffer: &Buffer) -> Result<Vec<u8>, CaseError> {
         let (send, receive) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |mapped| _ = send.send(mapped));
         self.wait()?;
@@ -160,7 +172,7 @@ impl LaunchStream for Encoder {
     }
 }
 
-/// Makes a buffer without a label.
+/// Creates a buffer of `size` bytes without a label.
 pub(crate) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
     device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }

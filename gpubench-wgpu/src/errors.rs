@@ -4,26 +4,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpubench_core::CaseError;
 
-/// The errors of a device, as its callbacks report them.
+/// The errors that callbacks of a wgpu device report, from any thread. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct DeviceErrors(Arc<Mutex<Reported>>);
+pub(crate) struct DeviceErrors(Arc<Mutex<ReportedErrors>>);
 
+/// The first error since the last [`DeviceErrors::take`], and the reason that the device is lost.
 #[derive(Default)]
-struct Reported {
+struct ReportedErrors {
     first: Option<String>,
     lost: Option<String>,
-    /// True once somebody knows of the loss.
-    told: bool,
+    /// True once [`DeviceErrors::take`] has returned the loss.
+    loss_was_taken: bool,
 }
 
 impl DeviceErrors {
-    /// Collects the errors of `device` from now on. Without a handler, wgpu panics.
-    pub(crate) fn of(device: &wgpu::Device) -> Self {
+    /// Installs callbacks that collect the errors of `device` from now on. Without them, wgpu panics at an
+    /// error.
+    pub(crate) fn collect_from(device: &wgpu::Device) -> Self {
         let errors = Self::default();
         let reported = errors.clone();
         device.on_uncaptured_error(Arc::new(move |error| {
             // Later errors follow from the first: a buffer that was not made is then used.
-            reported.lock().first.get_or_insert_with(|| in_words(&error));
+            reported.lock().first.get_or_insert_with(|| error_line(&error));
         }));
         let reported = errors.clone();
         device.set_device_lost_callback(move |reason, message| {
@@ -36,14 +38,15 @@ impl DeviceErrors {
         errors
     }
 
-    /// Returns the error since the last call, if there was one. A lost device stays lost.
+    /// Returns and forgets the first error since the last call, if there was one. If the device is lost, each
+    /// call returns that error.
     ///
     /// # Errors
     /// Returns the first error, in wgpu's own words.
     pub(crate) fn take(&self) -> Result<(), CaseError> {
         let mut reported = self.lock();
         let first = reported.first.take();
-        reported.told |= reported.lost.is_some();
+        reported.loss_was_taken |= reported.lost.is_some();
         let words = match (&reported.lost, first) {
             (Some(lost), _) => lost.clone(),
             (None, Some(first)) => first,
@@ -52,19 +55,22 @@ impl DeviceErrors {
         Err(CaseError::new(words))
     }
 
-    /// Returns an error that nobody has taken, for a failure of the user's own code.
-    pub(crate) fn remark(&self) -> Option<String> {
+    /// Returns the error that [`Self::take`] would return next, without forgetting it; `None` if there is
+    /// none. A lost device counts only until `take` has returned it once. For remarks on a failure of the
+    /// user's own code.
+    pub(crate) fn untaken_error(&self) -> Option<String> {
         let reported = self.lock();
-        reported.lost.clone().filter(|_| !reported.told).or_else(|| reported.first.clone())
+        reported.lost.clone().filter(|_| !reported.loss_was_taken).or_else(|| reported.first.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Reported> {
+    /// Locks the errors reported so far.
+    fn lock(&self) -> MutexGuard<'_, ReportedErrors> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns an error in wgpu's words, on one line.
-fn in_words(error: &wgpu::Error) -> String {
+/// Returns an error in wgpu's words on one line, such as `wgpu: out of memory: …`.
+fn error_line(error: &wgpu::Error) -> String {
     let kind = match error {
         wgpu::Error::OutOfMemory { .. } => "out of memory",
         wgpu::Error::Validation { .. } => "validation error",

@@ -7,19 +7,20 @@ use wgpu::{
 
 use crate::encoder::Encoder;
 
-/// The most workgroups in x. More go into y.
-const MOST_IN_X: u32 = 32_768;
+/// The maximum number of workgroups in x; a launch with more of them uses several rows in y.
+const MAX_WORKGROUPS_IN_X: u32 = 32_768;
 
-/// A compute shader and the buffers that it is launched on: `@group(0)`, with bindings in their order.
+/// A compute shader with the buffers of its `@group(0)`.
 #[derive(Clone)]
 pub struct Kernel {
     pipeline: ComputePipeline,
-    /// Nothing for a shader without bindings.
+    /// The bind group; `None` for a shader without bindings.
     buffers: Option<BindGroup>,
 }
 
 impl Kernel {
-    /// Compiles the entry point `entry` of `wgsl`, whose `override`s are these `constants`, for buffers at bindings 0, 1 and so on.
+    /// Compiles a shader: `shader` is its WGSL source and the name of the entry point, and `constants` are
+    /// the values of its `override`s. `buffers` are bound at 0, 1 and so on.
     #[must_use]
     pub fn new(
         encoder: &Encoder,
@@ -31,7 +32,8 @@ impl Kernel {
         Self::with_bindings(encoder, shader, constants, &bindings)
     }
 
-    /// Compiles the same for buffers at these bindings: those that the entry point uses, and no other.
+    /// Compiles a shader as [`Self::new`] does, with each buffer at the given binding. `buffers` must be
+    /// those that the entry point uses, and no others.
     #[must_use]
     pub fn with_bindings(
         encoder: &Encoder,
@@ -67,15 +69,20 @@ impl Kernel {
         Self { pipeline, buffers }
     }
 
-    /// Encodes a pass with this many workgroups: more than 32768 of them in rows of as many, of which the last may be in part
-    /// superfluous. The shader finds its place by `workgroup_id.y * num_workgroups.x + workgroup_id.x`.
+    /// Encodes a pass that launches at least `workgroups` workgroups, in a grid of x × y: x is at most 32768,
+    /// and y is as many rows as needed. If `workgroups` is above 32768, the last row may have more workgroups
+    /// than requested.
+    ///
+    /// The shader computes its workgroup's number as `workgroup_id.y * num_workgroups.x + workgroup_id.x`,
+    /// and must skip numbers from `workgroups` on.
     pub fn launch(&self, encoder: &Encoder, workgroups: u64) {
         self.launch_many(encoder, workgroups, 1);
     }
 
-    /// Encodes a pass with this many launches.
+    /// Encodes a pass with `launches` launches of at least `workgroups` workgroups each, with the grid of
+    /// [`Self::launch`].
     pub(crate) fn launch_many(&self, encoder: &Encoder, workgroups: u64, launches: usize) {
-        let x = workgroups.min(u64::from(MOST_IN_X));
+        let x = workgroups.min(u64::from(MAX_WORKGROUPS_IN_X));
         let y = workgroups.div_ceil(x.max(1));
         encoder.pass(|pass| {
             pass.set_pipeline(&self.pipeline);

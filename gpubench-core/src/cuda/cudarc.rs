@@ -75,7 +75,8 @@ impl<T: DeviceRepr, S: super::CudaStream> Restore<S> for CudaSlice<T> {
     }
 }
 
-/// Makes the calls of `work`, which bind the context of a slice, and binds the context again that was current before.
+/// Runs `work`, whose calls may bind another context to this thread. Then binds the context again that was
+/// current before, if there was one.
 fn in_its_context<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CaseError> {
     let before = result::ctx::get_current().map_err(CaseError::new)?;
     let done = work();

@@ -13,43 +13,44 @@ pub use self::recorded::Recorded;
 
 use crate::{CaseError, LaunchStream, StreamSource};
 
-/// A driver's handle: a `CUstream`, or a `CUcontext`.
+/// A handle of the driver: a `CUstream` or a `CUcontext`.
 pub type Handle = *mut c_void;
 
-/// The driver's functions for streams and graphs. The runtime has them.
+/// The functions for streams and graphs that the runtime provides, which alone knows the driver.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Calls {
-    /// Makes a stream in the current context.
+pub struct StreamFunctions {
+    /// Creates a stream in the current context.
     pub create: fn() -> Result<Handle, CaseError>,
     /// Destroys a stream.
     pub destroy: unsafe fn(Handle),
-    /// Returns what launches the one graph that a function makes ready to run, on any thread.
-    pub record: fn(CaptureGraph<'_>) -> Result<LaunchRecorded, CaseError>,
+    /// Runs a function that instantiates one graph, on any thread. Returns the function that launches this
+    /// graph.
+    pub record: fn(CaptureWithLibrary<'_>) -> Result<LaunchOnStream, CaseError>,
 }
 
-/// Calls a library.
-type CaptureGraph<'a> = &'a mut dyn FnMut() -> Result<(), CaseError>;
-/// Launches a graph on the stream with this handle.
-type LaunchRecorded = Box<dyn Fn(Handle) -> Result<(), CaseError>>;
+/// The user's function that captures and instantiates a graph with a library.
+type CaptureWithLibrary<'a> = &'a mut dyn FnMut() -> Result<(), CaseError>;
+/// Launches an instantiated graph on the stream with this handle.
+type LaunchOnStream = Box<dyn Fn(Handle) -> Result<(), CaseError>>;
 
-/// The functions of the GPU that was opened first; all GPUs have the same.
-static OPENED: OnceLock<Calls> = OnceLock::new();
+/// The functions that the first opened GPU was created with. All GPUs use the same.
+static STREAM_FUNCTIONS: OnceLock<StreamFunctions> = OnceLock::new();
 
-/// The GPU that a case is measured on.
+/// The GPU that a case is measured on. It creates the case's stream.
 #[derive(Debug)]
 pub struct Gpu {
     ordinal: usize,
     context: Handle,
-    calls: Calls,
+    calls: StreamFunctions,
     stream: Handle,
 }
 
 impl Gpu {
-    /// Returns GPU `ordinal` with its primary context.
+    /// Returns the GPU with this number and its primary context. `calls` are the runtime's functions.
     #[doc(hidden)]
-    pub fn new(ordinal: usize, context: Handle, calls: Calls) -> Self {
-        let calls = *OPENED.get_or_init(|| calls);
+    pub fn new(ordinal: usize, context: Handle, calls: StreamFunctions) -> Self {
+        let calls = *STREAM_FUNCTIONS.get_or_init(|| calls);
         Self { ordinal, context, calls, stream: ptr::null_mut() }
     }
 
@@ -59,7 +60,7 @@ impl Gpu {
         self.ordinal
     }
 
-    /// Makes a stream on which the next case launches.
+    /// Creates a stream for the next case. The case launches on it.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -70,16 +71,16 @@ impl Gpu {
         Ok(RawStream { stream, context, ordinal, destroy: calls.destroy })
     }
 
-    /// Names the stream on which the next case launches, where a binding makes streams of its own.
+    /// Sets the stream on which the next case launches, for a binding that creates streams itself.
     ///
     /// # Safety
-    /// The stream belongs to the primary context of this GPU, and lives as long as the case: what [`LaunchStream::open`]
-    /// returns must own it.
+    /// The stream belongs to the primary context of this GPU, and lives as long as the case: what
+    /// [`LaunchStream::open`] returns must own it.
     pub unsafe fn launch_on(&mut self, stream: Handle) {
         self.stream = stream;
     }
 
-    /// Returns the stream of the last case that was opened; null before the first.
+    /// Returns the stream of the case that was opened last; null before the first.
     #[doc(hidden)]
     pub fn stream(&self) -> Handle {
         self.stream
@@ -94,15 +95,15 @@ impl StreamSource for Gpu {
 ///
 /// # Safety
 ///
-/// The handles are pointers, and what is done with them is `unsafe` where it is done. That code may rely on these promises,
-/// and keeps the others:
+/// The handles are pointers, and what is done with them is `unsafe` where it is done. That code may rely on
+/// these promises, and keeps the others:
 ///
-/// - The stream belongs to [`context`](Self::context), the primary context of GPU [`ordinal`](Self::ordinal), which is
-///   current on the thread that calls the launch function, `setup`, `reset` and `check`.
-/// - Both live as long as the case. Nothing destroys the stream or resets the context, and nothing that outlives the case
-///   keeps the stream.
-/// - Another context or stream may be used, if the first is current again and the second is waited for when the function
-///   returns.
+/// - The stream belongs to [`context`](Self::context), the primary context of GPU [`ordinal`](Self::ordinal),
+///   which is current on the thread that calls the launch function, `setup`, `reset` and `check`.
+/// - Both live as long as the case. Nothing destroys the stream or resets the context, and nothing that
+///   outlives the case keeps the stream.
+/// - Another context or stream may be used, if the first is current again and the second is waited for when
+///   the function returns.
 #[derive(Debug)]
 pub struct RawStream {
     stream: Handle,
@@ -152,9 +153,9 @@ impl LaunchStream for RawStream {
     }
 }
 
-/// A stream of a GPU, of any binding.
+/// A stream of an NVIDIA GPU, of any binding.
 pub trait CudaStream: LaunchStream<Source = Gpu> {
-    /// Returns the driver's handle.
+    /// Returns the stream's handle, a `CUstream`.
     fn handle(&self) -> Handle;
 }
 

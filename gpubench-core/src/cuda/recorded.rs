@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
-use super::{CudaStream, LaunchRecorded, OPENED};
+use super::{CudaStream, LaunchOnStream, STREAM_FUNCTIONS};
 use crate::CaseError;
 
-/// A launch that a library captured as a CUDA graph on a stream of its own, to be measured on the given stream.
+/// A launch that a library captured as a CUDA graph on a stream of its own, to be measured on the given
+/// stream.
 ///
 /// ```no_run
 /// # use gpubench_driver as _;
@@ -27,29 +28,32 @@ use crate::CaseError;
 /// }
 /// ```
 pub struct Recorded<T> {
-    launch: LaunchRecorded,
+    launch: LaunchOnStream,
     kept: T,
 }
 
 impl<T> Recorded<T> {
-    /// Runs `library`, which captures one graph on any stream and thread and makes it ready to run, and keeps its result.
+    /// Runs `library` once and keeps its result. `library` must capture and instantiate exactly one graph, on
+    /// any stream and thread.
     ///
     /// # Safety
-    /// The result keeps that executable, and the memory and the kernels that it uses.
+    /// The result of `library` must keep the executable graph alive, and the memory and kernels that the
+    /// graph uses.
     ///
     /// # Errors
-    /// Returns the error of `library`. Fails if it made no graph ready to run, or several.
+    /// Returns the error of `library`, and an error if it instantiated no graph or several, or if no GPU is
+    /// open.
     pub unsafe fn capture<E: Display>(mut library: impl FnMut() -> Result<T, E>) -> Result<Self, CaseError> {
         let missing = || CaseError::new("gpubench has not opened a GPU");
         let mut kept = None;
-        let launch = (OPENED.get().ok_or_else(missing)?.record)(&mut || {
+        let launch = (STREAM_FUNCTIONS.get().ok_or_else(missing)?.record)(&mut || {
             kept = Some(library().map_err(CaseError::new)?);
             Ok(())
         })?;
         Ok(Self { launch, kept: kept.ok_or_else(missing)? })
     }
 
-    /// Launches what was captured on `stream`.
+    /// Launches the captured graph on `stream`.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -57,7 +61,7 @@ impl<T> Recorded<T> {
         (self.launch)(stream.handle())
     }
 
-    /// Returns the result of the library, such as the outputs that `check` reads.
+    /// Returns the result of the `library` function, such as the outputs that `check` reads.
     pub fn kept(&self) -> &T {
         &self.kept
     }

@@ -1,4 +1,5 @@
-//! The reasons that CUPTI is of no use. In: the result of opening it or of a call; out: a sentence with what to do.
+//! The reasons that CUPTI is of no use. In: the result of opening it or of a call; out: a sentence with what
+//! to do.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CuptiError {
-    /// There is none in any of the usual places.
+    /// No usual folder contains the library.
     #[error(
         "libcupti was not found in a CUDA toolkit, in Python packages or in the loader's path: name it by GPUBENCH_CUPTI, or install it \
          (`pip install nvidia-cuda-cupti`)"
@@ -28,14 +29,14 @@ pub enum CuptiError {
         /// The missing function.
         symbol: &'static str,
     },
-    /// The library is older than its records can be read from.
+    /// The library is too old for its records to be read.
     #[error("{} has version {version}, and {oldest} is needed (CUDA 11.0): name another by GPUBENCH_CUPTI", library.display())]
     TooOld {
         /// The library.
         library: PathBuf,
         /// Its version.
         version: u32,
-        /// The oldest version that is read.
+        /// The oldest supported version.
         oldest: u32,
     },
     /// A call failed.
@@ -48,18 +49,18 @@ pub enum CuptiError {
         /// CUPTI's name of the code.
         name: String,
     },
-    /// It could not keep all records.
+    /// CUPTI could not keep all records.
     #[error("CUPTI dropped {records} records")]
     Dropped {
-        /// The number of them.
+        /// The number of dropped records.
         records: usize,
     },
-    /// It handed out something else than records.
+    /// CUPTI handed out data that is no record.
     #[error("CUPTI handed out records that cannot be read")]
     Garbled,
 }
 
-/// The advice for a code.
+/// Returns advice for an error code of CUPTI, to append to a message; an empty text if there is none.
 fn hint(code: u32) -> &'static str {
     match code {
         35 => {

@@ -1,9 +1,9 @@
-//! CUPTI, NVIDIA's library for tracing, found and opened when first needed: the path that the user names, else the places where
-//! toolkits and Python packages put it. It records what the GPU did while it was traced, each piece with its begin and its end, whichever
-//! stream or thread it came from.
+//! CUPTI, NVIDIA's library for tracing, found and opened when first needed: the path that the user names,
+//! else the places where toolkits and Python packages put it. It records what the GPU did while it was
+//! traced, each piece with its begin and its end, whichever stream or thread it came from.
 //!
-//! Nothing is linked. Tracing slows launches down, and some of it may stay after tracing has ended: a process that has traced is of no
-//! more use for other measurements.
+//! Nothing is linked. Tracing slows launches down, and some of it may stay after tracing has ended: a process
+//! that has traced is of no more use for other measurements.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, sync::OnceLock};
@@ -17,17 +17,19 @@ mod error;
 mod functions;
 mod records;
 
-/// The environment variable that names the library.
-pub const VARIABLE: &str = "GPUBENCH_CUPTI";
+/// The environment variable with the path of the CUPTI library to open.
+pub const CUPTI_VARIABLE: &str = "GPUBENCH_CUPTI";
 
-/// The oldest version that is used: that of CUDA 11.0.
-const OLDEST: u32 = 13;
-/// Versions from this one on are those of CUDA itself: 130000 is 13.0.
-const OF_CUDA: u32 = 100_000;
+/// The oldest supported version, as CUPTI numbers it: that of CUDA 11.0.
+const MIN_VERSION: u32 = 13;
+/// From this number on, CUPTI's version is that of CUDA: 130000 is 13.0. Smaller numbers count versions of
+/// CUPTI's interface.
+const FIRST_CUDA_NUMBERED_VERSION: u32 = 100_000;
 
+/// The library, or the reason that there is none, once [`load`] was called.
 static OPENED: OnceLock<Result<Cupti, CuptiError>> = OnceLock::new();
 
-/// The open library. It is never closed, since its threads go on.
+/// The open CUPTI library. It is never closed, since its threads go on.
 pub struct Cupti {
     library: PathBuf,
     version: u32,
@@ -36,8 +38,8 @@ pub struct Cupti {
 
 /// Opens the library on the first call; every later call returns the same result.
 ///
-/// The library is the one that `GPUBENCH_CUPTI` names; else the first that opens of those in a CUDA toolkit, in
-/// Python packages, and in the loader's path.
+/// The library is the one that `GPUBENCH_CUPTI` names; else the first that opens of those in a CUDA toolkit,
+/// in Python packages, and in the loader's path.
 ///
 /// # Errors
 /// Returns an error if there is no such library, if it is not CUPTI, or if it is too old.
@@ -45,16 +47,19 @@ pub fn load() -> Result<&'static Cupti, &'static CuptiError> {
     OPENED.get_or_init(open).as_ref()
 }
 
+/// Opens the library that [`CUPTI_VARIABLE`] names, if it is set and not empty, and else the first usable
+/// candidate.
 fn open() -> Result<Cupti, CuptiError> {
-    let named = env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = env::var_os(CUPTI_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
     match named {
         Some(library) => Cupti::open(&library),
-        None => first_of(candidates()),
+        None => open_first(candidate_libraries()),
     }
 }
 
-/// Opens the first of these that opens. If none does, the error is that of the first that is there.
-fn first_of(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
+/// Opens the first candidate that can be opened. If there is none, returns the error of the first candidate
+/// that is a file, or [`CuptiError::NotFound`] if none is a file.
+fn open_first(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
     let mut first = None;
     for library in candidates {
         match Cupti::open(&library) {
@@ -67,64 +72,70 @@ fn first_of(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
 }
 
 impl Cupti {
+    /// Opens the library at this path. Returns an error if it is not CUPTI, or older than [`MIN_VERSION`].
     fn open(library: &Path) -> Result<Self, CuptiError> {
         let functions = Functions::open(library)?;
         let version = functions.version()?;
-        if version < OLDEST {
-            return Err(CuptiError::TooOld { library: library.to_owned(), version, oldest: OLDEST });
+        if version < MIN_VERSION {
+            return Err(CuptiError::TooOld { library: library.to_owned(), version, oldest: MIN_VERSION });
         }
         Ok(Self { library: library.to_owned(), version, functions })
     }
 
-    /// Returns the path by which it was opened.
+    /// Returns the path from which the library was opened.
     #[must_use]
     pub fn library(&self) -> &Path {
         &self.library
     }
 
-    /// Returns its version in words: `13.5`, or the number of its interface, `28`, before CUDA 13.
+    /// Returns the library's version as text: `13.5`, or before CUDA 13 the number of its interface, such as
+    /// `28`.
     #[must_use]
     pub fn version(&self) -> String {
         match self.version {
-            OF_CUDA.. => format!("{}.{}", self.version / 10_000, self.version / 100 % 100),
+            FIRST_CUDA_NUMBERED_VERSION.. => {
+                format!("{}.{}", self.version / 10_000, self.version / 100 % 100)
+            }
             version => version.to_string(),
         }
     }
 
-    /// Begins to trace all that this process has GPUs do, until what it returns is dropped.
+    /// Starts to trace all GPU work of this process, until the returned [`Tracing`] is dropped. Discards
+    /// activities of earlier traces.
     ///
     /// # Errors
-    /// Returns an error if CUPTI refuses.
+    /// Returns CUPTI's error.
     pub fn trace(&'static self) -> Result<Tracing, CuptiError> {
         records::clear();
-        self.functions.register(records::request, records::complete)?;
+        self.functions.register(records::provide_buffer, records::read_buffer)?;
         let tracing = Tracing { cupti: self };
         for kind in ActivityKind::ALL {
-            self.functions.enable(kind.number())?;
+            self.functions.enable(kind.cupti_kind())?;
         }
         Ok(tracing)
     }
 }
 
-/// A trace in progress.
+/// A trace in progress. Dropping it ends the trace.
 pub struct Tracing {
     cupti: &'static Cupti,
 }
 
 impl Tracing {
-    /// Takes what GPUs have done since it began, or since the last call, in the order in which the host enqueued it. All of it must be
-    /// done: whoever calls this has waited for it.
+    /// Returns the GPU work since the trace began or since the last call, in the order in which the host
+    /// enqueued it. The caller must have waited for all of it.
     ///
     /// # Errors
-    /// Returns an error if CUPTI does not hand its records out, has dropped some, or hands out what is no record.
+    /// Returns an error if CUPTI does not hand its records out, has dropped some, or hands out what is no
+    /// record.
     pub fn take(&self) -> Result<Vec<Activity>, CuptiError> {
         let functions = &self.cupti.functions;
         functions.flush()?;
-        let (mut found, garbled) = records::take();
+        let (mut found, garbled) = records::take_activities();
         if garbled {
             return Err(CuptiError::Garbled);
         }
-        match functions.dropped()? {
+        match functions.take_dropped_count()? {
             0 => {}
             records => return Err(CuptiError::Dropped { records }),
         }
@@ -137,64 +148,71 @@ impl Drop for Tracing {
     fn drop(&mut self) {
         for kind in ActivityKind::ALL {
             // One that was never enabled cannot be disabled.
-            _ = self.cupti.functions.disable(kind.number());
+            _ = self.cupti.functions.disable(kind.cupti_kind());
         }
     }
 }
 
-/// The names in the loader's path.
-const NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
+/// The file names of CUPTI that the system's loader searches, newest first.
+const LIBRARY_NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
 
-/// Returns the libraries in CUDA toolkits, then those in Python packages, then the names that the loader may know. Of the first two
-/// those come before that are no newer than the driver: a newer one may refuse to trace.
-fn candidates() -> Vec<PathBuf> {
-    let folders = toolkits().into_iter().chain(packages());
+/// Returns the libraries in CUDA toolkits, then those in Python packages, then [`LIBRARY_NAMES`]. Libraries
+/// with a newer major version than the driver come after all others in toolkits and packages, since they may
+/// refuse to trace.
+fn candidate_libraries() -> Vec<PathBuf> {
+    let folders = toolkit_folders().into_iter().chain(python_package_folders());
     let mut found: Vec<PathBuf> = folders.filter_map(|folder| library_in(&folder)).collect();
     if let Ok(driver) = crate::load() {
-        found.sort_by_key(|library| major(library).is_some_and(|major| major > driver.version.major));
+        found.sort_by_key(|library| major_version(library).is_some_and(|major| major > driver.version.major));
     }
-    found.into_iter().chain(NAMES.map(PathBuf::from)).collect()
+    found.into_iter().chain(LIBRARY_NAMES.map(PathBuf::from)).collect()
 }
 
-/// The folders of toolkits that may hold it.
-fn toolkits() -> Vec<PathBuf> {
+/// Returns the folders of CUDA toolkits that may contain CUPTI: of `CUDA_HOME` and `CUDA_PATH`, then of
+/// `/usr/local/cuda*`.
+fn toolkit_folders() -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
     let named = named.filter(|root| !root.is_empty()).map(PathBuf::from);
-    let usual = fitting(Path::new("/usr/local"), "cuda");
+    let usual = entries_with_prefix(Path::new("/usr/local"), "cuda");
     named
         .chain(usual)
         .flat_map(|root| {
-            let targets = fitting(&root.join("targets"), "").into_iter().map(|target| target.join("lib"));
+            let targets =
+                entries_with_prefix(&root.join("targets"), "").into_iter().map(|target| target.join("lib"));
             [root.join("extras/CUPTI/lib64")].into_iter().chain(targets).collect::<Vec<_>>()
         })
         .collect()
 }
 
-/// The folders of Python packages that may hold it, in environments and for the user.
-fn packages() -> Vec<PathBuf> {
+/// Returns the folders of Python packages that may contain CUPTI: in active environments, of the user and of
+/// the system.
+fn python_package_folders() -> Vec<PathBuf> {
     let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
     let user = env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
     let roots = environments.chain(user).chain(["/usr/local", "/usr"].map(PathBuf::from));
-    let pythons = roots.flat_map(|root| fitting(&root.join("lib"), "python3"));
+    let pythons = roots.flat_map(|root| entries_with_prefix(&root.join("lib"), "python3"));
     let sites = pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)));
     sites
         .flat_map(|site| ["cu13/lib", "cuda_cupti/lib"].map(|place| site.join("nvidia").join(place)))
         .collect()
 }
 
-/// The library in a folder: the one whose name has its major version, if there is one.
+/// Returns the CUPTI library in a folder; the one with its major version in the name, if there is one. `None`
+/// if there is no library.
 fn library_in(folder: &Path) -> Option<PathBuf> {
-    let found = fitting(folder, "libcupti.so");
-    found.iter().find(|library| major(library).is_some()).or(found.first()).cloned()
+    let found = entries_with_prefix(folder, "libcupti.so");
+    found.iter().find(|library| major_version(library).is_some()).or(found.first()).cloned()
 }
 
-/// The version in a name such as `libcupti.so.13`. Names of files have years, as in `libcupti.so.2025.3.1`.
-fn major(library: &Path) -> Option<u32> {
+/// Returns the major version in a file name such as `libcupti.so.13`. `None` without one, and for names with
+/// a year, such as `libcupti.so.2025.3.1`.
+fn major_version(library: &Path) -> Option<u32> {
     library.file_name()?.to_str()?.strip_prefix("libcupti.so.")?.parse().ok()
 }
 
-/// What a folder holds whose names begin so, the last name first.
-fn fitting(folder: &Path, beginning: &str) -> Vec<PathBuf> {
+/// Returns the paths of the entries of a folder whose names begin with `beginning`, in descending order.
+/// Empty if the folder cannot be read.
+fn entries_with_prefix(folder: &Path, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
@@ -216,7 +234,10 @@ mod tests {
             fs::write(folder.path().join(name), "").expect("it can be written");
         }
         let library = library_in(folder.path()).expect("it is there");
-        assert_eq!((library.file_name(), major(&library)), (Some("libcupti.so.12".as_ref()), Some(12)));
-        assert_eq!(major(Path::new("libcupti.so.2025.3.1")), None);
+        assert_eq!(
+            (library.file_name(), major_version(&library)),
+            (Some("libcupti.so.12".as_ref()), Some(12))
+        );
+        assert_eq!(major_version(Path::new("libcupti.so.2025.3.1")), None);
     }
 }

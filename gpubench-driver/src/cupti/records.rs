@@ -1,7 +1,8 @@
-//! CUPTI's activity records. In: buffers of them, from whichever thread CUPTI calls on; out: what each says, kept until it is taken.
+//! CUPTI's activity records. In: buffers of them, from whichever thread CUPTI calls on; out: what each says,
+//! kept until it is taken.
 //!
-//! Records grow from version to version: those of kernels have 144 bytes in CUDA 11.0 and 248 in 13.5. All versions begin alike, and
-//! only that beginning is read.
+//! Records grow from version to version: those of kernels have 144 bytes in CUDA 11.0 and 248 in 13.5. All
+//! versions begin alike, and only that beginning is read.
 
 #![expect(unsafe_code, reason = "reads C's records")]
 
@@ -10,28 +11,29 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{mem, ptr};
 
-use super::functions::NO_MORE;
+use super::functions::NO_MORE_RECORDS;
 
-/// A piece of work of a GPU.
+/// A piece of GPU work that CUPTI recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// What it was.
+    /// The kind of work.
     pub kind: ActivityKind,
-    /// When it began, in nanoseconds by CUPTI's clock; 0 if CUPTI does not know.
+    /// The start of the work, in nanoseconds of CUPTI's clock; 0 if CUPTI does not know.
     pub begin: u64,
-    /// When it ended.
+    /// The end of the work, in nanoseconds of CUPTI's clock.
     pub end: u64,
-    /// The number of its GPU.
+    /// The number of the GPU.
     pub device: u32,
-    /// The number that CUPTI gives its stream.
+    /// CUPTI's number of the stream.
     pub stream: u32,
-    /// The number of the driver call that enqueued it: they ascend, and all nodes of a graph have that of its launch.
+    /// The number of the driver call that enqueued the work. Numbers ascend, and all nodes of a graph have
+    /// that of the graph's launch.
     pub correlation: u32,
     /// The name of a kernel.
     pub name: Option<String>,
 }
 
-/// A kind of work.
+/// A kind of GPU work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActivityKind {
     /// A kernel.
@@ -45,10 +47,12 @@ pub enum ActivityKind {
 }
 
 impl ActivityKind {
+    /// All kinds of work that a trace records.
     pub(super) const ALL: [Self; 4] = [Self::Kernel, Self::Copy, Self::PeerCopy, Self::Memset];
 
-    /// Returns its `CUpti_ActivityKind`. A kernel's is `CONCURRENT_KERNEL`: `KERNEL` would have kernels run one after the other.
-    pub(super) fn number(self) -> u32 {
+    /// Returns CUPTI's number of this kind, a `CUpti_ActivityKind`. For kernels it is `CONCURRENT_KERNEL`,
+    /// since `KERNEL` would serialise kernels.
+    pub(super) fn cupti_kind(self) -> u32 {
         match self {
             Self::Copy => 1,
             Self::Memset => 2,
@@ -57,11 +61,11 @@ impl ActivityKind {
         }
     }
 
-    /// Returns the layout of its records.
+    /// Returns the layout of records of this kind.
     fn layout(self) -> RecordLayout {
         let (device, correlation, bytes) = match self {
             // `CUpti_ActivityKernel4` (CUDA 11.0) to `CUpti_ActivityKernel13` (13.5).
-            Self::Kernel => (40, 92, NAME + 8),
+            Self::Kernel => (40, 92, NAME_OFFSET + 8),
             // `CUpti_ActivityMemcpy` to `CUpti_ActivityMemcpy7`, and `CUpti_ActivityMemset` to `CUpti_ActivityMemset5`.
             Self::Copy | Self::Memset => (32, 44, 48),
             // `CUpti_ActivityMemcpyPtoP` to `CUpti_ActivityMemcpyPtoP4`.
@@ -71,7 +75,8 @@ impl ActivityKind {
     }
 }
 
-/// Offsets of fields in the beginning of a record, which all versions share, and the size of that beginning, in bytes.
+/// The layout of the beginning of a record, which all versions of CUPTI share: the offsets of fields, and
+/// `bytes`, the size of that beginning. All are in bytes.
 struct RecordLayout {
     device: usize,
     stream: usize,
@@ -79,51 +84,56 @@ struct RecordLayout {
     bytes: usize,
 }
 
-/// The offsets of fields that all kinds of records have, and of the pointer to a kernel's name.
-const START: usize = 16;
-const END: usize = 24;
-const NAME: usize = 104;
+/// The offset of the start time in records of all kinds, in bytes.
+const START_OFFSET: usize = 16;
+/// The offset of the end time in records of all kinds, in bytes.
+const END_OFFSET: usize = 24;
+/// The offset of the pointer to a kernel's name in records of kernels, in bytes.
+const NAME_OFFSET: usize = 104;
 
-/// The records so far, and true if some could not be read.
-static RECORDS: Mutex<(Vec<Activity>, bool)> = Mutex::new((Vec::new(), false));
+/// The activities since the last call of [`take_activities`], and true if some record could not be read.
+static ACTIVITIES: Mutex<(Vec<Activity>, bool)> = Mutex::new((Vec::new(), false));
 
-/// A buffer that CUPTI fills. It must be aligned to 8 bytes.
-const BUFFER: Layout = match Layout::from_size_align(4 << 20, 64) {
+/// The size and alignment of a buffer for CUPTI, which requires 8 bytes of alignment.
+const BUFFER_LAYOUT: Layout = match Layout::from_size_align(4 << 20, 64) {
     Ok(layout) => layout,
     Err(_) => unreachable!(),
 };
 
-fn records() -> MutexGuard<'static, (Vec<Activity>, bool)> {
-    RECORDS.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks the activities that were read so far.
+fn activities() -> MutexGuard<'static, (Vec<Activity>, bool)> {
+    ACTIVITIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Discards all activities that were read so far.
 pub(super) fn clear() {
-    *records() = (Vec::new(), false);
+    *activities() = (Vec::new(), false);
 }
 
-/// Takes the records so far. Also returns true if some could not be read.
-pub(super) fn take() -> (Vec<Activity>, bool) {
-    mem::take(&mut *records())
+/// Returns and removes the activities that were read so far, and true if some record could not be read.
+pub(super) fn take_activities() -> (Vec<Activity>, bool) {
+    mem::take(&mut *activities())
 }
 
-/// Gives CUPTI a buffer for any number of records.
+/// Gives CUPTI a new buffer for any number of records; a null buffer without memory, so that CUPTI drops
+/// records.
 ///
 /// # Safety
-/// CUPTI calls it with places for its answers.
-pub(super) unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
+/// Each pointer is valid for a write, as CUPTI's are.
+pub(super) unsafe extern "C" fn provide_buffer(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
     // SAFETY: the layout's size is not zero, and the caller gives places for the answers. A null buffer has CUPTI drop records.
     unsafe {
-        *buffer = alloc(BUFFER);
-        *size = if (*buffer).is_null() { 0 } else { BUFFER.size() };
+        *buffer = alloc(BUFFER_LAYOUT);
+        *size = if (*buffer).is_null() { 0 } else { BUFFER_LAYOUT.size() };
         *most = 0;
     }
 }
 
-/// Reads the records in a buffer that CUPTI hands out, and frees it.
+/// Reads the records in a buffer that CUPTI returns into [`ACTIVITIES`], and frees the buffer.
 ///
 /// # Safety
-/// The buffer came from [`request`], and its first `valid` bytes are records.
-pub(super) unsafe extern "C" fn complete(
+/// The buffer came from [`provide_buffer`], and its first `valid` bytes are records.
+pub(super) unsafe extern "C" fn read_buffer(
     _context: *mut c_void,
     _stream: u32,
     buffer: *mut u8,
@@ -135,66 +145,67 @@ pub(super) unsafe extern "C" fn complete(
     }
     if valid > 0 {
         // SAFETY: passed on.
-        unsafe { read(buffer, valid) };
+        unsafe { read_records(buffer, valid) };
     }
-    // SAFETY: `request` allocated it with this layout, and nothing in it is needed any more: names were copied.
-    unsafe { dealloc(buffer, BUFFER) };
+    // SAFETY: `provide_buffer` allocated it with this layout, and nothing in it is needed any more: names were copied.
+    unsafe { dealloc(buffer, BUFFER_LAYOUT) };
 }
 
-/// Reads the records in the first `valid` bytes of a buffer.
+/// Reads the records in the first `valid` bytes of a buffer into [`ACTIVITIES`]. Stops at a record that
+/// cannot be read, and remembers that.
 ///
 /// # Safety
-/// They are records of CUPTI.
-unsafe fn read(buffer: *mut u8, valid: usize) {
+/// These bytes are records of CUPTI.
+unsafe fn read_records(buffer: *mut u8, valid: usize) {
     let Ok(cupti) = super::load() else { return };
     let mut record = ptr::null_mut();
-    let mut kept = records();
+    let mut kept = activities();
     loop {
         // SAFETY: the buffer and its size are CUPTI's own, and the record is the one before.
         record = match unsafe { cupti.functions.next_record(buffer, valid, record) } {
             Ok(record) => record,
-            Err(NO_MORE) => return,
+            Err(NO_MORE_RECORDS) => return,
             Err(_) => break,
         };
         let left = (buffer as usize + valid).saturating_sub(record as usize);
         // SAFETY: the record is in the buffer, and `left` bytes are behind its beginning.
-        match unsafe { activity(record, left) } {
+        match unsafe { read_activity(record, left) } {
             Ok(activity) => kept.0.extend(activity),
-            Err(TooShort) => break,
+            Err(TruncatedRecord) => break,
         }
     }
     kept.1 = true;
 }
 
-/// A record ends behind its buffer.
-struct TooShort;
+/// The error that a record extends beyond its buffer.
+struct TruncatedRecord;
 
-/// Reads a record, if it is of a kind that was enabled.
+/// Reads a record. Returns `None` for a record of a kind that was not enabled.
 ///
 /// # Safety
 /// `record` points at `left` bytes that begin with a record of CUPTI.
-unsafe fn activity(record: *const u8, left: usize) -> Result<Option<Activity>, TooShort> {
+unsafe fn read_activity(record: *const u8, left: usize) -> Result<Option<Activity>, TruncatedRecord> {
     // The longest beginning of a record, without trust in its alignment.
-    let mut words = [0_u32; (NAME + 8) / size_of::<u32>()];
+    let mut words = [0_u32; (NAME_OFFSET + 8) / size_of::<u32>()];
     let copied = left.min(size_of_val(&words));
     // SAFETY: as many bytes are there, and in `words`.
     unsafe { ptr::copy_nonoverlapping(record, words.as_mut_ptr().cast(), copied) };
     let word = |offset: usize| words[offset / size_of::<u32>()];
     let long = |offset| u64::from(word(offset)) | u64::from(word(offset + 4)) << 32;
-    let kind = ActivityKind::ALL.into_iter().find(|kind| kind.number() == words[0]);
+    let kind = ActivityKind::ALL.into_iter().find(|kind| kind.cupti_kind() == words[0]);
     let layout = kind.map(ActivityKind::layout);
     if left < layout.as_ref().map_or(size_of::<u32>(), |layout| layout.bytes) {
-        return Err(TooShort);
+        return Err(TruncatedRecord);
     }
     let Some((kind, layout)) = kind.zip(layout) else { return Ok(None) };
     let is_kernel = kind == ActivityKind::Kernel;
-    let name = ptr::with_exposed_provenance::<c_char>(if is_kernel { long(NAME) as usize } else { 0 });
+    let name = ptr::with_exposed_provenance::<c_char>(if is_kernel { long(NAME_OFFSET) as usize } else { 0 });
     // SAFETY: a name that is not null ends in a zero, and lives as long as its module at least, whose kernel has just run.
     let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
     Ok(Some(Activity {
         kind,
-        begin: long(START),
-        end: long(END),
+        begin: long(START_OFFSET),
+        end: long(END_OFFSET),
         device: word(layout.device),
         stream: word(layout.stream),
         correlation: word(layout.correlation),
@@ -207,21 +218,21 @@ mod tests {
     use super::*;
 
     /// Reads a record whose words are their own offsets, but for its kind and the pointer to a name.
-    fn read(kind: ActivityKind, left: usize) -> Option<Activity> {
+    fn read_records(kind: ActivityKind, left: usize) -> Option<Activity> {
         let mut record: Vec<u32> = (0..36).map(|index| 4 * index).collect();
-        record[0] = kind.number();
+        record[0] = kind.cupti_kind();
         let name = c"name".as_ptr().expose_provenance() as u64;
         record[26..28].copy_from_slice(&[name as u32, (name >> 32) as u32]);
         // SAFETY: these are as many bytes and more, and the name is one.
-        unsafe { activity(record.as_ptr().cast(), left) }.ok().flatten()
+        unsafe { read_activity(record.as_ptr().cast(), left) }.ok().flatten()
     }
 
     fn long(offset: u64) -> u64 {
         offset | (offset + 4) << 32
     }
 
-    /// As a C compiler lays out `CUpti_ActivityKernel4` to `CUpti_ActivityKernel13` of the headers of CUDA 12.9 and 13.5. The
-    /// shortest has 144 bytes.
+    /// As a C compiler lays out `CUpti_ActivityKernel4` to `CUpti_ActivityKernel13` of the headers of CUDA
+    /// 12.9 and 13.5. The shortest has 144 bytes.
     #[test]
     fn kernels_begin_as_in_the_headers() {
         let expected = Activity {
@@ -233,12 +244,12 @@ mod tests {
             correlation: 92,
             name: Some("name".to_owned()),
         };
-        assert_eq!(read(ActivityKind::Kernel, 112), Some(expected));
-        assert_eq!(read(ActivityKind::Kernel, 111), None);
+        assert_eq!(read_records(ActivityKind::Kernel, 112), Some(expected));
+        assert_eq!(read_records(ActivityKind::Kernel, 111), None);
     }
 
-    /// `CUpti_ActivityMemcpy` (64 bytes) to `CUpti_ActivityMemcpy7`, `CUpti_ActivityMemset` (64) to `CUpti_ActivityMemset5`, and
-    /// `CUpti_ActivityMemcpyPtoP` (72 bytes) to `CUpti_ActivityMemcpyPtoP4`.
+    /// `CUpti_ActivityMemcpy` (64 bytes) to `CUpti_ActivityMemcpy7`, `CUpti_ActivityMemset` (64) to
+    /// `CUpti_ActivityMemset5`, and `CUpti_ActivityMemcpyPtoP` (72 bytes) to `CUpti_ActivityMemcpyPtoP4`.
     #[test]
     fn transfers_begin_as_in_the_headers() {
         for (kind, correlation, bytes) in
@@ -253,8 +264,8 @@ mod tests {
                 correlation,
                 name: None,
             };
-            assert_eq!(read(kind, bytes), Some(expected));
-            assert_eq!(read(kind, bytes - 1), None);
+            assert_eq!(read_records(kind, bytes), Some(expected));
+            assert_eq!(read_records(kind, bytes - 1), None);
         }
     }
 }

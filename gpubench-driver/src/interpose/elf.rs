@@ -1,9 +1,9 @@
-//! A shared object that has names and no code. In: its own name, the library that it needs, and the names of its
-//! symbols. Out: a file that the loader accepts, in which no symbol has an address yet; and a way to set the
-//! addresses once it is loaded.
+//! A shared object that has names and no code. In: its own name, the library that it needs, and the names of
+//! its symbols. Out: a file that the loader accepts, in which no symbol has an address yet; and a way to set
+//! the addresses once it is loaded.
 
-/// The number of this processor's kind in an ELF header, if the objects were tried on it.
-pub(super) const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
+/// The ELF number of this processor's architecture; `None` if these objects were not tested on it.
+pub(super) const ELF_MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
     Some(183)
@@ -11,33 +11,39 @@ pub(super) const MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// The symbol whose address is that of the table of symbols: entry 0 is unused, entry 1 belongs to the first name.
-pub(super) const TABLE: &str = "gpubench_symbols";
+/// The name of the symbol whose address is that of the symbol table. Entry 0 of the table is unused, and
+/// entry 1 belongs to the first name.
+pub(super) const TABLE_SYMBOL: &str = "gpubench_symbols";
 
-/// The alignment of the one loaded segment: the largest page of these processors.
-const PAGE: u64 = 64 << 10;
-/// The sizes of the header, and of an entry of each table.
-const HEADER: usize = 64;
-const SEGMENT: usize = 56;
-const DYNAMIC: usize = 16;
-const SYMBOL: usize = size_of::<Symbol>();
-/// The numbers of entries.
-const SEGMENTS: usize = 3;
-const DYNAMICS: usize = 8;
+/// The alignment of the loaded segment, in bytes: the largest page size of these processors.
+const SEGMENT_ALIGNMENT: u64 = 64 << 10;
+/// The size of the ELF header, in bytes.
+const HEADER_SIZE: usize = 64;
+/// The size of an entry of the program header table, in bytes.
+const SEGMENT_ENTRY_SIZE: usize = 56;
+/// The size of an entry of the dynamic section, in bytes.
+const DYNAMIC_ENTRY_SIZE: usize = 16;
+/// The size of an entry of the symbol table, in bytes.
+const SYMBOL_ENTRY_SIZE: usize = size_of::<ElfSymbol>();
+/// The number of entries of the program header table.
+const SEGMENT_COUNT: usize = 3;
+/// The number of entries of the dynamic section.
+const DYNAMIC_COUNT: usize = 8;
 
-/// `STB_GLOBAL` and `STT_FUNC`.
+/// The kind of a symbol: `STB_GLOBAL` and `STT_FUNC`.
 const GLOBAL_FUNCTION: u8 = 1 << 4 | 2;
-/// The section of a symbol without an address.
-const UNDEFINED: u16 = 0;
-/// The section of a symbol whose address counts from the object's beginning: any, since the loader sees none.
-const SOME_SECTION: u16 = 1;
-/// The section of a symbol whose address counts from zero (`SHN_ABS`), which glibc observes since 2.28.
-const ABSOLUTE: u16 = 0xfff1;
+/// The section number of a symbol without an address.
+const UNDEFINED_SECTION: u16 = 0;
+/// The section number of a symbol whose address is relative to the object. Any number will do, since the
+/// object has no sections.
+const ANY_SECTION: u16 = 1;
+/// The section number of a symbol with an absolute address (`SHN_ABS`), which glibc supports since 2.28.
+const ABSOLUTE_SECTION: u16 = 0xfff1;
 
-/// An entry of the table of symbols.
+/// An entry of the ELF symbol table.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Symbol {
+pub(super) struct ElfSymbol {
     name: u32,
     kind: u8,
     visibility: u8,
@@ -46,17 +52,17 @@ pub(super) struct Symbol {
     size: u64,
 }
 
-impl Symbol {
-    /// Gives the symbol an address in this process, or takes it away: the loader then looks for the name in the needed
-    /// library.
-    pub(super) fn set(&mut self, address: Option<usize>) {
-        self.section = if address.is_some() { ABSOLUTE } else { UNDEFINED };
+impl ElfSymbol {
+    /// Sets the symbol's absolute address in this process. With `None` the symbol becomes undefined, and the
+    /// loader searches its name in the needed library.
+    pub(super) fn set_address(&mut self, address: Option<usize>) {
+        self.section = if address.is_some() { ABSOLUTE_SECTION } else { UNDEFINED_SECTION };
         self.value = address.unwrap_or_default() as u64;
     }
 }
 
-/// Returns the file of a shared object called `name` (its `DT_SONAME`) that needs the library `needed` and has these
-/// symbols, without addresses, and [`TABLE`].
+/// Returns the bytes of an ELF shared object for `machine`, called `name` (its `DT_SONAME`), that needs the
+/// library `needed`. It has these `symbols`, all undefined, and [`TABLE_SYMBOL`].
 pub(super) fn shared_object(machine: u16, name: &str, needed: &[u8], symbols: &[&str]) -> Vec<u8> {
     let mut strings = vec![0];
     let mut string = |bytes: &[u8]| {
@@ -66,92 +72,102 @@ pub(super) fn shared_object(machine: u16, name: &str, needed: &[u8], symbols: &[
         at
     };
     let (name, needed) = (string(name.as_bytes()), string(needed));
-    let names: Vec<&[u8]> = symbols.iter().chain([&TABLE]).map(|name| name.as_bytes()).collect();
+    let names: Vec<&[u8]> = symbols.iter().chain([&TABLE_SYMBOL]).map(|name| name.as_bytes()).collect();
     let places: Vec<usize> = names.iter().map(|name| string(name)).collect();
 
     // The parts of the file, in this order.
-    let dynamic = HEADER + SEGMENTS * SEGMENT;
-    let table = dynamic + DYNAMICS * DYNAMIC;
-    let hash = table + SYMBOL * (1 + names.len());
+    let dynamic = HEADER_SIZE + SEGMENT_COUNT * SEGMENT_ENTRY_SIZE;
+    let table = dynamic + DYNAMIC_COUNT * DYNAMIC_ENTRY_SIZE;
+    let hash = table + SYMBOL_ENTRY_SIZE * (1 + names.len());
     let text = hash + 4 * (3 + 2 * names.len());
     let end = text + strings.len();
 
-    let mut file = File(Vec::with_capacity(end));
-    file.header(machine);
+    let mut file = ElfFile(Vec::with_capacity(end));
+    file.push_header(machine);
     // One segment, for the loader to read and write: it moves the addresses in the dynamic section.
-    file.segment(1, 0, end, PAGE);
-    file.segment(2, dynamic, DYNAMICS * DYNAMIC, 8);
+    file.push_segment(1, 0, end, SEGMENT_ALIGNMENT);
+    file.push_segment(2, dynamic, DYNAMIC_COUNT * DYNAMIC_ENTRY_SIZE, 8);
     // `PT_GNU_STACK`: without it the loader makes the stack executable.
-    file.segment(0x6474_e551, 0, 0, 16);
+    file.push_segment(0x6474_e551, 0, 0, 16);
     // SONAME, NEEDED, HASH, STRTAB, STRSZ, SYMTAB, SYMENT, and the end.
     let tags = [14, 1, 4, 5, 10, 6, 11, 0];
-    for (tag, value) in tags.into_iter().zip([name, needed, hash, text, strings.len(), table, SYMBOL, 0]) {
-        file.longs([tag, value as u64]);
+    for (tag, value) in
+        tags.into_iter().zip([name, needed, hash, text, strings.len(), table, SYMBOL_ENTRY_SIZE, 0])
+    {
+        file.push_u64s([tag, value as u64]);
     }
-    file.symbol(0, 0, UNDEFINED, 0);
+    file.push_symbol(0, 0, UNDEFINED_SECTION, 0);
     let (last, others) = places.split_last().expect("the table's own name");
-    others.iter().for_each(|place| file.symbol(*place, GLOBAL_FUNCTION, UNDEFINED, 0));
-    file.symbol(*last, GLOBAL_FUNCTION, SOME_SECTION, table);
-    file.hash_table(&names);
+    others.iter().for_each(|place| file.push_symbol(*place, GLOBAL_FUNCTION, UNDEFINED_SECTION, 0));
+    file.push_symbol(*last, GLOBAL_FUNCTION, ANY_SECTION, table);
+    file.push_hash_table(&names);
     file.0.extend(strings);
     file.0
 }
 
-/// A file as far as it is written.
-struct File(Vec<u8>);
+/// The bytes of an ELF file, written so far.
+struct ElfFile(Vec<u8>);
 
-impl File {
-    fn halves<const N: usize>(&mut self, values: [u16; N]) {
+impl ElfFile {
+    /// Appends 16-bit values, little endian.
+    fn push_u16s<const N: usize>(&mut self, values: [u16; N]) {
         self.0.extend(values.map(u16::to_le_bytes).as_flattened());
     }
 
-    fn words<const N: usize>(&mut self, values: [u32; N]) {
+    /// Appends 32-bit values, little endian.
+    fn push_u32s<const N: usize>(&mut self, values: [u32; N]) {
         self.0.extend(values.map(u32::to_le_bytes).as_flattened());
     }
 
-    fn longs<const N: usize>(&mut self, values: [u64; N]) {
+    /// Appends 64-bit values, little endian.
+    fn push_u64s<const N: usize>(&mut self, values: [u64; N]) {
         self.0.extend(values.map(u64::to_le_bytes).as_flattened());
     }
 
-    /// 64 bits, little endian, version 1; a shared object without sections, whose segments follow the header.
-    fn header(&mut self, machine: u16) {
+    /// Appends the ELF header of a 64-bit, little-endian shared object without sections. The program header
+    /// table follows it.
+    fn push_header(&mut self, machine: u16) {
         self.0.extend(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-        self.halves([3, machine]);
-        self.words([1]);
-        self.longs([0, HEADER as u64, 0]);
-        self.words([0]);
-        self.halves([HEADER as u16, SEGMENT as u16, SEGMENTS as u16, 64, 0, 0]);
+        self.push_u16s([3, machine]);
+        self.push_u32s([1]);
+        self.push_u64s([0, HEADER_SIZE as u64, 0]);
+        self.push_u32s([0]);
+        self.push_u16s([HEADER_SIZE as u16, SEGMENT_ENTRY_SIZE as u16, SEGMENT_COUNT as u16, 64, 0, 0]);
     }
 
-    /// A segment that may be read and written.
-    fn segment(&mut self, kind: u32, from: usize, bytes: usize, alignment: u64) {
-        self.words([kind, 4 | 2]);
+    /// Appends an entry of the program header table: a readable and writable segment of this `kind`
+    /// (`p_type`), which is the `bytes` of the file after offset `from`.
+    fn push_segment(&mut self, kind: u32, from: usize, bytes: usize, alignment: u64) {
+        self.push_u32s([kind, 4 | 2]);
         let (from, bytes) = (from as u64, bytes as u64);
-        self.longs([from, from, from, bytes, bytes, alignment]);
+        self.push_u64s([from, from, from, bytes, bytes, alignment]);
     }
 
-    fn symbol(&mut self, name: usize, kind: u8, section: u16, value: usize) {
-        self.words([name as u32]);
+    /// Appends an entry of the symbol table. `name` is the offset of the name in the string table, and
+    /// `value` the address.
+    fn push_symbol(&mut self, name: usize, kind: u8, section: u16, value: usize) {
+        self.push_u32s([name as u32]);
         self.0.extend([kind, 0]);
-        self.halves([section]);
-        self.longs([value as u64, 0]);
+        self.push_u16s([section]);
+        self.push_u64s([value as u64, 0]);
     }
 
-    /// The table by which the loader finds a name: for each bucket the first symbol, for each symbol the next.
-    fn hash_table(&mut self, names: &[&[u8]]) {
+    /// Appends the hash table in which the loader looks up names: the first symbol of each bucket, and for
+    /// each symbol the next one of its bucket.
+    fn push_hash_table(&mut self, names: &[&[u8]]) {
         let count = names.len();
         let (mut first, mut next) = (vec![0; count], vec![0; count + 1]);
         for (index, name) in names.iter().enumerate() {
-            let bucket = hash(name) as usize % count;
+            let bucket = hash_name(name) as usize % count;
             next[index + 1] = std::mem::replace(&mut first[bucket], index as u32 + 1);
         }
-        self.words([count as u32, count as u32 + 1]);
-        first.into_iter().chain(next).for_each(|word| self.words([word]));
+        self.push_u32s([count as u32, count as u32 + 1]);
+        first.into_iter().chain(next).for_each(|word| self.push_u32s([word]));
     }
 }
 
-/// Returns the hash of a name as the System V ABI defines it.
-fn hash(name: &[u8]) -> u32 {
+/// Returns the hash of a symbol name, as the System V ABI defines it.
+fn hash_name(name: &[u8]) -> u32 {
     name.iter().fold(0_u32, |hash, byte| {
         let hash = (hash << 4).wrapping_add(u32::from(*byte));
         let top = hash & 0xf000_0000;
@@ -163,18 +179,19 @@ fn hash(name: &[u8]) -> u32 {
 #[expect(unsafe_code, reason = "writes a table of symbols, as `interpose` does")]
 mod tests {
     use super::*;
-    use crate::interpose::{Loaded, is_loaded};
+    use crate::interpose::{LoadedObject, is_loaded};
 
-    /// An object that needs the C library, which every program has.
-    fn load(name: &str, symbols: &[&str]) -> Loaded {
-        let machine = MACHINE.expect("tests run where objects can be loaded");
-        Loaded::new(name, &shared_object(machine, name, b"libc.so.6", symbols)).expect("it is well made")
+    /// Loads an object that needs the C library, which every program has.
+    fn load(name: &str, symbols: &[&str]) -> LoadedObject {
+        let machine = ELF_MACHINE.expect("tests run where objects can be loaded");
+        LoadedObject::new(name, &shared_object(machine, name, b"libc.so.6", symbols))
+            .expect("it is well made")
     }
 
-    fn set(object: &Loaded, index: usize, address: Option<usize>) {
-        let table = object.symbol(TABLE).expect("every object has it").cast::<Symbol>();
+    fn set(object: &LoadedObject, index: usize, address: Option<usize>) {
+        let table = object.symbol(TABLE_SYMBOL).expect("every object has it").cast::<ElfSymbol>();
         // SAFETY: the object has this symbol behind the unused one, and only this thread looks names of it up.
-        unsafe { (*table.add(1 + index)).set(address) };
+        unsafe { (*table.add(1 + index)).set_address(address) };
     }
 
     #[test]
@@ -212,7 +229,7 @@ mod tests {
     /// The values of the System V ABI's own function.
     #[test]
     fn names_are_hashed_as_the_loader_does() {
-        assert_eq!((hash(b""), hash(b"printf"), hash(b"exit")), (0, 0x0779_05a6, 0x0006_cf04));
-        assert_eq!(hash(b"a_long_name_of_a_function"), 0x0eea_e67e);
+        assert_eq!((hash_name(b""), hash_name(b"printf"), hash_name(b"exit")), (0, 0x0779_05a6, 0x0006_cf04));
+        assert_eq!(hash_name(b"a_long_name_of_a_function"), 0x0eea_e67e);
     }
 }

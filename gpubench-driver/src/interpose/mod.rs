@@ -1,9 +1,9 @@
-//! Watches calls of libraries that open the driver by its name: makes a process in which `dlopen("libcuda.so.1")` returns this crate's
-//! functions.
+//! Watches calls of libraries that open the driver by its name: makes a process in which
+//! `dlopen("libcuda.so.1")` returns this crate's functions.
 //!
-//! The loader returns the first loaded object whose own name (`DT_SONAME`) is the requested one. So an object of that
-//! name is made in memory and loaded before the driver, which it needs by its path. Its symbols are the forwarders;
-//! any other symbol is the driver's.
+//! The loader returns the first loaded object whose own name (`DT_SONAME`) is the requested one. So an object
+//! of that name is made in memory and loaded before the driver, which it needs by its path. Its symbols are
+//! the forwarders; any other symbol is the driver's.
 
 #![expect(unsafe_code, reason = "loads a shared object and writes its table of symbols")]
 
@@ -13,16 +13,17 @@ use std::{env, fs::File, io, mem::ManuallyDrop, os::unix::ffi::OsStringExt, sync
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 
-use crate::driver::VARIABLE;
-use crate::interpose::elf::{MACHINE, Symbol, TABLE, shared_object};
+use crate::driver::LIBCUDA_VARIABLE;
+use crate::interpose::elf::{ELF_MACHINE, ElfSymbol, TABLE_SYMBOL, shared_object};
 use crate::library::{self, Function};
 use crate::table::forwarders;
 
 mod elf;
 
-static STATE: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
+/// The result of [`interpose`], once it was called.
+static INTERPOSED: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
 
-/// The reason why calls of libraries that open the driver themselves pass this crate by.
+/// The reason that this crate does not see the calls of libraries that open the driver themselves.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotInterposed {
@@ -30,7 +31,7 @@ pub enum NotInterposed {
     #[error("this process did not take the driver's name before it ran other code")]
     NotRequested,
     /// The path of the driver's library is not known.
-    #[error("{VARIABLE} does not hold the path of the driver's library")]
+    #[error("{LIBCUDA_VARIABLE} does not hold the path of the driver's library")]
     UnknownPath,
     /// Something has loaded the driver before.
     #[error(
@@ -48,7 +49,8 @@ pub enum NotInterposed {
     NotLoaded(String),
 }
 
-/// Makes this process's later `dlopen` of `libcuda.so.1` and `libcuda.so` return the functions of this crate, so that
+/// Makes this process's later `dlopen` of `libcuda.so.1` and `libcuda.so` return the functions of this crate,
+/// so that
 /// [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries that open the driver
 /// themselves, such as the CUDA runtime. Also opens the driver.
 ///
@@ -57,38 +59,43 @@ pub enum NotInterposed {
 /// first result.
 ///
 /// # Errors
-/// Returns the reason if this is not possible. Calls that are linked with the program are watched all the same.
+/// Returns the reason if this is not possible. Calls that are linked with the program are watched all the
+/// same.
 pub fn interpose() -> Result<(), &'static NotInterposed> {
-    STATE.get_or_init(take_names).as_ref().copied()
+    INTERPOSED.get_or_init(load_objects).as_ref().copied()
 }
 
-/// Returns the result of [`interpose`] without calling it.
+/// Returns the result of the earlier call of [`interpose`], or [`NotInterposed::NotRequested`] if there was
+/// none.
 ///
 /// # Errors
 /// Returns the reason why calls of libraries that open the driver themselves are not watched.
 pub fn interposed() -> Result<(), &'static NotInterposed> {
-    STATE.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
+    INTERPOSED.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
 }
 
-/// The name by which libraries open the driver, which is the driver's own.
-const NAME: &str = "libcuda.so.1";
-/// Another name by which they do, first of all cudarc.
-const LINK: &str = "libcuda.so";
+/// The driver's own name (`DT_SONAME`), by which most libraries open the driver.
+const DRIVER_NAME: &str = "libcuda.so.1";
+/// The other name by which libraries open the driver, such as cudarc.
+const LINK_NAME: &str = "libcuda.so";
 
-/// Loads the objects, unless something has the names already.
-fn take_names() -> Result<(), NotInterposed> {
-    let machine = MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
+/// Loads an object under each name of the driver, unless a library with one of the names is loaded already.
+/// The addresses of their symbols are the forwarders. If the loader does not use these addresses, removes
+/// them and returns an error.
+fn load_objects() -> Result<(), NotInterposed> {
+    let machine = ELF_MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
     let machine = machine.ok_or(NotInterposed::OtherLoader)?;
     let driver = driver_path().ok_or(NotInterposed::UnknownPath)?;
-    if let Some(name) = [NAME, LINK].into_iter().find(|name| is_loaded(name)) {
+    if let Some(name) = [DRIVER_NAME, LINK_NAME].into_iter().find(|name| is_loaded(name)) {
         return Err(NotInterposed::AlreadyLoaded(name));
     }
     let names: Vec<&str> = forwarders().map(|(name, _)| *name).collect();
-    let named = Loaded::new(NAME, &shared_object(machine, NAME, &driver, &names))?;
+    let named = LoadedObject::new(DRIVER_NAME, &shared_object(machine, DRIVER_NAME, &driver, &names))?;
     // The second object finds the first by its name, and all symbols in it.
-    let linked = Loaded::new(LINK, &shared_object(machine, LINK, NAME.as_bytes(), &[]))?;
+    let linked =
+        LoadedObject::new(LINK_NAME, &shared_object(machine, LINK_NAME, DRIVER_NAME.as_bytes(), &[]))?;
     // A program may ask which functions there are: only those of the driver are offered.
-    set_addresses(&named, |name, forwarder| library::symbol(name).map(|_| forwarder as usize))?;
+    set_addresses(&named, |name, forwarder| library::driver_function(name).map(|_| forwarder as usize))?;
     let are_ours = forwarders().all(|(name, forwarder)| {
         linked.symbol(name).is_none_or(|found| found as usize == *forwarder as usize)
     });
@@ -100,39 +107,42 @@ fn take_names() -> Result<(), NotInterposed> {
     Err(NotInterposed::OtherLoader)
 }
 
-/// Sets the address of each forwarder's symbol in an object that has them all.
+/// Sets the address of each forwarder's symbol in `object`, which must have all of them. `address` computes
+/// it from the symbol's name and the forwarder.
 fn set_addresses(
-    object: &Loaded,
+    object: &LoadedObject,
     address: impl Fn(&str, Function) -> Option<usize>,
 ) -> Result<(), NotInterposed> {
-    let table = object.symbol(TABLE).ok_or(NotInterposed::OtherLoader)?.cast::<Symbol>();
+    let table = object.symbol(TABLE_SYMBOL).ok_or(NotInterposed::OtherLoader)?.cast::<ElfSymbol>();
     for (index, (name, forwarder)) in forwarders().enumerate() {
         // SAFETY: the object has a symbol for each forwarder behind the unused first, in memory that stays and may be
         // written; the loader reads it only to look a name up, and no other code runs yet.
-        unsafe { (*table.add(1 + index)).set(address(name, *forwarder)) };
+        unsafe { (*table.add(1 + index)).set_address(address(name, *forwarder)) };
     }
     Ok(())
 }
 
-/// Returns the path of the driver's library. A mere name would have the loader search, and find the object itself.
+/// Returns the path of the driver's library from `GPUBENCH_LIBCUDA`. `None` for a name without a folder, for
+/// which the loader would find the object itself.
 fn driver_path() -> Option<Vec<u8>> {
-    env::var_os(VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
+    env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
 }
 
-/// `RTLD_NOLOAD`: return the object only if it is loaded.
-const NO_LOAD: c_int = 4;
+/// `RTLD_NOLOAD`: return a library only if it is loaded already.
+const RTLD_NOLOAD: c_int = 4;
 
-/// Returns true if an object of this name is loaded.
+/// Returns true if a library of this name is loaded.
 fn is_loaded(name: &str) -> bool {
     // SAFETY: nothing is loaded, so no initialiser runs.
-    unsafe { Library::open(Some(name), RTLD_LAZY | NO_LOAD) }.is_ok()
+    unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_NOLOAD) }.is_ok()
 }
 
-/// A loaded object. It is never closed.
-pub(super) struct Loaded(ManuallyDrop<Library>);
+/// A loaded shared object. It is never closed.
+pub(super) struct LoadedObject(ManuallyDrop<Library>);
 
-impl Loaded {
-    /// Loads the shared object with these bytes.
+impl LoadedObject {
+    /// Loads the shared object with these bytes from a file in memory, which stays open. `name` is the name
+    /// of that file.
     fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
         let file =
             memory_file(name, bytes).map_err(|error| NotInterposed::NoMemoryFile(error.to_string()))?;
@@ -144,11 +154,11 @@ impl Loaded {
         // one: its initialisers may run anywhere.
         match unsafe { Library::open(Some(&*path), RTLD_LAZY | RTLD_LOCAL) } {
             Ok(library) => Ok(Self(ManuallyDrop::new(library))),
-            Err(error) => Err(NotInterposed::NotLoaded(library::reason(&error))),
+            Err(error) => Err(NotInterposed::NotLoaded(library::loader_message(&error))),
         }
     }
 
-    /// Returns the address of a symbol of the object, or of a library that it needs.
+    /// Returns the address of a symbol of the object or of a library that it needs; `None` if there is none.
     fn symbol(&self, name: &str) -> Option<*mut c_void> {
         // SAFETY: the symbol is not used as anything but an address here.
         let address = unsafe { self.0.get::<*mut c_void>(name) }.ok()?;
@@ -156,7 +166,7 @@ impl Loaded {
     }
 }
 
-/// Returns a file in memory with these bytes. It need not be executable, since they are no code.
+/// Creates a file in memory with these bytes, called `name`. The file is not executable.
 #[cfg(target_os = "linux")]
 fn memory_file(name: &str, bytes: &[u8]) -> io::Result<File> {
     use std::io::Write;
@@ -171,7 +181,7 @@ fn memory_file(name: &str, bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns an error: only Linux has files in memory that its loader takes.
+/// Returns an error: only Linux has files in memory that the loader accepts.
 #[cfg(not(target_os = "linux"))]
 fn memory_file(_name: &str, _bytes: &[u8]) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())

@@ -1,7 +1,7 @@
 //! Calls as those who watch hear of them. Without a driver, nothing is captured and no kernel is known.
 
 use super::*;
-use crate::calls::{allocated, alone};
+use crate::calls::{add_allocation, serialize_tests};
 use crate::{stream_ops, watch as watched};
 
 fn stream(handle: usize) -> CUstream {
@@ -11,20 +11,20 @@ fn stream(handle: usize) -> CUstream {
 /// Without a driver, nothing is captured and no kernel is known.
 #[test]
 fn calls_are_told_in_order_to_who_watches() {
-    let _alone = alone();
+    let _alone = serialize_tests();
     // SAFETY: without a driver no handle is followed.
     let ((), calls) = watched(|| unsafe {
-        set(0, stream(7), 64);
-        copied_out_now(0);
-        copied(999, stream(7), 8);
-        waited_for_stream(0, stream(7));
-        waited_for_stream(600, stream(7));
-        waited_for_stream(600, stream(7));
-        destroyed(0, stream(7));
-        allocated(0);
-        made_current(0, std::ptr::null_mut());
+        add_memset(0, stream(7), 64);
+        add_blocking_copy_out(0);
+        add_copy(999, stream(7), 8);
+        add_stream_wait(0, stream(7));
+        add_stream_wait(600, stream(7));
+        add_stream_wait(600, stream(7));
+        add_stream_destruction(0, stream(7));
+        add_allocation(0);
+        add_context_switch(0, std::ptr::null_mut());
     });
-    let call = called();
+    let call = called_function();
     let on = |stream, work| DriverCall::Enqueued { stream, captured: false, work };
     assert_eq!(
         calls,
@@ -40,34 +40,34 @@ fn calls_are_told_in_order_to_who_watches() {
         ]
     );
     // SAFETY: as above.
-    unsafe { set(0, stream(7), 64) };
+    unsafe { add_memset(0, stream(7), 64) };
     assert_eq!(watched(|| ()).1, []);
 }
 
 #[test]
 fn pieces_are_the_work_and_its_first_failure() {
-    let _alone = alone();
+    let _alone = serialize_tests();
     // SAFETY: without a driver no handle is followed.
     let ((), found) = stream_ops(|| unsafe {
-        kernel_launched(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
-        copied(0, stream(7), 4096);
-        enqueued(0, stream(7), Enqueued::Allocation);
-        kernel_launched(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
-        set(2, stream(7), 1);
+        add_kernel_launch(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
+        add_copy(0, stream(7), 4096);
+        add_enqueued(0, stream(7), Enqueued::Allocation);
+        add_kernel_launch(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
+        add_memset(2, stream(7), 1);
     });
     let kernel =
         StreamOp::Kernel(Shape { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 });
     assert_eq!(found.work, [(7, kernel), (7, StreamOp::Copy(4096))]);
-    assert_eq!(found.failed, Some((called(), 1)));
+    assert_eq!(found.failed, Some((called_function(), 1)));
 }
 
 #[test]
 fn calls_of_other_threads_are_told_too() {
-    let _alone = alone();
+    let _alone = serialize_tests();
     let ((), calls) = watched(|| {
         let other = std::thread::spawn(|| {
             // SAFETY: without a driver no handle is followed.
-            unsafe { set(0, stream(9), 64) }
+            unsafe { add_memset(0, stream(9), 64) }
         });
         other.join().expect("it ends");
     });
@@ -77,7 +77,7 @@ fn calls_of_other_threads_are_told_too() {
 
 #[test]
 fn a_panic_ends_the_watch() {
-    let _alone = alone();
+    let _alone = serialize_tests();
     let panicked = std::panic::catch_unwind(|| watched(|| panic!("as asked")));
     assert!(panicked.is_err() && watched_context().is_none());
 }

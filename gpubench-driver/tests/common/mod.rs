@@ -24,9 +24,9 @@ pub(crate) fn run_alone(module: &str, test: &str, library: Option<&OsStr>) {
     child
         .args([test, "--exact", "--nocapture", "--include-ignored"])
         .env(CHILD, "1")
-        .env_remove(gpubench_driver::VARIABLE);
+        .env_remove(gpubench_driver::LIBCUDA_VARIABLE);
     if let Some(library) = library {
-        child.env(gpubench_driver::VARIABLE, library);
+        child.env(gpubench_driver::LIBCUDA_VARIABLE, library);
     }
     let output = child.output().expect("this executable starts");
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -41,7 +41,7 @@ pub(crate) fn run_alone(module: &str, test: &str, library: Option<&OsStr>) {
 /// Builds the fake driver of this kind and runs `body` in a process that finds it.
 pub(crate) fn with_fake(module: &str, test: &str, kind: &str, body: impl FnOnce(&Path)) {
     if is_child() {
-        let library = env::var_os(gpubench_driver::VARIABLE).expect("the parent names the library");
+        let library = env::var_os(gpubench_driver::LIBCUDA_VARIABLE).expect("the parent names the library");
         return body(Path::new(&library));
     }
     let folder = tempfile::tempdir().expect("a folder for the library");

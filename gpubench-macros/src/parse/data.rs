@@ -7,11 +7,11 @@ use syn::parse::{Parse as _, ParseStream};
 use syn::{Expr, Ident, LitBool, LitStr, Path, Token, ext::IdentExt as _, token};
 
 use super::{number, skip_value, text, value};
-use crate::code::bare;
+use crate::code::without_parentheses;
 use crate::errors::{Errors, did_you_mean, generated, mixed};
 
-/// The options that a group takes.
-pub(crate) const KNOWN: [&str; 10] = [
+/// The names of the options that a group can give defaults for.
+pub(crate) const GROUP_OPTIONS: [&str; 10] = [
     "cold",
     "energy",
     "data_type",
@@ -23,14 +23,17 @@ pub(crate) const KNOWN: [&str; 10] = [
     "host_work",
     "accumulates",
 ];
+/// The values of `link`, each with the variant of `Link` that it means.
 const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
-/// The plain-data options that are given: each is a field of a registry entry's options with its value.
+/// The given options that are plain data. Each is a field of the entry's `BenchmarkOptions` with its value,
+/// as code.
 #[derive(Default)]
 pub(crate) struct Data(Vec<(Ident, TokenStream)>);
 
 impl Data {
-    /// Reads the option `name`. Returns false if it is none of these.
+    /// Parses the option `name`, if it is one of [`GROUP_OPTIONS`], and adds it. Returns false for any other
+    /// option.
     pub(crate) fn option(
         &mut self,
         name: &Ident,
@@ -55,7 +58,8 @@ impl Data {
         Ok(true)
     }
 
-    /// Writes `cold: true, …`, with the tags as those of a group or of a benchmark.
+    /// Writes the options as fields of `BenchmarkOptions`: `cold: true, …`. `of_group` makes `tags` the field
+    /// `group_tags`.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
         let fields = self.0.iter().map(|(name, value)| {
             let group = if of_group && name == "tags" { "group_" } else { "" };
@@ -66,15 +70,16 @@ impl Data {
     }
 }
 
-/// `group = "text"` or `group = PATH`.
+/// The value of `group`: `"text"` or a path.
 pub(crate) enum GroupOption {
-    /// A name only.
+    /// A name, without defaults.
     Name(LitStr),
     /// A constant that `group!` made.
     Defaults(Path),
 }
 
 impl GroupOption {
+    /// Parses the value of `group`. Returns `None` and reports the mistake for any other expression.
     pub(super) fn parse(
         option: &Ident,
         input: ParseStream,
@@ -84,7 +89,7 @@ impl GroupOption {
         if let Some(name) = name_of(option, &value, errors) {
             return Ok(name.map(Self::Name));
         }
-        if let Expr::Path(path) = bare(&value) {
+        if let Expr::Path(path) = without_parentheses(&value) {
             return Ok(Some(Self::Defaults(path.path.clone())));
         }
         errors.at(value, "`group` is a string, or the name of a constant that `gpubench::group!` made");
@@ -92,8 +97,8 @@ impl GroupOption {
     }
 }
 
-/// Reads a string that can be part of a benchmark's name. The outer `None` means no string; the inner one
-/// means that the string cannot be part of a name.
+/// Returns the string `value` if it can be part of a benchmark's name. The outer `None` means that `value` is
+/// no string; the inner one that the string cannot be part of a name, which is reported.
 pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Option<Option<LitStr>> {
     let name = text(value)?;
     let written = name.value();
@@ -109,7 +114,8 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
     Some(Some(name.clone()))
 }
 
-/// Reads `cold`, `cold = true` or `cold = false`.
+/// Parses `cold`, `cold = true` or `cold = false`, and returns the value as code. Returns `None` and reports
+/// the mistake for anything else.
 fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<TokenStream> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
         return Some(generated!(true));
@@ -129,6 +135,7 @@ fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<Token
     }
 }
 
+/// Returns the value of `data_type` as code; reports any value but a string that is not empty.
 fn data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let text = text(value).filter(|text| !text.value().is_empty());
     if text.is_none() {
@@ -137,6 +144,7 @@ fn data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     text.map(ToTokens::to_token_stream)
 }
 
+/// Returns the value of `max_time` or `timeout` as `Some(seconds)`; reports any value but a positive number.
 fn seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let seconds = number(value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
     if seconds.is_none() {
@@ -145,6 +153,8 @@ fn seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<TokenStrea
     seconds.map(some)
 }
 
+/// Returns the value of `tags` as a slice of strings; reports a value that is no list of strings, and tags
+/// that are empty or contain a comma.
 fn tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let tags: Option<Vec<&LitStr>> = match list {
         Expr::Array(array) => array.elems.iter().map(text).collect(),
@@ -160,7 +170,7 @@ fn tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     Some(generated!(&[#(#tags),*]))
 }
 
-/// Parses the value of `link`: `h2d`, `d2h`, `d2d` or `p2p`.
+/// Returns the value of `link` as `Some(Link::…)`; reports any value but `h2d`, `d2h`, `d2d` and `p2p`.
 fn parse_link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {

@@ -1,5 +1,5 @@
-//! The options between the parentheses of the attribute, each as written. A mistake is noted and costs only its own option, so that
-//! the others are still checked.
+//! The options between the parentheses of the attribute, each as written. A mistake is noted and costs only
+//! its own option, so that the others are still checked.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse as _, ParseStream, Parser as _};
@@ -7,22 +7,22 @@ use syn::{
     Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _, parenthesized,
 };
 
-use crate::code::{Code, bare};
+use crate::code::{Code, without_parentheses};
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use crate::parse::data::{Data, GroupOption, KNOWN as KNOWN_TO_GROUPS, name_of, some};
+pub(crate) use crate::parse::data::{Data, GROUP_OPTIONS, GroupOption, name_of, some};
 pub(crate) use crate::parse::sweeps::{Choices, Sweeps};
 
 mod data;
 mod sweeps;
 
-/// The options of the attribute alone.
-const KNOWN: [&str; 20] = [
+/// The names of the options that only the attribute takes, and not a group.
+const ATTRIBUTE_OPTIONS: [&str; 20] = [
     "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "metric",
     "reset", "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
 ];
 
-/// The options of the attribute.
+/// The parsed options of the attribute.
 #[derive(Default)]
 pub(crate) struct AttributeOptions {
     pub args: Sweeps,
@@ -50,7 +50,7 @@ pub(crate) struct AttributeOptions {
     pub krate: Option<Path>,
 }
 
-/// An axis with its values, or a count with its number.
+/// A name with an expression: an axis with its values, or a count option with its value.
 pub(crate) struct Named {
     pub name: Ident,
     pub value: Expr,
@@ -64,6 +64,7 @@ pub(crate) struct Metric {
 }
 
 impl AttributeOptions {
+    /// Parses the options between the parentheses of the attribute. Mistakes go to `errors`.
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let parser = |input: ParseStream| {
@@ -76,6 +77,7 @@ impl AttributeOptions {
         options
     }
 
+    /// Parses the option `name` from `input`, which is after its name, and stores it.
     fn option(&mut self, name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         if self.data.option(name, input, errors)? {
             return Ok(());
@@ -131,7 +133,7 @@ impl AttributeOptions {
                 self.counts.push(Named { name: name.unraw(), value });
             }
             "metric" => {
-                let metric = metric(name, input)?;
+                let metric = parse_metric(name, input)?;
                 let named = metric.name.value();
                 if named.trim().is_empty() {
                     errors.at(&metric.name, "a metric has a name, which heads its column");
@@ -160,7 +162,7 @@ impl AttributeOptions {
             "unsafe" => self.unsafety = Some(Token![unsafe](name.span())),
             "crate" => self.krate = Some(crate_path(name, input)?),
             _ => {
-                tell_unknown(name, KNOWN.into_iter().chain(KNOWN_TO_GROUPS), errors);
+                tell_unknown(name, ATTRIBUTE_OPTIONS.into_iter().chain(GROUP_OPTIONS), errors);
                 skip_value(input);
                 let _ = text_after(input);
             }
@@ -169,8 +171,8 @@ impl AttributeOptions {
     }
 }
 
-/// Reads `("name", "unit") = VALUE`.
-fn metric(option: &Ident, input: ParseStream) -> syn::Result<Metric> {
+/// Parses `("name", "unit") = VALUE`.
+fn parse_metric(option: &Ident, input: ParseStream) -> syn::Result<Metric> {
     let read = |input: ParseStream| {
         let content;
         parenthesized!(content in input);
@@ -186,7 +188,8 @@ fn metric(option: &Ident, input: ParseStream) -> syn::Result<Metric> {
     Ok(Metric { name, unit, value: input.parse()? })
 }
 
-/// Reads comma-separated options, each at most once, except for `metric`.
+/// Parses comma-separated options: calls `option` with each name and the input after it. Reports an option
+/// that is given twice, except for `metric`.
 pub(crate) fn each_option(
     input: ParseStream,
     errors: &mut Errors,
@@ -208,7 +211,7 @@ pub(crate) fn each_option(
     });
 }
 
-/// Notes that there is no option `name`, and names the nearest of the `known` options, or all of them.
+/// Reports that there is no option `name`, with the most similar of the `known` options, or all of them.
 pub(crate) fn tell_unknown(
     name: &Ident,
     known: impl Iterator<Item = &'static str> + Clone,
@@ -223,7 +226,7 @@ pub(crate) fn tell_unknown(
     errors.at(name, format_args!("option `{unknown}` is not known{hint}"));
 }
 
-/// Reads `crate = PATH`.
+/// Parses the value of `crate = PATH`.
 pub(crate) fn crate_path(name: &Ident, input: ParseStream) -> syn::Result<Path> {
     value(name, input, |input| {
         Path::parse_mod_style(input).map_err(|error| {
@@ -232,7 +235,7 @@ pub(crate) fn crate_path(name: &Ident, input: ParseStream) -> syn::Result<Path> 
     })
 }
 
-/// Reads comma-separated items. Notes a failed one and goes on at the next comma.
+/// Parses comma-separated items with `item`. Reports an item that fails, and continues after the next comma.
 fn separated(
     input: ParseStream,
     errors: &mut Errors,
@@ -252,7 +255,7 @@ fn separated(
     }
 }
 
-/// Reads `= VALUE`.
+/// Parses `= VALUE` with `parse`. Returns an error if there is no value.
 fn value<T>(
     name: &Ident,
     input: ParseStream,
@@ -267,7 +270,8 @@ fn value<T>(
     parse(input)
 }
 
-/// Reads the string after a value: `, "why"`.
+/// Parses a string after a comma, such as the reason in `skip_if = …, "why"`. Returns `None` and consumes
+/// nothing if no such string follows.
 fn text_after(input: ParseStream) -> Option<LitStr> {
     let ahead = input.fork();
     let text = ahead.parse::<Token![,]>().and_then(|_| ahead.parse::<LitStr>());
@@ -279,7 +283,8 @@ fn text_after(input: ParseStream) -> Option<LitStr> {
     None
 }
 
-/// Skips the value of an option that is already wrong, commas included.
+/// Skips the value of an option that is already reported, including commas within it, up to the next option's
+/// comma.
 pub(crate) fn skip_value(input: ParseStream) {
     if input.peek(Token![=]) {
         let _ = input.parse::<Token![=]>().and_then(|_| input.parse::<Expr>());
@@ -287,15 +292,16 @@ pub(crate) fn skip_value(input: ParseStream) {
     skip_to_comma(input);
 }
 
+/// Skips all tokens before the next comma.
 fn skip_to_comma(input: ParseStream) {
     while !input.is_empty() && !input.peek(Token![,]) {
         let _ = input.parse::<TokenTree>();
     }
 }
 
-/// Returns the value of a literal number, with or without a sign.
+/// Returns the value of a literal number, with or without a sign; `None` for any other expression.
 fn number(value: &Expr) -> Option<f64> {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().ok(),
             Lit::Float(number) => number.base10_parse().ok(),
@@ -306,9 +312,9 @@ fn number(value: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns a literal string.
+/// Returns the literal string that the expression is; `None` for any other expression.
 fn text(value: &Expr) -> Option<&LitStr> {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
         _ => None,
     }

@@ -1,5 +1,5 @@
-//! The sweeps: `args(…)`, `types(…)` and `consts(…)`, and `tune(…)`, which names some of them. In: the tokens between the
-//! parentheses. Out: each name with its values.
+//! The sweeps: `args(…)`, `types(…)` and `consts(…)`, and `tune(…)`, which names some of them. In: the tokens
+//! between the parentheses. Out: each name with its values.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -7,24 +7,26 @@ use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
 use super::{Named, number, separated, skip_value, value, written};
-use crate::code::bare;
+use crate::code::without_parentheses;
 use crate::errors::Errors;
 
-/// The arguments with their values: all of them, and the number that go together in each sweep.
+/// The arguments of `args`, with their values.
 #[derive(Default)]
 pub(crate) struct Sweeps {
+    /// All axes, in order.
     pub axes: Vec<Named>,
+    /// The number of axes in each sweep: 1, or that of a `zip`.
     pub sweeps: Vec<usize>,
 }
 
-/// The choices for a type parameter, or for a constant one.
+/// The choices for a type parameter, or for a constant parameter if `constant` is true.
 pub(crate) struct Choices {
     pub name: Ident,
     pub constant: bool,
     pub values: Vec<TokenStream>,
 }
 
-/// Reads `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
+/// Parses the value of `args`: `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
 pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Sweeps> {
     let mut args = Sweeps::default();
     list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
@@ -53,6 +55,8 @@ pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
 }
 
 impl Sweeps {
+    /// Parses the values of the axis `name`, and adds it. Reports an axis that is given twice, has no values,
+    /// or is a bare number.
     fn axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         let value = value(&name, input, Expr::parse)?;
         if self.axes.iter().any(|arg| arg.name.unraw() == name.unraw()) {
@@ -71,15 +75,15 @@ impl Sweeps {
     }
 }
 
-/// Returns true for a number, or arithmetic that begins with one.
+/// Returns true for a literal number, or arithmetic that begins with one.
 fn is_number(value: &Expr) -> bool {
-    match bare(value) {
+    match without_parentheses(value) {
         Expr::Binary(sum) => is_number(&sum.left),
         value => number(value).is_some(),
     }
 }
 
-/// Checks that all lists with a visible length are as long as the first.
+/// Reports zipped lists that are not as long as the first, as far as their lengths are visible.
 fn check_lengths(axes: &[Named], errors: &mut Errors) {
     let mut lists = axes.iter().filter_map(|axis| match &axis.value {
         Expr::Array(array) => Some((axis, array.elems.len())),
@@ -95,7 +99,7 @@ fn check_lengths(axes: &[Named], errors: &mut Errors) {
     }
 }
 
-/// Reads `(BLOCK, UNROLL)`.
+/// Parses the value of `tune`: `(BLOCK, UNROLL)`.
 pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<Ident>> {
     let mut tuned: Vec<Ident> = Vec::new();
     list(option, "what may be chosen for speed: `tune(BLOCK, UNROLL)`", input, errors, |input, errors| {
@@ -110,7 +114,8 @@ pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     Ok(tuned)
 }
 
-/// Reads `(T = [f32, f64])`, or `(BLOCK = [128, 256])`, which are constants.
+/// Parses the value of `types`, `(T = [f32, f64])`, or with `constant` that of `consts`, `(BLOCK = [128,
+/// 256])`.
 pub(super) fn choices<T: Parse + ToTokens>(
     option: &Ident,
     constant: bool,
@@ -164,7 +169,7 @@ pub(super) fn choices<T: Parse + ToTokens>(
     Ok(choices)
 }
 
-/// Reads `(ITEM, …)`, or notes that the option lists `what`.
+/// Parses `(ITEM, …)` with `item`. Returns an error if there are no parentheses: the option lists `what`.
 fn list(
     option: &Ident,
     what: &str,

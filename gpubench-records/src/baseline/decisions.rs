@@ -91,7 +91,7 @@ pub fn decide(
 /// Tests a row alone.
 fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<TestedRow> {
     let RowMedians { now, then, same_device, assumed } = row;
-    let found = ProcessRatio::of(now, then, 1.0 - error)?;
+    let found = ProcessRatio::from_medians(now, then, 1.0 - error)?;
     let is_measured = now.len() + then.len() >= KNOWS_NOISE;
     let assumed = (!is_measured).then_some(*assumed);
     let found = match assumed {

@@ -304,7 +304,7 @@ impl Process {
     /// name.
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
         let mut command = Command::new(children::THIS_PROGRAM);
-        command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::VARIABLE, path)));
+        command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::LIBCUDA_VARIABLE, path)));
         let (group, requests) = ProcessGroup::start_with_channel(command)?;
         let (stream, (sender, replies)) = (requests.try_clone()?, channel());
         // Created first, so that the process is killed if no thread can listen to it.

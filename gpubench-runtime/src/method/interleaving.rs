@@ -17,8 +17,8 @@ use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,
 };
 use gpubench_stats::{
-    DECISION_ERROR, MOST_ROUNDS, Nanoseconds, Ratio, last_look, log_ratio_of_pairs, look_after,
-    resolution_of_pairs,
+    DECISION_ERROR, MAX_ROUNDS, Nanoseconds, Ratio, analysis_confidence, final_analysis_confidence,
+    log_ratio_of_pairs, resolution_of_pairs,
 };
 
 /// The fewest A/B pairs of a round: two, in the order AB BA.
@@ -114,7 +114,7 @@ pub fn compare(
     let mut size = GroupSize::default();
     let mut comparing: Option<RunningComparison> = None;
     let mut answered = None;
-    for number in 0..MOST_ROUNDS {
+    for number in 0..MAX_ROUNDS {
         report_step(
             comparing.as_ref().map_or(Step::Setup, |comparing| Step::Samples(comparing.events.len())),
         );
@@ -137,7 +137,8 @@ pub fn compare(
         let confidence = match sampling.samples {
             // A single check may use up the whole error probability.
             Some(_) => done.then_some(1.0 - DECISION_ERROR),
-            None => look_after(number + 1).or_else(|| done.then(|| last_look(number + 1))),
+            None => analysis_confidence(number + 1)
+                .or_else(|| done.then(|| final_analysis_confidence(number + 1))),
         };
         let Some(confidence) = confidence else { continue };
         let ratio = comparing.ratio(confidence);
@@ -249,7 +250,7 @@ impl RunningComparison {
             sampling_since: Instant::now(),
             events: Vec::new(),
             read: 0,
-            rounds: Vec::with_capacity(MOST_ROUNDS),
+            rounds: Vec::with_capacity(MAX_ROUNDS),
             unresolved: 0.0,
             resolved: true,
             elapsed: Nanoseconds::default(),
@@ -301,7 +302,7 @@ impl RunningComparison {
     fn ratio(&self, confidence: f64) -> Option<Ratio> {
         let logs: Vec<f64> = self.rounds.iter().map(|round| round.log_ratio).collect();
         let resolution = self.unresolved / logs.len() as f64;
-        self.resolved.then(|| Ratio::of_rounds(&logs, resolution, confidence)).flatten()
+        self.resolved.then(|| Ratio::from_rounds(&logs, resolution, confidence)).flatten()
     }
 }
 

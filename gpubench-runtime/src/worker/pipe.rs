@@ -26,7 +26,7 @@ pub fn serve() -> io::Result<()> {
     let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();
     threads::start("requests", move || receive(from, &sender))?;
-    gpubench_driver::mark_copies();
+    gpubench_driver::detect_forks();
     let mut replies = RetryOnWouldBlock(replies);
     let mut worker = WorkerState::begin();
     for request in requests {
@@ -90,7 +90,7 @@ fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply)
 /// processes would double with each launch. In the worker this reads one value in memory, since it is part of the time on the CPU.
 #[inline]
 pub(super) fn exit_if_forked_child() {
-    if gpubench_driver::is_copy() {
+    if gpubench_driver::is_forked_copy() {
         ending::kill_worker_from_forked_child();
     }
 }

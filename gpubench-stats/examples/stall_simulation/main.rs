@@ -176,9 +176,10 @@ fn modes(rng: &mut StdRng, draws: usize) {
                 let stall = DramStall::find(&taken.starts, &taken.times, STEPS, &known(rng));
                 found += usize::from(stall.is_some());
                 let stall_corrected = stall.map(|stall| stall.stall_corrected(&taken.starts, &taken.times));
-                before += usize::from(Modes::of(&taken.times, STEPS).is_some());
-                after +=
-                    usize::from(Modes::of(stall_corrected.as_ref().unwrap_or(&taken.times), STEPS).is_some());
+                before += usize::from(Modes::find(&taken.times, STEPS).is_some());
+                after += usize::from(
+                    Modes::find(stall_corrected.as_ref().unwrap_or(&taken.times), STEPS).is_some(),
+                );
             }
             println!("{time:9.0}  {:16} {before:6} {after:6}   stall found {found:6}", format!("{own:?}"));
         }

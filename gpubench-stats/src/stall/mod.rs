@@ -1,10 +1,12 @@
-//! The periodic stall of a device's memory: its period in reads of memory, and the samples of a case that it delays.
+//! The periodic stall of a device's memory: its period in reads of memory, and the samples of a case that it
+//! delays.
 //!
-//! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins meanwhile, and by a part
-//! of that if it starts in one: on the average by L·(b + L/2) over the period.
+//! A launch that waits for memory for the time b takes longer by the length of the stall L if one begins
+//! meanwhile, and by a part of that if it starts in one: on the average by L·(b + L/2) over the period.
 //!
-//! The period and the window of phases in which delayed samples start are those that explain most of the variance of the times (Kovács,
-//! Zucker & Mazeh, *A box-fitting algorithm in the search for periodic transits*, Astronomy & Astrophysics 391, 2002).
+//! The period and the window of phases in which delayed samples start are those that explain most of the
+//! variance of the times (Kovács, Zucker & Mazeh, *A box-fitting algorithm in the search for periodic
+//! transits*, Astronomy & Astrophysics 391, 2002).
 
 use std::{iter::successors, ops::RangeInclusive};
 
@@ -12,45 +14,57 @@ use crate::quantile::{ascending, quantile};
 use crate::units::{Nanoseconds, Range};
 use crate::{median, summary::interpolated_median, trimmed::moments};
 
-/// The periods of a device that the search covers.
-const PERIODS: [f64; 2] = [25e3, 250e3];
-/// A slow read takes longer than the median by this many standard deviations, and by this many steps of the timer.
+/// The shortest and the longest period that the search covers, in nanoseconds.
+const PERIOD_RANGE_NS: [f64; 2] = [25e3, 250e3];
+/// A slow read takes longer than the median by more than this many standard deviations.
 const SLOW_DEVIATIONS: f64 = 2.25;
+/// A slow read takes longer than the median by more than this many steps of the timer.
 const SLOW_STEPS: f64 = 4.0;
-/// The fewest slow reads, and the largest part of all reads that are slow.
-const FEWEST_SLOW: usize = 16;
-const MOST_SLOW: f64 = 0.4;
-/// The least part of the reads in the window that are slow, and of the slow reads that are in the window.
-const EXPLAINED: f64 = 0.6;
+/// The minimum number of slow reads.
+const MIN_SLOW_READS: usize = 16;
+/// The maximum fraction of all reads that are slow.
+const MAX_SLOW_FRACTION: f64 = 0.4;
+/// The minimum fraction of the reads in the window that are slow, and of the slow reads that start in the
+/// window.
+const MIN_EXPLAINED_FRACTION: f64 = 0.6;
 
-/// The fewest samples of a case.
-const FEWEST: usize = 30;
-/// The period of a case is that of its device within this fraction and the error of the device's period.
-const SAME_PERIOD: f64 = 5e-4;
-/// The fewest standard errors by which samples in the window are slower, and the fewest samples in the window and beside it.
-const LEAST_Z: f64 = 5.8;
-const FEWEST_DELAYED: usize = 4;
-/// The part of its time that a launch waits for memory.
-const WAITS: [f64; 2] = [0.3, 1.1];
-/// The delay of a launch, relative to that of a read.
-const RELATIVE_DELAY: RangeInclusive<f64> = 0.5..=1.5;
-/// Three in four of the samples in the window are delayed by at least this part of the delay.
-const LEAST_DELAY: f64 = 0.3;
+/// The minimum number of samples of a case.
+const MIN_CASE_SAMPLES: usize = 30;
+/// The maximum difference between the period of a case and that of its device, as a fraction of the period.
+/// The error of the device's period is added to it.
+const RELATIVE_PERIOD_TOLERANCE: f64 = 5e-4;
+/// The minimum number of standard errors by which samples in the window are slower than the others.
+const MIN_Z: f64 = 5.8;
+/// The minimum number of samples in the window, and of samples outside of it.
+const MIN_SAMPLES_EACH_SIDE: usize = 4;
+/// The smallest and the largest fraction of its time that a launch waits for memory.
+const MEMORY_WAIT_FRACTIONS: [f64; 2] = [0.3, 1.1];
+/// The allowed delay of a launch by a stall, relative to the delay of a read.
+const RELATIVE_DELAYS: RangeInclusive<f64> = 0.5..=1.5;
+/// The minimum delay of the lower quartile of the samples in the window, as a fraction of their median delay.
+const MIN_QUARTILE_DELAY: f64 = 0.3;
 
-/// The samples and the bins of the first search, the factor from one search to the next, and the bins of the last one.
-const FIRST: (usize, usize) = (256, 32);
-const FINER: usize = 4;
+/// The number of samples and of bins of the first, coarsest search.
+const FIRST_SEARCH: (usize, usize) = (256, 32);
+/// The factor by which each search has more samples and more bins than the search before.
+const SEARCH_REFINEMENT: usize = 4;
+/// The number of bins of the last, finest search.
 const LAST_BINS: usize = 1024;
-/// The distance from the best period, in steps, and from the ends of the best window, in bins of the next search, that this covers.
-const PERIODS_AROUND: f64 = 2.0;
-const BINS_AROUND: usize = 3 * FINER;
-/// The part of `z` by which windows of the same samples differ, from errors of rounding.
-const ALIKE: f64 = 1e-6;
-/// Distances from the median count up to this many standard deviations, so that a few outliers do not decide.
-const CLIP: f64 = 4.0;
+/// The distance from the best period that the next search covers to both sides, in steps of the search that
+/// found it.
+const PERIOD_STEPS_AROUND: f64 = 2.0;
+/// The distance from both ends of the best window so far that the next search covers, in bins of the next
+/// search.
+const BINS_AROUND: usize = 3 * SEARCH_REFINEMENT;
+/// The relative difference of `z` up to which two windows count as equally good: they hold the same samples,
+/// and differ by rounding.
+const Z_TOLERANCE: f64 = 1e-6;
+/// The maximum distance from the median with which a sample counts, in standard deviations, so that a few
+/// outliers do not decide.
+const CLIP_DEVIATIONS: f64 = 4.0;
 
 crate::stored! {
-    /// The memory of a device is held up for a time, again and again.
+    /// The periodic DRAM stall of a device: at each period, reads of memory are delayed for a while.
     #[derive(Copy)]
     pub struct DramStallPeriod {
         /// The time from one stall to the next.
@@ -61,20 +75,20 @@ crate::stored! {
         pub duration: Nanoseconds,
     }
 
-    /// The stall of a device's memory in the samples of a case.
+    /// The DRAM stall in the samples of a case.
     #[derive(Copy)]
     pub struct DramStall {
         /// The time from one stall to the next.
         pub period: Nanoseconds,
         /// The time by which a stall delays a launch.
         pub delay: Nanoseconds,
-        /// The first time since the first sample started at which samples begin to be delayed that start then. It returns with the
-        /// period.
+        /// The first time since the first sample started at which samples begin to be delayed that start
+        /// then. It returns with the period.
         pub from: Nanoseconds,
         /// The time from then on in which samples start that are delayed.
         pub width: Nanoseconds,
-        /// The part of launches at random times that a stall delays. Of launches longer than the period: that meet one stall more than
-        /// the others.
+        /// The part of launches at random times that a stall delays. Of launches longer than the period: that
+        /// meet one stall more than the others.
         pub delayed_fraction: f64,
         /// The standard error of the mean delay.
         pub error: Nanoseconds,
@@ -82,28 +96,31 @@ crate::stored! {
 }
 
 impl DramStallPeriod {
-    /// Finds the period between 25 and 250 µs in reads of memory, with their starts and times in the order they ran; each takes a
-    /// quarter of the period at most. A timer read the times in steps of `step`.
+    /// Finds a period between 25 and 250 µs in reads of memory. `starts` and `times` are those of the reads,
+    /// in the order they ran; `step` is the resolution of the timer. The period is at least four times as
+    /// long as a read and a stall together.
     ///
-    /// Nothing if slow reads come at other times: if less than six in ten reads in the best window of the best period are slow, or less
-    /// than six in ten slow reads start in it. Half of them do where the period is half as long.
+    /// Returns `None` if fewer than 16 reads or more than 40 % of them are slow, if fewer than six in ten
+    /// reads in the best window of the best period are slow, or if fewer than six in ten slow reads start in
+    /// that window. Half of the true period fails, since half of the reads in its window are slow.
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         // The search refines phases, which a distant origin would move with the period.
         let starts: Vec<Nanoseconds> = starts.iter().map(|start| *start - starts[0]).collect();
-        let samples = Samples::new(&starts, times, step, FEWEST_SLOW)?;
+        let samples = TimedSamples::new(&starts, times, step, MIN_SLOW_READS)?;
         let limit = samples.median + (SLOW_DEVIATIONS * samples.deviation).max(SLOW_STEPS * step.as_f64());
         let is_slow = |time: &Nanoseconds| time.as_f64() > limit;
         let slow: Vec<Nanoseconds> = times.iter().copied().filter(is_slow).collect();
-        let are_some = slow.len() >= FEWEST_SLOW && slow.len() as f64 <= MOST_SLOW * times.len() as f64;
+        let are_some =
+            slow.len() >= MIN_SLOW_READS && slow.len() as f64 <= MAX_SLOW_FRACTION * times.len() as f64;
         let duration = median(&slow).filter(|_| are_some)?.as_f64() - samples.median;
         // A read that starts in a stall, or ends after its begin, is slow.
         let width = samples.median + duration;
-        let periods = [PERIODS[0].max(4.0 * width), PERIODS[1]];
+        let periods = [PERIOD_RANGE_NS[0].max(4.0 * width), PERIOD_RANGE_NS[1]];
         let window = samples.search(periods, [0.5 * width, 1.2 * width], duration)?;
         let [(_, inside), _] = window.split(&starts, times);
         let slow_inside = inside.iter().filter(|time| is_slow(time)).count();
         let explained = slow_inside as f64 / inside.len().max(slow.len()) as f64;
-        (explained >= EXPLAINED).then_some(Self {
+        (explained >= MIN_EXPLAINED_FRACTION).then_some(Self {
             period: Nanoseconds(window.period),
             // By this error the phase moves by the width of the window over all reads.
             error: Nanoseconds(width * window.period / starts[starts.len() - 1].as_f64()),
@@ -113,32 +130,34 @@ impl DramStallPeriod {
 }
 
 impl DramStall {
-    /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran, on a device whose memory is held up
-    /// like this. A timer read the times in steps of `step`. Nothing if the launch does not wait for the memory.
+    /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran. `step` is
+    /// the resolution of the timer, and `device` the period of the device. Returns `None` if the samples show
+    /// no stall, as those of a launch that does not wait for memory.
     pub fn find(
         starts: &[Nanoseconds],
         times: &[Nanoseconds],
         step: Nanoseconds,
         device: &DramStallPeriod,
     ) -> Option<Self> {
-        let samples = Samples::new(starts, times, step, FEWEST)?;
+        let samples = TimedSamples::new(starts, times, step, MIN_CASE_SAMPLES)?;
         let (period, duration) = (device.period.as_f64(), device.duration.as_f64());
-        let error = device.error.as_f64() + SAME_PERIOD * period;
+        let error = device.error.as_f64() + RELATIVE_PERIOD_TOLERANCE * period;
         // The widths of the window in which launches of this time may start and meet one stall more than others.
-        let [least, most] = WAITS.map(|waits| waits * samples.median + duration / 2.0);
+        let [least, most] = MEMORY_WAIT_FRACTIONS.map(|waits| waits * samples.median + duration / 2.0);
         let widths = if most < period { [least, most] } else { [0.0, period] };
         let window = samples.search([period - error, period + error], widths, duration)?;
         let [(phases, inside), (other_phases, outside)] = window.split(starts, times);
         let (slow, fast) = (interpolated_median(&inside, step)?, interpolated_median(&outside, step)?);
         let delay = slow - fast;
         let least = Nanoseconds(quantile(&ascending(&inside), 0.25)) - fast;
-        let is_delayed = RELATIVE_DELAY.contains(&(delay / device.duration)) && least >= LEAST_DELAY * delay;
-        let is_wide = window.width >= widths[0] && inside.len().min(outside.len()) >= FEWEST_DELAYED;
-        let [least, most] = window.shares(&phases, &other_phases);
+        let is_delayed =
+            RELATIVE_DELAYS.contains(&(delay / device.duration)) && least >= MIN_QUARTILE_DELAY * delay;
+        let is_wide = window.width >= widths[0] && inside.len().min(outside.len()) >= MIN_SAMPLES_EACH_SIDE;
+        let [least, most] = window.likely_fractions(&phases, &other_phases);
         let middle = f64::midpoint(least, most);
         // A launch that waits for memory all its time tells the fraction better than the ends of the window, if samples allow that.
         let whole = ((fast + delay / 2.0) / Nanoseconds(window.period)).fract();
-        (window.z >= LEAST_Z && is_wide && is_delayed).then_some(Self {
+        (window.z >= MIN_Z && is_wide && is_delayed).then_some(Self {
             period: Nanoseconds(window.period),
             delay,
             from: Nanoseconds(window.from),
@@ -148,12 +167,13 @@ impl DramStall {
         })
     }
 
-    /// Returns the mean delay of launches at random times.
+    /// Returns the mean delay by stalls of launches that start at random times.
     pub fn mean_delay(&self) -> Nanoseconds {
         self.delayed_fraction * self.delay
     }
 
-    /// Returns these times as they would be if each sample had met the mean delay and no stall.
+    /// Returns the `times` of samples without the delay of the stall, plus the mean delay of launches at
+    /// random times. `starts` are the starts of the samples.
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let [period, width] = [self.period, self.width].map(Nanoseconds::as_f64);
         let is_delayed = |start: Nanoseconds| (start - self.from).as_f64().rem_euclid(period) < width;
@@ -162,17 +182,18 @@ impl DramStall {
     }
 }
 
-/// Samples in the order they ran.
-struct Samples {
-    /// Their starts, and the distances of their times from the median.
+/// Samples with their starts, in the order they ran. All values are nanoseconds.
+struct TimedSamples {
+    /// The start of each sample, and the distance of its time from the median.
     each: Vec<(f64, f64)>,
     median: f64,
-    /// The standard deviation, which times below the median tell.
+    /// The standard deviation, estimated from times below the median.
     deviation: f64,
 }
 
-impl Samples {
-    /// Prepares samples, whose times a timer read in steps of `step`. Nothing if there are fewer than `fewest`, or if a start is missing.
+impl TimedSamples {
+    /// Prepares samples for the search. `step` is the resolution of the timer. Returns `None` if there are
+    /// fewer samples than `fewest`, or if the numbers of starts and times differ.
     fn new(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds, fewest: usize) -> Option<Self> {
         let sorted = Some(ascending(times)).filter(|it| it.len() >= fewest && it.len() == starts.len())?;
         let median = quantile(&sorted, 0.5);
@@ -181,39 +202,44 @@ impl Samples {
         Some(Self { each: each.collect(), median, deviation })
     }
 
-    /// Returns the window with the largest `z` of all `periods`. Times count up to `delay` from their median. The first search is for
-    /// windows of one of `widths`; then they may become narrower.
+    /// Returns the window with the largest `z` of all periods from `first` to `last`. `widths` are the
+    /// minimum and the maximum width of windows in the first search; later searches may find narrower ones.
+    /// Distances from the median count up to `delay` at most. Returns `None` if all times are equal or no
+    /// window is better than the rest.
     ///
-    /// Each search tries periods so close together that over its samples the phase moves by one bin.
-    fn search(&self, [mut first, mut last]: [f64; 2], widths: [f64; 2], delay: f64) -> Option<Window> {
-        let clip = delay.min(CLIP * self.deviation);
+    /// Periods are tried in steps by which the phase of the last sample moves by one bin.
+    fn search(&self, [mut first, mut last]: [f64; 2], widths: [f64; 2], delay: f64) -> Option<PhaseWindow> {
+        let clip = delay.min(CLIP_DEVIATIONS * self.deviation);
         let clipped: Vec<f64> = self.each.iter().map(|(_, excess)| excess.min(clip).max(-clip)).collect();
         let (mean, variance) = moments(&clipped).filter(|(_, variance)| *variance > 0.0)?;
         let score = |((start, _), excess): (&(f64, f64), f64)| (*start, (excess - mean) / variance.sqrt());
         let scored: Vec<(f64, f64)> = self.each.iter().zip(clipped).map(score).collect();
         let (mut count, mut bins, mut found) = (0, 0, None);
         while (count, bins) != (scored.len(), LAST_BINS) {
-            count = (FINER * count).max(FIRST.0).min(scored.len());
-            bins = (FINER * bins).clamp(FIRST.1, LAST_BINS);
+            count = (SEARCH_REFINEMENT * count).max(FIRST_SEARCH.0).min(scored.len());
+            bins = (SEARCH_REFINEMENT * bins).clamp(FIRST_SEARCH.1, LAST_BINS);
             let samples @ [(begin, _), .., (end, _)] = &scored[..count] else { return None };
             let step = |period: f64| period * (period / (end - begin) / bins as f64).max(1e-9);
             let next = |period: &f64| Some(period + step(*period)).filter(|it| it > period && *it <= last);
-            let best = |period| best_window(&sums(samples, period, bins), period, widths, found);
-            let mut windows: Vec<Window> = successors(Some(first), next).filter_map(best).collect();
+            let best = |period| best_window(&cumulative_sums(samples, period, bins), period, widths, found);
+            let mut windows: Vec<PhaseWindow> = successors(Some(first), next).filter_map(best).collect();
             // The middle one of those that hold the same samples.
             let most = windows.iter().map(|window| window.z).fold(0.0, f64::max);
-            windows.retain(|window| window.z >= most * (1.0 - ALIKE));
+            windows.retain(|window| window.z >= most * (1.0 - Z_TOLERANCE));
             let best = *windows.get(windows.len() / 2)?;
-            let around = PERIODS_AROUND * step(best.period);
+            let around = PERIOD_STEPS_AROUND * step(best.period);
             (first, last, found) = (best.period - around, best.period + around, Some(best));
         }
         found
     }
 }
 
-/// A window of the phases of a period.
+/// A part of each period: samples that start there are delayed. Times are in nanoseconds.
+///
+/// `from` is the time from the origin of the starts to the window in the first period, and `width` the length
+/// of the window, which may pass the end of the period.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct PhaseWindow {
     period: f64,
     from: f64,
     width: f64,
@@ -221,8 +247,9 @@ struct Window {
     z: f64,
 }
 
-impl Window {
-    /// Returns the samples that start in the window, and the others: the times from its start to theirs, and their own times.
+impl PhaseWindow {
+    /// Splits samples into those that start in the window and the others. For each part, returns the time
+    /// from the start of the window to each sample's start, modulo the period, and the samples' times.
     fn split(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> [(Vec<f64>, Vec<Nanoseconds>); 2] {
         let phases = starts.iter().map(|start| (start.as_f64() - self.from).rem_euclid(self.period));
         let both = phases.zip(times.iter().copied());
@@ -230,9 +257,10 @@ impl Window {
         [inside, outside].map(|side| side.into_iter().unzip())
     }
 
-    /// Returns the likely parts of the period that the window takes. Its ends lie between the phases of samples in it and those of others, or
-    /// one usual distance further.
-    fn shares(&self, inside: &[f64], outside: &[f64]) -> [f64; 2] {
+    /// Returns the smallest and the largest likely width of the window, as fractions of the period. `inside`
+    /// and `outside` are the phases of samples in the window and of the others. Each end of the window lies
+    /// between two neighbouring phases, one inside and one outside, or one mean distance further.
+    fn likely_fractions(&self, inside: &[f64], outside: &[f64]) -> [f64; 2] {
         let length = |phases: &[f64]| Range::of(phases.iter()).map_or(0.0, |range| range.high - range.low);
         let usual = self.period / (inside.len() + outside.len()).min(LAST_BINS) as f64;
         let least = (length(inside) - usual).max(0.0);
@@ -240,8 +268,15 @@ impl Window {
     }
 }
 
-/// Returns the window with the largest `z` of those of one of `widths`, around the one that was found with fewer bins. Takes [`sums`].
-fn best_window(sums: &[(f64, f64)], period: f64, widths: [f64; 2], found: Option<Window>) -> Option<Window> {
+/// Returns the window with the largest `z` for this `period`. `sums` are the [`cumulative_sums`] of all bins.
+/// Windows are between both `widths` wide, and near `found`, the best window with fewer bins, if there is
+/// one. `None` if no window holds slower samples than the rest.
+fn best_window(
+    sums: &[(f64, f64)],
+    period: f64,
+    widths: [f64; 2],
+    found: Option<PhaseWindow>,
+) -> Option<PhaseWindow> {
     let bins = sums.len() / 2;
     let (all, bin) = (sums[bins].1, period / bins as f64);
     let in_bins = |width: f64| (width / bin).round() as usize;
@@ -251,22 +286,28 @@ fn best_window(sums: &[(f64, f64)], period: f64, widths: [f64; 2], found: Option
     let lengths = found.map_or(least..most + 1, |found| around(in_bins(found.width)));
     let lengths = lengths.start.clamp(1, bins - 1)..lengths.end.min(most + 1).clamp(2, bins);
     // Until the end, its `z` is the square of it over the number of samples.
-    let mut best = Window { period, from: 0.0, width: 0.0, z: 0.0 };
+    let mut best = PhaseWindow { period, from: 0.0, width: 0.0, z: 0.0 };
     for first in firsts.map(|first| first % bins) {
         for length in lengths.clone() {
             let (before, end) = (sums[first], sums[first + length]);
             let (sum, inside) = (end.0 - before.0, end.1 - before.1);
             let explained = sum * sum.abs() / (inside * (all - inside));
             if explained > best.z && explained.is_finite() {
-                best = Window { from: first as f64 * bin, width: length as f64 * bin, z: explained, ..best };
+                best = PhaseWindow {
+                    from: first as f64 * bin,
+                    width: length as f64 * bin,
+                    z: explained,
+                    ..best
+                };
             }
         }
     }
-    (best.z > 0.0).then(|| Window { z: (best.z * all).sqrt(), ..best })
+    (best.z > 0.0).then(|| PhaseWindow { z: (best.z * all).sqrt(), ..best })
 }
 
-/// Returns the sum of scores and the number of samples before each bin of two periods, so that a window may pass the end of the first.
-fn sums(samples: &[(f64, f64)], period: f64, bins: usize) -> Vec<(f64, f64)> {
+/// Sorts samples, each a start and a score, into `bins` of the phase. Returns the sum of scores and the
+/// number of samples before each bin, over two periods, so that a window may pass the end of the first.
+fn cumulative_sums(samples: &[(f64, f64)], period: f64, bins: usize) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0); 2 * bins + 1];
     let frequency = 1.0 / period;
     for (start, score) in samples {

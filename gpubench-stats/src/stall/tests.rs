@@ -20,8 +20,8 @@ fn evened_times_have_the_mean_delay() {
     assert_eq!(found, [4200.0, 4200.0, 4200.0, 4201.0, 4203.0].map(Nanoseconds));
 }
 
-/// Launches of 40 µs, each of which starts 7.9 µs later in the period than the one before. Those that start in the first 41 µs meet
-/// the stall.
+/// Launches of 40 µs, each of which starts 7.9 µs later in the period than the one before. Those that start
+/// in the first 41 µs meet the stall.
 fn samples(delayed: impl Fn(usize, bool) -> f64) -> (Vec<Nanoseconds>, Vec<Nanoseconds>) {
     let at = |number: usize| 107.9e3 * number as f64;
     let times = (0..400).map(|number| {
@@ -76,7 +76,7 @@ fn a_planted_stall_is_found_and_what_is_none_is_not() {
         assert_eq!(DramStall::find(&starts, &times, Nanoseconds(1.0), &device), None, "{device:?}");
     }
     let few = |count: usize| DramStall::find(&starts[..count], &times[..count], Nanoseconds(1.0), &DEVICE);
-    assert_eq!(few(FEWEST - 1), None);
+    assert_eq!(few(MIN_CASE_SAMPLES - 1), None);
     assert_eq!(DramStall::find(&starts[1..], &times, Nanoseconds(1.0), &DEVICE), None, "a start is missing");
 }
 
@@ -134,15 +134,16 @@ fn planted(count: usize, from: f64, width: f64) -> (Vec<Nanoseconds>, Vec<Nanose
     (starts.into_iter().map(Nanoseconds).collect(), times)
 }
 
-fn found(count: usize, from: f64, width: f64, widths: [f64; 2]) -> (Window, [f64; 2]) {
+fn found(count: usize, from: f64, width: f64, widths: [f64; 2]) -> (PhaseWindow, [f64; 2]) {
     let (starts, times) = planted(count, from, width);
-    let samples = Samples::new(&starts, &times, Nanoseconds(1.0), count).expect("each has a start");
+    let samples = TimedSamples::new(&starts, &times, Nanoseconds(1.0), count).expect("each has a start");
     let window = samples.search([99.9e3, 100.1e3], widths, 50.0).expect("it is planted");
     let [(inside, _), (outside, _)] = window.split(&starts, &times);
-    (window, window.shares(&inside, &outside).map(|share| share * window.period))
+    (window, window.likely_fractions(&inside, &outside).map(|share| share * window.period))
 }
 
-/// The first search has bins of 3 µs and 256 samples, so a window between two bins and a period between two steps are found later.
+/// The first search has bins of 3 µs and 256 samples, so a window between two bins and a period between two
+/// steps are found later.
 #[test]
 fn a_planted_window_is_found() {
     for (from, width) in [(0.0, 20e3), (13_700.0, 8e3), (90e3, 30e3), (40e3, 70e3)] {
@@ -169,22 +170,22 @@ fn a_window_is_no_wider_than_wanted_but_may_be_narrower() {
 
 #[test]
 fn samples_are_split_by_the_window_which_may_pass_the_end_of_the_period() {
-    let window = Window { period: 100.0, from: 90.0, width: 20.0, z: 0.0 };
+    let window = PhaseWindow { period: 100.0, from: 90.0, width: 20.0, z: 0.0 };
     let starts = [89.0, 90.0, 109.0, 110.0, 190.0, 205.0, 250.0, -5.0].map(Nanoseconds);
     let [(_, inside), (_, outside)] = window.split(&starts, &starts);
     assert_eq!(inside, [90.0, 109.0, 190.0, 205.0, -5.0].map(Nanoseconds));
     assert_eq!(outside, [89.0, 110.0, 250.0].map(Nanoseconds));
 }
 
-/// By hand: of 10 scores with a sum of 0 the 2 in the window have a sum of 4. The mean of those has the variance 1/2, the mean of
-/// the others 1/8, and they differ by 2 + 0.5.
+/// By hand: of 10 scores with a sum of 0 the 2 in the window have a sum of 4. The mean of those has the
+/// variance 1/2, the mean of the others 1/8, and they differ by 2 + 0.5.
 #[test]
 fn z_is_the_difference_of_two_means_over_its_error() {
     let starts: Vec<f64> = (0..10).map(|number| 10.0 * f64::from(number) + 5.0).collect();
     let scores: Vec<f64> = (0..10).map(|number| if number % 10 < 2 { 2.0 } else { -0.5 }).collect();
     let best = |scores: &[f64]| {
         let samples: Vec<(f64, f64)> = starts.iter().copied().zip(scores.iter().copied()).collect();
-        best_window(&sums(&samples, 100.0, 10), 100.0, [10.0, 50.0], None)
+        best_window(&cumulative_sums(&samples, 100.0, 10), 100.0, [10.0, 50.0], None)
     };
     let window = best(&scores).expect("two are slow");
     assert_eq!((window.from, window.width), (0.0, 20.0));
@@ -197,7 +198,7 @@ fn z_is_the_difference_of_two_means_over_its_error() {
 fn outliers_do_not_decide() {
     let (starts, mut times) = planted(1000, 20e3, 20e3);
     times[0] = Nanoseconds(1e9);
-    let samples = Samples::new(&starts, &times, Nanoseconds(1.0), 1000).expect("each has a start");
+    let samples = TimedSamples::new(&starts, &times, Nanoseconds(1.0), 1000).expect("each has a start");
     let window = samples.search([99.9e3, 100.1e3], [1e3, 80e3], 1e9).expect("it is planted");
     assert!((window.from - 20e3).abs() < 600.0 && (window.width - 20e3).abs() < 600.0, "{window:?}");
 }

@@ -9,7 +9,7 @@ fn worth(phi: f64) -> f64 {
     1.0 / (1.0 + 2.0 * (1..1000).map(signs).sum::<f64>())
 }
 
-/// LaunchInfo: too few by up to 3.2 %, too many by up to 0.3 %.
+/// Measured: too few by up to 3.2 %, too many by up to 0.3 %.
 #[test]
 fn effective_samples_are_those_of_the_correlation_of_signs() {
     for (count, draws) in [(5_000, 100), (60_000, 20)] {
@@ -44,7 +44,7 @@ fn correlated_coverage(count: usize, phi: f64) -> (f64, f64, f64) {
     (share(covered), share(naive), effective / f64::from(draws))
 }
 
-/// LaunchInfo, and beside it what the same samples give when they are taken for independent: φ = 0.3, 93.8 % (90 %) of
+/// Measured, and next to it what the same samples give when they are taken for independent: φ = 0.3, 93.8 % (90 %) of
 /// 100 samples and 95.3 % (89 %) of 1000; φ = 0.6, 94.4 % (76 %) of 100, 94.7 % (75 %) of 200 and 95.7 % (77 %)
 /// of 1000; φ = 0.9, 90.3 % (42 %) of 200, which are worth 15, and 94.3 % (43 %) of 1000.
 #[test]
@@ -66,7 +66,7 @@ fn interval_covers_the_median_of_correlated_samples() {
     }
 }
 
-/// LaunchInfo: 96.0, 95.7 and 95.5 % of the intervals of 30, 100 and 1000 samples hold the median, and a sample is
+/// Measured: 96.0, 95.7 and 95.5 % of the intervals of 30, 100 and 1000 samples hold the median, and a sample is
 /// worth 0.90, 0.94 and 0.98 on average.
 #[test]
 fn independent_samples_stay_nearly_as_many() {

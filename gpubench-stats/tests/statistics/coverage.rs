@@ -39,7 +39,7 @@ fn interval_covers_the_median_of_two_modes() {
     assert_covers(100.565_948_822, two_modes);
 }
 
-/// The truth is the median before the timer rounds it. LaunchInfo: at least 94.5 % (500 samples, 400 ns of noise),
+/// The truth is the median before the timer rounds it. Measured: at least 94.5 % (500 samples, 400 ns of noise),
 /// and 100 % where the floor of one step decides.
 #[test]
 fn interval_covers_the_median_behind_a_coarse_timer() {

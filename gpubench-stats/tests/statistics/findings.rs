@@ -12,8 +12,8 @@ fn shown(count: usize, step: f64, series: Series) -> (f64, f64) {
     let (mut drifts, mut modes) = (0, 0);
     for _ in 0..draws {
         let times = series(count, &mut rng);
-        drifts += usize::from(Drift::of(&times, Nanoseconds(step)).is_some());
-        modes += usize::from(Modes::of(&times, Nanoseconds(step)).is_some());
+        drifts += usize::from(Drift::find(&times, Nanoseconds(step)).is_some());
+        modes += usize::from(Modes::find(&times, Nanoseconds(step)).is_some());
     }
     (drifts as f64 / draws as f64, modes as f64 / draws as f64)
 }
@@ -55,7 +55,7 @@ fn moved(count: usize, rng: &mut StdRng, planted: impl Fn(f64) -> f64) -> Vec<Na
     (0..count).map(time).map(Nanoseconds).collect()
 }
 
-/// LaunchInfo: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
+/// Measured: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
 #[test]
 fn planted_drift_is_found() {
     let planted: [(&str, usize, Series); 6] = [
@@ -72,7 +72,7 @@ fn planted_drift_is_found() {
     }
 }
 
-/// 5 % apart, with noise of 0.5 %. LaunchInfo: in 98.8 % of 100 samples where one mode holds a fifth of them, else in
+/// 5 % apart, with noise of 0.5 %. Measured: in 98.8 % of 100 samples where one mode holds a fifth of them, else in
 /// all.
 #[test]
 fn planted_modes_are_found() {
@@ -95,7 +95,7 @@ fn planted_modes_are_found() {
             assert!(drifts <= 0.005, "{count} samples, {share_high}: {drifts} drift");
         }
     }
-    let found = Modes::of(&mixed(1000, &mut StdRng::seed_from_u64(10), 0.2), Nanoseconds(0.0));
+    let found = Modes::find(&mixed(1000, &mut StdRng::seed_from_u64(10), 0.2), Nanoseconds(0.0));
     let found = found.expect("two modes");
     assert!((found.low.0 - 1e4).abs() < 15.0 && (found.high.0 - 1.05e4).abs() < 25.0, "{found:?}");
     assert!((found.high_fraction - 0.2).abs() < 0.05, "{found:?}");

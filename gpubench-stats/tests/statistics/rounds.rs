@@ -46,7 +46,7 @@ impl Launches {
                 resolution += resolution_of_pairs(&pairs, Nanoseconds(STEP)) / (2 * pairs_of_rounds) as f64;
             }
         }
-        Ratio::of_rounds(&rounds, resolution, confidence).expect("there are two pairs or more")
+        Ratio::from_rounds(&rounds, resolution, confidence).expect("there are two pairs or more")
     }
 
     fn truth(&self) -> f64 {

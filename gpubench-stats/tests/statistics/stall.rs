@@ -116,7 +116,7 @@ fn times_are_those_of_random_moments() {
             let taken = samples(rng, &cold(time, 1.0, Own::Steady), STALLS, 8);
             let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
             let stall_corrected = stall.stall_corrected(&taken.starts, &taken.times);
-            assert_eq!(Modes::of(&stall_corrected, STEPS), None, "{time} ns");
+            assert_eq!(Modes::find(&stall_corrected, STEPS), None, "{time} ns");
             let median = taken.median(&stall_corrected, stall.error).expect("eight groups");
             sum += median.time.as_f64() - expected;
             let interval = median.interval.low.as_f64()..=median.interval.high.as_f64();
@@ -166,7 +166,7 @@ fn modes_of_a_launch_are_its_own() {
             let taken = samples(rng, &cold(12e3, 1.0, own), STALLS, 8);
             let stall_corrected =
                 stall(&taken).map(|stall| stall.stall_corrected(&taken.starts, &taken.times));
-            Modes::of(&stall_corrected.unwrap_or(taken.times), STEPS).is_some()
+            Modes::find(&stall_corrected.unwrap_or(taken.times), STEPS).is_some()
         });
         let told = told.count();
         assert!(told >= 38, "{own:?}: {told} of 40");

@@ -38,7 +38,7 @@ fn does_not_stop_on_noise() {
 
 /// A half-width of 0.5 % takes (1.96·√(π/2)·σ/0.5 %)² samples of a relative noise σ: 24 at 1 % (so the
 /// minimum of 30 decides), 97 at 2 %, 217 at 3 %. The stop comes a little later, with the second check, and
-/// now and then by luck earlier, which costs coverage. LaunchInfo over 4,000 runs, at σ = 1 %, 2 %, 3 %:
+/// now and then by luck earlier, which costs coverage. Measured over 4,000 runs, at σ = 1 %, 2 %, 3 %:
 /// 36, 96, 209 samples and 94.8, 92.6, 93.4 % for a check after each sample; 58, 130, 249 samples and 94.8,
 /// 94.3, 93.8 % for groups of 16. Independent samples that look correlated by chance cost 2 to 7 % more.
 #[test]

@@ -1,4 +1,5 @@
-//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu does not know the size.
+//! Flushes of the last-level cache: a sweep that reads twice its size, or a clear that writes as much. wgpu
+//! does not know the size.
 
 use gpubench_records::Flush;
 use gpubench_runtime::device::DeviceError;
@@ -9,45 +10,50 @@ use super::Wgpu;
 use crate::encoder::{Encoder, buffer};
 use crate::kernel::Kernel;
 
-/// The usual flush: reads leave no line to be written back.
-pub(crate) const USUAL: Flush = Flush::Read;
-/// The variable by which a user gives the size of the last-level cache, in MiB.
-const VARIABLE: &str = "GPUBENCH_WGPU_CACHE_MIB";
-/// The bytes that a workgroup of [`SHADERS`] moves.
-pub(crate) const OF_WORKGROUP: u64 = 256 * 4 * 16;
+/// The default flush: a read, which leaves no cache line to be written back.
+pub(crate) const DEFAULT_FLUSH: Flush = Flush::Read;
+/// The environment variable with the size of the last-level cache, in MiB.
+const CACHE_SIZE_VARIABLE: &str = "GPUBENCH_WGPU_CACHE_MIB";
+/// The number of bytes that a workgroup of [`MEMORY_SHADERS`] reads, fills or copies.
+pub(crate) const BYTES_PER_WORKGROUP: u64 = 256 * 4 * 16;
 
-/// Kernels that read, fill and copy.
-pub(crate) const SHADERS: &str = include_str!("memory.wgsl");
-/// The most memory of which it is seen that it is gone, if the cache's size is assumed: it must fit into the cache that is there.
-const SMALL: Bytes = Bytes(4 << 20);
+/// The source of the kernels `read_all`, `fill_all` and `copy_all`.
+pub(crate) const MEMORY_SHADERS: &str = include_str!("memory.wgsl");
+/// The maximum size of the memory by which a flush is verified, if the size of the cache is assumed: it must
+/// fit into the real cache.
+const MAX_PROBE_SIZE: Bytes = Bytes(4 << 20);
 
-/// The size of the last-level cache.
+/// The size of the last-level cache, given by the user or assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct AssumedCache {
+pub(crate) struct CacheSize {
     pub(crate) size: Bytes,
-    /// True if nobody gave it.
+    /// True if the user did not give the size.
     pub(crate) is_assumed: bool,
 }
 
-impl AssumedCache {
-    /// Returns the size that the user gives, or more than most adapters of this kind have.
-    pub(crate) fn of(info: &AdapterInfo) -> Result<Self, DeviceError> {
-        match std::env::var(VARIABLE) {
-            Ok(given) => Self::given(&given),
-            Err(_) => Ok(Self { size: Bytes(assumed(info.device_type) << 20), is_assumed: true }),
+impl CacheSize {
+    /// Returns the size from `GPUBENCH_WGPU_CACHE_MIB`, or else a size that is larger than the cache of most
+    /// adapters of this type.
+    pub(crate) fn for_adapter(info: &AdapterInfo) -> Result<Self, DeviceError> {
+        match std::env::var(CACHE_SIZE_VARIABLE) {
+            Ok(given) => Self::from_mib(&given),
+            Err(_) => Ok(Self { size: Bytes(assumed_mib(info.device_type) << 20), is_assumed: true }),
         }
     }
 
-    fn given(mib: &str) -> Result<Self, DeviceError> {
+    /// Parses a size in MiB, as the user gives it. Returns an error unless it is a positive whole number.
+    fn from_mib(mib: &str) -> Result<Self, DeviceError> {
         let size = mib.trim().parse::<u32>().ok().filter(|mib| *mib > 0);
-        let refused =
-            || DeviceError::new(format!("{VARIABLE}={mib}: the size of the cache is a number of MiB"));
+        let refused = || {
+            DeviceError::new(format!("{CACHE_SIZE_VARIABLE}={mib}: the size of the cache is a number of MiB"))
+        };
         Ok(Self { size: Bytes(u64::from(size.ok_or_else(refused)?) << 20), is_assumed: false })
     }
 }
 
-/// Returns the MiB of a cache that is assumed: the largest known ones are 256 (AMD), 126 (NVIDIA) and, in processors, 96.
-fn assumed(kind: DeviceType) -> u64 {
+/// Returns the assumed size of the cache in MiB. The largest known caches have 256 MiB (AMD), 126 (NVIDIA)
+/// and, in processors, 96.
+fn assumed_mib(kind: DeviceType) -> u64 {
     match kind {
         DeviceType::DiscreteGpu | DeviceType::VirtualGpu | DeviceType::Other => 256,
         DeviceType::IntegratedGpu => 96,
@@ -56,7 +62,7 @@ fn assumed(kind: DeviceType) -> u64 {
     }
 }
 
-/// A buffer with kernels that read it and fill it.
+/// A buffer, with kernels that read and fill it.
 #[derive(Clone)]
 pub(crate) struct Region {
     pub(crate) buffer: Buffer,
@@ -66,29 +72,33 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Makes a buffer of `size`, or of the largest that can be bound, and fills it: wgpu's zeros may be stored compressed.
+    /// Creates a buffer of `size`, or of the largest size that can be bound, and encodes a launch that fills
+    /// it: wgpu's zeros may be stored compressed.
     pub(crate) fn new(encoder: &Encoder, size: Bytes) -> Self {
         let limits = encoder.device().limits();
         let largest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-        let size = size.0.min(largest) / OF_WORKGROUP * OF_WORKGROUP;
+        let size = size.0.min(largest) / BYTES_PER_WORKGROUP * BYTES_PER_WORKGROUP;
         let make = |size| buffer(encoder.device(), size, BufferUsages::STORAGE | BufferUsages::COPY_DST);
         let (buffer, result) = (make(size), make(16));
-        let read = Kernel::new(encoder, (SHADERS, "read_all"), &[], &[&result, &buffer]);
-        let fill = Kernel::new(encoder, (SHADERS, "fill_all"), &[], &[&buffer]);
+        let read = Kernel::new(encoder, (MEMORY_SHADERS, "read_all"), &[], &[&result, &buffer]);
+        let fill = Kernel::new(encoder, (MEMORY_SHADERS, "fill_all"), &[], &[&buffer]);
         let region = Self { buffer, size, read, fill };
         region.fill(encoder);
         region
     }
 
+    /// Encodes a launch that reads the whole buffer.
     pub(crate) fn read(&self, encoder: &Encoder) {
-        self.read.launch(encoder, self.size / OF_WORKGROUP);
+        self.read.launch(encoder, self.size / BYTES_PER_WORKGROUP);
     }
 
+    /// Encodes a launch that fills the whole buffer.
     pub(crate) fn fill(&self, encoder: &Encoder) {
-        self.fill.launch(encoder, self.size / OF_WORKGROUP);
+        self.fill.launch(encoder, self.size / BYTES_PER_WORKGROUP);
     }
 
-    /// Encodes a flush of a cache of this size, half of the region's.
+    /// Encodes a flush of a cache of this size, which is half of the region's: a read of the region, or a
+    /// clear of as many bytes as the cache has. Encodes nothing for `None` and `Lines`.
     pub(crate) fn flush(&self, flush: Flush, cache: Bytes, encoder: &Encoder) {
         match flush {
             // Lines are refused where a flush is chosen.
@@ -102,16 +112,18 @@ impl Region {
     }
 }
 
-/// Makes the memory of which this many quarters of the cache's size are read.
+/// Creates the region by whose reads a flush is verified: `quarters` quarters of the cache's size. A single
+/// quarter is at most [`MAX_PROBE_SIZE`] if the size of the cache is assumed.
 pub(crate) fn region_to_read(device: &Wgpu, quarters: usize) -> Region {
     let size = Bytes(device.cache.size.0 / 4 * quarters as u64);
     let is_small = quarters == 1 && device.cache.is_assumed;
-    Region::new(&device.encoder, if is_small && size > SMALL { SMALL } else { size })
+    Region::new(&device.encoder, if is_small && size > MAX_PROBE_SIZE { MAX_PROBE_SIZE } else { size })
 }
 
-/// Returns the doubt about the size of the sweep, in words.
+/// Returns a sentence if the sweep may be too small to flush the cache: it is less than twice the cache's
+/// size, or that size is assumed. `None` if there is no doubt.
 pub(crate) fn doubt_about_size(device: &mut Wgpu) -> Option<String> {
-    let swept = device.sweep(USUAL).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
+    let swept = device.sweep(DEFAULT_FLUSH).map_or(Bytes::ZERO, |sweep| Bytes(sweep.size));
     let size = device.cache.size;
     if swept.0 < 2 * size.0 {
         let (swept, size) = (format::bytes(swept), format::bytes(size));
@@ -121,7 +133,7 @@ pub(crate) fn doubt_about_size(device: &mut Wgpu) -> Option<String> {
     }
     device.cache.is_assumed.then(|| {
         let size = format::bytes(size);
-        format!("wgpu does not know the last-level cache: {size} are assumed, {VARIABLE} gives its size")
+        format!("wgpu does not know the last-level cache: {size} are assumed, {CACHE_SIZE_VARIABLE} gives its size")
     })
 }
 
@@ -131,10 +143,10 @@ mod tests {
 
     #[test]
     fn a_given_size_is_a_number_of_mebibytes() {
-        let given = AssumedCache::given(" 6 ").expect("a number");
-        assert_eq!(given, AssumedCache { size: Bytes(6 << 20), is_assumed: false });
+        let given = CacheSize::from_mib(" 6 ").expect("a number");
+        assert_eq!(given, CacheSize { size: Bytes(6 << 20), is_assumed: false });
         for refused in ["0", "6MB", "-1", ""] {
-            let error = AssumedCache::given(refused).expect_err("no number");
+            let error = CacheSize::from_mib(refused).expect_err("no number");
             assert!(error.to_string().contains("is a number of MiB"), "{error}");
         }
     }

@@ -11,10 +11,10 @@ use gpubench_runtime::method::time_once;
 use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
-use self::empty::EmptyKernel;
-use self::flush::{AssumedCache, Region};
-use self::queue::Recorded;
-use self::timestamps::Marks;
+use self::empty::EmptyKernels;
+use self::flush::{CacheSize, Region};
+use self::queue::RecordedBatch;
+use self::timestamps::LaunchTimestamps;
 use crate::encoder::Encoder;
 
 mod adapter;
@@ -26,7 +26,7 @@ mod queue;
 mod tests;
 mod timestamps;
 
-/// The name of the kind on the command line and in records.
+/// The name of this kind of device on the command line and in records: `wgpu`.
 const KIND: &str = Encoder::KIND;
 
 /// A GPU that wgpu drives, by Vulkan, Metal or DX12.
@@ -34,30 +34,31 @@ pub struct Wgpu {
     name: String,
     pub(crate) info: AdapterInfo,
     pub(crate) encoder: Encoder,
-    pub(crate) marks: Marks,
-    pub(crate) empty: EmptyKernel,
-    pub(crate) cache: AssumedCache,
-    /// The sweep, once a cold sample needed it.
+    pub(crate) timestamps: LaunchTimestamps,
+    pub(crate) empty: EmptyKernels,
+    pub(crate) cache: CacheSize,
+    /// The region that a flush reads or clears, once a cold sample needed it.
     pub(crate) sweep: Option<Region>,
     pub(crate) calibration: Calibration,
-    /// The batches that were not submitted yet, by their numbers, and the number of all so far.
-    pub(crate) recorded: HashMap<usize, Recorded>,
+    /// The recorded batches that were not submitted yet, by their numbers. `recorded_so_far` counts all
+    /// batches.
+    pub(crate) recorded: HashMap<usize, RecordedBatch>,
     pub(crate) recorded_so_far: usize,
     pub(crate) is_recording: bool,
     /// The slots of the last submitted batch.
     pub(crate) submitted: Range<usize>,
-    /// The clock when the first group of the series began.
+    /// The ticks of the device's clock when the first group of the series began.
     pub(crate) origin: Option<u64>,
 }
 
 impl DeviceType for Wgpu {
     /// Opens an adapter with all features but those that are unsafe to use, or that slow down memory.
     fn open(ordinal: usize) -> Result<Self, DeviceError> {
-        let adapter = adapter::numbered(ordinal)?;
+        let adapter = adapter::with_ordinal(ordinal)?;
         let info = adapter.get_info();
         let features =
             adapter.features() - Features::all_experimental_mask() - Features::MAPPABLE_PRIMARY_BUFFERS;
-        if let Some(why) = adapter::refusal(features, &adapter::name(&info)) {
+        if let Some(why) = adapter::timestamp_refusal(features, &adapter::name(&info)) {
             return Err(DeviceError::new(why));
         }
         let descriptor = DeviceDescriptor {
@@ -70,13 +71,13 @@ impl DeviceType for Wgpu {
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).map_err(DeviceError::new)?;
         let encoder = Encoder::new(device, queue);
-        let empty = EmptyKernel::new(&encoder);
+        let empty = EmptyKernels::new(&encoder);
         encoder.finish().map_err(DeviceError::new)?;
         Ok(Self {
             name: format!("{KIND}:{ordinal}"),
-            cache: AssumedCache::of(&info)?,
+            cache: CacheSize::for_adapter(&info)?,
             info,
-            marks: Marks::new(encoder.device()),
+            timestamps: LaunchTimestamps::new(encoder.device()),
             encoder,
             empty,
             sweep: None,
@@ -91,13 +92,14 @@ impl DeviceType for Wgpu {
 }
 
 impl Wgpu {
-    /// Returns the memory that this flush goes over, twice the cache, if it needs any.
+    /// Returns the region that `flush` reads or clears, twice as large as the cache; `None` for no flush. The
+    /// first call creates the region.
     pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
         let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
         (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
     }
 
-    /// Returns the facts of the adapter, without its peaks.
+    /// Returns the properties of the adapter, without measured peaks.
     fn facts(&self) -> DeviceInfo {
         let (adapter_info, gpu) = (&self.info, self.encoder.device());
         let limits = gpu.limits();
@@ -151,14 +153,16 @@ inventory::submit! {
     DeviceKind::new::<Wgpu>().with_list("GPU that wgpu finds", list)
 }
 
+/// Returns the adapters of this machine, with the reason for each that cannot be used. Returns an error if
+/// there is no adapter.
 fn list() -> Result<Vec<Available>, DeviceError> {
     let adapters = adapter::all();
     if adapters.is_empty() {
-        return Err(DeviceError::new(adapter::NONE));
+        return Err(DeviceError::new(adapter::NO_ADAPTER));
     }
     let found = |(ordinal, adapter): (usize, &wgpu::Adapter)| {
         let name = adapter::name(&adapter.get_info());
-        let fault = adapter::refusal(adapter.features(), &name);
+        let fault = adapter::timestamp_refusal(adapter.features(), &name);
         let found = Available::new(format!("{KIND}:{ordinal}"), KIND).with_name(name);
         fault.into_iter().fold(found, Available::with_fault)
     };
@@ -194,11 +198,11 @@ impl Device for Wgpu {
     }
 
     fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        time_once(self, work, flush::USUAL).map(Some)
+        time_once(self, work, flush::DEFAULT_FLUSH).map(Some)
     }
 
     fn remark(&mut self) -> Option<String> {
-        self.encoder.remark()
+        self.encoder.untaken_error()
     }
 
     fn sampler<'a>(

@@ -1,4 +1,5 @@
-//! An adapter as a queue: a batch is one submission, with a timestamp query before and after each timed launch.
+//! An adapter as a queue: a batch is one submission, with a timestamp query before and after each timed
+//! launch.
 
 use std::{ops::Range, time::Duration};
 
@@ -11,19 +12,19 @@ use gpubench_runtime::method::{self, AnyWork, Chosen};
 use gpubench_stats::Nanoseconds;
 use wgpu::CommandBuffer;
 
-use super::timestamps::{SLOTS, Span};
+use super::timestamps::{MAX_SLOTS, Span};
 use super::{Wgpu, adapter::is_software, flush};
 
-/// The time in which the groups of a calibration end: after a flush on software, few do.
+/// The time limit for the groups of a calibration. After a flush on a software adapter, few groups fit.
 const CALIBRATION_LIMIT: Duration = Duration::from_millis(200);
 
-/// A recorded batch, and the slots that it times.
-pub(crate) struct Recorded {
+/// The commands of a recorded batch, and the timestamp slots that they write.
+pub(crate) struct RecordedBatch {
     commands: CommandBuffer,
     slots: Range<usize>,
 }
 
-/// Prepares to sample `work` as `wanted`.
+/// Creates the sampler of `work` with the options `wanted`.
 pub(super) fn sampler<'a>(
     device: &'a mut Wgpu,
     work: &'a mut dyn Work,
@@ -33,7 +34,7 @@ pub(super) fn sampler<'a>(
     method::sampler(device, AnyWork::Borrowed(work), wanted, chosen)
 }
 
-/// Prepares to sample both `works` as `wanted`.
+/// Creates the sampler of an A/B pair of works with the options `wanted`.
 pub(super) fn pair_sampler<'a>(
     device: &'a mut Wgpu,
     works: [&'a mut dyn Work; 2],
@@ -44,7 +45,8 @@ pub(super) fn pair_sampler<'a>(
     Ok(method::pair_sampler(device, works.map(AnyWork::Borrowed), wanted, chosen, partner))
 }
 
-/// Returns the method of samples as `wanted`.
+/// Chooses the method of sampling for the options `wanted`. Returns a failure for a `--path` other than the
+/// device's, and for `host_work`.
 fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> {
     let refused = |message: String| Err(Failure::new(Stage::Sampling, message));
     if let Some(path) = wanted.path.filter(|path| *path != Path::Device) {
@@ -63,7 +65,7 @@ fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> 
 impl Queue for Wgpu {
     fn properties(&self) -> QueueProperties {
         QueueProperties {
-            capacity: SLOTS / 2,
+            capacity: MAX_SLOTS / 2,
             has_gaps: false,
             replays: false,
             is_coarse: false,
@@ -73,7 +75,7 @@ impl Queue for Wgpu {
             calibration_limit: Some(CALIBRATION_LIMIT),
             last_level_cache: self.cache.size,
             cache_name: "the cache",
-            usual_flush: flush::USUAL,
+            usual_flush: flush::DEFAULT_FLUSH,
             other_flushes: &[],
         }
     }
@@ -113,7 +115,8 @@ impl Queue for Wgpu {
     fn end(&mut self, _: bool) -> Result<Batch, Failure> {
         self.is_recording = false;
         self.recorded_so_far += 1;
-        let recorded = Recorded { commands: self.encoder.take_commands(), slots: self.marks.take_used() };
+        let recorded =
+            RecordedBatch { commands: self.encoder.take_commands(), slots: self.timestamps.take_used() };
         self.recorded.insert(self.recorded_so_far, recorded);
         Ok(Batch(self.recorded_so_far))
     }
@@ -121,13 +124,14 @@ impl Queue for Wgpu {
     fn abandon(&mut self) {
         if std::mem::take(&mut self.is_recording) {
             self.encoder.discard();
-            self.marks.take_used();
+            self.timestamps.take_used();
         }
     }
 
     fn submit(&mut self, batch: &Batch) -> Result<(), Failure> {
         let recorded = self.recorded.remove(&batch.0);
-        let Recorded { commands, slots } = recorded.ok_or_else(|| DeviceError::new("a batch ran already"))?;
+        let RecordedBatch { commands, slots } =
+            recorded.ok_or_else(|| DeviceError::new("a batch ran already"))?;
         self.submitted = slots;
         self.encoder.queue().submit([commands]);
         Ok(())
@@ -145,17 +149,17 @@ impl Queue for Wgpu {
     }
 
     fn start(&mut self, slot: usize, _: Clock) -> Result<(), Failure> {
-        self.encoder.with(|commands| self.marks.write_start(commands, slot));
+        self.encoder.encode(|commands| self.timestamps.write_start(commands, slot));
         Ok(())
     }
 
     fn stop(&mut self, slot: usize, _: Clock) -> Result<(), Failure> {
-        self.encoder.with(|commands| self.marks.write_stop(commands, slot));
+        self.encoder.encode(|commands| self.timestamps.write_stop(commands, slot));
         Ok(())
     }
 
     fn close_group(&mut self) -> Result<(), Failure> {
-        self.encoder.with(|commands| self.marks.resolve(commands, &self.submitted));
+        self.encoder.encode(|commands| self.timestamps.resolve(commands, &self.submitted));
         self.encoder.submit();
         Ok(())
     }
@@ -187,7 +191,7 @@ impl Queue for Wgpu {
     }
 
     fn resolution(&self) -> Option<Nanoseconds> {
-        Some(self.marks.step())
+        Some(self.timestamps.step())
     }
 
     fn refuses(&self, flush: Flush) -> Option<String> {
@@ -202,10 +206,11 @@ impl Queue for Wgpu {
 }
 
 impl Wgpu {
-    /// Reads the timestamps of these slots of the submitted batch.
+    /// Reads back the timestamps of these slots of the last submitted batch.
     fn spans(&mut self, slots: &[usize]) -> Result<Vec<Span>, DeviceError> {
-        let bytes = self.encoder.map(self.marks.buffer()).map_err(DeviceError::new)?;
-        let spans = self.marks.spans(&bytes, &self.submitted, self.encoder.queue().get_timestamp_period())?;
+        let bytes = self.encoder.read_mapped(self.timestamps.buffer()).map_err(DeviceError::new)?;
+        let spans =
+            self.timestamps.spans(&bytes, &self.submitted, self.encoder.queue().get_timestamp_period())?;
         Ok(slots.iter().map(|slot| spans[slot - self.submitted.start]).collect())
     }
 }

@@ -37,7 +37,7 @@ fn events(passes: usize, clears: bool) -> Result<Vec<Nanoseconds>, Failure> {
 #[test]
 fn an_adapter_without_timestamps_is_refused() {
     for features in [Features::empty(), Features::TIMESTAMP_QUERY] {
-        let refused = adapter::refusal(features, "an adapter").expect("it has no clock");
+        let refused = adapter::timestamp_refusal(features, "an adapter").expect("it has no clock");
         assert!(refused.contains("has no timestamps between commands"), "{refused}");
     }
 }

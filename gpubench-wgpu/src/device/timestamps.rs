@@ -1,5 +1,5 @@
-//! Timestamps around launches, many in one query set, which are resolved and read back together; and the step of the clock that
-//! they are from.
+//! Timestamps around launches, many in one query set, which are resolved and read back together; and the step
+//! of the clock that they are from.
 
 use std::ops::Range;
 
@@ -9,12 +9,14 @@ use wgpu::{Buffer, BufferUsages, CommandEncoder, QuerySet, QuerySetDescriptor, Q
 
 use crate::encoder::buffer;
 
-/// The queries of a set, the most that wgpu allows.
-const QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
-/// The most launches that a set has room for.
-pub(crate) const SLOTS: usize = QUERIES as usize / 2;
+/// The number of queries in the query set, the maximum that wgpu allows.
+const MAX_QUERIES: u32 = wgpu::QUERY_SET_MAX_QUERIES;
+/// The maximum number of launches that one query set can time: each needs two queries.
+pub(crate) const MAX_SLOTS: usize = MAX_QUERIES as usize / 2;
 
-pub(crate) struct Marks {
+/// The query set with a start and a stop timestamp for each launch, called a slot, and the buffers that they
+/// are read back through.
+pub(crate) struct LaunchTimestamps {
     queries: QuerySet,
     resolved: Buffer,
     read: Buffer,
@@ -23,12 +25,13 @@ pub(crate) struct Marks {
     step: ClockStep,
 }
 
-impl Marks {
+impl LaunchTimestamps {
+    /// Creates the query set and its buffers.
     pub(crate) fn new(device: &wgpu::Device) -> Self {
-        let size = u64::from(QUERIES) * size_of::<u64>() as u64;
+        let size = u64::from(MAX_QUERIES) * size_of::<u64>() as u64;
         let ty = QueryType::Timestamp;
         Self {
-            queries: device.create_query_set(&QuerySetDescriptor { label: None, ty, count: QUERIES }),
+            queries: device.create_query_set(&QuerySetDescriptor { label: None, ty, count: MAX_QUERIES }),
             resolved: buffer(device, size, BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
             read: buffer(device, size, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
             used: 0..0,
@@ -36,24 +39,24 @@ impl Marks {
         }
     }
 
-    /// Marks the start of the launch in a slot.
+    /// Encodes the start timestamp of the launch in a slot, and marks the slot as used.
     pub(crate) fn write_start(&mut self, commands: &mut CommandEncoder, slot: usize) {
         let first = if self.used.is_empty() { slot } else { self.used.start };
         self.used = first.min(slot)..self.used.end.max(slot + 1);
         commands.write_timestamp(&self.queries, 2 * slot as u32);
     }
 
-    /// Marks its end.
+    /// Encodes the stop timestamp of the launch in a slot.
     pub(crate) fn write_stop(&self, commands: &mut CommandEncoder, slot: usize) {
         commands.write_timestamp(&self.queries, 2 * slot as u32 + 1);
     }
 
-    /// Returns the slots that were written since the last call.
+    /// Returns the range of slots that were started since the last call.
     pub(crate) fn take_used(&mut self) -> Range<usize> {
         std::mem::replace(&mut self.used, 0..0)
     }
 
-    /// Encodes the read-back of the timestamps of these slots.
+    /// Encodes the copy of these slots' timestamps into [`Self::buffer`]. Encodes nothing for an empty range.
     pub(crate) fn resolve(&self, commands: &mut CommandEncoder, slots: &Range<usize>) {
         if !slots.is_empty() {
             let queries = 2 * slots.start as u32..2 * slots.end as u32;
@@ -62,12 +65,13 @@ impl Marks {
         }
     }
 
-    /// Returns the buffer where they are then.
+    /// Returns the buffer that [`Self::resolve`] copies timestamps into, for the host to read.
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.read
     }
 
-    /// Returns the spans of these slots from the `bytes` of that buffer.
+    /// Decodes the timestamps of these `slots` from the `bytes` of [`Self::buffer`], and updates the clock's
+    /// step. `period` is the length of a tick in nanoseconds. Returns an error if there are too few bytes.
     pub(crate) fn spans(
         &mut self,
         bytes: &[u8],
@@ -88,54 +92,56 @@ impl Marks {
         Ok(spans)
     }
 
-    /// Returns the step of the clock, according to all readings so far.
+    /// Returns the step of the device's clock, according to all timestamps so far; 1 ns before the first.
     pub(crate) fn step(&self) -> Nanoseconds {
         self.step.time()
     }
 }
 
-/// The readings around a launch.
+/// The start and the stop timestamp of a launch, in ticks of the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// The nanoseconds of a tick.
+    /// The length of a tick in nanoseconds.
     pub(crate) period: f64,
 }
 
 impl Span {
-    /// Returns the time from begin to end; below zero if the clock ran backwards.
+    /// Returns the time from the start to the stop; negative if the clock ran backwards.
     pub(crate) fn time(&self) -> Nanoseconds {
         self.since(self.begin, self.end)
     }
 
-    /// Returns the time from the begin of `first` to the end of this span.
+    /// Returns the time from the start of `first` to the stop of this span.
     pub(crate) fn end_since(&self, first: &Self) -> Nanoseconds {
         self.since(first.begin, self.end)
     }
 
-    /// Returns the time from these ticks to the begin of this span.
+    /// Returns the time from the clock's value `ticks` to the start of this span.
     pub(crate) fn begin_since(&self, ticks: u64) -> Nanoseconds {
         self.since(ticks, self.begin)
     }
 
+    /// Converts the difference of two values of the clock to a time; negative if `end` is before `begin`.
     fn since(&self, begin: u64, end: u64) -> Nanoseconds {
         Nanoseconds(end.wrapping_sub(begin).cast_signed() as f64 * self.period)
     }
 }
 
-/// The step of the clock: the greatest common divisor of the distances of all readings.
+/// The step of the device's clock: the greatest common divisor of the distances of all timestamps.
 #[derive(Default)]
 struct ClockStep {
-    /// The first reading.
+    /// The first timestamp, in ticks.
     origin: Option<u64>,
-    /// The step in ticks; 0 without a second reading.
+    /// The step in ticks; 0 until two timestamps differ.
     ticks: u64,
-    /// The nanoseconds of a tick.
+    /// The length of a tick in nanoseconds.
     period: f64,
 }
 
 impl ClockStep {
+    /// Includes both timestamps of a span in the step.
     fn add(&mut self, span: &Span) {
         let origin = *self.origin.get_or_insert(span.begin);
         self.period = span.period;

@@ -8,7 +8,7 @@ use gpubench_driver::sys::CUstream;
 use super::driver::{CallError, DeviceMemory, PinnedWords};
 use super::kernels::{Kernels, SpinKernel};
 use crate::device::DeviceError;
-use gpubench_stats::{COARSE, Hertz, Nanoseconds};
+use gpubench_stats::{COARSE_TIMER_STEP, Hertz, Nanoseconds};
 
 /// The number of slots with stamps: those of two graphs.
 const STAMPED_SLOTS: usize = 128;
@@ -150,7 +150,7 @@ impl Dither {
     /// Loads the delay kernel if a timer with the resolution `step` is coarse; otherwise returns `None`.
     /// `clock` is the clock of the multiprocessors, if it is known.
     pub(crate) fn load(step: Nanoseconds, clock: Option<Hertz>) -> Result<Option<Self>, DeviceError> {
-        if step <= COARSE {
+        if step <= COARSE_TIMER_STEP {
             return Ok(None);
         }
         let clock = clock.map_or(ASSUMED_CLOCK_HERTZ, Hertz::as_f64) * 1e-9;

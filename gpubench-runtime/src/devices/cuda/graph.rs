@@ -86,7 +86,7 @@ impl Graph {
     /// Instantiates the graph for launches by gpubench itself. They must not happen while a stream is
     /// captured.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
-        self.instantiate_with(gpubench_driver::instantiate_unlisted)
+        self.instantiate_with(gpubench_driver::instantiate_without_clone)
     }
 
     /// Instantiates the graph with the driver function `instantiate`.

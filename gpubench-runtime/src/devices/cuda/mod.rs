@@ -24,7 +24,7 @@ mod watch;
 
 use std::{any::Any, ptr, rc::Rc};
 
-use gpubench_core::cuda::{Calls, Handle};
+use gpubench_core::cuda::{Handle, StreamFunctions};
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
@@ -158,7 +158,7 @@ impl Cuda {
 
 /// The driver functions that create and destroy the streams of cases, and that record graphs which libraries
 /// capture.
-const STREAM_CALLS: Calls = Calls {
+const STREAM_CALLS: StreamFunctions = StreamFunctions {
     create: create_stream,
     destroy: destroy_stream,
     record: |capture| {
@@ -237,7 +237,7 @@ impl Device for Cuda {
 
     fn memory_growth(&mut self) -> Option<Bytes> {
         let growth = Bytes(gpubench_driver::memory_growth());
-        gpubench_driver::unlisted().is_none().then_some(growth)
+        gpubench_driver::first_unlisted_call().is_none().then_some(growth)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {

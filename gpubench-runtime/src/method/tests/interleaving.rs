@@ -7,7 +7,7 @@ use crate::device::{SampledGroup, Sampler};
 use crate::method::interleaving::ComparedSamples;
 use crate::method::{RoundLayout, Rounds, compare};
 use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
-use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, last_look, look_after};
+use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, analysis_confidence, final_analysis_confidence};
 
 const STEP: f64 = 32.0;
 
@@ -134,14 +134,15 @@ fn a_comparison_is_decided_at_a_look_by_the_confidence_of_that_look() {
     let (found, rounds) = compared(&[0.1, 0.1, 0.12, 0.12], &Sampling::USUAL);
     assert_eq!(found.comparison.answer, Answer::Slower);
     let ratio = found.comparison.ratio.expect("it is known");
-    assert_eq!(look_after(rounds.begun), Some(ratio.confidence), "{} rounds", rounds.begun);
+    assert_eq!(analysis_confidence(rounds.begun), Some(ratio.confidence), "{} rounds", rounds.begun);
     assert!(rounds.begun < 24, "it ends once it is decided");
     // A budget that ends between two checks uses the error probability of the next.
     for limit in [0.1, 0.12, 0.14, 0.16, 0.18] {
         let sampling = Sampling { max_time: Nanoseconds::from_seconds(limit), ..Sampling::USUAL };
         let (spent, rounds) = compared(SCATTERED, &sampling);
         let confidence = spent.comparison.ratio.expect("it is known").confidence;
-        let expected = look_after(rounds.begun).unwrap_or_else(|| last_look(rounds.begun));
+        let expected =
+            analysis_confidence(rounds.begun).unwrap_or_else(|| final_analysis_confidence(rounds.begun));
         assert_eq!(confidence, expected, "{} rounds", rounds.begun);
     }
 }

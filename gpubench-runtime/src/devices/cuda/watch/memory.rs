@@ -113,7 +113,7 @@ impl WriteDetector {
     /// Returns the memory that a launch on this device can reach, oldest allocation first. Returns an error
     /// with the reason if some of it cannot be read.
     pub(crate) fn reachable(&self) -> Result<Regions, DeviceError> {
-        if let Some(call) = gpubench_driver::unlisted() {
+        if let Some(call) = gpubench_driver::first_unlisted_call() {
             return Err(DeviceError::new(format!("there is memory by {call}")));
         }
         let mut memory = Vec::new();
