@@ -285,23 +285,26 @@ mod tests {
 
     #[test]
     fn the_growth_of_device_memory_is_that_of_the_most_at_once() {
-        let _alone = calls::alone();
+        let _alone = calls::serialize_tests();
         let [kept, first, second] = [0x11_000_u64, 0x12_000, 0x13_000];
         let pinned = 0x14_000_u64;
         // SAFETY: each call succeeded, and its result stands in this place.
-        let allocate = |place: &u64, bytes, kind| unsafe { allocated(0, &raw const *place, bytes, kind) };
+        let allocate =
+            |place: &u64, bytes, kind| unsafe { add_allocation_at(0, &raw const *place, bytes, kind) };
         allocate(&kept, 1000, MemoryKind::Device);
         _ = memory_growth();
         allocate(&first, 64, MemoryKind::Device);
         allocate(&second, 32, MemoryKind::Managed);
         allocate(&pinned, 512, MemoryKind::Pinned);
         // SAFETY: this is safe.
-        unsafe { freed(0, first) };
+        unsafe { remove_allocation(0, first) };
         allocate(&first, 16, MemoryKind::Device);
         assert_eq!(memory_growth(), 96);
         assert_eq!(memory_growth(), 0, "48 bytes are there already");
         // SAFETY: this is safe.
-        [kept, first, second, pinned].into_iter().for_each(|address| unsafe { freed(0, address) });
+        [kept, first, second, pinned]
+            .into_iter()
+            .for_each(|address| unsafe { remove_allocation(0, address) });
         assert_eq!(memory_growth(), 0);
     }
 
