@@ -33,6 +33,19 @@ fn a_report_has_the_table() {
     assert_eq!(String::from_utf8(own_name.stdout).expect("UTF-8"), report);
 }
 
+#[test]
+fn a_report_has_the_columns_that_the_user_chooses() {
+    let project = Project::with_runs();
+    let report =
+        |more: &[&str]| project.run(&[&["report", "2026-08-01T12-33-10Z", "--columns"], more].concat());
+    let table = report(&["mean,p99"]).code(0).stdout();
+    let head = table.lines().find(|line| line.contains("p99")).expect("a head");
+    assert!(head.ends_with(" mean        p99"), "{head}");
+    let markdown = report(&["mean,p99", "--markdown", "-"]).code(0).stdout();
+    assert!(markdown.contains("| case | cache | mean | p99 | verdict |"), "{markdown}");
+    assert!(report(&["p42"]).code(2).stderr().contains("unknown column `p42`: choose from time, "));
+}
+
 /// A run is named by its folder, as the last, and by its file; one with invalid cases ends with 1.
 #[test]
 fn runs_have_several_names() {
@@ -57,9 +70,12 @@ fn a_tuning_is_reported_as_text() {
     let text = project.run(&["report", file, "--width", "80"]).code(0).stdout();
     assert!(text.contains("tuned::kernel on clockwork, hot: BLOCK, unroll"), "{text}");
     assert!(text.contains("  BLOCK=128, unroll=1 "), "{text}");
-    for arguments in [&["--explain"][..], &["--skip", "kernel"], &["--csv", "-"], &["--html", "-"]] {
+    for arguments in
+        [&["--explain"][..], &["--columns", "p50"], &["--skip", "kernel"], &["--csv", "-"], &["--html", "-"]]
+    {
         let refused = project.run(&[&["report", file], arguments].concat()).code(2).stderr();
-        let told = "is a tuning: --explain, files of results and flags that select results are for runs";
+        let told =
+            "is a tuning: --explain, --columns, files of results and flags that select results are for runs";
         assert!(refused.contains(told), "{refused}");
     }
     let json = fs::read_to_string(file).expect("it is there");

@@ -37,6 +37,9 @@ gpubench_stats::stored! {
         pub sampling: Sampling,
         /// The wall time that a case might take, unless its attribute says otherwise.
         pub timeout: Option<Nanoseconds>,
+        /// The names of the table's columns, if the user chose them, in their order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub columns: Vec<String>,
         /// The number of cases that were planned: an interrupted run has fewer records.
         pub planned_cases: usize,
         /// The devices that they ran on.
@@ -92,6 +95,9 @@ gpubench_stats::stored! {
 
     /// The measurement of a case.
     pub struct Measurement {
+        /// The group of the benchmark, which precedes its name in the path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub group: Option<String>,
         /// The work of one launch.
         pub counts: Counts,
         /// The data type, which selects the compute peak that results are compared with.

@@ -11,7 +11,7 @@ use crate::text::{left, plain, right, shortened, width};
 use crate::{roof, rows::Row};
 
 /// Makes the cell of a row, which is empty where there is no value.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Cell {
     OfRow(fn(&Row<'_>) -> Option<String>),
     /// Of the measurement that the row shows; a row without one has an empty cell.
@@ -19,12 +19,14 @@ enum Cell {
 }
 
 /// A column of the table, after the one with the case's name.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// The text above the printed column.
     pub head: &'static str,
-    /// The name of the column: its head in Markdown, and its name in the line *left out of some tables*.
+    /// The head in Markdown, and the name in the line *columns left out*.
     pub title: &'static str,
+    /// The name by which a user chooses the column; empty for one that is always shown.
+    name: &'static str,
     /// The room that its cells take in the printed table.
     pub room: Room,
     /// The tables that have it.
@@ -39,11 +41,15 @@ pub(super) struct Column {
 impl Column {
     /// A column of both tables, which is left out where it would be empty.
     const fn new(head: &'static str, room: Room, rank: u8, cell: Cell) -> Self {
-        Self { head, title: head, room, tables: Tables::Both, optional: true, rank, cell }
+        Self { head, title: head, name: head, room, tables: Tables::Both, optional: true, rank, cell }
     }
 
     const fn with_title(self, title: &'static str) -> Self {
         Self { title, ..self }
+    }
+
+    const fn with_name(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     const fn only(self, tables: Tables) -> Self {
@@ -79,6 +85,8 @@ enum Tables {
     Printed,
     /// Markdown's: the printed one shows the same beside the name.
     Markdown,
+    /// Neither, unless the user chooses the column.
+    OnRequest,
 }
 
 /// Room for a time, such as `12.54 µs`.
@@ -91,18 +99,32 @@ const SHARE: Room = Number(3, 3, 12);
 const COLUMNS: &[Column] = &[
     Column::new("", Words(4), 0, OfRow(|row| Some(row.shown.case.cache.to_string())))
         .with_title("cache")
+        .with_name("")
         .always(),
     Column::new("time", TIME, 0, OfRow(time)).always(),
-    Column::new("± %", Number(2, 3, 0), 1, OfRow(half_width)).with_title("95 % interval, ± %").always(),
+    Column::new("± %", Number(2, 3, 0), 1, OfRow(half_width))
+        .with_title("95 % interval, ± %")
+        .with_name("±")
+        .always(),
+    on_request("min", Measured(|it| Some(format::time(it.samples.time.min)))),
+    on_request("p5", Measured(|it| Some(format::time(it.samples.time.p5)))),
+    on_request("p50", Measured(|it| Some(format::time(it.median())))),
+    on_request("p95", Measured(|it| Some(format::time(it.samples.time.p95)))),
+    on_request("p99", Measured(|it| Some(format::time(it.samples.time.p99)))),
+    on_request("max", Measured(|it| Some(format::time(it.samples.time.max)))),
+    on_request("mean", Measured(|it| Some(format::time(it.samples.time.mean)))),
     Column::new("slowest %", Words(SLOWEST), 2, OfRow(|row| row.slowest().map(bare)))
         .with_title("slowest device, %")
+        .with_name("slowest")
         .only(Tables::Printed),
     Column::new("range %", Number(4, 3, 0), 6, OfRow(|row| row.range().map(bare)))
         .with_title("range of devices, %")
+        .with_name("range")
         .only(Tables::Printed),
     Column::new(SPREAD, Words(CELLS), 7, Measured(bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
-    Column::new("% of peak", SHARE, 4, OfRow(|row| roof::binding_cell(row.shown).map(bare))),
+    Column::new("% of peak", SHARE, 4, OfRow(|row| roof::binding_cell(row.shown).map(bare)))
+        .with_name("peak"),
     Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
     Column::new("items", Number(3, 3, 18), 10, Measured(items)),
     Column::new("cold/hot", Number(4, 3, 1), 9, Measured(|it| it.metrics.cold_over_hot.map(format::ratio))),
@@ -119,22 +141,63 @@ const COLUMNS: &[Column] = &[
         Measured(|it| it.energy.as_ref()?.per_launch().map(format::energy)),
     ),
     Column::new("moved", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes))),
-    Column::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent))),
+    Column::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent)))
+        .with_name("L2-hit"),
     Column::new("processes", Words(25), 3, OfRow(processes)),
     Column::new("samples", Number(7, 0, 0), 15, Measured(|it| Some(it.samples.time.samples.to_string())))
         .always(),
-    Column::new("", Number(0, 0, 0), 0, OfRow(mark)).with_title("verdict").only(Tables::Markdown).always(),
+    Column::new("", Number(0, 0, 0), 0, OfRow(mark))
+        .with_title("verdict")
+        .with_name("")
+        .only(Tables::Markdown)
+        .always(),
 ];
 
-/// The columns that are printed, in their order.
-pub(super) fn printed() -> impl Iterator<Item = &'static Column> {
-    COLUMNS.iter().filter(|column| column.tables != Tables::Markdown)
+/// A time that is only shown if the user chooses its column.
+const fn on_request(name: &'static str, cell: Cell) -> Column {
+    Column::new(name, TIME, 0, cell).only(Tables::OnRequest)
+}
+
+/// Checks names of columns.
+///
+/// # Errors
+/// Returns the first unknown name, and lists all that there are.
+pub fn check(names: &[String]) -> Result<(), String> {
+    let Some(unknown) = names.iter().find(|name| chosen(name).is_none()) else { return Ok(()) };
+    let known = COLUMNS.iter().map(|column| column.name).filter(|name| !name.is_empty());
+    Err(format!("--columns: unknown column `{unknown}`: choose from {}", format::joined(known, ", ")))
+}
+
+/// Returns the column of this name.
+fn chosen(name: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
+}
+
+/// The columns that are printed of `run`, in their order.
+pub(super) fn printed(run: &Run) -> Vec<Column> {
+    columns(run, Tables::Printed)
 }
 
 /// The columns of the Markdown table of `run`.
-pub(super) fn columns_of(run: &Run) -> Vec<&'static Column> {
+pub(super) fn columns_of(run: &Run) -> Vec<Column> {
     let rows: Vec<Row<'_>> = run.records.iter().map(Row::of).collect();
-    COLUMNS.iter().filter(|column| column.tables != Tables::Printed && column.is_used(&rows)).collect()
+    let mut columns = columns(run, Tables::Markdown);
+    columns.retain(|column| column.is_used(&rows));
+    columns
+}
+
+/// The columns of a table, chosen ones in place of those that have a name. On a narrow page, the last ones that were chosen are dropped
+/// first.
+fn columns(run: &Run, tables: Tables) -> Vec<Column> {
+    let mut columns = COLUMNS.to_vec();
+    columns.retain(|column| column.tables == tables || column.tables == Tables::Both);
+    if !run.columns.is_empty() {
+        columns.retain(|column| column.name.is_empty());
+        let chosen = (0..=u8::MAX).zip(run.columns.iter().filter_map(|name| chosen(name)));
+        // After the cache state, and before the verdict.
+        columns.splice(1..1, chosen.map(|(rank, column)| Column { rank, ..column.always() }));
+    }
+    columns
 }
 
 /// What the hardware's counters say of a launch, if they were read.
@@ -290,7 +353,7 @@ mod tests {
 
     #[test]
     fn no_column_has_the_rank_of_another() {
-        let mut ranks: Vec<u8> = printed().map(|column| column.rank).filter(|rank| *rank > 0).collect();
+        let mut ranks: Vec<u8> = COLUMNS.iter().map(|column| column.rank).filter(|rank| *rank > 0).collect();
         ranks.sort_unstable();
         assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
     }

@@ -9,7 +9,7 @@ use gpubench_records::{
     Cache, Compared, Comparison, Conditions, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
 };
-use gpubench_stats::{DramStall, Nanoseconds, format};
+use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
 /// The paragraphs of all measured cases, in their order.
 pub fn explain(run: &Run, page: Page) -> String {
@@ -54,6 +54,7 @@ pub fn sentences(
     let mut lines = Vec::new();
     let mut add = |word, sentence: Option<String>| lines.extend(sentence.map(|sentence| (word, sentence)));
     add("time", Some(time(measured)));
+    add("quantiles", Some(quantiles(&samples.time)));
     add("path", Some(path(&samples.method)));
     add("error", error(measured));
     #[cfg(feature = "verify")]
@@ -150,6 +151,14 @@ fn time(measured: &Measurement) -> String {
         format!(", and the average of samples with dithered starts resolves {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
+}
+
+/// The range of the samples, their percentiles, mean and standard deviation.
+pub fn quantiles(time: &Summary) -> String {
+    let Summary { min, p5, median, p95, p99, max, mean, standard_deviation: deviation, .. } = time;
+    format!(
+        "min {min}, p5 {p5}, p50 {median}, p95 {p95}, p99 {p99}, max {max}; mean {mean}, standard deviation {deviation}"
+    )
 }
 
 /// The time by the second method, and its distance from the first.

@@ -24,7 +24,8 @@ mod verification;
 use gpubench_records::{Record, Run};
 
 pub use self::aligned::columns;
-pub use self::explain::{explain, launch_bound, sentences};
+pub use self::columns::check as check_columns;
+pub use self::explain::{explain, launch_bound, quantiles, sentences};
 pub use self::header::{header, peaks_of};
 pub use self::page::Page;
 pub use self::remarks::no_records;

@@ -39,8 +39,10 @@ pub struct TableWriter {
     several_models: bool,
     fake: bool,
     notes: Notes,
+    /// The columns that it may have.
+    columns: Vec<Column>,
     /// The columns that a record of this group had a use for so far.
-    used: Vec<&'static Column>,
+    used: Vec<Column>,
     lineup: Lineup,
     /// The group of the row before.
     group: Option<Group>,
@@ -69,7 +71,7 @@ type Group = (String, String);
 #[derive(Debug, Default)]
 struct Lineup {
     name: usize,
-    columns: Vec<&'static Column>,
+    columns: Vec<Column>,
 }
 
 impl Lineup {
@@ -106,6 +108,7 @@ impl TableWriter {
             several_models,
             fake: run.devices.iter().any(|info| info.fake),
             notes: Notes::new(run.sampling),
+            columns: printed(run),
             left,
             ..Self::default()
         }
@@ -205,10 +208,10 @@ impl TableWriter {
 
     /// Adds the columns that `rows` need. Returns true if that changes the heads.
     fn use_columns(&mut self, rows: &[Row<'_>]) -> bool {
-        let is_used = |column: &&'static Column| {
+        let is_used = |column: &&Column| {
             self.used.iter().any(|used| used.title == column.title) || column.is_used(rows)
         };
-        self.used = printed().filter(is_used).collect();
+        self.used = self.columns.iter().filter(is_used).copied().collect();
         let lineup = self.lineup();
         let titles = |lineup: &Lineup| lineup.columns.iter().map(|column| column.title).collect::<Vec<_>>();
         let is_same = titles(&lineup) == titles(&self.lineup);
@@ -224,7 +227,7 @@ impl TableWriter {
     /// The columns that fit beside a name: those of the first ranks, as many as there is room for. The name has what is left.
     fn lineup(&self) -> Lineup {
         let needs = |column: &Column| GAP + column.room.width();
-        let always = self.used.iter().filter(|column| column.rank == 0).map(|column| needs(column));
+        let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
         let taken = MARK + GAP + always.sum::<usize>() + NUMBERS + FAKE.len() * usize::from(self.fake);
         let room = self.page.width().saturating_sub(taken);
         let least = self.longest.min(self.distinct.max(least_name(self.page.width()))).min(room);

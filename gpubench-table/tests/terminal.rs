@@ -16,7 +16,8 @@ use gpubench_records::record::{Compared, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
-use gpubench_table::{Page, TableWriter, end, explain, header, render};
+use gpubench_table::export::Format;
+use gpubench_table::{Page, TableWriter, check_columns, end, explain, header, render};
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
 
@@ -153,6 +154,47 @@ fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
+/// On a narrow page, the first ones that were chosen. In Markdown, all.
+#[test]
+fn chosen_columns_are_those_that_are_shown() {
+    let mut run = stored("docs/results/h200/readme.json");
+    run.records.truncate(2);
+    run.columns = ["p99", "TIME", "±", "energy", "p5", "max"].map(str::to_owned).to_vec();
+    let table = |columns| plain(&render(&run, page(columns)));
+    let lines = |text: &str, words: &[&str]| {
+        let lines = text.lines().filter(|line| words.iter().any(|words| line.contains(words)));
+        lines.map(|line| line.to_owned() + "\n").collect::<String>()
+    };
+    assert_snapshot!(lines(&table(120), &["p99", "saxpy", "columns"]), @"
+    my_kernels                    p99       time   ± %     energy         p5        max
+      saxpy[n=16384]  hot    2.089 µs 970.6   ns  3.88            557.4   ns   2.488 µs
+      saxpy[n=16384]  cold   1.697 µs   1.358 µs  2.50            985.5   ns   2.135 µs
+    ");
+    assert_snapshot!(lines(&table(60), &["p99", "saxpy", "columns"]), @"
+    my_kernels                    p99       time   ± %
+      saxpy[n=16384]  hot    2.089 µs 970.6   ns  3.88
+      saxpy[n=16384]  cold   1.697 µs   1.358 µs  2.50
+    columns left out: energy, p5, max (a wider terminal, or
+    ");
+    let mut markdown = Vec::new();
+    (Format::MARKDOWN.write)(&run, &mut markdown).expect("a buffer takes all");
+    assert_snapshot!(lines(&String::from_utf8(markdown).expect("UTF-8"), &["|"]), @r"
+    | case | cache | p99 | time | 95 % interval, ± % | energy | p5 | max | verdict |
+    | :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | my\_kernels::saxpy\[n=16384\] | hot | 2.089 µs | 970.6 ns | 3.88 |  | 557.4 ns | 2.488 µs |  |
+    | my\_kernels::saxpy\[n=16384\] | cold | 1.697 µs | 1.358 µs | 2.50 |  | 985.5 ns | 2.135 µs |  |
+    ");
+}
+
+#[test]
+fn an_unknown_column_is_an_error_with_all_names() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(check_columns(&names(&["p50", "GB/S", "L2-hit"])), Ok(()));
+    let error = check_columns(&names(&["time", "p42"])).expect_err("there is none");
+    assert_snapshot!(error, @"--columns: unknown column `p42`: choose from time, ±, min, p5, p50, p95, p99, max, mean, slowest, range, spread, GB/s, peak, GFLOP/s, items, cold/hot, back-to-back, energy, moved, L2-hit, processes, samples");
+    assert!(check_columns(&names(&[""])).is_err() && check_columns(&names(&["cache"])).is_err());
+}
+
 #[test]
 fn rows_of_every_kind_look_so() {
     for width in WIDTHS {
@@ -190,7 +232,7 @@ fn a_batch_of_launches_is_explained() {
     samples.timer = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(32.0)).of_batch(64);
     run.records.truncate(1);
     let text = plain(&explain(&run, page(100)));
-    let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  path").next());
+    let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  quantiles").next());
     assert_snapshot!(time.expect("it is explained"), @"
     2.144 µs = event time 2.144 µs − overhead 0.500 ns (what the timer reads without a
           launch); the timer steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back

@@ -18,6 +18,7 @@ use gpubench_report::{
 };
 use gpubench_runner::CacheStates;
 use gpubench_stats::DECISION_ERROR;
+use gpubench_table::check_columns;
 use gpubench_tune::Tuning;
 
 use crate::commands::{load, load_all, select};
@@ -31,6 +32,9 @@ pub(super) struct ReportArgs {
     /// Add how each number came about
     #[arg(long)]
     explain: bool,
+    /// Show these columns, in this order, such as time,±,p50,p99 [default: those of the run]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    columns: Vec<String>,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -130,14 +134,16 @@ pub(super) fn report(
     options: PrintOptions,
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
+    check_columns(&args.columns).map_err(CommandError::usage)?;
     let results = Results::new(&args.exports, &output::sources(runs, stored), options)?;
     if let [file] = runs
         && let Some(json) = read_tuning(file)
     {
-        if args.explain || !results.exports.is_empty() || selection != CaseSelection::default() {
+        let is_changed = args.explain || !args.columns.is_empty() || !results.exports.is_empty();
+        if is_changed || selection != CaseSelection::default() {
             bail!(
                 Usage,
-                "{file} is a tuning: --explain, files of results and flags that select results are for runs"
+                "{file} is a tuning: --explain, --columns, files of results and flags that select results are for runs"
             );
         }
         let tuning = Tuning::parse(&json).map_err(|error| CommandError::usage(format!("{file}: {error}")))?;
@@ -160,7 +166,10 @@ pub(super) fn report(
             (_, 0) => format!("{}:\n", named.name),
             _ => format!("\n{}:\n", named.name),
         };
-        let run = select(named, &selection)?;
+        let mut run = select(named, &selection)?;
+        if !args.columns.is_empty() {
+            run.columns.clone_from(&args.columns);
+        }
         results.print_run(&title, &run, args.explain)?;
         results.write(&run)?;
         exit = exit.min(Exit::of(&run));

@@ -259,6 +259,7 @@ fn h200() -> DeviceInfo {
 /// A measurement of this work, of whose launch nothing is known.
 fn measured(samples: Samples, counts: Counts) -> Measurement {
     Measurement {
+        group: None,
         counts,
         data_type: "f32".to_owned(),
         item: None,

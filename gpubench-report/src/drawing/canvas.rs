@@ -63,7 +63,7 @@ pub(crate) const SHAPES: &str = ".drawing text{font:13px system-ui,sans-serif}\
     .s4.line{stroke-dasharray:4 4}.s5.line{stroke-dasharray:1 4}.line.solid{stroke-dasharray:none}";
 
 /// The number of colours and markers of series, which repeat after the last.
-const SERIES: usize = 6;
+pub(crate) const SERIES: usize = 6;
 /// The outline of each marker around its place, and true for one around which other markers fit.
 const MARKERS: [(&str, bool); SERIES] = [
     ("m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0z", false),

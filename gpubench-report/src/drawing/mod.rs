@@ -26,7 +26,7 @@ mod rows;
 mod unit;
 
 pub use self::axis::{Axis, Scale};
-pub(crate) use self::canvas::{COLOURED, COLOURS, SHAPES};
+pub(crate) use self::canvas::{COLOURED, COLOURS, SERIES, SHAPES};
 pub use self::canvas::{Drawing, Style};
 pub(crate) use self::plot::points;
 pub use self::plot::{Mark, Panel, Panels, Point, Series};

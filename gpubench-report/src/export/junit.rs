@@ -2,13 +2,14 @@
 //! plugin (`junit-10.xsd`), and has the attributes that Ant's requires.
 //!
 //! A regression, a failed check of the outputs and an impossible speed are a `failure`; every other case without a number, and a case
-//! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are its `system-out`.
+//! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are in its `system-out`, as
+//! are the percentiles of each measured case: the schema has properties of the suite alone.
 
 use std::io::{self, Write};
 
 use gpubench_records::{GateOutcome, GatedCase, Reason, Record, Run, Stage, State, files::time_of_day};
 use gpubench_stats::{Nanoseconds, format::joined};
-use gpubench_table::{case_name, gate, has_several_devices, remarks, text::plain, together};
+use gpubench_table::{case_name, gate, has_several_devices, quantiles, remarks, text::plain, together};
 use maud::{PreEscaped, html};
 
 use crate::xml_text;
@@ -32,16 +33,19 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
                     property name="gpubench" value=(xml_text(&run.program.version)) {}
                     @for info in &run.devices { property name=(plain(&info.device)) value=(plain(&info.name)) {} }
                 }
-                @for Test { class, name, took, outcome, text } in &tests {
+                @for Test { class, name, took, outcome, text, times } in &tests {
                     @let message = text.lines().next().map(plain);
                     (PreEscaped("\n"))
                     testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(seconds(*took)) {
                         @match outcome {
-                            Outcome::Passed => { @if message.is_some() { system-out { (xml_text(text)) } } }
+                            Outcome::Passed => {}
                             Outcome::Skipped => { skipped message=(xml_text(text)) {} }
                             Outcome::Failure => { failure type="failure" message=[message] { (xml_text(text)) } }
                             Outcome::Error => { error type="error" message=[message] { (xml_text(text)) } }
                         }
+                        @let remark = (*outcome == Outcome::Passed).then_some(&**text).filter(|text| !text.is_empty());
+                        @let out: Vec<&str> = remark.into_iter().chain(times.as_deref()).collect();
+                        @if !out.is_empty() { system-out { (xml_text(&out.join("\n"))) } }
                     }
                 }
                 system-out { (xml_text(&remarks::summary(run))) }
@@ -61,6 +65,8 @@ struct Test {
     outcome: Outcome,
     /// The reasons, the one that decides first.
     text: String,
+    /// The percentiles of the samples, if it was measured.
+    times: Option<String>,
 }
 
 /// The outcome of a test, from the best to the worst.
@@ -106,7 +112,8 @@ fn tests(run: &Run) -> Vec<Test> {
 
 impl Test {
     fn new(class: &str, name: &str, outcome: Outcome, text: String) -> Self {
-        Self { class: class.to_owned(), name: name.to_owned(), took: Nanoseconds::ZERO, outcome, text }
+        let (took, times) = (Nanoseconds::ZERO, None);
+        Self { class: class.to_owned(), name: name.to_owned(), took, outcome, text, times }
     }
 
     fn of_record(record: &Record, name: &str) -> Self {
@@ -123,7 +130,8 @@ impl Test {
         let text = if is_remark { format!("{state}: {reasons}") } else { reasons };
         // The time of all of its processes.
         let took = record.measurements().map(|measured| measured.samples.wall_time).sum();
-        Self { took, ..Self::new(&record.case.benchmark, name, outcome, text) }
+        let times = record.measurement.as_ref().map(|measured| quantiles(&measured.samples.time));
+        Self { took, times, ..Self::new(&record.case.benchmark, name, outcome, text) }
     }
 
     /// Adds the outcome of the gate. It comes first, because the message is the first line.

@@ -1,5 +1,6 @@
 //! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and the formats of other programs.
 
+mod codspeed;
 #[cfg(feature = "clap")]
 mod flags;
 mod junit;
@@ -11,8 +12,8 @@ use gpubench_table::export::Format;
 pub use self::flags::ExportArgs;
 
 /// All formats, in the order in which help texts list them.
-pub const FORMATS: [Format; 7] =
-    [Format::JSON, Format::CSV, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, JUNIT];
+pub const FORMATS: [Format; 8] =
+    [Format::JSON, Format::CSV, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, CODSPEED, JUNIT];
 
 /// The page.
 pub const HTML: Format = Format {
@@ -29,6 +30,9 @@ pub const GITHUB_BENCHMARK: Format = Format {
     description: "Write JSON for github-action-benchmark's tool customSmallerIsBetter",
     write: trackers::write_github,
 };
+/// CodSpeed's walltime results.
+pub const CODSPEED: Format =
+    Format { name: "codspeed", description: "Write CodSpeed's walltime results", write: codspeed::write };
 /// JUnit XML.
 pub const JUNIT: Format =
     Format { name: "junit", description: "Write JUnit XML, a test for each case", write: junit::write };

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use gpubench_records::{Energy, Measurement, Record, Run};
 use gpubench_stats::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds, format};
-use gpubench_table::{case_name, has_several_devices};
+use gpubench_table::{case_name, has_several_devices, quantiles};
 use serde_json::{Map, Value, json};
 
 /// Writes the Bencher Metric Format: an object with the measures of each case, in nanoseconds, joules and units per second.
@@ -49,6 +49,7 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             vec![format!("{}, {}", record.verdict.state, format::counted(time.samples, "sample"))];
         extra.extend(record.fake.then(|| "a fake device: its times are made up".to_owned()));
         extra.extend(record.verdict.reasons.iter().map(ToString::to_string));
+        extra.push(quantiles(time));
         extra.extend(measured.metrics.bandwidth.map(format::bandwidth));
         extra.extend(measured.metrics.throughput.map(format::throughput));
         points.push(json!({
@@ -63,13 +64,13 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns each case that has a usable measurement, with its name.
-fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
+pub(super) fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
     let several_devices = has_several_devices(run);
     run.records.iter().filter_map(move |record| {
         Some((case_name(record, several_devices), record, Record::usable_measurement(record)?))
     })
 }
 
-fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{value:#}")
 }

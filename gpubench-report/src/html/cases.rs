@@ -202,14 +202,11 @@ fn clock(measured: &Measurement) -> Option<String> {
 }
 
 /// Returns the figures of the samples that have no column.
-fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 9] {
+fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let item = measured.item.as_deref().unwrap_or("items");
     [
         ("interval", Some(format!("{} to {} (95 %)", time.median_ci.low, time.median_ci.high))),
-        ("range", Some(format!("{} to {}", time.min, time.max))),
-        ("p5, p95, p99", Some(format!("{}, {}, {}", time.p5, time.p95, time.p99))),
-        ("mean", Some(format!("{}, standard deviation {}", time.mean, time.standard_deviation))),
         ("back-to-back", measured.samples.back_to_back.map(format::time)),
         ("bandwidth", metrics.bandwidth.map(format::bandwidth)),
         ("throughput", metrics.throughput.map(format::throughput)),

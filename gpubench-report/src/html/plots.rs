@@ -1,16 +1,17 @@
 //! Drawings of all cases together. Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold,
-//! with the size at which a launch's data fills the last-level cache. Rooflines: the place of each case of a device below the roofs of
+//! or of the benchmarks of a group in one state of the caches, with the size at which a launch's data fills the last-level cache. Rooflines: the place of each case of a device below the roofs of
 //! memory and arithmetic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpubench_records::{Arg, DeviceInfo, Quantity, Record, metrics::PeakFraction};
+use gpubench_records::{Arg, Cache, DeviceInfo, Quantity, Record, metrics::PeakFraction};
 use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, format};
-use gpubench_table::{roof, text::plain};
+use gpubench_table::roof;
+use gpubench_table::text::{plain, split_path};
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, Series, Style, Unit, points};
+use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, SERIES, Series, Style, Unit, points};
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;
@@ -30,9 +31,11 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
     }
 }
 
-/// A benchmark over values of one argument, in ascending order; its other arguments are the same.
+/// A benchmark, or several of a group, over values of one argument, in ascending order; the other arguments are the same.
 struct ArgSweep<'a> {
     name: String,
+    /// The name if it is drawn with other benchmarks of its group.
+    shared_name: Option<String>,
     arg: &'a str,
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
@@ -58,14 +61,42 @@ fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
         let others = format::joined(others, ", ");
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let on = if view.several_devices { format!(" on {}", record.device) } else { String::new() };
-        let name = plain(&format!("{}{others}{on} by {}", view.short(&record.case.benchmark), arg.name));
-        let new = || ArgSweep { name: name.clone(), arg: &arg.name, rows: Vec::new() };
+        let named = |of: &str| plain(&format!("{}{others}{on} by {}", view.short(of), arg.name));
+        let name = named(&record.case.benchmark);
+        let group = row.it.group.as_ref().and_then(|_| split_path(&record.case.benchmark));
+        let shared_name = group.map(|(group, _)| named(group));
+        let new = || ArgSweep { name: name.clone(), shared_name, arg: &arg.name, rows: Vec::new() };
         sweeps.entry(name.clone()).or_insert_with(new).rows.push((value, row));
     }
-    let mut sweeps: Vec<_> = sweeps.into_values().filter(ArgSweep::has_several).collect();
+    let mut sweeps = side_by_side(sweeps.into_values().filter(ArgSweep::has_several).collect());
     sweeps.sort_by_key(|sweep| sweep.rows[0].1.case.number);
     sweeps.iter_mut().for_each(|sweep| sweep.rows.sort_by(|a, b| a.0.total_cmp(&b.0)));
     sweeps
+}
+
+/// Puts the sweeps of a group's benchmarks together, one for each state of the caches, if each curve has a colour of its own.
+fn side_by_side(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
+    let mut groups: BTreeMap<Option<String>, Vec<ArgSweep<'_>>> = BTreeMap::new();
+    for sweep in sweeps {
+        groups.entry(sweep.shared_name.clone()).or_default().push(sweep);
+    }
+    let mut all = groups.remove(&None).unwrap_or_default();
+    for (name, sweeps) in groups {
+        if !(2..=SERIES).contains(&sweeps.len()) {
+            all.extend(sweeps.into_iter().map(|sweep| ArgSweep { shared_name: None, ..sweep }));
+            continue;
+        }
+        let arg = sweeps[0].arg;
+        let rows = sweeps.into_iter().flat_map(|sweep| sweep.rows);
+        let (hot, cold): (Vec<_>, Vec<_>) =
+            rows.partition(|(_, row)| row.case.record.case.cache == Cache::Hot);
+        for (cache, rows) in [(Cache::Hot, hot), (Cache::Cold, cold)] {
+            let title = format!("{}, {cache}", name.as_deref().unwrap_or_default());
+            all.push(ArgSweep { name: title, shared_name: name.clone(), arg, rows });
+        }
+    }
+    all.retain(ArgSweep::has_several);
+    all
 }
 
 /// Returns the value of a numeric argument.
@@ -73,7 +104,7 @@ fn value(arg: &Arg) -> Option<f64> {
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
-impl ArgSweep<'_> {
+impl<'a> ArgSweep<'a> {
     /// Returns true if there are enough different values for a curve.
     fn has_several(&self) -> bool {
         self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= FEWEST
@@ -105,8 +136,21 @@ impl ArgSweep<'_> {
         .drawing()
     }
 
-    /// Returns the hot and the cold rows that have a value.
+    /// Returns the hot and the cold rows that have a value, or those of each benchmark.
     fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<Series> {
+        if self.shared_name.is_some() {
+            let of_row = |row: &MeasuredCase<'a>| &*row.case.record.case.benchmark;
+            let mut seen = BTreeSet::new();
+            let mut rows: Vec<_> = self.rows.iter().map(|(_, row)| row).collect();
+            rows.sort_by_key(|row| row.case.number);
+            rows.retain(|row| seen.insert(of_row(row)));
+            let series = rows.into_iter().map(of_row).map(|name| {
+                let rows = self.rows.iter().filter(|(_, row)| of_row(row) == name);
+                let points = rows.filter_map(|(x, row)| Some(row.point(*x, of(row)?, "").1));
+                Series::new(plain(split_path(name).map_or(name, |(_, name)| name)), points)
+            });
+            return series.collect();
+        }
         let points = self.rows.iter().filter_map(|(x, row)| Some(row.point(*x, of(row)?, "")));
         hot_and_cold(&points.collect::<Vec<_>>(), Style::Line)
     }
@@ -124,6 +168,12 @@ impl ArgSweep<'_> {
         let touched: Vec<(f64, f64)> = touched
             .filter_map(|(value, row)| Some((value.ln(), (row.it.counts.bytes? as f64).ln())))
             .collect();
+        // Implementations that touch different bytes fill the cache at different values.
+        let is_one =
+            |pair: &[(f64, f64)]| pair[0] == pair[1] || (pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
+        if self.shared_name.is_some() && !touched.windows(2).all(is_one) {
+            return None;
+        }
         let around = touched
             .windows(2)
             .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;

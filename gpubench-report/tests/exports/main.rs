@@ -12,12 +12,13 @@ use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Find
 use gpubench_records::files;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
-use gpubench_records::verdict::{Reason, Verdict};
-use gpubench_report::export::{BMF, FORMATS, GITHUB_BENCHMARK, HTML, JUNIT};
-use gpubench_stats::Ratio;
+use gpubench_records::verdict::{Reason, State, Verdict};
+use gpubench_report::export::{BMF, CODSPEED, FORMATS, GITHUB_BENCHMARK, HTML, JUNIT};
 use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{Ratio, Summary};
 use gpubench_table::export::Format;
 use insta::assert_snapshot;
+use serde_json::{Value, json};
 
 /// Names that are made of what formats give a meaning to.
 const ODD_NAMES: [&str; 10] = [
@@ -105,6 +106,49 @@ fn formats_of_others_look_so() {
     for format in [BMF, GITHUB_BENCHMARK, JUNIT] {
         assert_snapshot!(format!("mixed-{}", format.name), exported(format, &run));
     }
+}
+
+/// All keys and types of CodSpeed's `WalltimeResults`, and the figures of eight samples by hand, 16 launches each.
+#[test]
+fn codspeed_reads_its_walltime_results() {
+    let mut run = small("gpu.jsonl");
+    run.records.truncate(1);
+    let samples = &mut run.records[0].measurement.as_mut().expect("it was measured").samples;
+    let times = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 49.0].map(|time| Nanoseconds(1000.0 * time));
+    (samples.event_times, samples.overheads) = (times.to_vec(), Vec::new());
+    (samples.dram_stall, samples.method.batch) = (None, Some(16));
+    samples.warm_up.launches = 12;
+    let overhead = times[0] - samples.times()[0];
+    samples.event_times.iter_mut().for_each(|time| *time += overhead);
+    samples.time = Summary::of(&samples.times(), Nanoseconds::ZERO).expect("eight samples");
+    let results: Value = serde_json::from_str(&exported(CODSPEED, &run)).expect("JSON");
+    let keys = |of: &Value| Vec::from_iter(of.as_object().expect("an object").keys().cloned());
+    assert_eq!(keys(&results), ["benchmarks", "creator", "instrument"]);
+    assert_eq!(results["instrument"], json!({ "type": "walltime" }));
+    let creator = &results["creator"];
+    assert_eq!((&creator["name"], &creator["version"]), (&json!("gpubench"), &json!(run.program.version)));
+    assert!(creator["pid"].as_u64().is_some_and(|pid| u32::try_from(pid).is_ok()), "{creator}");
+    let [benchmark] = &results["benchmarks"].as_array().expect("a list")[..] else { panic!("{results}") };
+    assert_eq!(keys(benchmark), ["config", "name", "stats", "uri"]);
+    assert_eq!(benchmark["name"], run.records[0].case.to_string());
+    assert_eq!(benchmark["uri"], benchmark["name"]);
+    assert_eq!(
+        keys(&benchmark["config"]),
+        ["max_rounds", "max_time_ns", "min_round_time_ns", "warmup_time_ns"]
+    );
+    let stats = &benchmark["stats"];
+    let number = |key: &str| stats[key].as_f64().unwrap_or_else(|| panic!("{key}: {stats}"));
+    let shown = ["min_ns", "q1_ns", "median_ns", "q3_ns", "max_ns", "mean_ns"].map(number);
+    assert_eq!(shown.map(f64::round), [2e3, 4e3, 4.5e3, 5.5e3, 49e3, 10e3]);
+    assert!((number("stdev_ns") - 15_820.8).abs() < 1.0, "{stats}");
+    assert!((number("total_time") - 80e-6 * 16.0).abs() < 1e-9, "seconds: {stats}");
+    let count = |key: &str| stats[key].as_u64().unwrap_or_else(|| panic!("{key}: {stats}"));
+    let counts = ["rounds", "iqr_outlier_rounds", "stdev_outlier_rounds", "iter_per_round", "warmup_iters"];
+    assert_eq!(counts.map(count), [8, 1, 0, 16, 12]);
+    assert_eq!(stats.as_object().map(serde_json::Map::len), Some(13));
+    run.records[0].verdict.state = State::Invalid;
+    let results: Value = serde_json::from_str(&exported(CODSPEED, &run)).expect("JSON");
+    assert_eq!(results["benchmarks"], json!([]), "no invalid number is drawn");
 }
 
 /// With a gate, a regression is a failed test, and what could not be judged is no passed one.
@@ -247,7 +291,7 @@ fn a_stored_run_looks_so() {
     let mut run = small("gpu.jsonl");
     run.records.truncate(1);
     run.planned_cases = 1;
-    let json: serde_json::Value = serde_json::from_str(&exported(Format::JSON, &run)).expect("JSON");
+    let json: Value = serde_json::from_str(&exported(Format::JSON, &run)).expect("JSON");
     assert_snapshot!("one-json", serde_json::to_string_pretty(&json).expect("JSON"));
 }
 

@@ -4,10 +4,11 @@
 use std::time::Instant;
 
 use gpubench_records::id::Arg;
-use gpubench_records::record::Run;
+use gpubench_records::method::Cache;
+use gpubench_records::record::{Record, Run};
 use gpubench_records::text::printable;
 use gpubench_report::export::HTML;
-use gpubench_stats::units::{Bytes, Nanoseconds};
+use gpubench_stats::units::{Bytes, BytesPerSecond, Nanoseconds};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -39,6 +40,53 @@ fn unescaped(text: &str) -> String {
 fn a_small_page_looks_so() {
     assert_snapshot!("clockwork-html", markup(&small("clockwork.jsonl")));
     assert_snapshot!("mixed-html", markup(&mixed()));
+}
+
+/// Benchmarks of a group over the same sizes share a drawing for each state of the caches: one scale, a colour and a name each. A group with
+/// one benchmark, and benchmarks of a module, have drawings of their own.
+#[test]
+fn benchmarks_of_a_group_share_a_drawing() {
+    let mut run = small("clockwork.jsonl");
+    let sample = run.records.remove(0);
+    let sweep = |benchmark: &str, group: Option<&str>, ratio: f64| {
+        let cases =
+            [Cache::Hot, Cache::Cold].into_iter().flat_map(|cache| [1_u64, 8, 64].map(|n| (cache, n)));
+        let record = |(cache, n): (Cache, u64)| {
+            let mut record = sample.clone();
+            record.case.benchmark = format!("kernels::{benchmark}");
+            record.case.args = vec![Arg { name: "n".to_owned(), value: n.to_string() }];
+            record.case.cache = cache;
+            let measurement = record.measurement.as_mut().expect("it was measured");
+            measurement.group = group.map(str::to_owned);
+            measurement.samples.time.median = Nanoseconds(ratio * 1000.0 * n as f64);
+            // The first has no bandwidth, and its colour all the same.
+            measurement.metrics.bandwidth = (ratio > 1.0).then_some(BytesPerSecond(1e9 / ratio));
+            record
+        };
+        cases.map(record).collect::<Vec<_>>()
+    };
+    let drawn = |records: Vec<Vec<Record>>| {
+        let page = markup(&Run { records: records.concat(), ..run.clone() });
+        let (sweeps, _) = between(&page, "<section id=\"sweeps\"", "</section>").expect("sweeps");
+        sweeps.to_owned()
+    };
+    let titles = |sweeps: &str| {
+        let drawings = sweeps.split("<svg ").skip(1);
+        drawings.filter_map(|svg| Some(between(svg, "aria-label=\"", "\"")?.0.to_owned())).collect::<Vec<_>>()
+    };
+    let both = vec![sweep("scan::fast", Some("scan"), 1.0), sweep("scan::simple", Some("scan"), 3.0)];
+    let shared = drawn(both);
+    assert_eq!(titles(&shared), ["kernels::scan by n, hot", "kernels::scan by n, cold"]);
+    for (name, colour) in [("fast", "s0"), ("simple", "s1")] {
+        assert!(shared.contains(&format!(">{name}</text>")), "no legend of {name}: {shared}");
+        assert!(shared.contains(&format!("line {colour}")), "no line of {name}");
+    }
+    let lines = |class: &str| shared.matches(&format!("class=\"line {class}\"")).count();
+    // In each of two drawings: the legend, the time, and of one the bandwidth.
+    assert_eq!((lines("s0"), lines("s1")), (4, 6));
+    assert_eq!(titles(&drawn(vec![sweep("scan::fast", Some("scan"), 1.0)])), ["fast by n"]);
+    let modules = vec![sweep("scan::fast", None, 1.0), sweep("scan::simple", None, 3.0)];
+    assert_eq!(titles(&drawn(modules)), ["fast by n", "simple by n"]);
 }
 
 /// A curve over sizes has a mark where the last-level cache is full.

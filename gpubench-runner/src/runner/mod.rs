@@ -71,6 +71,8 @@ pub(crate) struct RunConfig {
     pub verify: bool,
     /// True if only the file of the run needs samples: a finished case then keeps none in memory.
     pub drops_samples: bool,
+    /// The names of the table's columns, if the user chose them.
+    pub columns: Vec<String>,
 }
 
 impl RunConfig {
@@ -91,6 +93,7 @@ impl RunConfig {
             driver,
             verify: settings.verify.is_some(),
             drops_samples: false,
+            columns: settings.columns.clone(),
         }
     }
 
@@ -164,6 +167,7 @@ pub(crate) fn measure<'a>(
         resumed: None,
         sampling: config.sampling,
         timeout: Some(config.timeout.into()),
+        columns: config.columns.clone(),
         planned_cases: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),

@@ -285,6 +285,7 @@ pub(super) fn config(runs: usize) -> RunConfig {
         driver: None,
         verify: false,
         drops_samples: false,
+        columns: Vec::new(),
     }
 }
 

@@ -157,6 +157,12 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 
+    /// Show these columns of the table, in this order, such as time,±,p5,p50,p95,p99,min,max,mean,samples
+    ///
+    /// The name of a column is its heading without %. Any other name is an error that lists the names.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
     /// Explain each result below the table
     #[arg(long)]
     pub explain: bool,

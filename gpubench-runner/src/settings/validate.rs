@@ -9,6 +9,7 @@ use gpubench_records::{
     sampling::MOST_SAMPLES,
 };
 use gpubench_stats::Rate;
+use gpubench_table::check_columns;
 
 /// The most repetitions of a run: a mistyped number should not measure for years.
 pub(super) const MOST_RUNS: usize = 10_000;
@@ -70,6 +71,7 @@ impl Settings {
                 "--save-baseline `{name}`: no baseline can be called `last` or a number, which mean stored runs: give another name"
             ));
         }
+        check_columns(&self.columns)?;
         let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
         refuse(is_nameless, "--compare-with: give the name of a benchmark")?;
         let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();

@@ -292,7 +292,7 @@ pub(super) fn measurement(
     prepared: &PreparedCase,
     (cache, hot): (Cache, Option<Nanoseconds>),
 ) -> (Measurement, Verdict) {
-    let BenchmarkOptions { data_type, link, item, host_work, .. } = *options;
+    let BenchmarkOptions { group, data_type, link, item, host_work, .. } = *options;
     let (median, timer) = (samples.time.median, samples.timer);
     let metrics = if resolved(median, timer.resolution) {
         let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
@@ -301,6 +301,7 @@ pub(super) fn measurement(
         Metrics::default()
     };
     let measurement = Measurement {
+        group: group.map(str::to_owned),
         counts: prepared.counts,
         data_type: data_type.to_owned(),
         item: item.map(str::to_owned),

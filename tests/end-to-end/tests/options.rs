@@ -162,6 +162,10 @@ fn ignored_benchmarks_wait_until_they_are_asked_for() {
     let (ignored, tagged) = ("options::nightly tests::ignored", "options::nightly tests::tagged");
     let measured = |arguments: &[&str]| cases(&options(&[&["nightly"], arguments].concat()));
     let both = |name: &str| [format!("{name} hot"), format!("{name} cold")];
+    let run_of_group = options(&["nightly"]);
+    let of_group = record(&run_of_group, &format!("{tagged} hot"));
+    let group = of_group.measurement.as_ref().and_then(|measured| measured.group.as_deref());
+    assert_eq!(group, Some("nightly tests"), "the page draws its benchmarks together");
     assert_eq!(measured(&[]), both(tagged));
     assert_eq!(measured(&["--ignored"]), both(ignored));
     assert_eq!(measured(&["--include-ignored"]), [both(ignored), both(tagged)].concat());

@@ -40,6 +40,31 @@ fn measured(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> 
     Run::parse(ended.stdout.as_bytes()).unwrap_or_else(|error| panic!("{error}: {ended}"))
 }
 
+/// The stored run has them too, so that it prints as it did.
+#[test]
+fn chosen_columns_are_printed_in_their_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "gpubench.toml", &format!("columns = [\"p95\", \"min\"]{FILE}"));
+    let heads = |arguments: &[&str]| {
+        let table = in_package(folder.path(), &[arguments, &["--color", "never"]].concat(), &[]).with_code(0);
+        let head = table.stdout.lines().find(|line| line.starts_with("two_devices ")).map(str::to_owned);
+        head.unwrap_or_else(|| panic!("no head: {table}"))
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(heads(&[]), ["two_devices", "p95", "min"]);
+    assert_eq!(heads(&["--columns", "samples,time"]), ["two_devices", "samples", "time"]);
+    assert_eq!(measured(folder.path(), &[], &[]).columns, ["p95", "min"]);
+    in_package(folder.path(), &["--columns", "time,p42"], &[]).with_code(2).says_only(
+        "--columns: unknown column `p42`: choose from time, ±, min, p5, p50, p95, p99, max, mean, ",
+    );
+    write(folder.path(), "gpubench.toml", "columns = \"middle\"");
+    in_package(folder.path(), &[], &[])
+        .with_code(2)
+        .says_only("gpubench.toml: --columns: unknown column `middle`");
+}
+
 #[test]
 fn a_flag_wins_over_a_variable_and_that_over_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
