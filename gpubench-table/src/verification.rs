@@ -145,12 +145,15 @@ fn moved(measured: &Measurement, counters: &Counters) -> String {
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "an unknown number".to_owned(), format::bytes);
     let declared = known(measured.counts.bytes.map(Bytes));
     let declared = if measured.counts.bytes.is_some() { declared } else { "nothing".to_owned() };
+    let passed = measured.counts.intermediates.map_or_else(String::new, |passed| {
+        format!(" (of which {} of intermediates)", format::bytes(Bytes(passed)))
+    });
     let flops = counters.flops.iter().find(|counted| counted.data_type == measured.data_type);
     let flops = measured.counts.flops.zip(flops).map_or_else(String::new, |(declared, counted)| {
         format!("; {} declared, {} executed", format::operations(declared), format::operations(counted.flops))
     });
     format!(
-        "{declared} declared; {} read from memory and {} written there; {} read from the L2 and {} written{flops}",
+        "{declared} declared{passed}; {} read from memory and {} written there; {} read from the L2 and {} written{flops}",
         known(counters.read),
         known(counters.written),
         known(counters.l2_read),

@@ -15,9 +15,27 @@ mod data;
 mod sweeps;
 
 /// The options of the attribute alone.
-const KNOWN: [&str; 19] = [
-    "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "reset",
-    "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
+const KNOWN: [&str; 20] = [
+    "args",
+    "types",
+    "consts",
+    "tune",
+    "setup",
+    "bytes",
+    "reads",
+    "writes",
+    "intermediates",
+    "flops",
+    "items",
+    "reset",
+    "restore",
+    "check",
+    "skip_if",
+    "name",
+    "group",
+    "stream",
+    "unsafe",
+    "crate",
 ];
 
 /// The options of the attribute.
@@ -35,7 +53,7 @@ pub(crate) struct AttributeOptions {
     pub check: Option<Code>,
     /// The condition that leaves arguments out, and its reason.
     pub skip_if: Option<(Expr, LitStr)>,
-    /// `bytes`, `reads`, `writes`, `flops` and `items`, if given.
+    /// `bytes`, `reads`, `writes`, `intermediates`, `flops` and `items`, if given.
     pub counts: Vec<Named>,
     /// The unit of `items`.
     pub item: Option<LitStr>,
@@ -110,7 +128,7 @@ impl AttributeOptions {
                     }
                 }
             }
-            "bytes" | "reads" | "writes" | "flops" | "items" => {
+            "bytes" | "reads" | "writes" | "intermediates" | "flops" | "items" => {
                 let value = value(name, input, Expr::parse)?;
                 if name == "items" {
                     self.item = text_after(input);
