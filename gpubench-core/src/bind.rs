@@ -198,8 +198,14 @@ macro_rules! floats {
 }
 floats!(f32 f64);
 
+/// The count option that may be zero: the smallest size of a benchmark may need only one pass.
+const MAY_BE_ZERO: &str = "intermediates";
+
 /// Returns the value of the count option `option`; an error if it is below 1 or does not fit 64 bits.
 pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
+    if option == MAY_BE_ZERO && value.to_string() == "0" {
+        return Ok(None);
+    }
     let refused =
         || CaseError::new(format_args!("`{option}` is {value}: it must be at least 1 and fit 64 bits"));
     value.count().map(Some).ok_or_else(refused)

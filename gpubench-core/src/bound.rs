@@ -223,13 +223,12 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
 
     fn counts(&self) -> Result<Counts, CaseError> {
         let counts = (self.counts)(self.inputs()?)?;
-        let split = counts.reads.is_some() || counts.writes.is_some();
-        let sum = counts.reads.unwrap_or(0).checked_add(counts.writes.unwrap_or(0));
-        match sum {
-            Some(sum) if split => Ok(Counts { bytes: Some(sum), ..counts }),
-            Some(_) => Ok(counts),
-            None => Err(CaseError::new("`reads` and `writes` together do not fit 64 bits")),
-        }
+        let Counts { reads, writes, bytes, intermediates, .. } = counts;
+        let bytes = bytes.filter(|_| reads.is_none() && writes.is_none());
+        let parts = [reads, writes, bytes, intermediates];
+        let sum = parts.into_iter().flatten().try_fold(0, u64::checked_add);
+        let sum = sum.ok_or_else(|| CaseError::new("the bytes of a launch together do not fit 64 bits"))?;
+        Ok(Counts { bytes: parts.iter().any(Option::is_some).then_some(sum), ..counts })
     }
 
     fn metrics(&self) -> Result<Vec<UserMetric>, CaseError> {

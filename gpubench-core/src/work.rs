@@ -12,12 +12,23 @@ pub struct Counts {
     /// Bytes written.
     pub writes: Option<u64>,
     /// Bytes moved: the sum of both, or the attribute's `bytes` if the attribute does not separate reads from
-    /// writes.
+    /// writes; and the intermediates.
     pub bytes: Option<u64>,
+    /// Bytes that kernels of one launch pass to each other through memory: written by one and read by a later one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub intermediates: Option<u64>,
     /// Floating-point operations.
     pub flops: Option<u64>,
     /// Items of another kind that the benchmark counts.
     pub items: Option<u64>,
+}
+
+impl Counts {
+    /// Returns the bytes moved without the intermediates. In them, a byte counts at most once as read and once as written.
+    #[must_use]
+    pub fn without_intermediates(&self) -> Option<u64> {
+        self.bytes.map(|bytes| bytes.saturating_sub(self.intermediates.unwrap_or_default()))
+    }
 }
 
 /// A figure of a benchmark's own, as its attribute names and computes it.
@@ -69,7 +80,9 @@ impl Link {
     #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
         match link {
-            Some(Self::H2d | Self::D2h | Self::P2p) => counts.reads.max(counts.writes).or(counts.bytes),
+            Some(Self::H2d | Self::D2h | Self::P2p) => {
+                counts.reads.max(counts.writes).or(counts.without_intermediates())
+            }
             None | Some(Self::D2d | Self::L2) => counts.bytes,
         }
     }

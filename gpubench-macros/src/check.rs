@@ -218,6 +218,14 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
     if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
         errors.at(&bytes.name, "`bytes` is the sum of `reads` and `writes`: give either it or them");
     }
+    if let (Some(passed), None) =
+        (given("intermediates"), given("bytes").or(given("reads")).or(given("writes")))
+    {
+        errors.at(
+            &passed.name,
+            "`intermediates` are added to `reads` and `writes`: give these, or `bytes`, too",
+        );
+    }
 }
 
 /// Checks that `tune` names what is swept, and of arguments that go together all or none.

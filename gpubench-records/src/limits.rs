@@ -1,7 +1,7 @@
 //! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
 //! peaks of its device; out: the limit that it violates, if any. All doubts are in the launch's favour.
 
-use crate::work::{Counts, Link};
+use crate::work::{self, Counts, Link};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
@@ -19,6 +19,8 @@ pub struct DeclaredWork<'a> {
     /// The most that it can have written of bytes that are not told apart: what it was seen to change, whatever its memory
     /// holds. Nothing if that is not known.
     pub written: Option<Bytes>,
+    /// The number of operations of a launch: kernels, copies and memsets. Nothing if that is not known.
+    pub operations: Option<usize>,
 }
 
 gpubench_stats::stored! {
@@ -126,25 +128,24 @@ fn above(peak: &Peak) -> f64 {
 /// Cold, all reads cross it, and the writes that do not fit the cache: the rest may still be there at the end. Hot, the
 /// cache may also have held as many of the reads before. Reads and writes may be of the same memory, so that the cache may
 /// hold its full size of each. A cache of unknown size may hold everything. Of bytes that are not told apart, those that
-/// cannot have been written were read.
+/// cannot have been written were read. Intermediates are apart, see [`work::crossing_intermediates`].
 fn crossing(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
+    let passed = work::crossing_intermediates(&claim.counts, claim.operations, cache);
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);
-    let Counts { reads, writes, bytes, .. } = claim.counts;
+    let Counts { reads, writes, .. } = claim.counts;
+    let bytes = claim.counts.without_intermediates().unwrap_or_default();
     let (reads, writes) = match (reads, writes, claim.written) {
         // Any part of them may be reads.
         (None, None, None) => {
-            let bytes = exceeds(bytes.unwrap_or_default());
-            return if claim.cold { bytes } else { exceeds(bytes) };
+            let bytes = exceeds(bytes);
+            return passed.saturating_add(if claim.cold { bytes } else { exceeds(bytes) });
         }
-        (None, None, Some(Bytes(written))) => {
-            let bytes = bytes.unwrap_or_default();
-            (bytes.saturating_sub(written), bytes.min(written))
-        }
+        (None, None, Some(Bytes(written))) => (bytes.saturating_sub(written), bytes.min(written)),
         (reads, writes, _) => (reads.unwrap_or_default(), writes.unwrap_or_default()),
     };
     let read = if claim.cold { reads } else { exceeds(reads) };
-    read.saturating_add(exceeds(writes))
+    read.saturating_add(exceeds(writes)).saturating_add(passed)
 }
 
 #[cfg(test)]
@@ -176,7 +177,28 @@ mod tests {
             bytes: Some(reads + writes),
             ..Counts::default()
         };
-        DeclaredWork { counts, data_type: "f32", link: None, cold, written: None }
+        DeclaredWork { counts, data_type: "f32", link: None, cold, written: None, operations: None }
+    }
+
+    /// Each of two hand-overs may stay in a cache of 60 MiB to that size, neither written to memory nor read from there.
+    #[test]
+    fn intermediates_cross_the_bus_where_the_cache_cannot_hold_them() {
+        let crossed = |reads: u64, intermediates, operations, cache: Option<u64>| {
+            let declared = claim(reads * MIB, 0, true);
+            let bytes = declared.counts.bytes.map(|bytes| bytes + intermediates * MIB);
+            let counts = Counts { bytes, intermediates: Some(intermediates * MIB), ..declared.counts };
+            let told = DeclaredWork { counts, operations, ..declared };
+            let moved = Counts { reads: None, writes: None, ..counts };
+            let together = DeclaredWork { counts: moved, written: Some(Bytes(0)), ..told };
+            let found =
+                [told, together].map(|claim| crossing(&claim, cache.map(|size| Bytes(size * MIB))) / MIB);
+            assert_eq!(found[0], found[1]);
+            found[0]
+        };
+        assert_eq!(crossed(256, 1024, Some(3), Some(60)), 256 + 1024 - 2 * 2 * 60);
+        assert_eq!(crossed(256, 200, Some(3), Some(60)), 256, "all of them fit");
+        assert_eq!(crossed(256, 1024, None, Some(60)), 256);
+        assert_eq!(crossed(256, 1024, Some(3), None), 256);
     }
 
     /// The shortest time that is possible, in nanoseconds, found by halving.
@@ -216,7 +238,14 @@ mod tests {
 
     fn bytes(bytes: u64, cold: bool, written: Option<u64>) -> DeclaredWork<'static> {
         let counts = Counts { bytes: Some(bytes), ..Counts::default() };
-        DeclaredWork { counts, data_type: "f32", link: None, cold, written: written.map(Bytes) }
+        DeclaredWork {
+            counts,
+            data_type: "f32",
+            link: None,
+            cold,
+            written: written.map(Bytes),
+            operations: None,
+        }
     }
 
     #[test]
@@ -278,7 +307,14 @@ mod tests {
     #[test]
     fn peaks_judge_as_far_as_they_are_limits() {
         let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
-        let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork {
+            counts,
+            data_type: "f32",
+            link: None,
+            cold: false,
+            written: None,
+            operations: None,
+        };
         for (peak, shortest) in [
             (f32_peak(1e15, PeakSource::User), 10_000.0),
             (f32_peak(1e15, PeakSource::Attribute), 8_000.0),
@@ -297,7 +333,14 @@ mod tests {
     #[test]
     fn the_first_peak_that_is_a_limit_counts() {
         let counts = Counts { flops: Some(10_000_000_000), ..Counts::default() };
-        let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork {
+            counts,
+            data_type: "f32",
+            link: None,
+            cold: false,
+            written: None,
+            operations: None,
+        };
         let both =
             vec![f32_peak(1e12, PeakSource::Attribute).uncertain(), f32_peak(1e15, PeakSource::Measured)];
         assert!((least(&claim, &info(both)) - 1_000.0).abs() < 0.02);

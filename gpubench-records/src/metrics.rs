@@ -149,6 +149,7 @@ mod tests {
             reads: Some(8 * elements),
             writes: Some(4 * elements),
             bytes: Some(12 * elements),
+            intermediates: None,
             flops: Some(2 * elements),
             items: Some(elements),
         };

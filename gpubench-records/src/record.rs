@@ -254,7 +254,21 @@ impl Measurement {
     pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
-        DeclaredWork { counts: self.counts, data_type: &self.data_type, link: self.link, cold, written }
+        let operations = self.operations();
+        DeclaredWork {
+            counts: self.counts,
+            data_type: &self.data_type,
+            link: self.link,
+            cold,
+            written,
+            operations,
+        }
+    }
+
+    /// Returns the number of operations of a launch; without a graph of them, that of its kernels. Nothing if neither was observed.
+    fn operations(&self) -> Option<usize> {
+        let kernels = Some(self.launch.kernel_count).filter(|count| *count > 0);
+        self.samples.method.operations.or(kernels)
     }
 
     /// The times of its samples, in the order they ran: event times less overhead.

@@ -25,7 +25,7 @@ gpubench_stats::stored! {
         Failed(String),
     }
 
-    /// The times of launches by CUPTI: from the begin of the first piece of a launch to the end of its last.
+    /// The times of launches by CUPTI: from the begin of the first operation of a launch to the end of its last.
     pub struct CuptiTimes {
         /// Its version.
         pub version: String,
@@ -50,7 +50,7 @@ gpubench_stats::stored! {
         pub wall_time: Nanoseconds,
     }
 
-    /// A piece of a launch.
+    /// An operation of a launch.
     pub struct TracedActivity {
         /// The kernel's name, `copy` or `memset`.
         pub name: String,
@@ -157,6 +157,13 @@ impl Difference {
 }
 
 impl CuptiTimes {
+    /// Returns the part of an operation's time in the sum over all operations of a launch, 1 being all of it.
+    pub fn share(&self, activity: &TracedActivity) -> f64 {
+        let listed: Nanoseconds = self.activities.iter().map(|activity| activity.time).sum();
+        // The time without gaps also has the operations that are not listed.
+        activity.time / listed.max(self.time.mean - self.gaps)
+    }
+
     /// Returns the time by which tracing slows the launch, if it was measured. Tracing speeds up no launch, so that a negative reading
     /// counts as zero; its interval stays.
     pub fn slowdown(&self) -> Option<Slowdown> {
@@ -167,7 +174,7 @@ impl CuptiTimes {
     /// Returns the difference of the row with these samples from CUPTI's time less the slowdown.
     ///
     /// A row whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean; it is compared with CUPTI's
-    /// mean, and every other row with its median. A launch of several pieces that was sampled in a graph is compared by its time on a
+    /// mean, and every other row with its median. A launch of several operations that was sampled in a graph is compared by its time on a
     /// stream, where CUPTI saw it, if that is known.
     ///
     /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.

@@ -1,6 +1,6 @@
 //! Declared work compared with the counters of Nsight Compute.
 
-use gpubench_records::work::{Counts, Link};
+use gpubench_records::work::{self, Counts, Link};
 use gpubench_records::{Cache, Counters, Measurement, NcuPass, Reason, Record};
 use gpubench_stats::Bytes;
 
@@ -40,13 +40,14 @@ fn contradict(
 /// A cold launch reads all of its data from memory, and leaves in the last-level cache what fits of its writes.
 fn moved_otherwise(counters: &Counters, counts: &Counts, last_level_cache: Option<Bytes>) -> Option<Reason> {
     let moved = counters.moved()?;
-    let bytes = counts.bytes?;
+    let (bytes, moved_once) = (counts.bytes?, counts.without_intermediates()?);
     let written = match (counts.reads, counts.writes) {
-        (None, None) => bytes,
+        (None, None) => moved_once,
         (_, writes) => writes.unwrap_or_default(),
     };
     let stays = last_level_cache.map_or(written, |Bytes(size)| written.min(size));
-    let least = bytes - stays.min(bytes);
+    let passed = work::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
+    let least = moved_once - stays.min(moved_once) + passed;
     let beyond = |a: f64, b: f64| a > (1.0 + SAME) * b && a - b > SLACK;
     let off = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
     off.then_some(Reason::TrafficMismatch {
@@ -112,6 +113,25 @@ mod tests {
         assert!(is_moved(&reasons(0, 1024, [0, 512])));
         // A few kilobytes are code.
         assert_eq!(reasons(0, 0, [0, 0]), []);
+    }
+
+    /// Two kernels pass on 1 GiB, of which the L2 may keep its own size, or all of what is smaller.
+    #[test]
+    fn intermediates_may_stay_in_the_cache() {
+        let contradicted = |passed: u64, moved: u64| {
+            let counts = Counts {
+                reads: Some(16 * MIB),
+                bytes: Some((16 + passed) * MIB),
+                intermediates: Some(passed * MIB),
+                ..Counts::default()
+            };
+            let moved = Some(Bytes(moved * MIB));
+            let counters =
+                Counters { read: moved, written: Some(Bytes(0)), kernels: 2, ..Counters::default() };
+            !contradict(&counters, &measured(counts, None), Cache::Cold, L2).is_empty()
+        };
+        assert_eq!([2064, 1944, 1700].map(|moved| contradicted(2048, moved)), [false, false, true]);
+        assert_eq!([116, 16, 200].map(|moved| contradicted(100, moved)), [false, false, true]);
     }
 
     #[test]

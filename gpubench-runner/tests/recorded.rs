@@ -109,7 +109,7 @@ fn what_was_seen_contradicts_no_recorded_claim() {
         for record in &run.records {
             let (Some(measured), Some(info)) = (&record.measurement, run.devices.first()) else { continue };
             let (name, file) = (record.case.name(), json.display());
-            let reason = contradicted(&measured.counts, measured.link, &measured.launch);
+            let reason = contradicted(&measured.declared_work(record.case.cache), &measured.launch);
             let expected = name.contains("writes_nothing");
             assert_eq!(reason.is_some(), expected, "{file}: {name}: {reason:?}");
             assert_eq!(record.declared_work_in_doubt(info), None, "{file}: {name}: it would be tried again");

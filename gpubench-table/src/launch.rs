@@ -85,7 +85,10 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
         (None, Some(_)) if counts.reads.is_none() => "; it does not declare how much it writes".to_owned(),
         _ => String::new(),
     };
-    Some(format!("{}{}{claims}", changed(written, counts), unseen(written)))
+    let passed = counts.intermediates.map_or_else(String::new, |passed| {
+        format!("; it declares {} of intermediates, written and read between its kernels", Bytes(passed))
+    });
+    Some(format!("{}{}{claims}{passed}", changed(written, counts), unseen(written)))
 }
 
 fn changed(written: &Written, counts: &Counts) -> String {

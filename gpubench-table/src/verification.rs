@@ -1,13 +1,13 @@
 //! The cross-check report of a row, for `--explain` and the page: each clock that timed its launches, and whether they agree.
 
 use gpubench_records::{
-    Counters, CuptiPass, CuptiTimes, Difference, Measurement, NcuPass, TracedActivity, Verification,
+    Counters, CuptiPass, CuptiTimes, Difference, Measurement, NcuPass, Verification,
     verdict::methods_disagree,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
-/// The pieces of a launch that are told with their times.
-const TOLD: usize = 8;
+/// The number of operations of a launch that are printed with their times.
+const PRINTED: usize = 8;
 
 /// The sentences of a row that was to be verified, each behind a word.
 pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)> {
@@ -67,23 +67,24 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
     [own, rows, cupti, ncu].join("; ")
 }
 
-/// The pieces of a launch, and the time between them.
+/// The operations of a launch, each with its share of their sum, and the time between them.
 fn traced(times: &CuptiTimes) -> String {
     let CuptiTimes { activities, activity_count, gaps, streams, time: all, wall_time, .. } = times;
-    let told =
-        activities.iter().take(TOLD).map(|TracedActivity { name, time: each }| format!("{name} {each}"));
-    let mut told = format::joined(told, ", ");
-    if *activity_count > TOLD {
-        told += &format!(" and {} more", activity_count - TOLD);
+    let several = *activity_count > 1;
+    let printed = activities.iter().take(PRINTED).map(|activity| {
+        let share =
+            if several { format!(" ({})", format::percent(times.share(activity))) } else { String::new() };
+        format!("{} {}{share}", activity.name, activity.time)
+    });
+    let mut printed = format::joined(printed, ", ");
+    if *activity_count > PRINTED {
+        printed += &format!(" and {} more", activity_count - PRINTED);
     }
-    let gaps = match *activity_count {
-        1 => String::new(),
-        _ => format!("; {gaps} between them"),
-    };
+    let gaps = if several { format!(", tracing included; {gaps} between them") } else { String::new() };
     let [mean, median] = [all.mean, all.median];
     format!(
-        "{} on {}: {told}{gaps}; mean {mean}, median {median}{}; the pass took {wall_time}",
-        format::counted(*activity_count, "piece"),
+        "{} on {}: {printed}{gaps}; mean {mean}, median {median}{}; the pass took {wall_time}",
+        format::counted(*activity_count, "operation"),
         format::counted(*streams, "stream"),
         slowdown(times)
     )
@@ -144,12 +145,15 @@ fn moved(measured: &Measurement, counters: &Counters) -> String {
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "an unknown number".to_owned(), format::bytes);
     let declared = known(measured.counts.bytes.map(Bytes));
     let declared = if measured.counts.bytes.is_some() { declared } else { "nothing".to_owned() };
+    let passed = measured.counts.intermediates.map_or_else(String::new, |passed| {
+        format!(" (of which {} of intermediates)", format::bytes(Bytes(passed)))
+    });
     let flops = counters.flops.iter().find(|counted| counted.data_type == measured.data_type);
     let flops = measured.counts.flops.zip(flops).map_or_else(String::new, |(declared, counted)| {
         format!("; {} declared, {} executed", format::operations(declared), format::operations(counted.flops))
     });
     format!(
-        "{declared} declared; {} read from memory and {} written there; {} read from the L2 and {} written{flops}",
+        "{declared} declared{passed}; {} read from memory and {} written there; {} read from the L2 and {} written{flops}",
         known(counters.read),
         known(counters.written),
         known(counters.l2_read),

@@ -17,9 +17,28 @@ mod data;
 mod sweeps;
 
 /// The names of the options that only the attribute takes, and not a group.
-const ATTRIBUTE_OPTIONS: [&str; 20] = [
-    "args", "types", "consts", "tune", "setup", "bytes", "reads", "writes", "flops", "items", "metric",
-    "reset", "restore", "check", "skip_if", "name", "group", "stream", "unsafe", "crate",
+const ATTRIBUTE_OPTIONS: [&str; 21] = [
+    "args",
+    "types",
+    "consts",
+    "tune",
+    "setup",
+    "bytes",
+    "reads",
+    "writes",
+    "flops",
+    "items",
+    "metric",
+    "intermediates",
+    "reset",
+    "restore",
+    "check",
+    "skip_if",
+    "name",
+    "group",
+    "stream",
+    "unsafe",
+    "crate",
 ];
 
 /// The parsed options of the attribute.
@@ -37,7 +56,7 @@ pub(crate) struct AttributeOptions {
     pub check: Option<Code>,
     /// The condition that leaves arguments out, and its reason.
     pub skip_if: Option<(Expr, LitStr)>,
-    /// `bytes`, `reads`, `writes`, `flops` and `items`, if given.
+    /// `bytes`, `reads`, `writes`, `intermediates`, `flops` and `items`, if given.
     pub counts: Vec<Named>,
     /// The unit of `items`.
     pub item: Option<LitStr>,
@@ -122,7 +141,7 @@ impl AttributeOptions {
                     }
                 }
             }
-            "bytes" | "reads" | "writes" | "flops" | "items" => {
+            "bytes" | "reads" | "writes" | "intermediates" | "flops" | "items" => {
                 let value = value(name, input, Expr::parse)?;
                 if name == "items" {
                     self.item = text_after(input);

@@ -2,7 +2,8 @@
 //! against the claim, or that another launch must show first what it writes.
 //!
 //! A byte counts once in a claim, however often it is read or written. So a launch reads no more than all memory that it is
-//! given, writes no more than it changes once that holds other values, and moves no more than both together.
+//! given, writes no more than it changes once that holds other values, and moves no more than both together. Intermediates
+//! are no part of that: each operation of a launch but the last passes on no more than all memory, written once and read once.
 
 use super::Reason;
 use crate::work::{Counts, Link};
@@ -38,13 +39,21 @@ gpubench_stats::stored! {
         Written,
         /// Those that are read or written.
         Moved,
+        /// Those that one operation of a launch writes and a later one reads.
+        Intermediates {
+            /// The number of operations of a launch.
+            operations: usize,
+        },
     }
 }
 
 /// Returns the reason against a claim that what was seen contradicts.
-pub fn contradicted(counts: &Counts, link: Option<Link>, seen: &LaunchInfo) -> Option<Reason> {
-    let written = seen.written.as_ref()?;
-    nothing_written(counts, written).or_else(|| excess(counts, link, written).map(Reason::TrafficTooHigh))
+pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reason> {
+    let written = seen.written.as_ref();
+    let excess = || written.and_then(|written| excess(&claim.counts, claim.link, written));
+    written
+        .and_then(|written| nothing_written(&claim.counts, written))
+        .or_else(|| excess().or_else(|| excess_intermediates(claim, written)).map(Reason::TrafficTooHigh))
 }
 
 /// Returns the number of bytes that another launch must be seen to write for this claim to stand, on memory with other
@@ -81,7 +90,7 @@ pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
 
 /// Returns the bytes of which some must be written: those that are claimed to be, or all if reads and writes are not told apart.
 fn claimed_writes(counts: &Counts) -> Option<Bytes> {
-    match (counts.reads, counts.writes, counts.bytes) {
+    match (counts.reads, counts.writes, counts.without_intermediates()) {
         (_, Some(claimed), _) | (None, None, Some(claimed)) => Some(Bytes(claimed)),
         _ => None,
     }
@@ -108,12 +117,26 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
     };
     let wrote = counts.writes.map(Bytes).filter(too_many);
     let untold = counts.reads.is_none() && counts.writes.is_none();
-    let moved = counts.bytes.map(Bytes).filter(|_| untold && is_tried);
+    let moved = counts.without_intermediates().map(Bytes).filter(|_| untold && is_tried);
     let moved = moved.filter(|claimed| moves_too_much(*claimed, written));
     wrote
         .map(|claimed| excess(DeclaredBytes::Written, claimed))
         .or_else(|| read.map(|claimed| excess(DeclaredBytes::Read, claimed)))
         .or_else(|| moved.map(|claimed| excess(DeclaredBytes::Moved, claimed)))
+}
+
+/// Returns the claim of more intermediates than the operations of a launch can pass on: none of one operation, whatever its memory.
+fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> Option<ExcessTraffic> {
+    let (declared, operations) = (Bytes(claim.counts.intermediates?), claim.operations?);
+    let seen = written.filter(|written| written.unseen_reason.is_none());
+    let given = seen.map_or(Bytes(u64::MAX), |written| written.examined);
+    let most = Bytes(given.0.saturating_mul(2 * operations.saturating_sub(1) as u64));
+    exceeds(declared, most, Bytes(0)).then_some(ExcessTraffic {
+        kind: DeclaredBytes::Intermediates { operations },
+        declared,
+        given,
+        changed: seen.map_or(Bytes(0), most_changed),
+    })
 }
 
 /// Returns true if a claim to move so many bytes exceeds what can be read and what is written.
@@ -161,8 +184,13 @@ mod tests {
         Counts { bytes: Some(bytes * MIB), ..Counts::default() }
     }
 
+    /// The claim of a launch of so many operations.
+    fn claim(counts: &Counts, link: Option<Link>, operations: Option<usize>) -> DeclaredWork<'static> {
+        DeclaredWork { counts: *counts, data_type: "f32", link, cold: false, written: None, operations }
+    }
+
     fn told(counts: &Counts, seen: &LaunchInfo) -> Option<(DeclaredBytes, [u64; 3])> {
-        match contradicted(counts, None, seen)? {
+        match contradicted(&claim(counts, None, None), seen)? {
             Reason::TrafficTooHigh(ExcessTraffic { kind, declared, given, changed }) => {
                 Some((kind, [declared, given, changed].map(|bytes| bytes.0 / MIB)))
             }
@@ -229,23 +257,77 @@ mod tests {
         unseen.written.as_mut().expect("it is there").unseen_reason =
             Some("it copies to the host".to_owned());
         assert_eq!(told(&counts(None, Some(64)), &unseen), None);
-        let claim = counts(None, Some(64));
+        let counts = counts(None, Some(64));
         for link in [Link::H2d, Link::D2h, Link::P2p, Link::L2] {
-            assert_eq!(contradicted(&claim, Some(link), &seen(32, 8, Some(8))), None, "{link}");
+            assert_eq!(
+                contradicted(&claim(&counts, Some(link), None), &seen(32, 8, Some(8))),
+                None,
+                "{link}"
+            );
         }
-        assert!(contradicted(&claim, Some(Link::D2d), &seen(32, 8, Some(8))).is_some());
-        assert_eq!(contradicted(&claim, None, &LaunchInfo::default()), None);
+        assert!(contradicted(&claim(&counts, Some(Link::D2d), None), &seen(32, 8, Some(8))).is_some());
+        assert_eq!(contradicted(&claim(&counts, None, None), &LaunchInfo::default()), None);
+    }
+
+    /// An update in place by several kernels: 16 MiB that each reads and writes.
+    #[test]
+    fn intermediates_are_passed_from_kernel_to_kernel() {
+        let found = |mib: u64, operations: Option<usize>, seen: &LaunchInfo| {
+            let counts = Counts {
+                intermediates: Some(mib * MIB),
+                bytes: Some((32 + mib) * MIB),
+                ..counts(Some(16), Some(16))
+            };
+            let reason = contradicted(&claim(&counts, None, operations), seen)?;
+            assert!(matches!(
+                &reason,
+                Reason::TrafficTooHigh(ExcessTraffic { kind: DeclaredBytes::Intermediates { .. }, .. })
+            ));
+            Some(reason.to_string())
+        };
+        let in_place = seen(16, 16, None);
+        // Three kernels pass on 16 MiB twice, written and read. A tenth is round counting.
+        for (mib, operations, expected) in [
+            (64, Some(3), false),
+            (70, Some(3), false),
+            (71, Some(3), true),
+            (32, Some(2), false),
+            (36, Some(2), true),
+            (999, None, false),
+        ] {
+            assert_eq!(found(mib, operations, &in_place).is_some(), expected, "{mib} MiB of {operations:?}");
+        }
+        assert_eq!(
+            found(128, Some(3), &in_place).expect("it claims more"),
+            "declared traffic too high: it declares 128 MiB of intermediates, and a launch of 3 operations is given 16 MiB of memory, \
+             which each but the last passes on at most once, written and read: is the count right?"
+        );
+        // One kernel passes on nothing, whatever was seen of its memory. Several may, where that was not seen.
+        let one = "declared traffic too high: it declares 1 MiB of intermediates, but a launch has one kernel: leave out `intermediates`";
+        for seen in [&in_place, &LaunchInfo::default()] {
+            assert_eq!(found(1, Some(1), seen).as_deref(), Some(one));
+        }
+        assert_eq!(found(999, Some(2), &LaunchInfo::default()), None);
+    }
+
+    /// What is read, written or moved is judged without them.
+    #[test]
+    fn intermediates_change_no_other_claim() {
+        let moves = Counts { intermediates: Some(64 * MIB), ..moves(96) };
+        assert_eq!(contradicted(&claim(&moves, None, Some(3)), &seen(16, 16, Some(16))), None);
+        let without = Counts { intermediates: None, ..moves };
+        assert!(contradicted(&claim(&without, None, Some(3)), &seen(16, 16, Some(16))).is_some());
     }
 
     #[test]
     fn both_figures_are_told() {
-        let reason =
-            contradicted(&counts(None, Some(16)), None, &seen(32, 8, Some(8))).expect("it claims more");
+        let reason = contradicted(&claim(&counts(None, Some(16)), None, None), &seen(32, 8, Some(8)))
+            .expect("it claims more");
         assert_eq!(
             reason.to_string(),
             "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changed 8 MiB of \
-             it, tried with different contents (a byte counts once, however often it is read or written): does the kernel run \
-             over the whole buffer, and is the count right?"
+             it, tried with different contents (a byte counts once, however often it is read or written; what kernels of a \
+             launch pass to each other is `intermediates`): does the kernel run over the whole buffer, and is the count right?"
         );
     }
 }

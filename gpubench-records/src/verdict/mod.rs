@@ -73,7 +73,7 @@ impl Verdict {
             self.reasons.retain(|reason| !reason.is_about_precision());
             self.reasons.insert(0, reason);
         }
-        self.reasons.extend(claims::contradicted(&claim.counts, claim.link, &measured.launch));
+        self.reasons.extend(claims::contradicted(&claim, &measured.launch));
         *self = Self::of(mem::take(&mut self.reasons));
     }
 }

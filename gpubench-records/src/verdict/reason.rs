@@ -363,11 +363,25 @@ fn traffic_too_high(excess: &ExcessTraffic) -> String {
             ("written", "does the kernel run over the whole buffer, and is the count right?")
         }
         DeclaredBytes::Moved => ("moved", "is something counted twice?"),
+        DeclaredBytes::Intermediates { operations } => return too_many_intermediates(excess, *operations),
     };
     format!(
         "declared traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changed {changed} of \
-         it, tried with different contents (a byte counts once, however often it is read or written): {hint}"
+         it, tried with different contents (a byte counts once, however often it is read or written; what kernels of a launch pass to each other is `intermediates`): {hint}"
     )
+}
+
+/// Describes declared intermediates that exceed what the operations of a launch can pass on.
+fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
+    let ExcessTraffic { declared, given, .. } = excess;
+    let why = match operations {
+        0 | 1 => "but a launch has one kernel: leave out `intermediates`".to_owned(),
+        _ => format!(
+            "and a launch of {operations} operations is given {given} of memory, which each but the last passes on at most once, \
+             written and read: is the count right?"
+        ),
+    };
+    format!("declared traffic too high: it declares {declared} of intermediates, {why}")
 }
 
 /// Returns the sentence about an impossible speed, with a hint at the mistake.

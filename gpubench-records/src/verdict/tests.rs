@@ -358,7 +358,8 @@ fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
     samples.time = summary(&samples.event_times, &[], &[], samples.timer, None).expect("there are some");
     assert!(samples.modes().is_some() && samples.drift().is_some());
     let counts = Counts { reads: Some(64 << 20), ..Counts::default() };
-    let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: true, written: None };
+    let claim =
+        DeclaredWork { counts, data_type: "f32", link: None, cold: true, written: None, operations: None };
     let verdict = judge(&samples, 0.005, &claim, &h200());
     assert!(matches!(verdict.reasons[..], [Reason::ImpossibleSpeed(_)]), "{verdict:?}");
     let claim = DeclaredWork { counts: Counts::default(), ..claim };
@@ -532,6 +533,7 @@ fn a_drift_on_a_shared_processor_is_a_reservation_beyond_the_width_of_a_valid_re
             link: None,
             cold: false,
             written: None,
+            operations: None,
         };
         let reasons = judge(&samples, 0.02, &claim, &h200()).reasons;
         reasons.iter().any(|reason| matches!(reason, Reason::Drift(_)))
@@ -567,7 +569,8 @@ fn missing(time: f64, bytes: u64, flops: u64, observations: Vec<Observation>) ->
     let mut info = DeviceInfo::new("host", "a CPU");
     info.core_bandwidth = Some(BytesPerSecond(1_536e9));
     let counts = Counts { bytes: Some(bytes), flops: Some(flops), ..Counts::default() };
-    let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
+    let claim =
+        DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None, operations: None };
     missing_work(&claim, &samples, &seen, &info)
 }
 

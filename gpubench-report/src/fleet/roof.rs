@@ -63,8 +63,9 @@ impl FleetRoof {
 
     /// Returns the roof of traffic to memory. It is the cache if that holds everything from one launch to the next.
     fn of_memory(counts: &Counts, cache: Cache, info: &DeviceInfo) -> Self {
-        let fits = |size: Bytes| counts.bytes.is_some_and(|bytes| Bytes(bytes) <= size);
-        let [reads, writes] = [counts.reads, counts.writes].map(|bytes| bytes.unwrap_or(0) as f64);
+        let fits = |size: Bytes| counts.without_intermediates().is_some_and(|bytes| Bytes(bytes) <= size);
+        let each_way = counts.intermediates.unwrap_or(0) as f64 / 2.0;
+        let [reads, writes] = [counts.reads, counts.writes].map(|bytes| bytes.unwrap_or(0) as f64 + each_way);
         if cache == Cache::Hot && info.last_level_cache.is_some_and(fits) {
             Self::L2
         } else if writes < NEGLIGIBLE * reads {

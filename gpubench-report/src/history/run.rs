@@ -134,7 +134,7 @@ impl Circumstances {
         let counts = info.iter().flat_map(|info| &info.properties);
         let counts = counts.filter(|property| matches!(property.value, Value::Count(_)));
         let counts = joined(counts, ", ");
-        let Counts { reads, writes, bytes, flops, items } = measured.counts;
+        let Counts { reads, writes, bytes, intermediates, flops, items } = measured.counts;
         let number = |count: Option<u64>| count.map(|count| count.to_string());
         let (method, timer) = (&measured.samples.method, &measured.samples.timer);
         let facts = [
@@ -146,6 +146,7 @@ impl Circumstances {
             ("driver", property(DRIVER)),
             ("flops", number(flops)),
             ("flush", Some(method.flush.to_string())),
+            ("intermediates", number(intermediates)),
             ("items", number(items)),
             ("link", measured.link.map(|link| link.to_string())),
             ("opt-level", info.filter(|info| info.runs_program_code).map(|_| program.opt_level.clone())),

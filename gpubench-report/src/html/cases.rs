@@ -1,7 +1,7 @@
 //! The table of all cases, which is read without a script, and which the page's script sorts, filters and opens. Each row is a body of its
 //! own, with a second line for its details. In a large run some rows have less, which the page says.
 
-use gpubench_records::{Answer, GroupClock, Measurement, Record, State};
+use gpubench_records::{Answer, CuptiPass, CuptiTimes, GroupClock, Measurement, Record, State};
 use gpubench_stats::{Nanoseconds, format};
 use gpubench_table::{roof, sentences, text::plain};
 use maud::{Markup, html};
@@ -162,10 +162,34 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
             @let explained = (case.number < EXPLAINED).then(|| sentences(record, measured, view.run.device_of(record)));
             @let explained = explained.into_iter().flatten().map(|(what, text)| (what, Some(text)));
             (drawings(view, case, measured))
+            @if let Some(CuptiPass::Traced(times)) = measured.verification.as_ref().and_then(|it| it.cupti.as_ref()) { (operations(times)) }
             details open[case.number == 0 && view.cases.len() == 1] {
                 summary { "Method, launch and figures" }
                 (facts(figures(measured).into_iter().chain(explained)))
             }
+        }
+    }
+}
+
+/// The operations of a launch by CUPTI's trace, each with its share of their sum, and the slowdown by tracing. Nothing for a launch of one
+/// operation.
+fn operations(times: &CuptiTimes) -> Markup {
+    let CuptiTimes { activities, activity_count, .. } = times;
+    html! {
+        @if *activity_count > 1 {
+            p {
+                (format::counted(*activity_count, "operation")) " of a launch, by CUPTI's trace. "
+                @match times.slowdown() {
+                    Some(slowdown) => { "Tracing slows the launch by " (slowdown) ", which these times include:" }
+                    None => { "The slowdown by tracing, which these times include, is not known:" }
+                }
+            }
+            ol {
+                @for activity in activities {
+                    li { (activity.time) ", " (format::percent(times.share(activity))) ": " (plain(&activity.name)) }
+                }
+            }
+            @if activity_count > &activities.len() { p.soft { "and " (activity_count - activities.len()) " more" } }
         }
     }
 }

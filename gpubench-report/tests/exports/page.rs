@@ -7,6 +7,7 @@ use gpubench_records::id::Arg;
 use gpubench_records::method::Cache;
 use gpubench_records::record::{Record, Run};
 use gpubench_records::text::printable;
+use gpubench_records::verification::{CuptiPass, CuptiTimes, TracedActivity, Verification};
 use gpubench_report::export::HTML;
 use gpubench_stats::units::{Bytes, BytesPerSecond, Nanoseconds};
 use insta::assert_snapshot;
@@ -87,6 +88,47 @@ fn benchmarks_of_a_group_share_a_drawing() {
     assert_eq!(titles(&drawn(vec![sweep("scan::fast", Some("scan"), 1.0)])), ["fast by n"]);
     let modules = vec![sweep("scan::fast", None, 1.0), sweep("scan::simple", None, 3.0)];
     assert_eq!(titles(&drawn(modules)), ["fast by n", "simple by n"]);
+}
+
+/// The operations of a traced launch are listed with their shares, and the slowdown by tracing is stated. One operation is no list.
+#[test]
+fn operations_of_a_traced_launch_are_listed() {
+    let page = |names: &[&str]| {
+        let mut run = small("clockwork.jsonl");
+        run.records.truncate(1);
+        let measured = run.records[0].measurement.as_mut().expect("it was measured");
+        let time = measured.samples.time.clone();
+        let activity = |(at, name): (usize, &&str)| TracedActivity {
+            name: (*name).to_owned(),
+            time: time.mean * [0.75, 0.25][at],
+        };
+        measured.verification = Some(Verification {
+            cupti: Some(CuptiPass::Traced(Box::new(CuptiTimes {
+                version: "13.0".to_owned(),
+                mean_ci: time.median_ci,
+                activities: names.iter().enumerate().map(activity).collect(),
+                activity_count: names.len(),
+                gaps: Nanoseconds(0.0),
+                streams: 1,
+                slowdown: Some(Nanoseconds(400.0)),
+                slowdown_half_width: Some(Nanoseconds(12.0)),
+                wall_time: Nanoseconds(1e8),
+                time,
+            }))),
+            ncu: None,
+        });
+        markup(&run)
+    };
+    let traced = page(&["transpose<4>", "scan"]);
+    let (list, _) = between(&traced, "<p>2 operations of a launch", "</ol>").expect("a list");
+    assert!(
+        list.contains("Tracing slows the launch by 400.0 ns ± 12.00 ns, which these times include"),
+        "{list}"
+    );
+    let items: Vec<&str> = list.split("<li>").skip(1).filter_map(|item| item.split("</li>").next()).collect();
+    // Of 3.2 µs.
+    assert_eq!(items, ["2.400 µs, 75.0 %: transpose&lt;4&gt;", "800.0 ns, 25.0 %: scan"]);
+    assert!(!page(&["scan"]).contains("of a launch, by CUPTI"));
 }
 
 /// A curve over sizes has a mark where the last-level cache is full.

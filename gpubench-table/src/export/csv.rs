@@ -69,6 +69,7 @@ columns! {
         "data_type": |it| &*it.data_type,
         "read_bytes": |it| it.counts.reads,
         "written_bytes": |it| it.counts.writes,
+        "intermediate_bytes": |it| it.counts.intermediates,
         "moved_bytes": |it| it.counts.bytes,
         "operations_flop": |it| it.counts.flops,
         "items": |it| it.counts.items,

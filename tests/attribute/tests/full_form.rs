@@ -83,8 +83,14 @@ fn every_option_is_taken() {
     assert_eq!(seen.axes[0], ("n", vec!["8".to_owned(), "1024".to_owned()]));
     assert_eq!(seen.axes[1], ("seed", vec!["one".to_owned(), "two".to_owned()]));
     assert_eq!(seen.axes.len(), 2);
-    let counts =
-        Counts { reads: Some(64), writes: Some(32), bytes: Some(96), flops: Some(16), items: Some(8) };
+    let counts = Counts {
+        reads: Some(64),
+        writes: Some(32),
+        bytes: Some(96),
+        intermediates: None,
+        flops: Some(16),
+        items: Some(8),
+    };
     assert_eq!(seen.counts, counts);
     let metrics: Vec<_> = seen.metrics.iter().map(|it| (&*it.name, &*it.unit, it.value)).collect();
     assert_eq!(metrics, [("fill", "%", 100.0), ("throughput", "rows/s", 4.0)]);

@@ -141,6 +141,13 @@ fn a_launch_that_tracing_slows_is_no_wrong_row() {
         let [cupti, of_which] = if percent == 6 { ["42.40", "2.400"] } else { ["44.80", "4.800"] };
         let words = format!("; CUPTI {cupti} µs, of which tracing {of_which} µs ± ");
         assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
+        // One operation has no share. Each of two has half, tracing included.
+        let words = format!("1 operation on 1 stream: lasts {cupti} µs; mean {cupti} µs, median ");
+        assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
+        let words = format!(
+            "2 operations on 1 stream: lasts {cupti} µs (50.0 %), lasts {cupti} µs (50.0 %), tracing included; "
+        );
+        assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
         let words = format!("median {cupti} µs, of which tracing {of_which} µs ± ");
         assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
     }

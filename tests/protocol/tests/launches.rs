@@ -155,8 +155,8 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             (
                 "launches::writes_half".to_owned(),
                 "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changed 8 KiB of it, \
-                 tried with different contents (a byte counts once, however often it is read or written): does the kernel run \
-                 over the whole buffer, and is the count right?"
+                 tried with different contents (a byte counts once, however often it is read or written; what kernels of a launch pass to \
+                 each other is `intermediates`): does the kernel run over the whole buffer, and is the count right?"
                     .to_owned()
             ),
             (
@@ -195,6 +195,46 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     );
     ended.shows("16 KiB of memory: it writes the values that are already there; it declares 16 KiB written");
     ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
+}
+
+/// Each kernel but the last passes on its memory once, written and read, and a launch of one kernel passes on nothing. Intermediates
+/// count as moved.
+#[test]
+fn intermediates_count_as_moved_and_are_as_many_as_kernels_pass_on() {
+    for extra in [&[][..], &["--path", "stream"]] {
+        let arguments = [&["--quick", "passes_on", "--explain", "--color", "never"], extra].concat();
+        let measured = measure(LAUNCHES, &arguments, &[]);
+        assert_eq!(measured.run.records.len(), 9);
+        for record in &measured.run.records {
+            let argument = |at: usize| record.case.args[at].value.parse::<u64>().expect("a number");
+            let (kernels, passes) = (argument(0), argument(1));
+            let measurement = record.measurement.as_ref().expect("it was measured");
+            let (counts, intermediates) = (&measurement.counts, 8 * N * (passes - 1));
+            assert_eq!(counts.intermediates, Some(intermediates).filter(|bytes| *bytes > 0));
+            assert_eq!(counts.bytes, Some(8 * N + intermediates));
+            let bandwidth = measurement.metrics.bandwidth.expect("it moves some");
+            assert_eq!(bandwidth, Bytes(8 * N * passes).per(measurement.median()));
+            let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+            let begin = "declared traffic too high: it declares";
+            let expected = match (kernels, passes) {
+                (1, 2) => vec![format!(
+                    "{begin} 32 KiB of intermediates, but a launch has one kernel: leave out `intermediates`"
+                )],
+                (1, 3) => vec![format!(
+                    "{begin} 64 KiB of intermediates, but a launch has one kernel: leave out `intermediates`"
+                )],
+                (2, 3) => vec![format!(
+                    "{begin} 64 KiB of intermediates, and a launch of 2 operations is given 16 KiB of memory, which each but the last \
+                     passes on at most once, written and read: is the count right?"
+                )],
+                _ => Vec::new(),
+            };
+            assert_eq!(reasons, expected, "{}", record.case);
+        }
+        let ended = measured.ended.with_code(0);
+        ended.shows("9 results: 6 valid, 3 suspect, 0 invalid");
+        ended.shows("it declares 16 KiB written; it declares 32 KiB of intermediates, written and read between its kernels");
+    }
 }
 
 /// Without a reset before it, each of its launches goes astray: the checked one, and those that tell whether it writes.

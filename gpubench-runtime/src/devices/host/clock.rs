@@ -269,7 +269,14 @@ mod empty_launch_tests {
         let sampling = Sampling { samples: Some(50), ..Sampling::USUAL };
         let samples = measure(&mut *sampler, &sampling, deadline, None, &mut |_| ()).expect("nothing fails");
         let counts = Counts { bytes: Some(32 << 10), ..Counts::default() };
-        let claim = DeclaredWork { counts, data_type: "f32", link: None, cold: false, written: None };
+        let claim = DeclaredWork {
+            counts,
+            data_type: "f32",
+            link: None,
+            cold: false,
+            written: None,
+            operations: None,
+        };
         missing_work(&claim, &samples, &seen, &info)
     }
 

@@ -262,6 +262,21 @@ fn reads(zeros: &Zeros, stream: &Stream) -> CudaResult<()> {
     zeros.read(stream)
 }
 
+/// Updates its memory in place in `KERNELS` kernels, and declares that it does so in `PASSES`.
+#[gpu_bench(
+    consts(KERNELS = [1, 2, 3], PASSES = [1, 2, 3]),
+    setup = Zeros::new(),
+    reads = 4 * N,
+    writes = 4 * N,
+    intermediates = 2 * (PASSES - 1) * 4 * N,
+)]
+fn passes_on<const KERNELS: usize, const PASSES: usize>(
+    zeros: &mut Zeros,
+    stream: &Stream,
+) -> CudaResult<()> {
+    (0..KERNELS).try_for_each(|pass| zeros.fill(0.5 + pass as f32, stream))
+}
+
 /// It writes nothing, but that is not found out.
 #[gpu_bench(setup = Zeros::new(), writes = 4)]
 fn trusts_its_input(zeros: &mut Zeros, stream: &Stream) -> CudaResult<()> {
