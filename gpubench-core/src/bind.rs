@@ -30,7 +30,7 @@ impl<T: Clone> Values<T> {
 }
 
 /// The maximum number of listed values that [`ArgAxis::select`] searches before it parses the text. With more
-/// values it parses first, and searches only if the parsed value has another text.
+/// values it parses first, and searches only if that fails or the parsed value has another text.
 const MAX_SEARCH_FIRST_VALUES: usize = 100;
 
 /// An axis with the functions that convert its values to and from text.
@@ -158,6 +158,7 @@ pub trait Count: WholeNumber + Display {
     fn number(self) -> f64;
 }
 
+/// Implements [`Count`] and [`WholeNumber`] for integer types.
 macro_rules! integers {
     ($($integer:ty)*) => {$(
         impl Count for $integer {
@@ -175,6 +176,7 @@ macro_rules! integers {
 }
 integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
+/// Implements [`Count`] for float types, rounded, and [`WholeNumber`], for which no float counts as whole.
 macro_rules! floats {
     ($($float:ty)*) => {$(
         impl Count for $float {
@@ -245,6 +247,8 @@ impl Exact {
     }
 }
 
+/// Implements arithmetic operators for [`Exact`] by checked functions. The result is unknown if an operand is
+/// unknown or the function returns `None`.
 macro_rules! operators {
     ($($operator:ident $function:ident = $checked:expr;)*) => {$(
         impl $operator for Exact {
@@ -347,6 +351,7 @@ pub use __memory as memory;
 /// ```
 pub trait Plain: Copy {}
 
+/// Implements [`Plain`] for primitive types.
 macro_rules! plain {
     ($($value:ident)*) => {$(impl Plain for $value {})*};
 }
@@ -367,6 +372,8 @@ pub trait ShowMemory {
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
 }
 
+/// Implements [`ShowMemory`] for inputs that own or borrow a slice. `$memory` is the function of [`Memory`]
+/// that returns it.
 macro_rules! slices {
     ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
         impl<$($generics)*> ShowMemory for &&&Input<'_, $slice> {

@@ -26,7 +26,7 @@ pub struct Entry {
 #[cfg(feature = "register")]
 inventory::collect!(Entry);
 
-/// Registers an entry, if this program measures.
+/// Registers an entry with `inventory`, since the feature `register` is on.
 #[cfg(feature = "register")]
 #[doc(hidden)]
 #[macro_export]
@@ -36,7 +36,8 @@ macro_rules! __submit {
     };
 }
 
-/// Checks an entry. Nothing of it remains in the program.
+/// Type-checks an entry without registering it, since the feature `register` is off: the program contains no
+/// benchmarks.
 #[cfg(not(feature = "register"))]
 #[doc(hidden)]
 #[macro_export]
@@ -124,7 +125,7 @@ pub trait Case {
     /// Uses the stream of another case for the launches.
     ///
     /// # Errors
-    /// Returns an error if it is of another type.
+    /// Returns an error if the stream is of another type.
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), CaseError>;
     /// Drops the output and all inputs, also stashed ones.
     fn clear(&mut self);
@@ -134,14 +135,14 @@ pub trait Case {
     /// Restores the stashed inputs, if there are any. The newest other inputs are kept, since `setup` may
     /// have stored their addresses outside of the inputs, as in a constant of a module.
     fn restore_inputs(&mut self);
-    /// Makes fresh inputs, which replace any earlier ones but the stashed ones.
+    /// Creates new inputs with the user's `setup`. They replace earlier inputs, except for stashed ones.
     ///
     /// # Errors
     /// Returns an error if the user's `setup` fails.
     fn setup(&mut self) -> Result<(), CaseError>;
-    /// Returns true if the benchmark has a reset.
+    /// Returns true if the benchmark has a `reset` or a `restore`.
     fn resets(&self) -> bool;
-    /// Enqueues the reset, if there is one, which makes the inputs fresh again.
+    /// Enqueues the reset, which restores the inputs. Does nothing if the benchmark has none.
     ///
     /// # Errors
     /// Returns an error if the user's `reset` fails.
@@ -149,7 +150,7 @@ pub trait Case {
     /// Calls the launch function once.
     ///
     /// # Errors
-    /// Returns an error if the launch function does.
+    /// Returns the error that the launch function returns.
     fn launch(&mut self) -> Result<(), CaseError>;
     /// Makes later launches keep the output of the launch function for [`Self::check`], until the next
     /// launch; with false, drop it.
@@ -213,7 +214,7 @@ pub struct BenchmarkOptions {
 }
 
 impl BenchmarkOptions {
-    /// The options of an attribute without any.
+    /// The options of an attribute that gives none.
     pub const DEFAULT: Self = Self {
         cold: false,
         energy: false,
@@ -247,13 +248,13 @@ impl BenchmarkOptions {
 pub struct Group(BenchmarkOptions);
 
 impl Group {
-    /// Makes the group whose benchmarks start from these options.
+    /// Returns a group whose benchmarks start from these options.
     #[doc(hidden)]
     pub const fn new(options: BenchmarkOptions) -> Self {
         Self(options)
     }
 
-    /// Returns the options that its benchmarks start from.
+    /// Returns the options that the group's benchmarks start from.
     #[doc(hidden)]
     pub const fn options(&self) -> BenchmarkOptions {
         self.0

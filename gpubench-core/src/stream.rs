@@ -6,8 +6,8 @@ use crate::CaseError;
 
 /// The source of streams for a kind of device. The runtime finds the device by [`KIND`](Self::KIND).
 ///
-/// [`cuda::Gpu`](crate::cuda::Gpu) makes those of NVIDIA GPUs, [`host::Stream`](crate::host::Stream) those of this machine's
-/// CPU. Implement it for the type of a device of your own.
+/// [`cuda::Gpu`](crate::cuda::Gpu) is the source for NVIDIA GPUs, and [`host::Stream`](crate::host::Stream) for
+/// this machine's CPU. Implement the trait for the type of a device of your own.
 pub trait StreamSource: Any {
     /// The kind's name on the command line and in records.
     const KIND: &'static str;

@@ -152,7 +152,9 @@ struct Watch {
 }
 
 thread_local! {
+    /// The watch of this thread; `None` if this thread is not watched.
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// The operations that this thread collects for [`stream_ops`]; `None` if it collects none.
     static STREAM_OPS: RefCell<Option<StreamOps>> = const { RefCell::new(None) };
 }
 

@@ -51,6 +51,7 @@ struct Executables {
     living: BTreeMap<usize, (usize, ClonedGraph)>,
 }
 
+/// The executables of this process.
 static EXECUTABLES: Mutex<Executables> = Mutex::new(Executables { made: 0, living: BTreeMap::new() });
 
 thread_local! {

@@ -59,6 +59,7 @@ impl NvmlError {
     }
 }
 
+/// The result of a call of NVML.
 type Result<T> = std::result::Result<T, NvmlError>;
 
 /// Calls a function of NVML, and returns its code. Each argument follows its C type.
@@ -264,6 +265,7 @@ pub fn driver_release() -> Result<String> {
 
 /// Returns NVML. The first call opens and initialises it; later calls return the same result.
 fn library() -> Result<&'static Library> {
+    /// The opened library, or the reason that there is none.
     static LIBRARY: OnceLock<Result<Library>> = OnceLock::new();
     LIBRARY.get_or_init(open).as_ref().map_err(Clone::clone)
 }
@@ -302,6 +304,7 @@ fn error_text(code: u32) -> String {
 
 /// Returns the text of this NVML library for an error code; `error` and the number if it has no texts.
 fn library_error_text(library: &Library, code: u32) -> String {
+    /// The type of `nvmlErrorString`.
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;
     match function_of::<ErrorString>(library, "nvmlErrorString") {
         // SAFETY: the library returns a constant text that ends in a zero, for any code.

@@ -57,6 +57,7 @@ pub(crate) unsafe fn replace_found_function(
 /// Returns true if a driver function of this name, which has no forwarder, may allocate or map memory that
 /// kernels can write.
 fn may_allocate(name: &[u8]) -> bool {
+    /// Parts of the names of functions that allocate or map memory.
     const VERBS: [&[u8]; 5] = [b"Alloc", b"ArrayCreate", b"Map", b"Import", b"Acquire"];
     VERBS.iter().any(|verb| name.windows(verb.len()).any(|part| part == *verb))
 }

@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 
-/// Pointers to things that the driver keeps: `Type to Structure`.
+/// Defines the types of handles: `Handle to Structure` is a pointer to an opaque structure of the driver.
 macro_rules! handles {
     ($($handle:ident to $structure:ident,)*) => {
         $(
@@ -19,8 +19,8 @@ macro_rules! handles {
     };
 }
 
-/// Enumerations, all of which are as wide as an unsigned int: a newer driver may return values that no list
-/// here has.
+/// Defines the types of enumerations as unsigned ints, because a newer driver may return values that no list
+/// here contains.
 macro_rules! enumerations {
     ($($enumeration:ident,)*) => {
         $(pub type $enumeration = c_uint;)*
@@ -51,23 +51,26 @@ enumerations! {
     CUstreamCaptureStatus,
 }
 
+/// The driver's number of a device.
 pub type CUdevice = c_int;
+/// An address in a device's memory.
 pub type CUdeviceptr = c_ulonglong;
 
-/// A function of the caller's, or null. The driver calls it, so its own arguments are not named here.
+/// A function of the caller, or null. The driver calls it, so that the types of its arguments do not matter
+/// here.
 pub type CUhostFn = Option<unsafe extern "C" fn()>;
 
-/// Passed by value.
+/// A handle of memory for other processes, passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUipcMemHandle {
     pub reserved: [c_char; 64],
 }
 
-/// Passed by value.
+/// A handle of an event for other processes, passed by value.
 pub type CUipcEventHandle = CUipcMemHandle;
 
-/// Passed by value.
+/// A place of memory, such as a device, passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUmemLocation {
@@ -75,12 +78,14 @@ pub struct CUmemLocation {
     pub id: c_int,
 }
 
+/// The 16 bytes of a UUID.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct CUuuid {
     pub bytes: [c_uchar; 16],
 }
 
+/// The configuration of a launch by `cuLaunchKernelEx`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUlaunchConfig {
@@ -96,6 +101,7 @@ pub struct CUlaunchConfig {
     pub numAttrs: c_uint,
 }
 
+/// The parameters of a 3D copy.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUDA_MEMCPY3D {

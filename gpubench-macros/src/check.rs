@@ -66,7 +66,7 @@ impl Benchmark {
         params.map(|(index, (role, param))| (index, *role, param))
     }
 
-    /// Returns the parameters that `setup` makes, each with its index among all parameters.
+    /// Returns the parameters that get the values of `setup`, each with its index among all parameters.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
         self.params().filter_map(|(index, role, param)| (role == Role::Input).then_some((index, param)))
     }
@@ -124,7 +124,7 @@ impl Benchmark {
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    /// Checks the values that `setup` visibly returns: `Ok` of as many inputs as the function takes.
+    /// Checks the values that `setup` visibly returns: `Ok` of a tuple with one element for each input.
     fn check_inputs(&self, errors: &mut Errors) {
         let Some(setup @ (Code::Closure(_) | Code::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
@@ -181,7 +181,8 @@ impl Benchmark {
         }
     }
 
-    /// Returns true if the `check` is a closure that also takes what the launch function returned.
+    /// Returns true if `check` is a closure with one more parameter than inputs and arguments, for the value
+    /// that the launch function returned.
     pub(crate) fn checks_output(&self) -> bool {
         let given = self.inputs().count() + self.options.args.axes.len();
         let takes_more =
@@ -189,7 +190,7 @@ impl Benchmark {
         takes_more && self.launch.has_output()
     }
 
-    /// Checks that closures take as many parameters as they are given.
+    /// Checks that the closures of `setup`, `reset` and `check` have the right number of parameters.
     fn check_closures(&self, errors: &mut Errors) {
         let (inputs, axes) = (self.inputs().count(), self.options.args.axes.len());
         let of_setup = format!(
@@ -228,7 +229,8 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
     }
 }
 
-/// Checks that `tune` names what is swept, and of arguments that go together all or none.
+/// Checks that `tune` names arguments, types or constants that are swept, and all or none of zipped
+/// arguments.
 fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
     let generics = options.generics.iter().map(|choices| &choices.name);
     let swept = generics.chain(options.args.axes.iter().map(|axis| &axis.name));
@@ -319,7 +321,7 @@ pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
     param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
 }
 
-/// Checks that a closure has as many parameters as it is `given`. `rule` says in the error what they are.
+/// Checks that a closure has `given` parameters. `rule` is the part of the error message that lists them.
 fn check_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {

@@ -71,6 +71,7 @@ pub(crate) fn any_token(tokens: TokenStream, is_such: &dyn Fn(&TokenTree) -> boo
 /// Returns the first place in `code` that uses the variable `name`; fields of that name do not count. `None`
 /// if there is no use.
 pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
+    /// Finds the first use of the variable: the name, and the use once it is found.
     struct Uses<'a>(&'a Ident, Option<Ident>);
 
     impl Visit<'_> for Uses<'_> {

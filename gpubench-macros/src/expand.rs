@@ -104,7 +104,7 @@ impl Benchmark {
         }
     }
 
-    /// Writes `&[&[&n], &[&a, &b]]`: the axes, with those that go together side by side.
+    /// Writes the axes as `&[&[&n], &[&a, &b]]`: one inner list for each sweep, with all axes of a `zip`.
     fn sweeps(&self) -> TokenStream {
         let mut axes = self.options.args.axes.iter().map(|axis| {
             let variable = axis_variable(&axis.name);
@@ -329,7 +329,7 @@ impl Benchmark {
         (!inputs.is_empty()).then(|| generated!(.memory(|state, visit| { #state #known })))
     }
 
-    /// Writes `.skip_if(|| condition, "why")`, if there is one.
+    /// Writes `.skip_if(|| condition, "why")`; `None` if the benchmark has no `skip_if`.
     fn skip_if(&self) -> Option<TokenStream> {
         let (condition, why) = self.options.skip_if.as_ref()?;
         let axes = self.bind_axes(|name| mentions(condition, name));

@@ -5,10 +5,12 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use crate::register;
 
+/// Returns the registration that the attribute writes for this function with these options.
 fn expansion(options: &str, function: &str) -> TokenStream {
     register(options.parse().expect(options), function.parse().expect(function))
 }
 
+/// Formats an expansion as readable code.
 fn pretty(expansion: TokenStream) -> String {
     prettyplease::unparse(&syn::parse2(expansion).expect("items"))
 }

@@ -66,6 +66,7 @@ struct Third<'a> {
 }
 
 impl<'a> Third<'a> {
+    /// Sorts the times of a third, and computes their median.
     fn new(times: &'a [Nanoseconds]) -> Self {
         let sorted = ascending(times);
         let median = Nanoseconds(quantile(&sorted, 0.5));

@@ -22,8 +22,8 @@ pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 /// NumPy.
 ///
 /// With n samples it is the value at the fractional index (n − 1)·p counted from zero, on the straight line
-/// between the two samples beside it. It is exact at the samples themselves, and for `p` = ½ it is the usual
-/// median.
+/// between the two neighbouring samples. It is exact at the samples themselves, and for `p` = ½ it is the
+/// usual median.
 ///
 /// # Panics
 /// If `sorted` is empty or `p` is not in 0..=1.

@@ -8,38 +8,42 @@ use crate::race::{PAIRS_OF_A_STEP, Race};
 use crate::tuning::{Standing, TunedVariant};
 use gpubench_stats::Nanoseconds;
 
+/// Returns a normal distribution.
 fn normal(mean: f64, deviation: f64) -> Normal<f64> {
     Normal::new(mean, deviation).expect("the deviation is finite")
 }
 
+/// Returns the uniform distribution from 0 to `end`.
 fn uniform(end: f64) -> Uniform<f64> {
     Uniform::new(0.0, end).expect("the end is above zero")
 }
 
-/// The deviation of a round's logarithm, of which the half comes of its place and is the other variant's in
-/// the second round.
+/// The standard deviation of a round's logarithm from noise.
 const NOISE: f64 = 0.003;
+/// The standard deviation of a round's logarithm from the places of the inputs. The second round of a pair
+/// deviates by the same amount in the other direction.
 const PLACE: f64 = 0.01;
 
-/// The noise of variants beyond that of places.
+/// The noise of variants, in addition to that of places.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
-    /// Each has the same.
+    /// All variants have the same noise.
     Alike,
-    /// Each has another: normal logarithms with this deviation.
+    /// Each variant has another noise: its logarithm is normal with this standard deviation.
     Differ(f64),
-    /// This part of the pairs of rounds is disturbed by ten times the noise, to either side.
+    /// This fraction of the pairs of rounds is disturbed by ten times the noise, to either side.
     Disturbed(f64),
     /// One variant has five times the noise of all others.
     One,
 }
 
-/// Races variants with these times, by rounds as noisy as a GPU's. Returns the placings and the number of
-/// steps.
+/// Simulates a race of variants with these true times and equal noise. `band` is the equivalence margin.
+/// Returns the variants with their standings, and the number of steps.
 fn raced(times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
     raced_with(Noise::Alike, times, band, rng)
 }
 
+/// Simulates a race as [`raced`] does, with this kind of noise.
 fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
     let deviations: Vec<f64> = (0..times.len())
         .map(|number| match noise {
@@ -79,11 +83,13 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
     (race.finish(), steps)
 }
 
+/// Returns true if all variants but the best have this standing.
 fn all_are(placings: &[TunedVariant], standing: Standing) -> bool {
     let others = placings.iter().filter(|placing| placing.standing != Standing::Best);
     others.map(|placing| placing.standing).all(|one| one == standing)
 }
 
+/// Returns the fraction of `races` simulated races for which `is_right` returns true.
 fn share(races: usize, mut is_right: impl FnMut(&mut StdRng) -> bool) -> f64 {
     let mut rng = StdRng::seed_from_u64(28);
     (0..races).filter(|_| is_right(&mut rng)).count() as f64 / races as f64
@@ -137,10 +143,14 @@ fn a_race_is_wrong_anywhere_in_one_of_a_hundred_at_most() {
     }
 }
 
-/// The races of each kind of noise, and the band.
+/// The number of races for each kind of noise.
 const RACES: usize = 600;
+/// The equivalence margin of these races.
 const BAND: f64 = 0.005;
 
+/// Returns true if the standings and ratios agree with the true `times`: the best is within the margin of the
+/// fastest, unless some variant is undecided, each interval holds the true ratio, no tie is slower than the
+/// margin, and no slower variant is as fast as the best.
 fn is_right(times: &[f64], placings: &[TunedVariant]) -> bool {
     let best = placings.iter().position(|one| one.standing == Standing::Best).expect("there is one");
     let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);

@@ -95,15 +95,17 @@ impl StreamSource for Gpu {
 ///
 /// # Safety
 ///
-/// The handles are pointers, and what is done with them is `unsafe` where it is done. That code may rely on
-/// these promises, and keeps the others:
+/// The handles are pointers, and each use of them is `unsafe` code. Such code can rely on the following:
 ///
 /// - The stream belongs to [`context`](Self::context), the primary context of GPU [`ordinal`](Self::ordinal),
 ///   which is current on the thread that calls the launch function, `setup`, `reset` and `check`.
-/// - Both live as long as the case. Nothing destroys the stream or resets the context, and nothing that
-///   outlives the case keeps the stream.
-/// - Another context or stream may be used, if the first is current again and the second is waited for when
-///   the function returns.
+/// - Stream and context live as long as the case.
+///
+/// In return the code must follow these rules:
+///
+/// - It does not destroy the stream or reset the context, and keeps the stream no longer than the case.
+/// - If it uses another context or stream, it makes the first context current again and waits for the other
+///   stream before the function returns.
 #[derive(Debug)]
 pub struct RawStream {
     stream: Handle,

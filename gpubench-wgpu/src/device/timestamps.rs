@@ -150,6 +150,7 @@ impl ClockStep {
         }
     }
 
+    /// Returns the step as a time: one tick if all timestamps were equal, and 1 ns if there are none.
     fn time(&self) -> Nanoseconds {
         match self.origin {
             Some(_) => Nanoseconds(self.ticks.max(1) as f64 * self.period),
