@@ -6,13 +6,13 @@ use std::fmt::{self, Display};
 use gpubench_stats::{Nanoseconds, format};
 
 /// The longest time that counts as one: eleven days. Longer ones have squares that are no numbers.
-const LONGEST: Nanoseconds = Nanoseconds(1e15);
+const LONGEST_TIME: Nanoseconds = Nanoseconds(1e15);
 /// The samples of a group may add up to this part more than the group: clocks are read at different moments.
-const OVER_GROUP: f64 = 0.01;
+const GROUP_SUM_TOLERANCE: f64 = 0.01;
 /// A group may last this part, and this time, longer than by this machine's clock: two clocks are no one clock, and the
 /// host's begins late where the operating system takes the processor away.
-const OVER_WALL: f64 = 0.05;
-const LATE: Nanoseconds = Nanoseconds(1e6);
+const WALL_TIME_TOLERANCE: f64 = 0.05;
+const LATE_HOST_CLOCK: Nanoseconds = Nanoseconds(1e6);
 
 gpubench_stats::stored! {
     /// The readings of a case that no working clock gives, the warm-up's among them.
@@ -36,8 +36,8 @@ gpubench_stats::stored! {
 }
 
 /// Returns true if a reading can be a time, though perhaps a negative one.
-pub fn is_time(reading: Nanoseconds) -> bool {
-    reading.is_finite() && reading.abs() <= LONGEST
+pub fn is_plausible_time(reading: Nanoseconds) -> bool {
+    reading.is_finite() && reading.abs() <= LONGEST_TIME
 }
 
 impl ClockFaults {
@@ -55,7 +55,7 @@ impl ClockFaults {
         for event in events {
             self.readings += 1;
             read += 1.0;
-            if !is_time(event) {
+            if !is_plausible_time(event) {
                 self.no_times += 1;
             } else if event < Nanoseconds::ZERO {
                 self.negative += 1;
@@ -64,13 +64,13 @@ impl ClockFaults {
             }
         }
         self.groups += 1;
-        if !is_time(group) || group < Nanoseconds::ZERO {
+        if !is_plausible_time(group) || group < Nanoseconds::ZERO {
             self.untimed_groups += 1;
             return wall;
         }
         // Each reading may be a step too long.
-        let overfull = sum > (1.0 + OVER_GROUP) * group + (read + 1.0) * step;
-        let too_long = !simulated && group > (1.0 + OVER_WALL) * wall + LATE;
+        let overfull = sum > (1.0 + GROUP_SUM_TOLERANCE) * group + (read + 1.0) * step;
+        let too_long = !simulated && group > (1.0 + WALL_TIME_TOLERANCE) * wall + LATE_HOST_CLOCK;
         self.overfull_groups += usize::from(overfull);
         self.too_long_groups += usize::from(too_long);
         group
@@ -114,7 +114,7 @@ mod tests {
         let mut faults = ClockFaults::default();
         let events = events.iter().copied().map(Nanoseconds);
         let counted = faults.count(events, Nanoseconds(group), Nanoseconds(wall), (STEP, false));
-        assert!(is_time(counted) && counted >= Nanoseconds::ZERO, "{counted:?}");
+        assert!(is_plausible_time(counted) && counted >= Nanoseconds::ZERO, "{counted:?}");
         faults.found().map(|faults| faults.to_string())
     }
 

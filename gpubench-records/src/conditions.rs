@@ -1,5 +1,5 @@
 //! Clocks, power and temperature beside a measurement. In: readings of a device's sensors, or of its own counters; out: the
-//! [`Conditions`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
+//! [`SensorReadings`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
 
 use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
 
@@ -43,7 +43,7 @@ gpubench_stats::stored! {
     }
 
     /// The conditions that a case was measured under.
-    pub struct Conditions {
+    pub struct SensorReadings {
         /// Before its warm-up.
         pub before: Reading,
         /// While its samples were taken; if that was too short for a reading, the last one before.

@@ -39,7 +39,7 @@ gpubench_stats::stored! {
 
 impl Relaunch {
     /// A launch that rewrites less than this share of what the checked launch wrote has left it out.
-    const REWRITTEN: f64 = 0.5;
+    const MIN_REWRITTEN_FRACTION: f64 = 0.5;
 
     /// Returns the output that sampled launches do not write, if they leave out most of it.
     pub fn stale(&self) -> Option<Rewritten> {
@@ -48,18 +48,18 @@ impl Relaunch {
 
     /// Returns true if a launch that changed `again` bytes does the work of one that changed `changed`.
     pub fn is_rewritten(changed: Bytes, again: Bytes) -> bool {
-        again.as_f64() >= Self::REWRITTEN * changed.as_f64()
+        again.as_f64() >= Self::MIN_REWRITTEN_FRACTION * changed.as_f64()
     }
 }
 
 impl Reuse {
     /// A launch on used inputs is faster if the one on fresh inputs takes longer by this factor and this time. Single launches on
     /// the same inputs differ by less.
-    const FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
+    const MIN_FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
 
     /// Returns true if launches on used inputs do less work than those on fresh ones.
     pub fn is_faster(&self) -> bool {
-        let (factor, least) = Self::FASTER;
+        let (factor, least) = Self::MIN_FASTER;
         self.fresh > factor * self.used && self.fresh - self.used > least
     }
 }

@@ -4,7 +4,7 @@ use gpubench_stats::{
     DramStall, Drift, Groups, Interval, Joules, Median, Modes, Nanoseconds, Summary, Watts, median,
 };
 
-use crate::{ClockFaults, Conditions, DeviceClock, Method, Path, Timer};
+use crate::{ClockFaults, DeviceClock, Method, Path, SensorReadings, Timer};
 
 gpubench_stats::stored! {
     /// The samples of a case.
@@ -16,7 +16,7 @@ gpubench_stats::stored! {
         /// The launches before them.
         pub warm_up: WarmUp,
         /// The readings of the device's sensors during sampling, if it has some.
-        pub conditions: Option<Conditions>,
+        pub conditions: Option<SensorReadings>,
         /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
         pub device_clock: Option<DeviceClock>,
         /// The readings that no working clock gives, if there were any.
@@ -151,8 +151,8 @@ impl Samples {
 
     /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
     pub fn median(&self, confidence: f64) -> Option<Median> {
-        let (times, sizes) = (self.stall_corrected(), sizes(&self.overheads));
-        let groups = groups(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
+        let (times, sizes) = (self.stall_corrected(), group_sizes(&self.overheads));
+        let groups = with_shared_error(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
         let of_groups = Median::of_groups(&times, groups, self.timer.resolution, confidence);
         of_groups.or_else(|| Median::of(&times, self.timer.resolution, confidence))
     }
@@ -190,7 +190,7 @@ impl Samples {
 
     /// Returns these times less what the place of each group's inputs adds to them, if inputs were moved: two kinds of place are not two
     /// kinds of launches.
-    fn without_places(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
+    fn without_relocation_effects(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
         if self.relocations == 0 {
             return times;
         }
@@ -248,7 +248,7 @@ impl Samples {
         let waits = self.prequeued_time.map(|held| (1.0 - held / time, held));
         // A simulated device's time has nothing to do with the host's.
         let call = self.host_call_time.filter(|_| !self.timer.simulated);
-        let bound = call.filter(|call| *call > LONG_CALL && *call > HOST_BOUND * time);
+        let bound = call.filter(|call| *call > MIN_HOST_BOUND_CALL && *call > HOST_BOUND_FACTOR * time);
         let bound = bound.map(|call| (1.0 - time / call, time));
         let idle = waits.into_iter().chain(bound).filter(|(idle, _)| idle.is_finite() && *idle > 0.0);
         idle.max_by(|(a, _), (b, _)| a.total_cmp(b))
@@ -260,7 +260,8 @@ impl Samples {
         if self.interleaved {
             return None;
         }
-        let modes = Modes::of(&self.without_places(self.stall_corrected()), self.timer.resolution)?;
+        let modes =
+            Modes::of(&self.without_relocation_effects(self.stall_corrected()), self.timer.resolution)?;
         (modes.high - modes.low > self.timer.empty_launch_spread).then_some(modes)
     }
 }
@@ -272,8 +273,8 @@ pub const OWN_DELAYS: f64 = 0.1;
 
 /// A call of the launch function that takes longer than this, and longer than the launch by this factor, is more than the driver
 /// needs to enqueue it: some microseconds for a kernel.
-const LONG_CALL: Nanoseconds = Nanoseconds(100_000.0);
-const HOST_BOUND: f64 = 4.0;
+const MIN_HOST_BOUND_CALL: Nanoseconds = Nanoseconds(100_000.0);
+const HOST_BOUND_FACTOR: f64 = 4.0;
 
 /// Returns these event times less the overhead of their groups, or that of the timer where groups have none.
 pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Vec<Nanoseconds> {
@@ -302,9 +303,9 @@ pub fn summary(
     timer: Timer,
     stall: Option<&DramStall>,
 ) -> Option<Summary> {
-    let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
+    let (times, sizes) = (times(events, overheads, timer), group_sizes(overheads));
     let middle = median(&times)?;
-    let groups = groups(&sizes, timer, stall, middle);
+    let groups = with_shared_error(&sizes, timer, stall, middle);
     let summary = Summary::of_groups(&times, groups, timer.resolution)?;
     if stall.is_none() {
         return Some(summary);
@@ -325,12 +326,12 @@ fn stall_corrected(
     }
 }
 
-fn sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
+fn group_sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
     overheads.iter().map(|group| group.samples).collect()
 }
 
 /// Returns the groups of these sizes, of launches that take about `middle`.
-fn groups<'a>(
+fn with_shared_error<'a>(
     sizes: &'a [usize],
     timer: Timer,
     stall: Option<&DramStall>,

@@ -146,7 +146,7 @@ pub struct ArgValues {
 }
 
 /// The error of a text that is not an argument with its values.
-const NO_ARG: &str = "give a name and its values, such as n=1024,4096";
+const ARG_VALUES_USAGE: &str = "give a name and its values, such as n=1024,4096";
 
 impl ArgValues {
     /// Replaces the values of the argument `name`.
@@ -176,9 +176,9 @@ impl FromStr for ArgValues {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, values) = text.split_once('=').ok_or(NO_ARG)?;
+        let (name, values) = text.split_once('=').ok_or(ARG_VALUES_USAGE)?;
         let values = split_outside_brackets(values, ',').into_iter().map(str::trim);
-        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(NO_ARG)
+        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(ARG_VALUES_USAGE)
     }
 }
 

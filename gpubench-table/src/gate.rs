@@ -5,7 +5,7 @@ use gpubench_records::gate::{Gate, Unjudged};
 use gpubench_stats::format;
 
 /// The number of cases that a line names.
-const NAMES: usize = 8;
+const MAX_NAMED_CASES: usize = 8;
 
 /// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
 pub fn regressions(gate: &Gate) -> (String, String) {
@@ -18,16 +18,16 @@ pub fn regressions(gate: &Gate) -> (String, String) {
 
 /// The cases that could not be judged, a sentence for each reason.
 pub fn unjudged(gate: &Gate) -> Vec<String> {
-    let mut lines: Vec<String> = gate.unjudged().into_iter().map(shown).collect();
+    let mut lines: Vec<String> = gate.unjudged().into_iter().map(unjudged_line).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
         lines.push("gate failed: nothing was compared: does the baseline have these results?".to_owned());
     }
     lines
 }
 
-fn shown((why, names): (Unjudged, Vec<String>)) -> String {
-    let more = if names.len() > NAMES { ", …" } else { "" };
-    let shown = names[..names.len().min(NAMES)].join(", ");
+fn unjudged_line((why, names): (Unjudged, Vec<String>)) -> String {
+    let more = if names.len() > MAX_NAMED_CASES { ", …" } else { "" };
+    let shown = names[..names.len().min(MAX_NAMED_CASES)].join(", ");
     let cases = format::counted(names.len(), "result");
     format!("gate failed: {cases} {}: {shown}{more}{}", words(why), remedy(why))
 }

@@ -5,12 +5,12 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
-const WARP: u64 = 32;
+const WARP_THREADS: u64 = 32;
 
 /// The kernels of a launch that were observed.
-pub(super) fn kernels(seen: &LaunchInfo) -> Vec<String> {
+pub(super) fn kernel_sentences(seen: &LaunchInfo) -> Vec<String> {
     let mut sentences: Vec<String> =
-        seen.kernels.iter().map(|it| kernel(it, seen.multiprocessors.as_ref())).collect();
+        seen.kernels.iter().map(|it| kernel_sentence(it, seen.multiprocessors.as_ref())).collect();
     let more = seen.kernel_count.saturating_sub(sentences.len());
     if more > 0 && !sentences.is_empty() {
         sentences.push(format!("and {more} more"));
@@ -18,10 +18,10 @@ pub(super) fn kernels(seen: &LaunchInfo) -> Vec<String> {
     sentences
 }
 
-fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
+fn kernel_sentence(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
     let name = kernel.name.as_deref().unwrap_or("a kernel");
     let mut words = vec![
-        format!("{name}: {} of {}", sizes(kernel.grid, "block"), sizes(kernel.block, "thread")),
+        format!("{name}: {} of {}", dimensions(kernel.grid, "block"), dimensions(kernel.block, "thread")),
         format!("{} a thread", format::counted(kernel.registers_per_thread as usize, "register")),
     ];
     if kernel.local_memory_per_thread > Bytes(0) {
@@ -33,14 +33,14 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         words.push(format!("{} of shared memory a block{by}", fixed + added));
     }
     if let Some(all) = multiprocessors.filter(|_| kernel.max_active_blocks_per_sm > 0) {
-        words.push(residency(kernel, all));
-        words.push(waves(kernel, all));
+        words.push(residency_phrase(kernel, all));
+        words.push(waves_phrase(kernel, all));
     }
     words.join("; ")
 }
 
 /// `528 blocks`, or `528 blocks (22 × 24)`.
-fn sizes(sizes: [u32; 3], what: &str) -> String {
+fn dimensions(sizes: [u32; 3], what: &str) -> String {
     let all = format::counted(sizes.iter().map(|size| *size as usize).product(), what);
     match sizes {
         [_, 1, 1] => all,
@@ -50,7 +50,7 @@ fn sizes(sizes: [u32; 3], what: &str) -> String {
 }
 
 /// The number of blocks that a multiprocessor holds.
-fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
+fn residency_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.max_active_blocks_per_sm as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads")
@@ -58,12 +58,12 @@ fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
 
 /// The part of the threads of a multiprocessor that its blocks fill.
 fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
-    let warps = kernel.threads().div_ceil(WARP) * u64::from(kernel.max_active_blocks_per_sm);
-    (WARP * warps) as f64 / f64::from(all.threads_per_sm.max(1))
+    let warps = kernel.threads().div_ceil(WARP_THREADS) * u64::from(kernel.max_active_blocks_per_sm);
+    (WARP_THREADS * warps) as f64 / f64::from(all.threads_per_sm.max(1))
 }
 
 /// The number of waves.
-fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
+fn waves_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     let resident = u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm);
     let waves = kernel.blocks() as f64 / resident.max(1) as f64;
     if waves <= 1.0 {
@@ -75,7 +75,7 @@ fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
 }
 
 /// The memory that a launch changed, with its declared traffic.
-pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
+pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
         return None;
@@ -85,10 +85,10 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
         (None, Some(_)) if counts.reads.is_none() => "; it does not declare how much it writes".to_owned(),
         _ => String::new(),
     };
-    Some(format!("{}{}{claims}", changed(written, counts), unseen(written)))
+    Some(format!("{}{}{claims}", changed_phrase(written, counts), unseen_phrase(written)))
 }
 
-fn changed(written: &Written, counts: &Counts) -> String {
+fn changed_phrase(written: &Written, counts: &Counts) -> String {
     if written.nothing() {
         let why = match written.writes_on_other_contents {
             Some(true) => ": it writes the values that are already there",
@@ -111,7 +111,7 @@ fn changed(written: &Written, counts: &Counts) -> String {
     format!("{changed} of {looked_at} of memory changed, in blocks of {block}{same}")
 }
 
-fn unseen(written: &Written) -> String {
+fn unseen_phrase(written: &Written) -> String {
     written
         .unseen_reason
         .as_ref()
@@ -120,7 +120,7 @@ fn unseen(written: &Written) -> String {
 }
 
 /// Returns the findings of the launches after the samples, if there are any.
-pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
+pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
     let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)
         .then(|| format!("launches after the samples leave {} different", relaunch.differs));
@@ -138,7 +138,7 @@ pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
 
 /// Returns the time of a call of the launch function and of the first launch. Without calls after the samples, the shortest call is named
 /// if it takes longer than the launch.
-pub(super) fn host(measured: &Measurement) -> Option<String> {
+pub(super) fn host_sentence(measured: &Measurement) -> Option<String> {
     let is_longer = |call: &Nanoseconds| *call > measured.median();
     let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));
     let call = call.map(|call| {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn kernels_are_told_with_what_they_take_of_a_multiprocessor() {
-        let told = |it| kernel(&it, Some(&h200()));
+        let told = |it| kernel_sentence(&it, Some(&h200()));
         assert_eq!(
             told(launched(528, 256, 32, 0, 8)),
             "f: 528 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once, 100 % of its \
@@ -202,7 +202,7 @@ mod tests {
              a multiprocessor holds 2 blocks at once, 25.0 % of its threads; 2 waves, \
              the last 50.0 % full"
         );
-        let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
+        let shared = kernel_sentence(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
         assert!(shared.contains("200 KiB of shared memory a block (200 KiB by the launch)"), "{shared}");
         assert!(shared.contains("12.5 % of its threads"), "{shared}");
         let mut many = LaunchInfo::default();

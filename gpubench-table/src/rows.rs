@@ -37,7 +37,7 @@ impl<'a> Row<'a> {
                 None => rows.push(Self::of(record)),
             }
         }
-        rows.iter_mut().for_each(|row| row.shown = middle(&row.records).unwrap_or(row.shown));
+        rows.iter_mut().for_each(|row| row.shown = middle_record(&row.records).unwrap_or(row.shown));
         rows
     }
 
@@ -57,18 +57,18 @@ impl<'a> Row<'a> {
         if let Some(failed) = self.records.iter().find(|record| record.measurement.is_none()) {
             return self.has_several_devices().then(|| format!("{} failed", failed.device));
         }
-        let (_, slowest) = self.ends()?;
+        let (_, slowest) = self.fastest_and_slowest()?;
         Some(format!("{} {}", slowest.device, format::change(median(slowest) / median(self.shown))))
     }
 
     /// The difference between the slowest and the fastest of several devices, as a part of the time that is shown.
     pub(super) fn range(&self) -> Option<String> {
-        let (fastest, slowest) = self.ends()?;
+        let (fastest, slowest) = self.fastest_and_slowest()?;
         Some(format::percent((median(slowest) - median(fastest)) / median(self.shown)))
     }
 
     /// The fastest and the slowest of several devices, if the time that is shown is above zero.
-    fn ends(&self) -> Option<(&'a Record, &'a Record)> {
+    fn fastest_and_slowest(&self) -> Option<(&'a Record, &'a Record)> {
         let sorted = by_median(&self.records);
         let is_known = self.has_several_devices() && median(self.shown) > Nanoseconds::ZERO;
         Some((*sorted.first()?, *sorted.last()?)).filter(|_| is_known)
@@ -84,7 +84,7 @@ fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     usable
 }
 
-fn middle<'a>(records: &[&'a Record]) -> Option<&'a Record> {
+fn middle_record<'a>(records: &[&'a Record]) -> Option<&'a Record> {
     let sorted = by_median(records);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
@@ -118,7 +118,7 @@ pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
 }
 
 /// The sentence about rows of several devices.
-pub(super) const MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
+pub(super) const DEVICE_ROWS_MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
                                   slowest, and the range between the slowest and the fastest";
 
 /// Collects values by their key, in the order in which keys first come, and each value once.
@@ -137,7 +137,7 @@ pub(super) fn grouped<K: PartialEq, V: PartialEq>(
 }
 
 /// Devices of a run that are shown together.
-pub(super) struct Devices<'a> {
+pub(super) struct DeviceGroup<'a> {
     /// The facts of each.
     pub info: Vec<&'a DeviceInfo>,
     /// Their names, such as `cuda:0, cuda:1`; of many, the first and the last.
@@ -145,14 +145,14 @@ pub(super) struct Devices<'a> {
 }
 
 /// The number of names that are listed.
-const LISTED: usize = 3;
+const MAX_LISTED_DEVICES: usize = 3;
 
-impl<'a> Devices<'a> {
+impl<'a> DeviceGroup<'a> {
     /// The devices of `run`, those with the same `key` together.
     pub(super) fn by_key<K: PartialEq>(run: &'a Run, key: impl Fn(&'a DeviceInfo) -> K) -> Vec<Self> {
         let groups = grouped(run.devices.iter().map(|info| (key(info), info))).into_iter();
         let devices = groups.map(|(_, info)| {
-            let label = listed(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
+            let label = device_list(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
             Self { info, label }
         });
         devices.collect()
@@ -160,9 +160,11 @@ impl<'a> Devices<'a> {
 }
 
 /// The names of devices in a few words.
-pub(super) fn listed(devices: &[&str]) -> String {
+pub(super) fn device_list(devices: &[&str]) -> String {
     match devices {
-        [first, .., last] if devices.len() > LISTED => format!("{first} … {last} ({})", devices.len()),
+        [first, .., last] if devices.len() > MAX_LISTED_DEVICES => {
+            format!("{first} … {last} ({})", devices.len())
+        }
         few => few.join(", "),
     }
 }
@@ -226,11 +228,11 @@ impl Notes {
     }
 
     /// The reasons against `row`. Those that only some of its devices have name them.
-    pub(super) fn of(&mut self, row: &Row<'_>) -> Vec<Note> {
+    pub(super) fn notes_of(&mut self, row: &Row<'_>) -> Vec<Note> {
         let notes: &Self = self;
         let reasons = grouped(row.records.iter().flat_map(|record| {
             record.verdict.reasons.iter().map(move |reason| {
-                let words = plain_lines(&notes.words(reason, record));
+                let words = plain_lines(&notes.reason_text(reason, record));
                 let kind = if has_own_words(reason) { words.clone() } else { without_numbers(&words) };
                 ((reason.state(), kind), (&*record.device, words))
             })
@@ -241,12 +243,12 @@ impl Notes {
             let all = devices.len() == row.records.len();
             let on = if all { String::new() } else { format!(" on {}", plain(&devices.join(", "))) };
             let [kind, text] = [&kind, &words[0]].map(|words| format!("{state}{on}: {words}"));
-            self.note(&row.shown.case, state, kind, text)
+            self.note_for(&row.shown.case, state, kind, text)
         };
         reasons.into_iter().map(note).collect()
     }
 
-    fn note(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
+    fn note_for(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
         if let Some((number, first)) = self.numbers.get(&kind) {
             self.have_other_figures |= text != *first;
             self.rows[number - 1].push(case.clone());
@@ -264,7 +266,7 @@ impl Notes {
     }
 
     /// The words of a reason against `record`. What ended its samples, and what would give more, is in no reason.
-    fn words(&self, reason: &Reason, record: &Record) -> String {
+    fn reason_text(&self, reason: &Reason, record: &Record) -> String {
         let Reason::NotConverged { reached, requested } = reason else { return reason.to_string() };
         let wanted = format::precision(*requested);
         let has_modes = record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::TwoModes(_)));

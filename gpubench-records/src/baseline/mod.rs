@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
-pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
+pub use self::decisions::{MAX_REMEASURING_PROCESSES, RowDecision, RowMedians, decide};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
 /// A baseline as it is stored.
@@ -21,11 +21,11 @@ pub struct Baseline {
     /// The newest first.
     runs: Vec<Run>,
     /// All records of each case, the newest first.
-    places: HashMap<(String, Cache), Vec<RecordPlace>>,
+    records_by_case: HashMap<(String, Cache), Vec<RecordIndex>>,
 }
 
 /// The numbers of a run and of a record in it.
-type RecordPlace = (usize, usize);
+type RecordIndex = (usize, usize);
 
 impl Baseline {
     /// The baseline of one run.
@@ -35,13 +35,13 @@ impl Baseline {
 
     /// The baseline of `runs`, the newest first.
     pub(crate) fn new(name: String, runs: Vec<Run>) -> Self {
-        let mut places: HashMap<_, Vec<RecordPlace>> = HashMap::new();
+        let mut records_by_case: HashMap<_, Vec<RecordIndex>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
             for (place, record) in run.records.iter().enumerate() {
-                places.entry(name_and_cache(&record.case)).or_default().push((number, place));
+                records_by_case.entry(name_and_cache(&record.case)).or_default().push((number, place));
             }
         }
-        Self { name, runs, places }
+        Self { name, runs, records_by_case }
     }
 
     /// Returns its runs, the newest first.
@@ -53,7 +53,7 @@ impl Baseline {
     /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
     /// device, which cannot be compared and says why. Of several, the newest.
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
-        let candidates = self.places.get(&name_and_cache(&record.case))?;
+        let candidates = self.records_by_case.get(&name_and_cache(&record.case))?;
         let info = run.device_of(record);
         let ranked = candidates.iter().filter_map(|(run, place)| {
             let (run, candidate) = (&self.runs[*run], &self.runs[*run].records[*place]);

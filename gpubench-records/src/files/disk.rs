@@ -28,7 +28,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Gives a file a second name that nothing has.
-pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn add_name(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(test)]
     journal::may_link(to)?;
     fs::hard_link(from, to)?;

@@ -1,11 +1,11 @@
-//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the samples were taken.
+//! Reads a device's sensors during a measurement, on a separate thread, for the [`SensorReadings`] while the samples were taken.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::{Conditions, Reading, SensorRange, conditions::TimedReading, threads};
+use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading, threads};
 
 /// The time between two readings. Sensors are no faster, and each reading costs a few driver calls.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ impl Watch {
 
     /// Stops the thread, and returns the conditions from `begin` to `end`, the time span of the samples, with at most
     /// `most` readings over time.
-    pub(super) fn conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<Conditions> {
+    pub(super) fn conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<SensorReadings> {
         drop(self.end.take());
         let readings = self.thread.take()?.join().ok()?;
         let (first, last) = (readings.first()?, readings.last()?);
@@ -44,7 +44,7 @@ impl Watch {
             during.push(before.1.clone());
         }
         let (before, after) = (first.1.clone(), last.1.clone());
-        Some(Conditions { before, during: SensorRange::of(&during), after, over_time })
+        Some(SensorReadings { before, during: SensorRange::of(&during), after, over_time })
     }
 }
 
