@@ -42,7 +42,7 @@ gpubench_stats::stored! {
         pub other_processes: Option<u32>,
     }
 
-    /// The conditions that a case was measured under.
+    /// The readings of a device's sensors before, during and after a case.
     pub struct SensorReadings {
         /// Before its warm-up.
         pub before: Reading,
@@ -94,7 +94,7 @@ gpubench_stats::stored! {
 }
 
 impl SensorRange {
-    /// All of `readings` together.
+    /// Summarises `readings`: the range of each quantity, and every throttle reason once.
     pub fn of(readings: &[Reading]) -> Self {
         let mut slowed_by: Vec<String> =
             readings.iter().flat_map(|reading| reading.throttle_reasons.iter().cloned()).collect();

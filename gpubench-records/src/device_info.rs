@@ -157,6 +157,7 @@ impl DeviceInfo {
         self.peaks.sort_by_key(Peak::precedence);
     }
 
+    /// Returns the value of the property `name`, if the device has it.
     fn property(&self, name: &str) -> Option<&Value> {
         self.properties.iter().find(|property| property.name == name).map(|property| &property.value)
     }
@@ -273,7 +274,7 @@ impl Quantity {
     }
 }
 
-/// The usual name of a precision, such as `FP32` or `BF16 tensor`; another one as it is.
+/// Returns the usual name of a data type, such as `FP32` or `BF16 tensor`; unknown ones unchanged.
 fn data_type_name(precision: &str) -> Cow<'_, str> {
     let (format, rest) = precision.split_at(precision.find(' ').unwrap_or(precision.len()));
     let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -287,7 +288,7 @@ fn data_type_name(precision: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words for bytes a second.
+/// The names of bandwidths on the command line and in files.
 const BANDWIDTH_NAMES: [(&str, Quantity); 5] = [
     ("memory", Quantity::MemoryBandwidth),
     ("l2", Quantity::CacheBandwidth),

@@ -85,7 +85,8 @@ gpubench_stats::stored! {
     }
 }
 
-/// Describes how far a step has come, or that it begins.
+/// Returns `first` if `number` is 0, otherwise a phrase such as `after 12 samples`: `after`, `number`,
+/// `what`.
 fn progress_phrase(number: usize, first: &str, after: &str, what: &str) -> String {
     if number == 0 { first.to_owned() } else { format!("{after} {}", format::counted(number, what)) }
 }

@@ -104,7 +104,8 @@ impl Run {
     }
 }
 
-/// The outcome for a case of this `ratio`. One that is slower by the threshold and may not be does not pass.
+/// Returns the outcome for a compared case. An undecided answer does not pass if the ratio reaches the
+/// threshold.
 fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -> GateOutcome {
     match threshold {
         _ if regressed => GateOutcome::Regressed(ratio),
@@ -115,7 +116,7 @@ fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Thresho
     }
 }
 
-/// The outcome for a case that was compared with a baseline; nothing for one that is new.
+/// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new.
 fn baseline_outcome(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
         Finding::Compared { regressed: false, noise_known: false, .. } if threshold == Threshold::Noise => {

@@ -5,7 +5,7 @@ use crate::work::{Counts, Link};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
-/// The claim of a launch.
+/// The work that a launch declares, and how its samples were taken.
 #[derive(Clone, Copy, Debug)]
 pub struct DeclaredWork<'a> {
     /// The work that it does.
@@ -40,8 +40,8 @@ gpubench_stats::stored! {
     }
 }
 
-/// A GPU's clock may be above the one that it reports, a GeForce's by a tenth and overclocked by a fifth. Its throughput may
-/// be above the peak by as much.
+/// The factor by which a throughput may exceed a peak from attributes or the datasheet. The true clock may be
+/// higher than the reported one: a GeForce's by a tenth, overclocked by a fifth.
 const MAX_OVER_CLOCK_PEAK: f64 = 1.25;
 
 /// A measured peak is what one program reached, and another may do better: on an H200 the ceiling that is furthest below its
@@ -49,15 +49,15 @@ const MAX_OVER_CLOCK_PEAK: f64 = 1.25;
 /// did something else while its ceiling was measured.
 const MAX_OVER_MEASURED_PEAK: f64 = 10.0;
 
-/// The error of a time by events whose overhead is that of an empty launch.
+/// The error of a time by events from which the overhead of an empty launch is subtracted.
 pub(crate) const OVERHEAD_ERROR: Nanoseconds = Nanoseconds(300.0);
 /// The additional error for each kernel of a launch but the first: the gap between two kernels of a graph depends on their positions in it.
 /// On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and eight take 15.1 to 15.8 µs, in results that differ only in the work
 /// between the launches.
 pub(crate) const OVERHEAD_ERROR_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
-/// Returns true if samples taken so begin with none of the launch's data in the last-level cache. A flush whose proof failed
-/// does not count.
+/// Returns true if samples start with none of the launch's data in the last-level cache: cold, after a flush
+/// whose verification did not fail.
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
@@ -111,7 +111,7 @@ pub fn violated_limit(
     moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))
 }
 
-/// The factor by which a launch may be faster than a peak. A user's peak is taken literally.
+/// Returns the factor by which a launch may be faster than `peak`: 1 for a peak that the user gave.
 fn max_over_peak(peak: &Peak) -> f64 {
     match (&peak.quantity, peak.source) {
         (_, PeakSource::Measured) => MAX_OVER_MEASURED_PEAK,

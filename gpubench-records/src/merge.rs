@@ -14,7 +14,7 @@ pub(crate) struct RecordsByCase {
 }
 
 impl RecordsByCase {
-    /// Returns the records of a case so far.
+    /// Returns the records of `case` so far, to add one. An unknown case is added at the end.
     pub(crate) fn of(&mut self, case: PlannedCase) -> &mut Vec<Record> {
         let place = *self.indices.entry(case).or_insert(self.cases.len());
         if place == self.cases.len() {
@@ -38,7 +38,8 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
     cases.merged()
 }
 
-/// Shows the record with the worst verdict whose median is nearest to the middle of all. A record may be made of several already.
+/// Merges the records of one case. Keeps the record with the worst verdict whose median is nearest to the
+/// middle, and moves the measurements of the others into it. Returns `None` for no records.
 fn merge_case(mut records: Vec<Record>) -> Option<Record> {
     if records.len() == 1 {
         return records.pop();

@@ -154,9 +154,9 @@ impl Method {
 }
 
 impl FlushVerification {
-    /// The share of the lines evicted by the reference that must be gone.
+    /// The fraction of the lines evicted by the reference that a flush must evict to be verified.
     const MIN_EVICTED_FRACTION: f64 = 0.9;
-    /// Behind a clean flush the sweep takes at most this much longer, or shorter.
+    /// The most extra time of the sweep, as a fraction, after a flush that leaves the cache clean.
     const MAX_DIRT: f64 = 0.03;
 
     /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.

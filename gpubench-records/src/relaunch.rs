@@ -38,7 +38,8 @@ gpubench_stats::stored! {
 }
 
 impl Relaunch {
-    /// A launch that rewrites less than this share of what the checked launch wrote has left it out.
+    /// The fraction of the checked launch's writes that a later launch must write; with less, it left the
+    /// output out.
     const MIN_REWRITTEN_FRACTION: f64 = 0.5;
 
     /// Returns the output that sampled launches do not write, if they leave out most of it.
@@ -53,8 +54,8 @@ impl Relaunch {
 }
 
 impl Reuse {
-    /// A launch on used inputs is faster if the one on fresh inputs takes longer by this factor and this time. Single launches on
-    /// the same inputs differ by less.
+    /// The factor and the time by which a launch on fresh inputs must exceed one on used inputs, which then
+    /// counts as faster. Single launches on the same inputs differ by less.
     const MIN_FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
 
     /// Returns true if launches on used inputs do less work than those on fresh ones.

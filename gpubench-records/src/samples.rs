@@ -188,8 +188,8 @@ impl Samples {
         groups.collect()
     }
 
-    /// Returns these times less what the place of each group's inputs adds to them, if inputs were moved: two kinds of place are not two
-    /// kinds of launches.
+    /// Returns the times of all samples with each group's median shifted to the overall median, if inputs
+    /// were relocated between groups; otherwise unchanged.
     fn without_relocation_effects(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
         if self.relocations == 0 {
             return times;
@@ -266,14 +266,15 @@ impl Samples {
     }
 }
 
-/// Threads wait for this part of their time at most on a machine that does nothing else: each begins some microseconds after it is
-/// woken.
+/// The largest fraction of their time for which threads wait for a processor on a machine that does nothing
+/// else.
 #[doc(hidden)]
 pub const OWN_DELAYS: f64 = 0.1;
 
-/// A call of the launch function that takes longer than this, and longer than the launch by this factor, is more than the driver
-/// needs to enqueue it: some microseconds for a kernel.
+/// The shortest call of the launch function that can count as host-bound. The driver needs some microseconds
+/// to enqueue a kernel.
 const MIN_HOST_BOUND_CALL: Nanoseconds = Nanoseconds(100_000.0);
+/// The factor by which such a call must exceed the launch's time.
 const HOST_BOUND_FACTOR: f64 = 4.0;
 
 /// Returns these event times less the overhead of their groups, or that of the timer where groups have none.
@@ -315,6 +316,8 @@ pub fn summary(
     Some(summary.with_median_of(stall_corrected))
 }
 
+/// Returns `times` with the mean delay by the stall in place of each sample's own; unchanged without a stall
+/// or starts.
 fn stall_corrected(
     times: Vec<Nanoseconds>,
     starts: &[Nanoseconds],
@@ -326,11 +329,13 @@ fn stall_corrected(
     }
 }
 
+/// Returns the number of samples of each group.
 fn group_sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
     overheads.iter().map(|group| group.samples).collect()
 }
 
-/// Returns the groups of these sizes, of launches that take about `middle`.
+/// Returns groups of these sizes with the error that all samples share: of the timer, of the process and of
+/// the stall. `middle` is the approximate time of a launch.
 fn with_shared_error<'a>(
     sizes: &'a [usize],
     timer: Timer,

@@ -47,7 +47,7 @@ pub struct Part {
     of: usize,
 }
 
-/// The error of a text that is no [`Part`].
+/// The error for text that is not a [`Part`].
 const PART_USAGE: &str = "give a task's number, from 1, and the number of all, such as 3/8";
 
 impl Part {

@@ -111,13 +111,14 @@ enum Tables {
     OnRequest,
 }
 
-/// Room for a time, such as `12.54 µs`.
+/// The room of a time, such as `12.54 µs`.
 const TIME_ROOM: Room = Number(3, 4, 3);
-/// The columns of the slowest device with its difference, such as `cuda:0 +12.5`.
+/// The terminal columns for the slowest device and its difference, such as `cuda:0 +12.5`.
 const SLOWEST_WIDTH: usize = 13;
-/// Room for a part of a peak and its name, such as `0.64 BF16 tensor`.
+/// The room of a fraction of a peak and its name, such as `0.64 BF16 tensor`.
 const SHARE_ROOM: Room = Number(3, 3, 12);
 
+/// All columns except those of benchmarks' own metrics, in their order.
 const ALL_COLUMNS: &[Column] = &[
     Column::new("", Words(4), 0, OfRow(|row| Some(row.shown.case.cache.to_string())))
         .with_title("cache")
@@ -178,10 +179,10 @@ const ALL_COLUMNS: &[Column] = &[
         .always(),
 ];
 
-/// The columns after those of the benchmarks' own metrics.
+/// The titles of the columns that are after those of benchmarks' own metrics.
 const LAST_COLUMNS: [&str; 2] = ["samples", "verdict"];
 
-/// A time that is only shown if the user chooses its column.
+/// Returns a column of a time that is shown only if the user chooses it.
 const fn on_request(name: &'static str, cell: Cell) -> Column {
     Column::new(name, TIME_ROOM, 0, cell).only(Tables::OnRequest)
 }
@@ -196,12 +197,12 @@ pub fn check(names: &[String]) -> Result<(), String> {
     Err(format!("--columns: unknown column `{unknown}`: choose from {}", format::joined(known, ", ")))
 }
 
-/// Returns the column of this name.
+/// Returns the column that the user calls `name`, in any case of letters; `None` if there is none.
 fn column_named(name: &str) -> Option<&'static Column> {
     ALL_COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
 }
 
-/// The columns that are printed of `run`, in their order, without those of its own metrics.
+/// Returns the columns of the printed table of `run`, without those of benchmarks' own metrics.
 pub(super) fn table_columns(run: &Run) -> Vec<Column> {
     columns(run, Tables::Printed)
 }
@@ -241,7 +242,7 @@ fn columns(run: &Run, tables: Tables) -> Vec<Column> {
     columns
 }
 
-/// What the hardware's counters say of a launch, if they were read.
+/// Returns the hardware counters of Nsight Compute, if they were read.
 fn counters(measured: &Measurement) -> Option<&Counters> {
     match measured.verification.as_ref()?.ncu.as_ref()? {
         NcuPass::Counted(counters) => Some(counters),
@@ -258,7 +259,7 @@ fn half_width(row: &Row<'_>) -> Option<String> {
     row.shown.measurement.as_ref().map(|_| without_unit(format::plus_minus(row.shown.half_width())))
 }
 
-/// Removes the signs that the head of a column has.
+/// Removes `± ` and ` %` from a cell, because the head contains them.
 fn without_unit(cell: String) -> String {
     cell.trim_start_matches("± ").replace(" %", "")
 }
@@ -274,7 +275,7 @@ fn items(measured: &Measurement) -> Option<String> {
     measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
 }
 
-/// The warning beside a number that is not valid.
+/// Returns the verdict column of a result in Markdown; empty if it is valid.
 fn verdict_mark(row: &Row<'_>) -> Option<String> {
     let record = row.shown;
     let mark = match record.verdict.state {
@@ -343,32 +344,35 @@ impl Room {
     }
 }
 
-/// Units of more columns have their head above the beginning of the cell.
+/// The most terminal columns of a unit whose head is aligned to the right.
 const MAX_SHORT_UNIT: usize = 4;
 
-/// The place behind the digits before the decimal point, seen or not.
+/// Returns the byte index after the digits before the decimal point; `None` for text without digits.
 fn end_of_whole_part(cell: &str) -> Option<usize> {
     let first = cell.find(|c: char| c.is_ascii_digit())?;
     let digits = cell[first..].find(|c: char| !c.is_ascii_digit());
     Some(digits.map_or(cell.len(), |digits| first + digits))
 }
 
-/// The name of the column of bars.
+/// The title of the column of histograms.
 pub(super) const SPREAD_TITLE: &str = "spread";
-/// The number of cells of a bar.
+/// The number of characters of a histogram.
 const BAR_CELLS: usize = 7;
 
-/// The bands end at these distances from the median: the cell in the middle has what is within 0.2 % of it.
+/// The limits between a histogram's cells, as relative distances from the median.
 const BAR_CELL_LIMITS: [f64; BAR_CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
 /// The sentence that explains the bar.
 pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: a histogram of the samples in 7 cells, which \
                                   are divided at 0.2, 1 and 5 % below and above the median";
 
+/// The character of a histogram's cell without samples.
 const EMPTY_BAR_CELL: char = '·';
+/// The characters of a histogram's cells, in eighths of all samples.
 const BAR_HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The bar of a measurement; nothing if its median is not above zero.
+/// Returns the histogram of the samples around the median. `None` if the median is not above zero or the
+/// samples are not stored.
 fn spread_bar(measured: &Measurement) -> Option<String> {
     let median = measured.median();
     // DRAM stalls are reported for the device, and not for each result.

@@ -12,7 +12,7 @@ use gpubench_records::{
 };
 use gpubench_stats::{DECISION_ERROR, format};
 
-/// A difference of fewer rounds has no interval: two pairs.
+/// The fewest rounds of a comparison that give an interval.
 const MIN_ROUNDS_FOR_INTERVAL: usize = 4;
 
 /// Both kinds of comparisons of `run`.
@@ -22,7 +22,7 @@ pub(super) fn compared(run: &Run, page: Page) -> String {
     joined([interleaved_table(run, page), check, gate_lines(run, page)])
 }
 
-/// The cases that took turns with another.
+/// Returns the table of interleaved cases; empty if there are none.
 fn interleaved_table(run: &Run, page: Page) -> String {
     let rows: Vec<_> = run.records.iter().filter_map(interleaved_parts).collect();
     let Some((_, _, first)) = rows.first() else { return String::new() };
@@ -56,11 +56,12 @@ fn cache_and_device(cache: Cache, device: &str, run: &Run) -> String {
     if run.devices.len() > 1 { format!("{cache} {device}") } else { cache.to_string() }
 }
 
+/// Returns a record with its measurement and its comparison; `None` if it lacks one.
 fn interleaved_parts(record: &Record) -> Option<(&Record, &Measurement, &Compared)> {
     Some((record, record.measurement.as_ref()?, record.compared.as_ref()?))
 }
 
-/// The answer, with the name of the other case, and why there is no interval.
+/// Returns a phrase such as `faster than sum`, with the reason if there is no interval.
 fn answer_phrase(compared: &Compared) -> String {
     let Comparison { answer, ratio, rounds, .. } = &compared.comparison;
     let link = match answer {
@@ -76,7 +77,7 @@ fn answer_phrase(compared: &Compared) -> String {
     format!("{answer} {link} {}{why}", split(&compared.with.benchmark, &compared.with.args).1)
 }
 
-/// The cases of a run that was compared with a baseline.
+/// Returns the table of the comparison with a baseline, with the lines under it.
 fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     let mut text =
         comparison_title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
@@ -117,7 +118,7 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     text + &paragraph(&spread_lines(check), page)
 }
 
-/// The lines that say whether intervals contain the spread between processes.
+/// Returns the lines about the number of processes and results with an unknown spread between processes.
 fn spread_lines(check: &BaselineComparison) -> String {
     // Compared without a known spread between processes, and without an assumed one.
     let is_unknown = |line: &&CaseFinding| {
@@ -148,7 +149,7 @@ fn spread_lines(check: &BaselineComparison) -> String {
     text
 }
 
-/// The cases that are slower than allowed, and those that could not be judged.
+/// Returns the regressions and the cases that could not be judged; empty without a gate.
 fn gate_lines(run: &Run, page: Page) -> String {
     let Some(gate) = run.gate() else { return String::new() };
     let (count, from) = gate::regressions(&gate);
@@ -164,7 +165,7 @@ fn gate_lines(run: &Run, page: Page) -> String {
     text
 }
 
-/// The title of a comparison, with the meaning of its answers.
+/// Returns the heading of a comparison, with its confidence and equivalence margin (`band`).
 fn comparison_title(what: &str, band: f64, page: Page) -> String {
     let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
     let meaning = format!(", {confidence:.0} % intervals; a change within {band} counts as the same");

@@ -32,7 +32,8 @@ pub fn explain(run: &Run, page: Page) -> String {
     text
 }
 
-/// The build that measured: the user's package, and gpubench's version.
+/// Returns the heading with the package and the gpubench version that measured; empty if the package is not
+/// known.
 fn program_heading(program: &Program, page: Page) -> String {
     let Some(package) = &program.package else { return String::new() };
     let commit = match (&package.commit, package.dirty) {
@@ -88,14 +89,14 @@ pub fn sentences(
     lines
 }
 
-/// The spread between processes, if there were several.
+/// Returns the sentence about the range of medians between processes; `None` for one process.
 fn processes_sentence(record: &Record) -> Option<String> {
     let (range, processes) = record.processes()?;
     let range = format::from_to(range, format::time);
     Some(format!("medians of {processes} processes: {range}; the middle one is shown"))
 }
 
-/// The origin of an answer.
+/// Returns the sentence about the rounds and pairs behind an answer.
 fn interleaving_sentence(compared: &Compared) -> String {
     let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
@@ -110,6 +111,7 @@ fn interleaving_sentence(compared: &Compared) -> String {
     )
 }
 
+/// Returns the sentence that derives the time from event time and overhead.
 fn time_sentence(measured: &Measurement) -> String {
     let Timer {
         resolution: step,
@@ -168,7 +170,7 @@ pub fn quantiles(time: &Summary) -> String {
     )
 }
 
-/// The time by the second method, and its distance from the first.
+/// Returns the sentence about the cross-check error; `None` without a second method.
 fn error_sentence(measured: &Measurement) -> Option<String> {
     let (other, gap, error) = (
         measured.samples.cross_check?,
@@ -181,7 +183,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     ))
 }
 
-/// The stall of the memory, and its part in the time.
+/// Returns the sentence about the periodic DRAM stall, and its share of a launch of this `time`.
 fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
@@ -200,6 +202,7 @@ fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     )
 }
 
+/// Returns the path that timed the samples, with the reason if it is not the preferred one.
 fn path_sentence(method: &Method) -> String {
     match &method.path_reason {
         None => method.path.to_string(),
@@ -207,6 +210,7 @@ fn path_sentence(method: &Method) -> String {
     }
 }
 
+/// Returns the phrase about the flush, its verification and any reservation.
 fn flush_sentence(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_verification, .. } = &measured.samples.method;
     let mut text = flush.to_string();
@@ -219,7 +223,7 @@ fn flush_sentence(measured: &Measurement) -> String {
     text
 }
 
-/// The proof of a flush.
+/// Returns the phrase with the readings that verify a flush.
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let read = format!(
         "reading a quarter of the cache takes {} after the flush, {} from a full cache, {} from an empty one",
@@ -233,7 +237,7 @@ fn flush_verification_sentence(proof: &FlushVerification) -> String {
     format!("{works}{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
 
-/// The wait until the device was cool.
+/// Returns the sentence about the wait until the device was cool.
 fn cool_down_sentence(it: &CoolDown) -> String {
     let CoolDown { threshold, before, after, waited } = it;
     match *waited {
@@ -242,7 +246,7 @@ fn cool_down_sentence(it: &CoolDown) -> String {
     }
 }
 
-/// The clock by the device's own counters.
+/// Returns the sentence about the multiprocessor clock according to the device's own counters.
 fn device_clock_sentence(counted: &DeviceClock) -> String {
     let range = |range| format::from_to(range, format::clock);
     let warm_up =
@@ -254,7 +258,7 @@ fn device_clock_sentence(counted: &DeviceClock) -> String {
     )
 }
 
-/// The readings of the sensors while samples were taken.
+/// Returns the sentence about the sensor readings during sampling.
 fn sensors_sentence(conditions: &SensorReadings) -> String {
     let span = &conditions.during;
     let clocks = [("multiprocessors", span.sm_clock), ("memory", span.memory_clock)];
@@ -273,7 +277,7 @@ fn sensors_sentence(conditions: &SensorReadings) -> String {
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
-/// A metric of the benchmark's own; of a rate, also the value for one launch.
+/// Returns the value of a benchmark's own metric; for a rate also the value for one launch.
 fn own_metric_sentence(metric: &UserMetric, time: Nanoseconds) -> String {
     let UserMetric { name, unit, value } = metric;
     let shown = format!("{name} {}", format::metric(*value, unit));
@@ -286,7 +290,7 @@ fn own_metric_sentence(metric: &UserMetric, time: Nanoseconds) -> String {
     }
 }
 
-/// The energy of a launch, its measurement, and the work for each joule.
+/// Returns the sentence about the energy of a launch, or why it is not known.
 fn energy_sentence(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
         Energy::Measured(measured) => measured,
@@ -304,12 +308,14 @@ fn energy_sentence(energy: &Energy, metrics: &Metrics) -> String {
     )
 }
 
+/// Returns the sentence about the warm-up's launches and time.
 fn warm_up_sentence(measured: &Measurement) -> String {
     let warm_up = measured.samples.warm_up;
     let steady = if warm_up.steady { "steady" } else { "not steady" };
     format!("{} launches in {}, {steady}", warm_up.launches, warm_up.elapsed)
 }
 
+/// Returns the sentence about the number of samples, their groups and their time.
 fn sampling_sentence(measured: &Measurement) -> String {
     let count = measured.samples.event_times.len();
     let worth = match measured.samples.time.effective_samples {
@@ -338,7 +344,7 @@ fn sampling_sentence(measured: &Measurement) -> String {
     )
 }
 
-/// The most device memory that was allocated at once, if that is known.
+/// Returns the phrase about the most device memory that was allocated at once; `None` if that is not known.
 fn memory_sentence(measured: &Measurement) -> Option<String> {
     let setup = measured.setup_memory.map(|bytes| format!("{bytes} by `setup`"));
     let launch = measured.launch.memory.map(|bytes| format!("{bytes} more by the first launch"));
@@ -346,7 +352,8 @@ fn memory_sentence(measured: &Measurement) -> Option<String> {
     (!known.is_empty()).then(|| format!("at most {}", known.join(", ")))
 }
 
-/// The peaks of the shares, with their sources.
+/// Returns the peaks that the result is compared with, each with its share and source; `None` if there are
+/// none.
 fn peaks_sentence(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     let metrics = &measured.metrics;
     let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
@@ -358,7 +365,8 @@ fn peaks_sentence(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What limits a launch that takes longer than an empty one.
+/// Returns the sentence about what limits the launch: a cache, or a peak of the roofline. `None` if it is
+/// launch-bound or nothing is known.
 fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
     if launch_bound(measured).is_some() {
         return None;
@@ -369,7 +377,8 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
     }
 }
 
-/// The one of the two peaks that binds, and the part of it that was reached.
+/// Returns the sentence about the binding peak and the share of it that was reached; `None` without an
+/// arithmetic intensity.
 fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);

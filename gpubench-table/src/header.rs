@@ -33,7 +33,7 @@ pub fn header(run: &Run, page: Page) -> String {
     text
 }
 
-/// The facts of a device that are shown, without its UUID.
+/// Returns the printed facts of a device except its UUID: devices with equal ones are printed together.
 fn identity_without_uuid(info: &DeviceInfo) -> (&str, bool, Vec<&Property>) {
     let properties = info.properties.iter().filter(|property| property.name != UUID);
     (&info.name, info.fake, properties.collect())
@@ -52,8 +52,9 @@ fn properties(info: &DeviceInfo, page: Page) -> String {
     (1..=all.len()).rev().find(fits).map(line).unwrap_or_default()
 }
 
+/// The text between two properties of a device.
 const PROPERTY_SEPARATOR: &str = " · ";
-/// Stands behind the properties that there is room for.
+/// The text after the properties that fit on a line, if there are more.
 const MORE_PROPERTIES: &str = " · … (--explain)";
 
 /// The properties of a device, all of them.
@@ -102,7 +103,7 @@ fn is_used(run: &Run, info: &DeviceInfo, quantity: &Quantity) -> bool {
         || measured.any(|measured| measured.metrics.share(quantity).is_some())
 }
 
-/// A property with its name.
+/// Returns a property with its name, without control characters.
 pub fn shown(property: &Property) -> String {
     plain(&property.to_string())
 }
@@ -121,7 +122,7 @@ pub fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
 }
 
-/// A peak beside the one that counts. There may be several measured ones, by different benchmarks.
+/// Returns a peak that is not the one compared with, with its source.
 fn shown_other_peak(peak: &Peak) -> String {
     let (source, limit) = (peak.source, shown_rate(peak));
     match source {
@@ -130,6 +131,7 @@ fn shown_other_peak(peak: &Peak) -> String {
     }
 }
 
+/// Returns the rate of a peak, such as `about 3.35 TB/s`.
 fn shown_rate(peak: &Peak) -> String {
     let about = match (peak.uncertain, peak.source) {
         (false, _) => "",

@@ -5,9 +5,10 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
+/// The threads of a warp.
 const WARP_THREADS: u64 = 32;
 
-/// The kernels of a launch that were observed.
+/// Returns a sentence for each observed kernel of the launch, and the number of further kernels.
 pub(super) fn kernel_sentences(seen: &LaunchInfo) -> Vec<String> {
     let mut sentences: Vec<String> =
         seen.kernels.iter().map(|it| kernel_sentence(it, seen.multiprocessors.as_ref())).collect();
@@ -18,6 +19,7 @@ pub(super) fn kernel_sentences(seen: &LaunchInfo) -> Vec<String> {
     sentences
 }
 
+/// Returns the sentence about a kernel: its grid, registers, memory and, if known, occupancy and waves.
 fn kernel_sentence(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
     let name = kernel.name.as_deref().unwrap_or("a kernel");
     let mut words = vec![
@@ -39,7 +41,7 @@ fn kernel_sentence(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -
     words.join("; ")
 }
 
-/// `528 blocks`, or `528 blocks (22 × 24)`.
+/// Returns a phrase such as `528 blocks`, or `528 blocks (22 × 24)`.
 fn dimensions(sizes: [u32; 3], what: &str) -> String {
     let all = format::counted(sizes.iter().map(|size| *size as usize).product(), what);
     match sizes {
@@ -49,20 +51,20 @@ fn dimensions(sizes: [u32; 3], what: &str) -> String {
     }
 }
 
-/// The number of blocks that a multiprocessor holds.
+/// Returns a phrase with the number of blocks that a multiprocessor holds at once.
 fn residency_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.max_active_blocks_per_sm as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads")
 }
 
-/// The part of the threads of a multiprocessor that its blocks fill.
+/// Returns the fraction of a multiprocessor's threads that the kernel's resident blocks fill.
 fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
     let warps = kernel.threads().div_ceil(WARP_THREADS) * u64::from(kernel.max_active_blocks_per_sm);
     (WARP_THREADS * warps) as f64 / f64::from(all.threads_per_sm.max(1))
 }
 
-/// The number of waves.
+/// Returns a phrase such as `3 waves, the last 50 % full`.
 fn waves_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     let resident = u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm);
     let waves = kernel.blocks() as f64 / resident.max(1) as f64;
@@ -74,7 +76,8 @@ fn waves_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     format!("{} waves{last}", waves.ceil())
 }
 
-/// The memory that a launch changed, with its declared traffic.
+/// Returns the sentence about the memory that a launch changed and the writes it declares; `None` if nothing
+/// was examined or declared.
 pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
@@ -88,6 +91,7 @@ pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<Stri
     Some(format!("{}{}{claims}", changed_phrase(written, counts), unseen_phrase(written)))
 }
 
+/// Returns the phrase about the memory that changed, or why nothing did.
 fn changed_phrase(written: &Written, counts: &Counts) -> String {
     if written.nothing() {
         let why = match written.writes_on_other_contents {
@@ -111,6 +115,7 @@ fn changed_phrase(written: &Written, counts: &Counts) -> String {
     format!("{changed} of {looked_at} of memory changed, in blocks of {block}{same}")
 }
 
+/// Returns the phrase that some writes may be missing; empty if all memory was examined.
 fn unseen_phrase(written: &Written) -> String {
     written
         .unseen_reason
@@ -119,7 +124,8 @@ fn unseen_phrase(written: &Written) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the findings of the launches after the samples, if there are any.
+/// Returns the sentence about the launches after the samples: check, differences and times; `None` without
+/// findings.
 pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
     let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)

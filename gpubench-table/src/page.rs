@@ -35,7 +35,8 @@ impl Page {
     }
 }
 
-/// Returns the width that `COLUMNS` states.
+/// Returns the width that the variable `COLUMNS` states; `None` if it is not set, not a number, or less than
+/// the least width.
 fn width_from_environment() -> Option<usize> {
     let columns = env::var("COLUMNS").ok()?.parse().ok()?;
     Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)

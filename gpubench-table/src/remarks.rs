@@ -59,7 +59,7 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// The records that were timed in one way, and their devices.
+/// The records that were timed with one method, and their devices.
 struct TimingMethod<'a> {
     cache: Cache,
     text: String,
@@ -67,7 +67,8 @@ struct TimingMethod<'a> {
     devices: Vec<&'a str>,
 }
 
-/// The ways in which rows were timed. Where a device has several ways for a cache state, each has its cases.
+/// Returns a line for each timing method. Where a device has several for one cache state, its cases are
+/// named.
 fn timing_methods(run: &Run) -> String {
     let mut ways: Vec<TimingMethod<'_>> = Vec::new();
     for (record, measured) in run.measured() {
@@ -117,14 +118,14 @@ fn other_paths(run: &Run) -> String {
     grouped(cases).into_iter().map(line).collect()
 }
 
-/// Names in a sentence: the first, and the number of the others.
+/// Returns the first names, and the number of the others.
 fn first_names(names: &[String]) -> String {
     let others = names.len().saturating_sub(MAX_NAMED_CASES);
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     names[..names.len() - others].join(", ") + &more
 }
 
-/// The timers whose step is more than this part of a time are named.
+/// The fraction of a time above which the timer's resolution is reported as coarse.
 const COARSE_TIMER_FRACTION: f64 = 0.01;
 
 /// The coarse timers, each with its resolution and its devices, where a time is short for them.
@@ -145,7 +146,8 @@ fn coarse_timers(run: &Run) -> String {
     grouped(timers).into_iter().map(line).collect()
 }
 
-/// The processors that a GPU's launches need: for the thread that launches, and for the one that reads sensors.
+/// The processors that measuring a GPU needs: for the thread that launches, and for the one that reads
+/// sensors.
 const PROCESSORS_FOR_GPU: f64 = 2.0;
 
 /// The settings of the environment that can change times, each with its effect.
@@ -196,7 +198,7 @@ fn not_traced(measured: &Measurement) -> Option<&str> {
     }
 }
 
-/// The number of rows over `link`, and of those that have no share because its peak is not known.
+/// Returns lines with the number of results over `link` with a known peak, and without.
 fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
     let rows =
         measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
@@ -210,6 +212,7 @@ fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) 
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }
 
+/// Returns a phrase such as `timed by the monotonic clock`, with the flush of cold results.
 fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
     let by = measured.samples.method.path.timer();
     let flush = match cache {
@@ -219,7 +222,7 @@ fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
     format!("timed by {by}{flush}")
 }
 
-/// The proof of a flush, where the device can give one.
+/// Returns the phrase about a flush and its verification.
 fn flush_phrase(method: &Method) -> String {
     let reason = method.flush_reason.as_ref();
     let Some(proof) = method.flush_verification else {

@@ -11,17 +11,17 @@ use super::style::{BOLD, of_state, styled};
 use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
-/// The mark of a row's verdict, before its name.
+/// The terminal columns of the verdict's mark before a name, such as `! `.
 const VERDICT_MARK_WIDTH: usize = 2;
-/// The space before a column, and once more after the name.
+/// The spaces before a column, and one more time after the name.
 const COLUMN_GAP: usize = 1;
-/// The room behind a row for the numbers of the reasons against it.
+/// The terminal columns reserved after a row for the numbers of its reasons, such as `[1][2]`.
 const NOTE_NUMBERS_WIDTH: usize = 6;
-/// The word behind the rows of a fake.
+/// The text after the rows of a fake device.
 const FAKE_SUFFIX: &str = " fake";
-/// A name has at least this many columns, and on a wide page a quarter of it.
+/// The least terminal columns of the name column, unless a quarter of the page is more.
 const MIN_NAME_WIDTH: usize = 16;
-/// The indentation of a reason under its row.
+/// The spaces before a reason under its row.
 const REASON_INDENT: usize = 4;
 
 /// The table of a run whose rows are printed one after the other.
@@ -64,10 +64,10 @@ pub struct TableWriter {
     printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
 
-/// The module and the devices of a group of rows.
+/// The module and the device label of a group of rows, which share a head.
 type GroupKey = (String, String);
 
-/// The columns that a page has room for.
+/// The columns that the page has room for, and the width of the name column.
 #[derive(Debug, Default)]
 struct ColumnLayout {
     name: usize,
@@ -130,13 +130,14 @@ impl TableWriter {
         self.take_printable_rows()
     }
 
-    /// The rows that wait, whatever is not complete.
+    /// Returns all rows that still wait for others, and stops waiting.
     pub(super) fn waiting_rows(&mut self) -> String {
         self.left.clear();
         self.take_printable_rows()
     }
 
-    /// The rows that wait for no other: those of the group of the row before, and once that is complete those of the next.
+    /// Removes and returns the rows that can be printed: those of the current group, and once it is complete
+    /// those of the next.
     fn take_printable_rows(&mut self) -> String {
         let mut text = String::new();
         loop {
@@ -156,13 +157,14 @@ impl TableWriter {
         }
     }
 
+    /// Returns the group whose rows the record belongs to.
     fn group_of(&self, record: &Record) -> GroupKey {
         let (module, _) = split(&record.case.benchmark, &record.case.args);
         (module, self.labels.get(&record.device).cloned().unwrap_or_default())
     }
 
-    /// The rows of `run` that are no longer as they were printed, since more processes measured their cases. They replace the rows
-    /// above, and all counts are of them.
+    /// Returns the rows of `run` whose cases further processes measured after they were printed. Their notes
+    /// replace the earlier ones. Empty if no row changed.
     pub(super) fn replaced_rows(&mut self, run: &Run) -> String {
         let is_replaced = |record: &&Record| {
             self.printed
@@ -188,6 +190,8 @@ impl TableWriter {
         text
     }
 
+    /// Returns the rows of `records`, with the group's heads if the group or the columns change, and the
+    /// reasons under them.
     fn rows_of_group(&mut self, records: &[Record], group: &GroupKey) -> String {
         let rows = Row::all(records);
         let is_new = self.group.as_ref() != Some(group);
@@ -208,7 +212,8 @@ impl TableWriter {
         text + &lines + &reasons
     }
 
-    /// Adds the columns that `rows` need. Returns true if that changes the heads.
+    /// Adds the columns that `rows` need and computes the layout anew. Returns true if the printed columns
+    /// change.
     fn update_columns(&mut self, rows: &[Row<'_>]) -> bool {
         add_metrics(&mut self.columns, rows);
         let is_used = |column: &&Column| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
@@ -225,7 +230,8 @@ impl TableWriter {
         !is_same
     }
 
-    /// The columns that fit beside a name: those of the first ranks, as many as there is room for. The name has what is left.
+    /// Computes the columns that fit after a name, those of the lowest rank first. The name gets the
+    /// remaining width.
     fn layout(&self) -> ColumnLayout {
         let needs = |column: &Column| COLUMN_GAP + column.room.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
@@ -249,7 +255,7 @@ impl TableWriter {
         ColumnLayout { name: self.longest.min(least + free), columns }
     }
 
-    /// The least terminal columns in which no two of `names` look the same.
+    /// Returns the smallest width at which all shortened `names` still differ.
     fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
         let differ = |columns: &usize| {
             let mut seen = HashSet::new();
@@ -258,7 +264,8 @@ impl TableWriter {
         (min_name_width(self.page.width())..self.longest).find(differ).unwrap_or(self.longest)
     }
 
-    /// The heads of the columns, beside the name of a new group where there is room for both.
+    /// Returns the line of column heads. With a new group, the title is before the heads, or on its own line
+    /// if there is no room.
     fn heads(&self, group: Option<&GroupKey>) -> String {
         let mut title = match group {
             Some((module, device)) if self.several_models => format!("{module} on {}", plain(device)),
@@ -284,7 +291,8 @@ impl TableWriter {
         text
     }
 
-    /// Returns the line of a row, and the lines about the reasons against it.
+    /// Returns the line of a row, and the lines of the reasons against it. Records which features need an
+    /// explanation.
     fn row_and_reasons(&mut self, row: &Row<'_>) -> (String, String) {
         let notes = self.notes.notes_of(row);
         self.has_ranges |= row.has_several_devices();
@@ -317,7 +325,8 @@ impl TableWriter {
         (styled(&[line], of_state(row.state())), self.reason_lines(&notes, fits))
     }
 
-    /// The reasons that no row before had, and the numbers of the others where there was no room for them beside the row.
+    /// Returns the reasons that no earlier row had. Reasons seen before are listed by number if
+    /// `numbers_shown` is false, since the row had no room for the numbers.
     fn reason_lines(&self, notes: &[Note], numbers_shown: bool) -> String {
         let mut text = String::new();
         for Note { number, state, text: words } in notes {
@@ -332,8 +341,8 @@ impl TableWriter {
         text
     }
 
-    /// The lines that explain the rows: ranges of devices, the bar, the columns that were left out of some tables, and the reasons that
-    /// several rows share.
+    /// Returns the lines that explain the rows: device ranges, histogram, columns left out, shared reasons.
+    /// Empty if nothing was printed.
     pub(super) fn closing_lines(&self) -> String {
         if self.group.is_none() {
             return String::new();
@@ -364,12 +373,12 @@ impl TableWriter {
     }
 }
 
-/// The parts of a record that further processes change.
+/// Returns the parts of a record that further processes change.
 fn verdict_and_processes(record: &Record) -> (Verdict, usize) {
     (record.verdict.clone(), record.other_processes.len())
 }
 
-/// The columns that a name has at least on a page of this width, if it is as long.
+/// Returns the least terminal columns of a long name on a page of this width.
 fn min_name_width(page: usize) -> usize {
     MIN_NAME_WIDTH.max(page / 4)
 }

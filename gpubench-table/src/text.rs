@@ -34,7 +34,7 @@ pub fn shortened(text: &str, columns: usize) -> String {
     format!("{begin}…{}", end.chars().rev().collect::<String>())
 }
 
-/// The first of `chars` that fit into `columns`.
+/// Returns the first of `chars` that fit into this many terminal columns.
 fn first_columns(chars: impl Iterator<Item = char>, columns: usize) -> String {
     let mut used = 0;
     chars
@@ -70,7 +70,7 @@ pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
     wrap(&text, options).iter().map(|line| line.trim_end().replace(NO_BREAK_SPACE, " ")).collect()
 }
 
-/// A space at which no line ends.
+/// A space at which lines are not wrapped; replaced by a normal space afterwards.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Puts a space without a line break between each number and its unit.

@@ -8,7 +8,8 @@ pub fn sentences(check: &BaselineComparison) -> Vec<String> {
     false_discovery_sentence(check).into_iter().chain(assumption_sentence(check)).collect()
 }
 
-/// The sentence on rows of one process on each side, with the difference that they allow for.
+/// Returns the sentence about the spread that is assumed between single processes; `None` if no case needed
+/// it.
 fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     let allowed = check.findings.iter().filter_map(|line| match line.finding {
         Finding::Compared { assumed_spread: Some(AssumedSpread::UpTo(difference)), .. } => Some(difference),
@@ -21,7 +22,8 @@ fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     ))
 }
 
-/// The sentence on the decisions of all rows. Nothing for one row, and for runs whose rows were each decided alone.
+/// Returns the sentence about the false discovery rate; `None` for one row, for rows that were each decided
+/// alone, and if no row is called slower or faster.
 fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
     let rows = check.tested_together.filter(|rows| *rows > 1)?;
     let differs = |line: &&CaseFinding| {

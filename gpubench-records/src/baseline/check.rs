@@ -57,7 +57,7 @@ pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
     rows.map(|(record, _)| record).collect()
 }
 
-/// A case that is compared, now and then.
+/// A case with a usable measurement in the run (`now`) and in the baseline (`then`).
 struct ComparedCase<'a> {
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
@@ -66,7 +66,8 @@ struct ComparedCase<'a> {
     decision: Option<RowDecision>,
 }
 
-/// Returns the row of each record of `run`, or the finding that there is none. All rows are decided together.
+/// Pairs each record of `run` with its record in `baseline`, and decides on all pairs together. Returns one
+/// entry per record, in order: the pair, or the finding that explains why there is none.
 fn compared_cases<'a>(
     run: &'a Run,
     baseline: &'a Baseline,
@@ -113,7 +114,7 @@ impl ComparedCase<'_> {
     }
 }
 
-/// The cases of a run, as they are and as they were planned.
+/// The cases of a run, as measured (`now`) and as planned, to look up cases of a baseline.
 struct RunCases<'a> {
     now: HashSet<&'a CaseId>,
     planned: HashSet<PlannedCase>,
@@ -124,6 +125,7 @@ struct RunCases<'a> {
 /// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
+/// Returns the key that cases share which differ only in their arguments.
 fn benchmark_key(case: &CaseId) -> BenchmarkKey<'_> {
     (&case.benchmark, &case.model, case.cache)
 }
@@ -139,7 +141,8 @@ impl<'a> RunCases<'a> {
         Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
     }
 
-    /// The finding about a case that the baseline lacks: it is new, unless the baseline has its benchmark with other arguments only.
+    /// Returns the finding about a case that the baseline lacks: new, or not comparable if the baseline
+    /// contains the benchmark with other arguments only.
     fn finding_without_baseline(&self, case: &CaseId) -> Finding {
         if !self.changed.contains(&benchmark_key(case)) {
             return Finding::New;
@@ -148,13 +151,15 @@ impl<'a> RunCases<'a> {
         Finding::NotComparable(vec![why.to_owned()])
     }
 
-    /// Returns true if the run has the case of `old`, on any device of its model or on another model in its place.
+    /// Returns true if the run contains the case of `old`, a record of the baseline: the same case on any
+    /// device of that model, or the same planned case on the same device name, whatever its model.
     fn contains_case_of(&self, old: &Record) -> bool {
         self.now.contains(&old.case) || self.planned.contains(&old.planned())
     }
 }
 
-/// The case now and then, if they can be compared.
+/// Returns `record` and its record in the baseline. Fails with the finding that explains why they cannot be
+/// compared.
 fn pair_with_baseline<'a>(
     run: &'a Run,
     record: &'a Record,
@@ -172,7 +177,7 @@ fn pair_with_baseline<'a>(
     if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
 }
 
-/// Returns the measurement, if it holds.
+/// Returns the measurement of a record that is not invalid; otherwise `failed` or `invalid`.
 fn number_or_reason(record: &Record) -> Result<&Measurement, &'static str> {
     match &record.measurement {
         None => Err("failed"),
@@ -181,7 +186,7 @@ fn number_or_reason(record: &Record) -> Result<&Measurement, &'static str> {
     }
 }
 
-/// A record with a number, and its run.
+/// A record with its measurement, and the run that contains both.
 #[derive(Clone, Copy)]
 pub struct MeasuredRecord<'a> {
     /// The run.
@@ -197,13 +202,15 @@ impl<'a> MeasuredRecord<'a> {
         self.run.device_of(self.record)
     }
 
-    /// Returns the medians of all processes that measured the case.
+    /// Returns the median time of each process that measured the case, with an interval of this confidence
+    /// (0.99 for 99 %). Processes without samples are left out.
     fn process_medians(&self, confidence: f64) -> Vec<Median> {
         self.record.measurements().filter_map(|measured| measured.samples.median(confidence)).collect()
     }
 }
 
-/// The reasons that `now` and `then` cannot be compared; none if they can.
+/// Returns the reasons why `now` and `then` cannot be compared, such as `path stream, was host`; empty if
+/// they can.
 pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let (new, old) = (now.measurement, then.measurement);
     let mut found = work::differences(&new.counts, &old.counts);
@@ -239,8 +246,8 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     found
 }
 
-/// The other differences: properties of the device and settings of the environment, some of them known on one side alone, and the
-/// benchmark's own metrics. They may be the very change that is being measured.
+/// Returns phrases about differences that do not prevent a comparison: properties of the device, settings of
+/// the environment, and the benchmark's own metrics.
 pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let devices = [now, then].map(|measured| &*measured.record.device);
     let settings = [now, then].map(|measured| measured.run.environment.settings());
@@ -250,7 +257,8 @@ pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'
     found
 }
 
-/// The differences of properties now and then. `missing` is said of one that is known on one side alone.
+/// Returns a phrase for each property that differs or that only one side has. `missing` is the phrase for the
+/// other side, such as `not set`; `devices` are the device names now and then.
 fn describe_changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str; 2]) -> Vec<String> {
     let mut found = Vec::new();
     for (what, now, then) in shared_properties(now, then) {
@@ -274,7 +282,8 @@ fn describe_changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str
     found
 }
 
-/// The benchmark's own metrics that both have with other values. Rates change with the time, which is compared.
+/// Returns a phrase for each metric of the benchmark's own whose value differs. Rates are left out: they
+/// follow from the time, which is compared.
 fn describe_changed_metrics<'a>(
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
@@ -287,23 +296,24 @@ fn describe_changed_metrics<'a>(
     })
 }
 
-/// Returns true if both were measured on the same device, as far as devices can be told apart.
+/// Returns true unless the UUIDs of the two devices are known and differ.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     shared_device_properties(now, then).all(|(what, now, then)| what != UUID || now == then)
 }
 
-/// The remark about a measurement on another device of the same model than then, named where that tells them apart.
+/// Returns the remark that another device of the same model was used, with both device names if they differ.
 fn other_device_remark([now, then]: [&str; 2]) -> String {
     let names = if now == then { String::new() } else { format!(" ({now}, was {then})") };
     format!("another device of its kind{names}")
 }
 
+/// Returns the model name of the device, marked if it is a fake.
 fn device_label(measured: &MeasuredRecord<'_>) -> String {
     let name = measured.device_info().map(|info| info.name.clone()).unwrap_or_default();
     if measured.record.fake { format!("{name} (a fake)") } else { name }
 }
 
-/// The properties that both have.
+/// Returns the name and both values of each property that both devices have.
 fn shared_device_properties<'a>(
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
@@ -311,6 +321,7 @@ fn shared_device_properties<'a>(
     shared_properties(device_properties(now), device_properties(then))
 }
 
+/// Returns the name and both values of each property that is in both lists.
 fn shared_properties<'a>(
     now: &'a [Property],
     then: &'a [Property],
@@ -325,16 +336,19 @@ fn device_properties(measured: MeasuredRecord<'_>) -> &[Property] {
     measured.device_info().map_or(&[], |info| &info.properties)
 }
 
-/// Processes that share the processors or the memory of the host with other programs.
+/// The assumed relative difference between processes that share the host's processors or memory with other
+/// programs.
 const SHARED_HOST_SPREAD: f64 = 0.4;
-/// Processes that have a GPU to themselves.
+/// The assumed relative difference between processes that have a GPU to themselves.
 const OWN_GPU_SPREAD: f64 = 0.02;
-/// Times of short launches on a GPU, which differ by more than [`OWN_GPU_SPREAD`].
+/// The assumed least difference between such processes as a time. For short launches it is more than
+/// [`OWN_GPU_SPREAD`].
 const OWN_GPU_SPREAD_TIME: Nanoseconds = Nanoseconds(130.0);
-/// A mode with a smaller part of the samples does not become the median in another process.
+/// The smallest fraction of the samples in a mode that can become the median of another process.
 const MIN_MODE_FRACTION: f64 = 0.2;
 
-/// Returns the difference that two processes may show although nothing changed.
+/// Returns the relative difference that two processes may show although nothing changed: the larger of the
+/// two sides.
 pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> AssumedSpread {
     match (assumed_spread_of_process(now), assumed_spread_of_process(then)) {
         (Some(now), Some(then)) => AssumedSpread::UpTo(now.max(then)),
@@ -342,7 +356,8 @@ pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) 
     }
 }
 
-/// Returns the difference that another process may show; nothing if it may be any.
+/// Returns the relative difference from this measurement that another process may show. `None` if it may be
+/// any, since the time was not steady or not the launch's alone.
 fn assumed_spread_of_process(it: MeasuredRecord<'_>) -> Option<f64> {
     let samples = &it.measurement.samples;
     let shares_memory = matches!(it.measurement.link, Some(Link::H2d | Link::D2h));

@@ -5,10 +5,10 @@
 use crate::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochberg};
 
-/// The number of processes that show the spread between processes.
+/// The number of processes, of both sides together, from which the spread between processes is known.
 const MIN_PROCESSES_FOR_SPREAD: usize = 3;
 
-/// The most processes that measure a case again because it seems to be a regression.
+/// The most further processes that measure a case because it seems to be a regression.
 pub const MAX_REMEASURING_PROCESSES: usize = 8;
 
 /// A row, now and then.
@@ -43,7 +43,8 @@ pub struct RowDecision {
     pub seems_regressed: bool,
 }
 
-/// A row with its tests.
+/// The decision on one row alone, with the p-values of the tests that the launch is slower and that it is
+/// faster.
 struct RowTest {
     decision: RowDecision,
     slower: f64,
@@ -88,7 +89,7 @@ pub fn decide(
     tested.into_iter().map(|row| Some(row?.decision)).collect()
 }
 
-/// Tests a row alone.
+/// Decides on one row alone, before the correction for many rows. Returns `None` if a time is not above zero.
 fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<RowTest> {
     let RowMedians { now, then, same_device, assumed } = row;
     let found = ProcessRatio::of(now, then, 1.0 - error)?;
@@ -116,7 +117,7 @@ fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f6
     Some(RowTest { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
 }
 
-/// The median of the process in the middle, of two the lower one.
+/// Returns the median of the process in the middle; of an even number, the lower of the two in the middle.
 fn middle_time(medians: &[Median]) -> Nanoseconds {
     let mut times: Vec<Nanoseconds> = medians.iter().map(|median| median.time).collect();
     times.sort_by(Nanoseconds::total_cmp);

@@ -24,11 +24,11 @@ pub struct Baseline {
     records_by_case: HashMap<(String, Cache), Vec<RecordIndex>>,
 }
 
-/// The numbers of a run and of a record in it.
+/// The index of a run in the baseline, and of a record in that run.
 type RecordIndex = (usize, usize);
 
 impl Baseline {
-    /// The baseline of one run.
+    /// Creates a baseline of one run.
     pub fn of(name: String, run: Run) -> Self {
         Self::new(name, vec![run])
     }
@@ -49,9 +49,10 @@ impl Baseline {
         self.runs
     }
 
-    /// The record that `record`, of `run`, is compared with, with its run. It is of the same case: of the same device, if there is
-    /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
-    /// device, which cannot be compared and says why. Of several, the newest.
+    /// Returns the record of the baseline that `record` of `run` is compared with, and its run. Prefers the
+    /// same case, then a record with a measurement, the same device, and the newest. Without the same case,
+    /// returns the record of the same benchmark on another model that had this device name; `None` if there
+    /// is neither.
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
         let candidates = self.records_by_case.get(&name_and_cache(&record.case))?;
         let info = run.device_of(record);
@@ -72,7 +73,7 @@ impl Baseline {
         ranked.into_iter().rev().max_by_key(|(rank, _)| *rank).map(|(_, found)| found)
     }
 
-    /// Every case once, each as the newest run has it.
+    /// Returns the newest record of each case.
     pub fn cases(&self) -> impl Iterator<Item = &Record> {
         let mut seen = HashSet::new();
         self.runs.iter().flat_map(|run| &run.records).filter(move |record| seen.insert(&record.case))
@@ -84,13 +85,13 @@ fn name_and_cache(case: &CaseId) -> (String, Cache) {
     (case.name(), case.cache)
 }
 
-/// Returns true if these are the facts of one device. Those without a UUID cannot be told apart.
+/// Returns true if the UUIDs are equal; two devices without a UUID count as the same.
 fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
     let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
     uuid(one) == uuid(other)
 }
 
-/// Returns true if `newest` has every case of `older`, with a number for each that has one there.
+/// Returns true if `newest` contains every case of `older`, measured wherever `older` measured it.
 pub(crate) fn supersedes(newest: &Run, older: &Run) -> bool {
     let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
     for record in &newest.records {

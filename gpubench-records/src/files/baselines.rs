@@ -12,14 +12,15 @@ use crate::files::{self, LoadRunError, candidates, parse_run_name, time_of_name}
 use crate::text::did_you_mean;
 use crate::{Destination, ReadError, Record, Run, Threshold};
 
-/// The place of a baseline.
+/// The name of a baseline and its path: a folder of runs, or a `.json` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaselineLocation {
     name: String,
     path: PathBuf,
 }
 
-/// The advice after the error about a file that is not of a newer version. One that the user names may be of another program.
+/// Returns the advice that follows the error about a file of the baseline `name`; empty for I/O errors and
+/// for files of a newer version.
 fn advice(name: &str, error: &ReadError) -> &'static str {
     match error {
         ReadError::Format(error) if error.is_newer() => "",
@@ -35,7 +36,7 @@ impl BaselineLocation {
         Self::within(&baselines_folder(), name)
     }
 
-    /// The same, of the baselines in `folder`.
+    /// Returns the location of the baseline `name`, which is a folder in `folder` unless `name` is a path.
     pub fn within(folder: &Path, name: &str) -> Self {
         let path = if is_path(name) { PathBuf::from(name) } else { folder.join(name) };
         Self { name: name.to_owned(), path }
@@ -87,8 +88,9 @@ impl BaselineLocation {
         self.remove_superseded(&to, run)
     }
 
-    /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
-    /// behind it to a process that stores its run at the same time. One that cannot be read is left for whoever loads it.
+    /// Removes the automatically named files before `to` whose cases the run `newest` contains all. Keeps
+    /// files that cannot be read, files with names of the user's, and files after `to`, which another process
+    /// may have stored.
     fn remove_superseded(&self, to: &Path, newest: &Run) -> Result<(), LoadRunError> {
         let is_before =
             |file: &&PathBuf| order_of_file(file).is_some_and(|order| Some(order) < order_of_file(to));
@@ -106,11 +108,13 @@ impl BaselineLocation {
         Ok(())
     }
 
+    /// Returns the folder that the baseline's files are in.
     fn folder(&self) -> &Path {
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         if is_json(&self.path) { parent.unwrap_or(Path::new(".")) } else { &self.path }
     }
 
+    /// Returns the `.json` files in the baseline's folder, sorted by path.
     fn run_files(&self) -> Result<Vec<PathBuf>, LoadRunError> {
         let entries = fs::read_dir(&self.path).map_err(|error| self.unusable_error(&self.path, error))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -119,6 +123,7 @@ impl BaselineLocation {
         Ok(files)
     }
 
+    /// Reads one file of the baseline.
     fn read_run(&self, file: &Path) -> Result<Run, LoadRunError> {
         let text = match fs::read(file) {
             Ok(text) => text,
@@ -128,6 +133,7 @@ impl BaselineLocation {
         Run::parse(&text).map_err(|error| self.unusable_error(file, error))
     }
 
+    /// Returns the error that the baseline does not exist, with a similar name or the names of all baselines.
     fn missing_error(&self) -> LoadRunError {
         let Self { name, path } = self;
         let folders = fs::read_dir(baselines_folder()).into_iter().flatten().flatten();
@@ -149,6 +155,7 @@ impl BaselineLocation {
         ))
     }
 
+    /// Returns the error that a file of the baseline cannot be read or written.
     fn unusable_error(&self, path: &Path, error: impl Into<ReadError>) -> LoadRunError {
         let (name, path, error) = (&self.name, path.display(), error.into());
         LoadRunError::Unusable(format!("baseline `{name}`: {path}: {error}{}", advice(name, &error)))
@@ -160,7 +167,7 @@ fn file_stem(file: &Path) -> &str {
     file.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Returns the place of a file of ours among the others, which its name tells; nothing for one that has no name of ours.
+/// Returns the time and the number in a file name that gpubench gave; `None` for other names.
 fn order_of_file(file: &Path) -> Option<(&str, u32)> {
     let name = file_stem(file);
     parse_run_name(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))

@@ -37,7 +37,7 @@ impl Ceiling {
     }
 }
 
-/// The GPU or the CPU, and the program that they were measured with.
+/// The device and the gpubench version that ceilings were measured with.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
     uuid: String,
@@ -46,6 +46,7 @@ struct Owner {
     gpubench: String,
 }
 
+/// The contents of a file of ceilings.
 #[derive(Serialize, Deserialize)]
 struct StoredCeilings {
     schema: String,
@@ -68,6 +69,7 @@ impl Owner {
         Some(Self { uuid: info.text(UUID)?.to_owned(), driver: Some(driver), gpubench })
     }
 
+    /// Returns the name of the owner's file.
     fn file_name(&self) -> String {
         let Self { uuid, driver, gpubench } = self;
         let driver = driver.as_ref().map(|driver| format!("_driver-{driver}")).unwrap_or_default();
@@ -84,7 +86,8 @@ impl CeilingCache {
         folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })
     }
 
-    /// Returns the owner and the file of the ceilings of this device; nothing if the device is not known again.
+    /// Returns the owner and the file of a device's ceilings. `None` if the device has no identity that
+    /// lasts.
     fn owner_and_path(&self, info: &DeviceInfo) -> Option<(Owner, PathBuf)> {
         let owner = Owner::of(info, &self.machine)?;
         let place = self.folder.join("ceilings").join(owner.file_name());
@@ -137,11 +140,13 @@ impl CeilingCache {
     }
 }
 
-/// The error of ceilings that could not be stored.
+/// Returns the error that the ceilings at `place` cannot be stored or removed.
 fn storing_error(place: &Path, error: &io::Error) -> String {
     format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
+/// Reads the ceilings of `owner` at `place`; none if there is no file. Fails if the file is damaged, of
+/// another owner, or contains a peak that was not measured.
 fn read_file(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.

@@ -32,7 +32,7 @@ pub enum LoadRunError {
     },
 }
 
-/// The advice after the error about a file that no version reads.
+/// Returns the advice that follows `error`; empty unless the file is of another format or damaged.
 fn advice(error: &ReadError) -> &'static str {
     if error.is_foreign() { ". Give a file that --json wrote, or the folder of a run" } else { "" }
 }

@@ -9,29 +9,29 @@ use std::{env, fs, io};
 
 use etcetera::BaseStrategy;
 
-/// The file of a run, in the folder that has its name.
+/// The name of the file of records in the folder of each run.
 pub const RECORDS: &str = "records.jsonl";
 
-/// The folder of files that outlive a run of this program: `gpubench` in the target folder that cargo built it into, else in
-/// the user's state folder. `None` if it has neither.
+/// Returns the folder for files that outlive a run: `gpubench` in the target folder that this program was
+/// built into, else in the user's state folder. `None` if there is neither.
 pub fn program_folder() -> Option<PathBuf> {
     let program = env::current_exe().ok()?;
     let target = program.ancestors().skip(1).find(|folder| is_of_cargo(folder));
     Some(target.map_or_else(state_folder, |target| Some(target.to_owned()))?.join("gpubench"))
 }
 
-/// The folder of all that outlives a run: in the target folder that cargo was told to build into, else where this program was
-/// built or installed.
+/// Returns the folder for files that outlive a run: in `CARGO_TARGET_DIR` if that is set, else
+/// [`program_folder`], else `target/gpubench`.
 pub fn persistent_folder() -> PathBuf {
     cargo_target_folder().or_else(program_folder).unwrap_or_else(|| "target/gpubench".into())
 }
 
-/// The folder of gpubench in the target folder that the user has set for cargo.
+/// Returns `gpubench` in the folder of the variable `CARGO_TARGET_DIR`; `None` if the variable is not set.
 pub fn cargo_target_folder() -> Option<PathBuf> {
     Some(PathBuf::from(env::var_os("CARGO_TARGET_DIR")?).join("gpubench"))
 }
 
-/// The folder of runs, unless the user names another.
+/// Returns the folder that runs are stored in unless the user names another. `None` if there is none.
 pub fn default_runs_folder() -> Option<PathBuf> {
     Some(program_folder()?.join("runs"))
 }
@@ -49,7 +49,8 @@ fn is_of_cargo(folder: &Path) -> bool {
     folder.join(".rustc_info.json").is_file() || tagged()
 }
 
-/// The user's state folder, or that of data on systems that have none of state.
+/// Returns the user's state folder, or the data folder on systems without one. `None` if the user has no
+/// home.
 pub fn state_folder() -> Option<PathBuf> {
     let folders = etcetera::choose_base_strategy().ok()?;
     folders.state_dir().or_else(|| Some(folders.data_dir()))
@@ -104,7 +105,7 @@ pub(crate) fn time_of_name(seconds: u64) -> String {
     time_of_day(seconds).replace(':', "-")
 }
 
-/// The number of runs of a suite that are kept, the one in progress among them.
+/// The number of runs of a benchmark binary that are kept, the one in progress included.
 pub(super) const MAX_KEPT_RUNS: usize = 20;
 
 /// The names to try for a run that began this number of seconds after 1970, until one is free: its time of day, such as
@@ -126,7 +127,8 @@ pub fn candidates(
     (first..).map(move |number| if number == 1 { name.clone() } else { format!("{name}-{number}") })
 }
 
-/// Returns the time and the number in a run's name, 0 if it has none. Nothing for a name that is not of ours.
+/// Returns the time and the number in a run's name; the number is 0 if there is none. `None` if gpubench does
+/// not give such names.
 pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
     let (time, rest) = name.split_at_checked(TIME_FORM.len())?;
     let is_like =
@@ -136,7 +138,7 @@ pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
     (is_time && (rest.is_empty() || rest.starts_with('-'))).then_some((time, number))
 }
 
-/// The form of a time in a name.
+/// The form of the time in a run's name: each `0` stands for any digit.
 const TIME_FORM: &str = "0000-00-00T00-00-00Z";
 
 /// Returns true if a run of ours may have this name.
@@ -153,7 +155,7 @@ pub(super) fn sort_run_names(names: &mut [String]) {
     });
 }
 
-/// Returns those of a suite's runs that are removed, the oldest ones. `names` are in order.
+/// Returns the oldest of `names`, all but the latest [`MAX_KEPT_RUNS`]. `names` are sorted, the latest last.
 pub(super) fn oldest_beyond_limit(names: &[String]) -> &[String] {
     &names[..names.len().saturating_sub(MAX_KEPT_RUNS)]
 }

@@ -123,7 +123,7 @@ impl FileFormat {
         })
     }
 
-    /// The error of a document that has this fault.
+    /// Returns the error that a document is not of this format, or damaged; `why` is the fault.
     pub(super) fn foreign_error(self, why: impl Into<String>) -> FormatError {
         FormatError::Foreign { what: self.foreign, why: why.into() }
     }
@@ -133,6 +133,7 @@ impl FileFormat {
         self.check_header(self.parse(json)?)
     }
 
+    /// Returns an error unless the header states exactly this schema.
     fn check_header(self, header: Header) -> Result<(), FormatError> {
         match header.schema() {
             Some(schema) if schema == self.schema => Ok(()),
@@ -141,6 +142,7 @@ impl FileFormat {
         }
     }
 
+    /// Parses a document without a check of its schema.
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
         serde_json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }
@@ -157,7 +159,7 @@ impl FileFormat {
     }
 }
 
-/// Returns the fault that `error` reports, without its place.
+/// Returns the message of `error` without its line and column.
 pub(super) fn message_without_position(error: &serde_json::Error) -> String {
     let (text, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
     text.strip_suffix(&place).unwrap_or(&text).to_owned()
@@ -169,7 +171,8 @@ fn split_schema(schema: &str) -> Option<(&str, u64)> {
     Some((name, version.parse().ok()?))
 }
 
-/// Returns the remark that ends the sentence about a file of a newer version.
+/// Returns the end of the sentence about a file of a newer version; empty unless both schemas have the same
+/// name and `schema` has the higher version.
 fn newer_version_hint(schema: &str, current: &str) -> &'static str {
     match (split_schema(schema), split_schema(current)) {
         (Some((theirs, newer)), Some((ours, version))) if theirs == ours && newer > version => {

@@ -35,7 +35,7 @@ pub(super) enum Line<'a> {
 }
 
 impl Line<'_> {
-    /// The line as it is written, its checksum and its end included.
+    /// Returns the line as JSON with its checksum and its line end.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         add_checksum(&mut line);
@@ -86,6 +86,8 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
     read_lines(&mut BufReader::new(from))
 }
 
+/// Parses a line after the first. `is_summed` is true if it must have a checksum. Fails with the reason in
+/// words.
 fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
     let FirstLine { mut run, is_summed } = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
@@ -121,7 +123,8 @@ pub fn head_of(path: &Path) -> Result<Run, ReadError> {
     read_head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
 }
 
-/// Reads a line with its end, if it has one; nothing at the end of the file.
+/// Reads a line with its line end. Returns an empty vector at the end of the file, and no line end if the
+/// file is cut off.
 fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     from.read_until(b'\n', &mut line).map(|_| line)
@@ -137,16 +140,17 @@ fn read_line(line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
     }
 }
 
-/// The reason to refuse a line whose checksum is another.
+/// The fault of a line whose checksum does not fit.
 const CHECKSUM_DIFFERS: &str = "it was changed after it was written: its checksum is another";
 
-/// The first line of a run.
+/// The first line of a run's file.
 struct FirstLine {
     run: Run,
     /// True if it has a checksum: then all others have one.
     is_summed: bool,
 }
 
+/// Reads the first line of a run's file.
 fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     let line = &*next_line(from)?;
     if !line.is_empty() && !line.ends_with(b"\n") {
@@ -165,7 +169,8 @@ fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     }
 }
 
-/// Describes the faults of lines: the first of them, and the number of all others.
+/// Returns a sentence with the first fault and the number of the others; `None` without faults. Each fault
+/// has its line number.
 fn describe_faults(faults: &[(usize, String)]) -> Option<String> {
     let ((line, why), others) = faults.split_first()?;
     let others = match others.len() {
@@ -188,8 +193,8 @@ fn validate(record: &Record) -> Result<(), String> {
     invalid.map_or(Ok(()), |(what, time)| Err(format!("`{case}` has {what} of {time}, which no clock gives")))
 }
 
-/// The times that are never below zero, not even where the timer resolves too little; event times if the record does not say
-/// that their clock is broken.
+/// Returns the times of a measurement that must not be negative, each with its name. Event times are left out
+/// if the record reports a broken clock.
 fn nonnegative_times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
     let samples = &measured.samples;
     let events = samples.event_times.iter().filter(|_| samples.clock_faults.is_none());
@@ -197,7 +202,8 @@ fn nonnegative_times(measured: &Measurement) -> impl Iterator<Item = (&'static s
     events.chain([("a sampling time", samples.device_time), ("a wall time", samples.wall_time)])
 }
 
-/// The median, if it is not above zero and the verdict does not say why.
+/// Returns the median with its name if it is at or below zero and the verdict does not explain it; otherwise
+/// `None`.
 fn unexplained_zero_median(record: &Record) -> Option<(&'static str, Nanoseconds)> {
     let is_known = |reason: &Reason| matches!(reason, Reason::BelowResolution { .. });
     let median = record.measurement.as_ref()?.median();
@@ -207,8 +213,8 @@ fn unexplained_zero_median(record: &Record) -> Option<(&'static str, Nanoseconds
     is_unsound.then_some(("a median", median))
 }
 
-/// Adds a record to those of a run so far, unless no run has such a one, or its measurement is there already. Processes that measured
-/// the same case have a measurement each.
+/// Adds a record to those of its case. Fails if the record is impossible, or if the same measurement was
+/// added before.
 fn add_record(record: Record, to: &mut RecordsByCase) -> Result<(), String> {
     validate(&record)?;
     let of_case = to.of(record.planned());
@@ -241,7 +247,7 @@ pub fn validated(mut run: Run) -> Result<Run, FormatError> {
     Ok(with_records(run, records))
 }
 
-/// Returns the run with these records. A record without a model has that of its device.
+/// Returns `run` with one merged record per case. Records without a model get that of their device.
 fn with_records(mut run: Run, records: RecordsByCase) -> Run {
     run.records = records.merged();
     for record in run.records.iter_mut().filter(|record| record.case.model.is_empty()) {
@@ -251,11 +257,11 @@ fn with_records(mut run: Run, records: RecordsByCase) -> Run {
     run
 }
 
-/// The beginning of the checksum.
+/// The text of a line before the digits of its checksum.
 const CHECKSUM_KEY: &[u8] = b",\"crc32\":\"";
-/// The digits of the checksum.
+/// The number of hexadecimal digits of a checksum.
 const CHECKSUM_DIGITS: usize = 8;
-/// The end of each line: that of its object, and that of the object which names its kind.
+/// The text after a line's checksum, which closes two objects.
 const LINE_END: &[u8] = b"}}";
 
 /// The result of comparing a line with its checksum.

@@ -8,7 +8,7 @@ use std::{fs, io, os::unix::fs::MetadataExt};
 
 use crate::files::disk;
 
-/// Writes the contents of a file.
+/// A function that writes the contents of a file to the given writer.
 pub type WriteContents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// A place that results can be written to.
@@ -18,6 +18,7 @@ pub struct Destination {
     target: Target,
 }
 
+/// The way of writing to a destination.
 #[derive(Debug)]
 enum Target {
     /// A regular file, which may be there already.
@@ -54,6 +55,7 @@ impl Destination {
         matches!(&self.target, Target::InPlace(file) if file.is_terminal())
     }
 
+    /// Opens `path` to find out whether it is replaced as a file or written in place.
     fn of(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -121,7 +123,7 @@ pub fn replace(path: &Path, contents: WriteContents<'_>) -> io::Result<()> {
     Destination::of(path)?.write(contents)
 }
 
-/// The number of links that the system follows at most.
+/// The most symbolic links that are followed in a path, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// Returns the file that `path` leads to, which need not exist: the same for two paths of one file. Dangling links are
@@ -186,6 +188,7 @@ impl Drop for TemporaryFile {
     }
 }
 
+/// Returns the folder that `path` is in; `.` for a bare file name.
 fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -209,7 +212,7 @@ pub fn fill(out: impl Write, contents: WriteContents<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns true if the file that is open still is the one at `path`.
+/// Returns true if the open `file` is the one at `path`; false if there is none.
 ///
 /// # Errors
 /// If the system does not say.
@@ -227,6 +230,7 @@ pub fn is_one_file(one: &Path, other: &Path) -> bool {
     resolved(one) == resolved(other) || found().is_some_and(|(one, other)| is_same_inode(&one, &other))
 }
 
+/// Returns true if both are of one file: the same device and inode.
 fn is_same_inode(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }

@@ -56,7 +56,7 @@ impl Store {
         Ok(Self { path, file, length: beginning.len() as u64, begin, before, syncing })
     }
 
-    /// Returns the path of its file.
+    /// Returns the path of the file that records are written to.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -93,7 +93,7 @@ impl Store {
         self.syncing.end()
     }
 
-    /// Checks that the file still has its name: `cargo clean`, say, may have removed it.
+    /// Returns an error if the path no longer leads to the open file, as after `cargo clean`.
     fn check_file_exists(&self) -> io::Result<()> {
         match replace::is_file_at(&self.file, &self.path)? {
             true => Ok(()),
@@ -154,7 +154,8 @@ fn remove_oldest_runs(folder: &Path, run: &Run) {
     }
 }
 
-/// Returns true if `other` is a run of the same suite on this host, and no task. An old run names no host.
+/// Returns true if `run` may remove `other`: both are of the same benchmark binary, `other` is not a
+/// scheduler's task, and it was measured on this host or names no host.
 fn is_removable_by(run: &Run, other: &Run) -> bool {
     let Environment { host, task, .. } = &other.environment;
     other.program.suite == run.program.suite
@@ -162,7 +163,8 @@ fn is_removable_by(run: &Run, other: &Run) -> bool {
         && (host.is_none() || *host == run.environment.host)
 }
 
-/// A thread that syncs the file, so that no case waits for the disk. However many records come meanwhile, it syncs once.
+/// A thread that writes the file through to the disk, so that no case waits for the disk. Several requests
+/// that come during one sync cause one more.
 #[derive(Debug)]
 struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
 
@@ -173,6 +175,7 @@ impl Syncing {
         Ok(Self(Some((wake, thread))))
     }
 
+    /// Asks the thread to sync all that was written so far. Does not wait.
     fn request_sync(&self) {
         if let Some((wake, _)) = &self.0 {
             // Fails if the next sync covers this record too, or if one has failed, which `end` reports.
@@ -194,6 +197,7 @@ impl Drop for Syncing {
     }
 }
 
+/// Syncs `file` for each request, and `folder` once, until the sender is dropped.
 fn sync_on_request(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     let mut is_named = false;
     while woken.recv().is_ok() {
@@ -214,12 +218,14 @@ pub(super) fn create_locked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns true if a file is locked by its writer. No writer can lock it until it is closed here.
+/// Returns true if another process has the file locked for writing. Otherwise locks it shared until `file` is
+/// closed.
 pub(super) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Returns true if a file is known not to be marked; false on file systems without locks.
+/// Returns true if the file could be locked, so that no process writes to it; false on file systems without
+/// locks.
 fn is_unlocked(file: &File) -> bool {
     file.try_lock().is_ok()
 }

@@ -7,8 +7,8 @@ use crate::{
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// A device that waits for the host in less than this part of a launch's time is not called idle. On an H200, copies of 32 MiB from
-/// and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
+/// The fraction of a launch's time from which a wait for the host counts as idle. On an H200, copies of 32
+/// MiB from and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
 const MIN_IDLE_FRACTION: f64 = 0.25;
 
 /// Returns the reservations about a launch that was `seen` to do this and took these `samples`.
@@ -27,7 +27,8 @@ pub fn with_host_work(mut verdict: Verdict) -> Verdict {
     Verdict::of(verdict.reasons)
 }
 
-/// Returns the reasons against a case whose launches after the samples did this.
+/// Returns the reasons against a case from its launches after the samples: stale outputs, and faster launches
+/// on used inputs.
 pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
     let stale = relaunch.stale().map(Reason::StaleOutputs);
     let faster = relaunch.reuse.filter(Reuse::is_faster).map(Reason::FasterOnUsedInputs);

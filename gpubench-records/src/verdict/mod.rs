@@ -108,15 +108,15 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     Verdict::of(reasons)
 }
 
-/// Returns the reason against a launch that does its claim in less time than its device can. It has the time of the result, which the
-/// longest time that the launch can have taken is above.
+/// Returns the reason against a launch that does its declared work faster than the device can, even in the
+/// longest time that the launch can have taken. The reason states the median.
 fn impossible_speed(samples: &Samples, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Option<Reason> {
     let speed = limits::violated_limit(claim, limits::longest_possible_time(samples, claim.cold), info)?;
     Some(Reason::ImpossibleSpeed(ImpossibleSpeed { time: samples.time.median, ..speed }))
 }
 
-/// The launches of a case with the fewest samples that have an interval: the checked one, the warm-up, the samples, and two on fresh
-/// inputs.
+/// The launches of a case with the fewest samples that have an interval: the checked one, the warm-up, the
+/// samples, and two on fresh inputs.
 const LAUNCHES_OF_SMALLEST_CASE: f64 = (SMALLEST_SAMPLE + 4) as f64;
 
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
@@ -149,9 +149,10 @@ fn interrupted_samples(samples: &Samples) -> Option<Reason> {
     (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.event_times.len() })
 }
 
-/// Two clocks of a launch agree if their times differ by no more than this, or by this fraction. On an H100, events and the GPU's own
-/// clock differ by up to 0.37 µs, which depends on the launch's grid.
+/// The difference up to which the times of one launch on two clocks agree. On an H100, events and the GPU's
+/// own clock differ by up to 0.37 µs, which depends on the launch's grid.
 const CLOCKS_AGREE: Nanoseconds = Nanoseconds(500.0);
+/// The fraction of a launch's time up to which its times on two clocks agree.
 pub(crate) const AGREED_SHARE: f64 = 0.01;
 
 /// Returns the reservation about a time that the second clock does not confirm.
@@ -163,7 +164,7 @@ pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
 }
 
-/// A clock that moves by less than this, as a fraction of its highest, has not fallen.
+/// The fraction of its highest value by which a clock may fall and still count as steady.
 const CLOCK_FALL_TOLERANCE: f64 = 0.03;
 
 /// Returns the reservation about a clock that fell or was held down while samples were taken. The device's own counters, if

@@ -311,7 +311,7 @@ impl Reason {
     }
 }
 
-/// Says how well a median is known.
+/// Returns a phrase such as `the median is known to ± 0.5 %`. `half_width` is relative.
 fn precision_phrase(half_width: f64) -> String {
     if format::is_shown(half_width) {
         return format!("the median is known to {}", format::plus_minus(half_width));
@@ -319,7 +319,8 @@ fn precision_phrase(half_width: f64) -> String {
     "the samples depend on each other too much for an interval".to_owned()
 }
 
-/// Returns how to get the samples that an interval needs.
+/// Returns the advice that ends the sentence about too few samples. `budget` is the time that they need,
+/// `None` if the user set their number.
 fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {
@@ -329,7 +330,7 @@ fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
     }
 }
 
-/// Names the causes that held a clock down.
+/// Returns a phrase such as `held down by power cap`, or that the driver gives no reason.
 fn throttle_phrase(throttle_reasons: &[String]) -> String {
     match throttle_reasons {
         [] => "and the driver gives no reason".to_owned(),
@@ -337,7 +338,7 @@ fn throttle_phrase(throttle_reasons: &[String]) -> String {
     }
 }
 
-/// Describes traffic that is not the declared one.
+/// Returns the sentence about counted traffic that differs from the declared bytes.
 fn traffic_mismatch_message(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
     let hint = if counted > declared {
         "is something not declared, or is the same data fetched from memory several times?"
@@ -354,7 +355,7 @@ fn traffic_mismatch_message(declared: Bytes, counted: Bytes, min_traffic: Bytes)
     )
 }
 
-/// Describes declared traffic that exceeds the memory of the launch.
+/// Returns the sentence about declared bytes that exceed the memory of the launch or its changes.
 fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     let ExcessTraffic { kind, declared, given, changed } = excess;
     let (moved, hint) = match kind {

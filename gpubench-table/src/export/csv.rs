@@ -8,7 +8,7 @@ use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A column, and its cell in the row of a record.
+/// A column, and the function that returns its cell for a record.
 struct CsvColumn {
     head: &'static str,
     cell: fn(&Run, &Record) -> String,
@@ -109,7 +109,7 @@ fn metric_column_name(UserMetric { name, unit, .. }: &UserMetric) -> String {
     if unit.is_empty() { format!("metric.{name}") } else { format!("metric.{name} ({unit})") }
 }
 
-/// The heads of all such columns, in the order in which the metrics first appear.
+/// Returns the column names of all own metrics of `run`, in the order of their first appearance.
 fn metric_columns(run: &Run) -> Vec<String> {
     let mut heads = Vec::new();
     for head in run.measured().flat_map(|(_, it)| &it.user_metrics).map(metric_column_name) {
@@ -120,7 +120,7 @@ fn metric_columns(run: &Run) -> Vec<String> {
     heads
 }
 
-/// The value in the column `head`.
+/// Returns the record's value of the own metric whose column is `head`; `None` if it lacks that.
 fn metric_value(record: &Record, head: &str) -> Option<f64> {
     let mut metrics = record.measurement.iter().flat_map(|it| &it.user_metrics);
     metrics.find(|metric| metric_column_name(metric) == head).map(|metric| metric.value)
@@ -146,17 +146,18 @@ fn argument_names(run: &Run) -> Vec<&str> {
     names
 }
 
-/// The value of the argument `name`.
+/// Returns the value of the argument `name`, if there is one.
 fn argument_value<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
     args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
 }
 
+/// Returns the cell for a record's measurement; empty if the case failed.
 fn measured_cell(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
     record.measurement.as_ref().map(cell).unwrap_or_default()
 }
 
-/// The text of a value in a cell: a number with the fewest digits that are read back as that number, and nothing where there is no
-/// value.
+/// Returns a value as the text of a cell. Numbers have the fewest digits that read back as the same number;
+/// missing values are empty.
 fn cell_text(value: impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(text)) => text,

@@ -34,6 +34,7 @@ fn devices_and_notes(run: &Run) -> String {
     notes.chain(devices).collect()
 }
 
+/// Returns the table of results; empty without records.
 fn results_table(run: &Run) -> String {
     if run.records.is_empty() {
         return String::new();
@@ -69,7 +70,7 @@ fn reasons(run: &Run) -> String {
     text
 }
 
-/// The cases of a run that was compared with a baseline.
+/// Returns the table of the comparison with a baseline.
 fn baseline_table(check: &BaselineComparison) -> String {
     let band = format::plus_minus(check.equivalence_margin);
     let mut text = format!(
@@ -94,7 +95,7 @@ fn baseline_table(check: &BaselineComparison) -> String {
     text
 }
 
-/// The outcome of the gate: its regressions, and the cases that could not be judged.
+/// Returns the regressions and the cases that could not be judged; empty without a gate.
 fn gate_outcome(run: &Run) -> String {
     let Some(gate) = run.gate() else { return String::new() };
     let (count, from) = gate::regressions(&gate);
@@ -107,7 +108,7 @@ fn gate_outcome(run: &Run) -> String {
     text
 }
 
-/// A row of a table, its cells escaped.
+/// Returns a row of a Markdown table, its cells escaped.
 fn table_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     cells.into_iter().map(|cell| format!("| {} ", escaped(cell))).chain(["|\n".to_owned()]).collect()
 }
