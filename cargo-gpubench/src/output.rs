@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use clap::Args;
-use gpubench_records::files::{Contents, LoadRunError};
+use gpubench_records::files::{LoadRunError, WriteContents};
 use gpubench_records::{Destination, Exit, Run};
 use gpubench_report::export::ExportArgs;
 use gpubench_report::stored_runs::StoredRuns;
@@ -157,7 +157,7 @@ fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
 }
 
 /// Writes `contents` to a destination.
-pub(crate) fn write_to(to: &ExportTo, contents: Contents<'_>) -> Result<()> {
+pub(crate) fn write_to(to: &ExportTo, contents: WriteContents<'_>) -> Result<()> {
     let file = match to {
         ExportTo::StandardOutput => Ok(None),
         ExportTo::File(path) => Destination::open(path).map(Some),

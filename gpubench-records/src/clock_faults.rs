@@ -5,17 +5,19 @@ use std::fmt::{self, Display};
 
 use gpubench_stats::{Nanoseconds, format};
 
-/// The longest time that counts as one: eleven days. Longer ones have squares that are no numbers.
-const LONGEST: Nanoseconds = Nanoseconds(1e15);
-/// The samples of a group may add up to this part more than the group: clocks are read at different moments.
-const OVER_GROUP: f64 = 0.01;
-/// A group may last this part, and this time, longer than by this machine's clock: two clocks are no one clock, and the
-/// host's begins late where the operating system takes the processor away.
-const OVER_WALL: f64 = 0.05;
-const LATE: Nanoseconds = Nanoseconds(1e6);
+/// The longest plausible time, eleven days.
+const LONGEST_TIME: Nanoseconds = Nanoseconds(1e15);
+/// The fraction by which the sum of a group's samples may exceed the group's time: clocks are read at
+/// different moments.
+const GROUP_SUM_TOLERANCE: f64 = 0.01;
+/// The fraction by which a group's time may exceed the host's time of that group.
+const WALL_TIME_TOLERANCE: f64 = 0.05;
+/// The additional time by which a group may exceed the host's time, since the operating system can delay the
+/// host's first reading.
+const LATE_HOST_CLOCK: Nanoseconds = Nanoseconds(1e6);
 
 gpubench_stats::stored! {
-    /// The readings of a case that no working clock gives, the warm-up's among them.
+    /// The numbers of readings of a case, warm-up included, that no working clock gives.
     #[derive(Copy, Default, Eq)]
     pub struct ClockFaults {
         /// The number of event times that were read.
@@ -35,15 +37,15 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns true if a reading can be a time, though perhaps a negative one.
-pub fn is_time(reading: Nanoseconds) -> bool {
-    reading.is_finite() && reading.abs() <= LONGEST
+/// Returns true if a reading is finite and its magnitude is at most eleven days. Negative readings pass.
+pub fn is_plausible_time(reading: Nanoseconds) -> bool {
+    reading.is_finite() && reading.abs() <= LONGEST_TIME
 }
 
 impl ClockFaults {
-    /// Counts a group of these event times, which took `group` by the device's clock and `wall` by this machine's. The
-    /// timer steps by `step`; a simulated clock may be ahead of this machine's. Returns the group's time, which is `wall` if
-    /// the device's is none.
+    /// Adds the faults of one group of samples to the counts. `group` is the group's time on the device's
+    /// clock, `wall` on this machine's; `step` is the timer's resolution, and `simulated` excuses groups
+    /// longer than `wall`. Returns `group`, or `wall` if `group` is not a time.
     pub fn count(
         &mut self,
         events: impl Iterator<Item = Nanoseconds>,
@@ -55,7 +57,7 @@ impl ClockFaults {
         for event in events {
             self.readings += 1;
             read += 1.0;
-            if !is_time(event) {
+            if !is_plausible_time(event) {
                 self.no_times += 1;
             } else if event < Nanoseconds::ZERO {
                 self.negative += 1;
@@ -64,19 +66,19 @@ impl ClockFaults {
             }
         }
         self.groups += 1;
-        if !is_time(group) || group < Nanoseconds::ZERO {
+        if !is_plausible_time(group) || group < Nanoseconds::ZERO {
             self.untimed_groups += 1;
             return wall;
         }
         // Each reading may be a step too long.
-        let overfull = sum > (1.0 + OVER_GROUP) * group + (read + 1.0) * step;
-        let too_long = !simulated && group > (1.0 + OVER_WALL) * wall + LATE;
+        let overfull = sum > (1.0 + GROUP_SUM_TOLERANCE) * group + (read + 1.0) * step;
+        let too_long = !simulated && group > (1.0 + WALL_TIME_TOLERANCE) * wall + LATE_HOST_CLOCK;
         self.overfull_groups += usize::from(overfull);
         self.too_long_groups += usize::from(too_long);
         group
     }
 
-    /// Returns these faults, if there are any.
+    /// Returns these counts if there is at least one fault; otherwise `None`.
     pub fn found(self) -> Option<Self> {
         let Self { no_times, negative, untimed_groups, overfull_groups, too_long_groups, .. } = self;
         let all = no_times + negative + untimed_groups + overfull_groups + too_long_groups;
@@ -114,7 +116,7 @@ mod tests {
         let mut faults = ClockFaults::default();
         let events = events.iter().copied().map(Nanoseconds);
         let counted = faults.count(events, Nanoseconds(group), Nanoseconds(wall), (STEP, false));
-        assert!(is_time(counted) && counted >= Nanoseconds::ZERO, "{counted:?}");
+        assert!(is_plausible_time(counted) && counted >= Nanoseconds::ZERO, "{counted:?}");
         faults.found().map(|faults| faults.to_string())
     }
 

@@ -8,7 +8,7 @@ use gpubench_stats::{Nanoseconds, Ratio};
 use crate::Cache;
 
 /// Differences up to this do not matter unless the user says otherwise, as a fraction.
-pub const USUAL_BAND: f64 = 0.005;
+pub const DEFAULT_EQUIVALENCE_MARGIN: f64 = 0.005;
 
 gpubench_stats::stored! {
     /// The answer to whether a launch is faster than another.

@@ -1,5 +1,5 @@
 //! Clocks, power and temperature beside a measurement. In: readings of a device's sensors, or of its own counters; out: the
-//! [`Conditions`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
+//! [`SensorReadings`] of a case and its [`DeviceClock`]. Readings that a device does not have are left out.
 
 use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
 
@@ -42,8 +42,8 @@ gpubench_stats::stored! {
         pub other_processes: Option<u32>,
     }
 
-    /// The conditions that a case was measured under.
-    pub struct Conditions {
+    /// The readings of a device's sensors before, during and after a case.
+    pub struct SensorReadings {
         /// Before its warm-up.
         pub before: Reading,
         /// While its samples were taken; if that was too short for a reading, the last one before.
@@ -94,7 +94,7 @@ gpubench_stats::stored! {
 }
 
 impl SensorRange {
-    /// All of `readings` together.
+    /// Summarises `readings`: the range of each quantity, and every throttle reason once.
     pub fn of(readings: &[Reading]) -> Self {
         let mut slowed_by: Vec<String> =
             readings.iter().flat_map(|reading| reading.throttle_reasons.iter().cloned()).collect();

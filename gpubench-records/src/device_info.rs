@@ -157,6 +157,7 @@ impl DeviceInfo {
         self.peaks.sort_by_key(Peak::precedence);
     }
 
+    /// Returns the value of the property `name`, if the device has it.
     fn property(&self, name: &str) -> Option<&Value> {
         self.properties.iter().find(|property| property.name == name).map(|property| &property.value)
     }
@@ -246,7 +247,7 @@ impl Quantity {
 
     /// The quantity with this name: one of the words for bytes per second, else a precision.
     pub fn named(name: &str) -> Self {
-        let found = BANDWIDTHS.iter().find(|(word, _)| *word == name);
+        let found = BANDWIDTH_NAMES.iter().find(|(word, _)| *word == name);
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
     }
 
@@ -254,9 +255,10 @@ impl Quantity {
     pub fn name(&self) -> &str {
         match self {
             Self::Compute(precision) => precision,
-            bandwidth => {
-                BANDWIDTHS.iter().find(|(_, quantity)| quantity == bandwidth).map_or("", |(word, _)| word)
-            }
+            bandwidth => BANDWIDTH_NAMES
+                .iter()
+                .find(|(_, quantity)| quantity == bandwidth)
+                .map_or("", |(word, _)| word),
         }
     }
 
@@ -267,13 +269,13 @@ impl Quantity {
             Self::CacheBandwidth => "L2".into(),
             Self::HostToDevice | Self::DeviceToHost => "PCIe".into(),
             Self::PeerToPeer => "P2P".into(),
-            Self::Compute(precision) => format_name(precision),
+            Self::Compute(precision) => data_type_name(precision),
         }
     }
 }
 
-/// The usual name of a precision, such as `FP32` or `BF16 tensor`; another one as it is.
-fn format_name(precision: &str) -> Cow<'_, str> {
+/// Returns the usual name of a data type, such as `FP32` or `BF16 tensor`; unknown ones unchanged.
+fn data_type_name(precision: &str) -> Cow<'_, str> {
     let (format, rest) = precision.split_at(precision.find(' ').unwrap_or(precision.len()));
     let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());
     let bits = &format[letters.len()..];
@@ -286,8 +288,8 @@ fn format_name(precision: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words for bytes a second.
-const BANDWIDTHS: [(&str, Quantity); 5] = [
+/// The names of bandwidths on the command line and in files.
+const BANDWIDTH_NAMES: [(&str, Quantity); 5] = [
     ("memory", Quantity::MemoryBandwidth),
     ("l2", Quantity::CacheBandwidth),
     ("h2d", Quantity::HostToDevice),

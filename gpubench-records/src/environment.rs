@@ -16,7 +16,7 @@ pub const TIME_VARIABLES: [&str; 5] = [
 ];
 
 /// The name of [`Environment::cpu_quota`] in texts.
-const CPU_QUOTA: &str = "CPU quota";
+const CPU_QUOTA_NAME: &str = "CPU quota";
 
 gpubench_stats::stored! {
     /// The environment of a run.
@@ -47,7 +47,7 @@ gpubench_stats::stored! {
 impl Environment {
     /// Returns the settings that can change times: the variables and the CPU quota.
     pub fn settings(&self) -> Vec<Property> {
-        let quota = self.cpu_quota.map(|processors| (CPU_QUOTA, shown_quota(processors)));
+        let quota = self.cpu_quota.map(|processors| (CPU_QUOTA_NAME, shown_quota(processors)));
         let variables = self.variables.iter().map(|(name, value)| (&**name, value.clone()));
         variables.chain(quota).map(|(name, value)| Property::new(name, Value::Text(value))).collect()
     }
@@ -72,7 +72,7 @@ pub fn effect_on_times(name: &str, value: &str) -> Option<&'static str> {
             Some("if an MPS server listens there, launches share the GPU with those of its other clients")
         }
         ("NVIDIA_TF32_OVERRIDE", _) => Some("it overrides whether NVIDIA's libraries compute FP32 in TF32"),
-        (CPU_QUOTA, _) => Some(
+        (CPU_QUOTA_NAME, _) => Some(
             "the system stops a process that has used its part, also within a sample: give the container whole processors (`--cpuset-cpus`)",
         ),
         _ => None,

@@ -56,10 +56,10 @@ gpubench_stats::stored! {
         #[error("before the warm-up")]
         Preparation,
         /// The warm-up, with the number of launches so far.
-        #[error("{}", progress(*.0, "first launches of the warm-up", "warm-up, after", "launch"))]
+        #[error("{}", progress_phrase(*.0, "first launches of the warm-up", "warm-up, after", "launch"))]
         WarmUp(usize),
         /// Sampling, with the number of samples so far.
-        #[error("{}", progress(*.0, "first samples", "after", "sample"))]
+        #[error("{}", progress_phrase(*.0, "first samples", "after", "sample"))]
         Samples(usize),
         /// The measurements after the last sample, with the number of samples.
         #[error("after {}", format::counted(*.0, "sample"))]
@@ -85,8 +85,9 @@ gpubench_stats::stored! {
     }
 }
 
-/// Describes how far a step has come, or that it begins.
-fn progress(number: usize, first: &str, after: &str, what: &str) -> String {
+/// Returns `first` if `number` is 0, otherwise a phrase such as `after 12 samples`: `after`, `number`,
+/// `what`.
+fn progress_phrase(number: usize, first: &str, after: &str, what: &str) -> String {
     if number == 0 { first.to_owned() } else { format!("{after} {}", format::counted(number, what)) }
 }
 

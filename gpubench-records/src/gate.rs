@@ -69,7 +69,9 @@ impl Run {
             let comparison = &compared.comparison;
             let outcome = match comparison.ratio {
                 None => GateOutcome::Unjudged(Unjudged::NoInterval),
-                Some(ratio) => judged(ratio, comparison.answer, comparison.regressed(threshold), threshold),
+                Some(ratio) => {
+                    judge_ratio(ratio, comparison.answer, comparison.regressed(threshold), threshold)
+                }
             };
             let case = &record.case;
             Some(GatedCase {
@@ -86,7 +88,7 @@ impl Run {
                     name: line.name.clone(),
                     device: line.device.clone(),
                     cache: line.cache,
-                    outcome: since_then(&line.finding, threshold)?,
+                    outcome: baseline_outcome(&line.finding, threshold)?,
                     about: match &line.finding {
                         Finding::NotComparable(why) => why.join("; "),
                         Finding::NoTime(why) => why.clone(),
@@ -102,8 +104,9 @@ impl Run {
     }
 }
 
-/// The outcome for a case of this `ratio`. One that is slower by the threshold and may not be does not pass.
-fn judged(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -> GateOutcome {
+/// Returns the outcome for a compared case. An undecided answer does not pass if the ratio reaches the
+/// threshold.
+fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -> GateOutcome {
     match threshold {
         _ if regressed => GateOutcome::Regressed(ratio),
         Threshold::Fraction(part) if answer == Answer::Undecided && ratio.value >= 1.0 + part => {
@@ -113,13 +116,15 @@ fn judged(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -
     }
 }
 
-/// The outcome for a case that was compared with a baseline; nothing for one that is new.
-fn since_then(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
+/// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new.
+fn baseline_outcome(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
         Finding::Compared { regressed: false, noise_known: false, .. } if threshold == Threshold::Noise => {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
-        Finding::Compared { ratio, answer, regressed, .. } => judged(*ratio, *answer, *regressed, threshold),
+        Finding::Compared { ratio, answer, regressed, .. } => {
+            judge_ratio(*ratio, *answer, *regressed, threshold)
+        }
         Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
         Finding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
         Finding::New => return None,

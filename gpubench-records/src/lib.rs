@@ -41,7 +41,7 @@ pub mod work;
 pub use self::{
     clock_faults::ClockFaults,
     comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Threshold},
-    conditions::{Conditions, DeviceClock, GroupClock, Reading, SensorRange},
+    conditions::{DeviceClock, GroupClock, Reading, SensorRange, SensorReadings},
     cool_down::{CoolDown, HeatLevel},
     device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
     environment::Environment,

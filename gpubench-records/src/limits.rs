@@ -5,7 +5,7 @@ use crate::work::{self, Counts, Link};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
-/// The claim of a launch.
+/// The work that a launch declares, and how its samples were taken.
 #[derive(Clone, Copy, Debug)]
 pub struct DeclaredWork<'a> {
     /// The work that it does.
@@ -42,24 +42,24 @@ gpubench_stats::stored! {
     }
 }
 
-/// A GPU's clock may be above the one that it reports, a GeForce's by a tenth and overclocked by a fifth. Its throughput may
-/// be above the peak by as much.
-const ABOVE_CLOCK: f64 = 1.25;
+/// The factor by which a throughput may exceed a peak from attributes or the datasheet. The true clock may be
+/// higher than the reported one: a GeForce's by a tenth, overclocked by a fifth.
+const MAX_OVER_CLOCK_PEAK: f64 = 1.25;
 
 /// A measured peak is what one program reached, and another may do better: on an H200 the ceiling that is furthest below its
 /// limit, `f64_tensor`, reaches 49 % of it, and `l2_write` half of `l2_read`. Five times that gap is left for a machine that
 /// did something else while its ceiling was measured.
-const ABOVE_MEASURED: f64 = 10.0;
+const MAX_OVER_MEASURED_PEAK: f64 = 10.0;
 
-/// The error of a time by events whose overhead is that of an empty launch.
-pub(crate) const AGREED: Nanoseconds = Nanoseconds(300.0);
+/// The error of a time by events from which the overhead of an empty launch is subtracted.
+pub(crate) const OVERHEAD_ERROR: Nanoseconds = Nanoseconds(300.0);
 /// The additional error for each kernel of a launch but the first: the gap between two kernels of a graph depends on their positions in it.
 /// On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and eight take 15.1 to 15.8 µs, in results that differ only in the work
 /// between the launches.
-pub(crate) const AGREED_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
+pub(crate) const OVERHEAD_ERROR_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
-/// Returns true if samples taken so begin with none of the launch's data in the last-level cache. A flush whose proof failed
-/// does not count.
+/// Returns true if samples start with none of the launch's data in the last-level cache: cold, after a flush
+/// whose verification did not fail.
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
@@ -75,7 +75,7 @@ pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;
     let proven = cold && samples.method.flush_verification.is_some();
     let doubt = match (marginal_empty_launch, proven) {
-        (Some(_), true) => AGREED,
+        (Some(_), true) => OVERHEAD_ERROR,
         (Some(_), false) | (None, true) => (overhead - empty_span).max(Nanoseconds::ZERO),
         (None, false) => overhead,
     };
@@ -93,7 +93,7 @@ pub fn violated_limit(
         // disturbed can be low by any factor.
         let peak = info.peaks.iter().find(|peak| peak.quantity == quantity && !peak.uncertain)?;
         let least = peak.value.time_for(work);
-        (took < least / above(peak)).then_some(ImpossibleSpeed {
+        (took < least / max_over_peak(peak)).then_some(ImpossibleSpeed {
             quantity,
             work,
             peak: peak.value,
@@ -103,7 +103,7 @@ pub fn violated_limit(
         })
     };
     let bytes = match Quantity::moved_over(claim.link) {
-        Quantity::MemoryBandwidth => crossing(claim, info.last_level_cache),
+        Quantity::MemoryBandwidth => min_bus_traffic(claim, info.last_level_cache),
         // No cache here keeps the data at the other end of a link from one launch to the next.
         _ => Link::crossed(claim.link, &claim.counts).unwrap_or_default(),
     };
@@ -113,12 +113,12 @@ pub fn violated_limit(
     moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))
 }
 
-/// The factor by which a launch may be faster than a peak. A user's peak is taken literally.
-fn above(peak: &Peak) -> f64 {
+/// Returns the factor by which a launch may be faster than `peak`: 1 for a peak that the user gave.
+fn max_over_peak(peak: &Peak) -> f64 {
     match (&peak.quantity, peak.source) {
-        (_, PeakSource::Measured) => ABOVE_MEASURED,
+        (_, PeakSource::Measured) => MAX_OVER_MEASURED_PEAK,
         (_, PeakSource::User) => 1.0,
-        (Quantity::Compute(_), _) => ABOVE_CLOCK,
+        (Quantity::Compute(_), _) => MAX_OVER_CLOCK_PEAK,
         _ => 1.0,
     }
 }
@@ -129,7 +129,7 @@ fn above(peak: &Peak) -> f64 {
 /// cache may also have held as many of the reads before. Reads and writes may be of the same memory, so that the cache may
 /// hold its full size of each. A cache of unknown size may hold everything. Of bytes that are not told apart, those that
 /// cannot have been written were read. Intermediates are apart, see [`work::crossing_intermediates`].
-fn crossing(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
+fn min_bus_traffic(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
     let passed = work::crossing_intermediates(&claim.counts, claim.operations, cache);
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);
@@ -191,7 +191,7 @@ mod tests {
             let moved = Counts { reads: None, writes: None, ..counts };
             let together = DeclaredWork { counts: moved, written: Some(Bytes(0)), ..told };
             let found =
-                [told, together].map(|claim| crossing(&claim, cache.map(|size| Bytes(size * MIB))) / MIB);
+                [told, together].map(|claim| min_bus_traffic(&claim, cache.map(|size| Bytes(size * MIB))) / MIB);
             assert_eq!(found[0], found[1]);
             found[0]
         };

@@ -10,13 +10,13 @@ use gpubench_stats::Nanoseconds;
 #[derive(Default)]
 pub(crate) struct RecordsByCase {
     cases: Vec<Vec<Record>>,
-    places: HashMap<PlannedCase, usize>,
+    indices: HashMap<PlannedCase, usize>,
 }
 
 impl RecordsByCase {
-    /// Returns the records of a case so far.
+    /// Returns the records of `case` so far, to add one. An unknown case is added at the end.
     pub(crate) fn of(&mut self, case: PlannedCase) -> &mut Vec<Record> {
-        let place = *self.places.entry(case).or_insert(self.cases.len());
+        let place = *self.indices.entry(case).or_insert(self.cases.len());
         if place == self.cases.len() {
             self.cases.push(Vec::new());
         }
@@ -25,7 +25,7 @@ impl RecordsByCase {
 
     /// Returns one record for each case.
     pub(crate) fn merged(self) -> Vec<Record> {
-        self.cases.into_iter().filter_map(of_case).collect()
+        self.cases.into_iter().filter_map(merge_case).collect()
     }
 }
 
@@ -38,8 +38,9 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
     cases.merged()
 }
 
-/// Shows the record with the worst verdict whose median is nearest to the middle of all. A record may be made of several already.
-fn of_case(mut records: Vec<Record>) -> Option<Record> {
+/// Merges the records of one case. Keeps the record with the worst verdict whose median is nearest to the
+/// middle, and moves the measurements of the others into it. Returns `None` for no records.
+fn merge_case(mut records: Vec<Record>) -> Option<Record> {
     if records.len() == 1 {
         return records.pop();
     }

@@ -1,7 +1,7 @@
 //! The ways of taking samples: the cache state, the flush and the path. Options ask a device for them, and it answers with
 //! the ones that it used; plans, records and reports name them.
 
-use crate::clock_faults::is_time;
+use crate::clock_faults::is_plausible_time;
 use gpubench_stats::{DramStallPeriod, Nanoseconds, format};
 
 gpubench_stats::stored! {
@@ -154,10 +154,10 @@ impl Method {
 }
 
 impl FlushVerification {
-    /// The share of the lines evicted by the reference that must be gone.
-    const EVICTED: f64 = 0.9;
-    /// Behind a clean flush the sweep takes at most this much longer, or shorter.
-    const CLEAN: f64 = 0.03;
+    /// The fraction of the lines evicted by the reference that a flush must evict to be verified.
+    const MIN_EVICTED_FRACTION: f64 = 0.9;
+    /// The most extra time of the sweep, as a fraction, after a flush that leaves the cache clean.
+    const MAX_DIRT: f64 = 0.03;
 
     /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
     pub fn evicted_fraction(&self) -> Option<f64> {
@@ -172,7 +172,7 @@ impl FlushVerification {
 
     /// Returns true if the flush leaves the cache empty.
     pub fn evicts_cache(&self) -> bool {
-        self.evicted_fraction().is_some_and(|evicted| evicted >= Self::EVICTED)
+        self.evicted_fraction().is_some_and(|evicted| evicted >= Self::MIN_EVICTED_FRACTION)
     }
 
     /// Returns the reason not to use `flush`, in words, if there is one. `cache` names the cache that it should empty.
@@ -192,7 +192,7 @@ impl FlushVerification {
 
     /// Returns true if the flush leaves nothing to be written back.
     pub fn is_clean(&self) -> bool {
-        self.dirt().abs() <= Self::CLEAN
+        self.dirt().abs() <= Self::MAX_DIRT
     }
 }
 
@@ -276,7 +276,7 @@ impl Timer {
         let is_part = |error: f64| (0.0..1.0).contains(&error);
         let relative_error = self.relative_error;
         let mut all = self.readings().map(|reading| *reading).chain(stall.into_iter().flatten());
-        all.all(|reading| is_time(reading) && reading >= Nanoseconds::ZERO)
+        all.all(|reading| is_plausible_time(reading) && reading >= Nanoseconds::ZERO)
             && relative_error.is_none_or(is_part)
     }
 }

@@ -38,8 +38,9 @@ gpubench_stats::stored! {
 }
 
 impl Relaunch {
-    /// A launch that rewrites less than this share of what the checked launch wrote has left it out.
-    const REWRITTEN: f64 = 0.5;
+    /// The fraction of the checked launch's writes that a later launch must write; with less, it left the
+    /// output out.
+    const MIN_REWRITTEN_FRACTION: f64 = 0.5;
 
     /// Returns the output that sampled launches do not write, if they leave out most of it.
     pub fn stale(&self) -> Option<Rewritten> {
@@ -48,18 +49,18 @@ impl Relaunch {
 
     /// Returns true if a launch that changed `again` bytes does the work of one that changed `changed`.
     pub fn is_rewritten(changed: Bytes, again: Bytes) -> bool {
-        again.as_f64() >= Self::REWRITTEN * changed.as_f64()
+        again.as_f64() >= Self::MIN_REWRITTEN_FRACTION * changed.as_f64()
     }
 }
 
 impl Reuse {
-    /// A launch on used inputs is faster if the one on fresh inputs takes longer by this factor and this time. Single launches on
-    /// the same inputs differ by less.
-    const FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
+    /// The factor and the time by which a launch on fresh inputs must exceed one on used inputs, which then
+    /// counts as faster. Single launches on the same inputs differ by less.
+    const MIN_FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
 
     /// Returns true if launches on used inputs do less work than those on fresh ones.
     pub fn is_faster(&self) -> bool {
-        let (factor, least) = Self::FASTER;
+        let (factor, least) = Self::MIN_FASTER;
         self.fresh > factor * self.used && self.fresh - self.used > least
     }
 }

@@ -4,7 +4,7 @@ use gpubench_stats::{
     DramStall, Drift, Groups, Interval, Joules, Median, Modes, Nanoseconds, Summary, Watts, median,
 };
 
-use crate::{ClockFaults, Conditions, DeviceClock, Method, Path, Timer};
+use crate::{ClockFaults, DeviceClock, Method, Path, SensorReadings, Timer};
 
 gpubench_stats::stored! {
     /// The samples of a case.
@@ -16,7 +16,7 @@ gpubench_stats::stored! {
         /// The launches before them.
         pub warm_up: WarmUp,
         /// The readings of the device's sensors during sampling, if it has some.
-        pub conditions: Option<Conditions>,
+        pub conditions: Option<SensorReadings>,
         /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
         pub device_clock: Option<DeviceClock>,
         /// The readings that no working clock gives, if there were any.
@@ -151,8 +151,8 @@ impl Samples {
 
     /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
     pub fn median(&self, confidence: f64) -> Option<Median> {
-        let (times, sizes) = (self.stall_corrected(), sizes(&self.overheads));
-        let groups = groups(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
+        let (times, sizes) = (self.stall_corrected(), group_sizes(&self.overheads));
+        let groups = with_shared_error(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
         let of_groups = Median::of_groups(&times, groups, self.timer.resolution, confidence);
         of_groups.or_else(|| Median::of(&times, self.timer.resolution, confidence))
     }
@@ -188,9 +188,9 @@ impl Samples {
         groups.collect()
     }
 
-    /// Returns these times less what the place of each group's inputs adds to them, if inputs were moved: two kinds of place are not two
-    /// kinds of launches.
-    fn without_places(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
+    /// Returns the times of all samples with each group's median shifted to the overall median, if inputs
+    /// were relocated between groups; otherwise unchanged.
+    fn without_relocation_effects(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
         if self.relocations == 0 {
             return times;
         }
@@ -248,7 +248,7 @@ impl Samples {
         let waits = self.prequeued_time.map(|held| (1.0 - held / time, held));
         // A simulated device's time has nothing to do with the host's.
         let call = self.host_call_time.filter(|_| !self.timer.simulated);
-        let bound = call.filter(|call| *call > LONG_CALL && *call > HOST_BOUND * time);
+        let bound = call.filter(|call| *call > MIN_HOST_BOUND_CALL && *call > HOST_BOUND_FACTOR * time);
         let bound = bound.map(|call| (1.0 - time / call, time));
         let idle = waits.into_iter().chain(bound).filter(|(idle, _)| idle.is_finite() && *idle > 0.0);
         idle.max_by(|(a, _), (b, _)| a.total_cmp(b))
@@ -260,20 +260,22 @@ impl Samples {
         if self.interleaved {
             return None;
         }
-        let modes = Modes::find(&self.without_places(self.stall_corrected()), self.timer.resolution)?;
+        let modes =
+            Modes::find(&self.without_relocation_effects(self.stall_corrected()), self.timer.resolution)?;
         (modes.high - modes.low > self.timer.empty_launch_spread).then_some(modes)
     }
 }
 
-/// Threads wait for this part of their time at most on a machine that does nothing else: each begins some microseconds after it is
-/// woken.
+/// The largest fraction of their time for which threads wait for a processor on a machine that does nothing
+/// else.
 #[doc(hidden)]
 pub const OWN_DELAYS: f64 = 0.1;
 
-/// A call of the launch function that takes longer than this, and longer than the launch by this factor, is more than the driver
-/// needs to enqueue it: some microseconds for a kernel.
-const LONG_CALL: Nanoseconds = Nanoseconds(100_000.0);
-const HOST_BOUND: f64 = 4.0;
+/// The shortest call of the launch function that can count as host-bound. The driver needs some microseconds
+/// to enqueue a kernel.
+const MIN_HOST_BOUND_CALL: Nanoseconds = Nanoseconds(100_000.0);
+/// The factor by which such a call must exceed the launch's time.
+const HOST_BOUND_FACTOR: f64 = 4.0;
 
 /// Returns these event times less the overhead of their groups, or that of the timer where groups have none.
 pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Vec<Nanoseconds> {
@@ -302,9 +304,9 @@ pub fn summary(
     timer: Timer,
     stall: Option<&DramStall>,
 ) -> Option<Summary> {
-    let (times, sizes) = (times(events, overheads, timer), sizes(overheads));
+    let (times, sizes) = (times(events, overheads, timer), group_sizes(overheads));
     let middle = median(&times)?;
-    let groups = groups(&sizes, timer, stall, middle);
+    let groups = with_shared_error(&sizes, timer, stall, middle);
     let summary = Summary::of_groups(&times, groups, timer.resolution)?;
     if stall.is_none() {
         return Some(summary);
@@ -314,6 +316,8 @@ pub fn summary(
     Some(summary.with_median_of(stall_corrected))
 }
 
+/// Returns `times` with the mean delay by the stall in place of each sample's own; unchanged without a stall
+/// or starts.
 fn stall_corrected(
     times: Vec<Nanoseconds>,
     starts: &[Nanoseconds],
@@ -325,12 +329,14 @@ fn stall_corrected(
     }
 }
 
-fn sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
+/// Returns the number of samples of each group.
+fn group_sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
     overheads.iter().map(|group| group.samples).collect()
 }
 
-/// Returns the groups of these sizes, of launches that take about `middle`.
-fn groups<'a>(
+/// Returns groups of these sizes with the error that all samples share: of the timer, of the process and of
+/// the stall. `middle` is the approximate time of a launch.
+fn with_shared_error<'a>(
     sizes: &'a [usize],
     timer: Timer,
     stall: Option<&DramStall>,

@@ -1,6 +1,6 @@
 //! The rules of sampling: precision, numbers of samples, budgets. Given by the command line, kept in every run.
 
-use crate::{Flush, HeatLevel, Path, comparison::USUAL_BAND};
+use crate::{Flush, HeatLevel, Path, comparison::DEFAULT_EQUIVALENCE_MARGIN};
 use gpubench_stats::Nanoseconds;
 
 /// The most samples of a case whose number the user does not fix: more would cost memory and tell nothing new.
@@ -64,7 +64,7 @@ impl Sampling {
         path: None,
         energy: None,
         cool_down: None,
-        equivalence_margin: USUAL_BAND,
+        equivalence_margin: DEFAULT_EQUIVALENCE_MARGIN,
     };
 
     /// Returns the relative half-width that launches timed on `path` must reach.

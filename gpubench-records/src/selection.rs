@@ -39,7 +39,7 @@ impl CaseSelection {
         [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
     }
 
-    /// Returns true if this value of an argument is selected, or all are.
+    /// Returns true if the selection has this value of the argument, or none of the argument's values.
     pub fn takes_value(&self, arg: &Arg) -> bool {
         let takes = |given: &ArgValues| given.values.iter().any(|value| is_value(value, &arg.value));
         self.args.iter().filter(|given| given.name == arg.name).all(takes)
@@ -126,7 +126,7 @@ impl NameFilter {
         }
     }
 
-    /// Returns true if it takes this name; with `exact`, if it is the whole name.
+    /// Returns true if this filter matches `name`; with `exact`, a text must be the whole name.
     pub fn takes(&self, name: &str, exact: bool) -> bool {
         match self {
             Self::Text(text) if exact => text == name,
@@ -146,7 +146,7 @@ pub struct ArgValues {
 }
 
 /// The error of a text that is not an argument with its values.
-const NO_ARG: &str = "give a name and its values, such as n=1024,4096";
+const ARG_VALUES_USAGE: &str = "give a name and its values, such as n=1024,4096";
 
 impl ArgValues {
     /// Replaces the values of the argument `name`.
@@ -176,9 +176,9 @@ impl FromStr for ArgValues {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, values) = text.split_once('=').ok_or(NO_ARG)?;
+        let (name, values) = text.split_once('=').ok_or(ARG_VALUES_USAGE)?;
         let values = split_outside_brackets(values, ',').into_iter().map(str::trim);
-        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(NO_ARG)
+        Some(Self::new(name.trim(), values)).filter(Self::is_complete).ok_or(ARG_VALUES_USAGE)
     }
 }
 
@@ -229,7 +229,8 @@ const SUFFIXES: [(&str, u128); 9] = [
     ("T", 1_000_000_000_000),
 ];
 
-/// Returns a number with a suffix in digits, as in `1000000` for `1M`; nothing for any other text, and for what is no whole number.
+/// Returns a number with a suffix in digits, such as `1000000` for `1M`; `None` for other text and for
+/// fractions.
 pub fn amount(text: &str) -> Option<String> {
     if let Some(power) = text.strip_prefix("2^") {
         return 1_u64.checked_shl(power.parse().ok()?).map(|amount| amount.to_string());

@@ -47,8 +47,8 @@ pub struct Part {
     of: usize,
 }
 
-/// The error of a text that is no [`Part`].
-const NO_PART: &str = "give a task's number, from 1, and the number of all, such as 3/8";
+/// The error for text that is not a [`Part`].
+const PART_USAGE: &str = "give a task's number, from 1, and the number of all, such as 3/8";
 
 impl Part {
     /// The only one.
@@ -80,9 +80,9 @@ impl FromStr for Part {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (number, of) = text.split_once('/').ok_or(NO_PART)?;
-        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| NO_PART);
-        Self::new(count(number)?, count(of)?).ok_or(NO_PART)
+        let (number, of) = text.split_once('/').ok_or(PART_USAGE)?;
+        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| PART_USAGE);
+        Self::new(count(number)?, count(of)?).ok_or(PART_USAGE)
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(right.parse::<Part>().map(|part| part.to_string()), Ok(right.to_owned()));
         }
         for wrong in ["", "3", "0/8", "9/8", "-1/8", "3/0", "0/0", "3/8/9", "a/8", "3/", "/8", "3.0/8"] {
-            assert_eq!(wrong.parse::<Part>(), Err(NO_PART), "{wrong}");
+            assert_eq!(wrong.parse::<Part>(), Err(PART_USAGE), "{wrong}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use gpubench_stats::{Bytes, Interval, Nanoseconds, Summary};
 
-use crate::{Path, Reason, Samples, limits::AGREED, verdict::AGREED_SHARE};
+use crate::{Path, Reason, Samples, limits::OVERHEAD_ERROR, verdict::AGREED_SHARE};
 
 pub use crate::slowdown::Slowdown;
 
@@ -188,8 +188,8 @@ impl CuptiTimes {
         let slowed = slowdown.unwrap_or_default();
         let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
         let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
-        let known = samples.cross_check_error().unwrap_or(AGREED);
-        let allowed = known.max(LEAST).max(AGREED_SHARE * ours);
+        let known = samples.cross_check_error().unwrap_or(OVERHEAD_ERROR);
+        let allowed = known.max(MIN_ALLOWED_DIFFERENCE).max(AGREED_SHARE * ours);
         let allowed = (samples.method.path == Path::Graph).then_some(allowed);
         let by = ours - (other - slowed.by);
         Difference { other, slowdown, by, half_width: Nanoseconds(half_width), allowed }
@@ -207,7 +207,7 @@ impl CuptiTimes {
 
 /// A row's time is not held to be better known than this: a bound says how far two ways of using events are apart, and CUPTI's stamps
 /// contain errors of their own.
-const LEAST: Nanoseconds = Nanoseconds(150.0);
+const MIN_ALLOWED_DIFFERENCE: Nanoseconds = Nanoseconds(150.0);
 
 impl Counters {
     /// Returns the bytes that crossed the memory's bus.

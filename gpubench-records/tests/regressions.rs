@@ -1,8 +1,8 @@
 //! The rates of false alarms and of missed regressions of `--fail-on-regression` over many rows. In: simulated medians of processes
 //! that differ; out: what the real decisions make of them, with the real rule for measuring again.
 
-use gpubench_records::baseline::{MOST_AGAIN, RowMedians, decide};
-use gpubench_records::comparison::{Answer, AssumedSpread, Threshold, USUAL_BAND};
+use gpubench_records::baseline::{MAX_REMEASURING_PROCESSES, RowMedians, decide};
+use gpubench_records::comparison::{Answer, AssumedSpread, DEFAULT_EQUIVALENCE_MARGIN, Threshold};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{DECISION_ERROR, Interval, Median};
 use rand::rngs::StdRng;
@@ -63,7 +63,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
     let threshold = Some(Threshold::Noise);
     let mut again = 0;
     for _ in 0..most {
-        let decisions = decide(&rows, USUAL_BAND, threshold, DECISION_ERROR);
+        let decisions = decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
         let seems = |row: &usize| decisions[*row].is_some_and(|decision| decision.seems_regressed);
         let seem: Vec<usize> = (0..ROWS).filter(seems).collect();
         if seem.is_empty() {
@@ -75,7 +75,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
             again += 1;
         }
     }
-    let decisions = decide(&rows, USUAL_BAND, threshold, DECISION_ERROR);
+    let decisions = decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
     let regressed = (0..ROWS).filter(|row| decisions[*row].is_some_and(|decision| decision.regressed));
     Outcome { regressed: regressed.collect(), again }
 }
@@ -96,7 +96,8 @@ fn rates(processes: [usize; 2], spread: Spread, most: usize, runs: [usize; 2]) -
 /// places.
 fn unchanged_rows_and_slower_ones(runs: [usize; 2]) {
     for (gaussian, places) in [(0.002, 0), (0.005, 0), (0.002, 8)] {
-        let (alarms, found, again) = rates([1, 5], Spread { gaussian, places }, MOST_AGAIN, runs);
+        let (alarms, found, again) =
+            rates([1, 5], Spread { gaussian, places }, MAX_REMEASURING_PROCESSES, runs);
         assert!(100 * alarms <= runs[0], "{gaussian}, {places} places: {alarms} of {runs:?} runs");
         assert!(100 * found >= 95 * runs[1], "{gaussian}, {places} places: {found} of {runs:?}");
         assert!(again <= 40.0, "a run measures {again} rows again");
@@ -124,7 +125,7 @@ fn slow_places(runs: usize) {
     let (once, _, _) = rates([1, 5], spread, 0, [runs / 3, 0]);
     assert!(10 * once >= 7 * (runs / 3), "{once} of {} runs", runs / 3);
     for processes in [[1, 5], [5, 5], [1, 1]] {
-        let (alarms, _, _) = rates(processes, spread, MOST_AGAIN, [runs, 0]);
+        let (alarms, _, _) = rates(processes, spread, MAX_REMEASURING_PROCESSES, [runs, 0]);
         assert!(100 * alarms <= runs, "{processes:?}: {alarms} of {runs} runs");
     }
 }
@@ -151,7 +152,8 @@ fn called(gaussian: f64, assumed: f64, slower: f64) -> f64 {
                 assumed: AssumedSpread::UpTo(assumed),
             };
             let rows: Vec<RowMedians> = then.iter().map(row).collect();
-            let answers = decide(&rows, USUAL_BAND, None, DECISION_ERROR).into_iter().flatten();
+            let answers =
+                decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, None, DECISION_ERROR).into_iter().flatten();
             called += answers.filter(|row| matches!(row.answer, Answer::Slower | Answer::Faster)).count();
         }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use gpubench_records::baseline::{Baseline, check};
-use gpubench_records::files::{self, Place, Store};
+use gpubench_records::files::{self, BaselineLocation, Store};
 use gpubench_records::id::Arg;
 use gpubench_records::merge::merged;
 use gpubench_records::record::{Record, Run};
@@ -135,7 +135,7 @@ fn steps(records: usize) -> Vec<(&'static str, Duration)> {
     });
     let mut all: Vec<Record> = (0..RUNS).flat_map(|_| run.records.clone()).collect();
     step("merged of 5 runs", &mut || assert_eq!(merged(std::mem::take(&mut all)).len(), records));
-    let place = Place::within(folder.path(), "main");
+    let place = BaselineLocation::within(folder.path(), "main");
     place.prepare().expect("a folder");
     step("saved as a baseline", &mut || place.save(&run).expect("it is written"));
     step("saved in its place", &mut || place.save(&run).expect("it is written"));

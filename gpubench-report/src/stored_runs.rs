@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io, io::Read as _};
 
 use gpubench_records::files::{
-    self, LAST, LoadRunError, Place, RECORDS, RUN, ReadError, file_of, head_of, run_before, runs_in,
-    validated,
+    self, BaselineLocation, LAST, LoadRunError, RECORDS, RUN, ReadError, file_of, head_of, run_before,
+    runs_in, validated,
 };
 use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
 use gpubench_stats::format::counted;
@@ -52,8 +52,8 @@ impl StoredRuns {
     pub fn of_project(folder: &Path) -> Option<Self> {
         let above =
             || folder.ancestors().map(|above| above.join("target/gpubench")).find(|home| home.is_dir());
-        let state = || Some(files::state()?.join("gpubench"));
-        files::cargo_target().or_else(above).or_else(state).map(Self::within)
+        let state = || Some(files::state_folder()?.join("gpubench"));
+        files::cargo_target_folder().or_else(above).or_else(state).map(Self::within)
     }
 
     /// Returns the folder that they are in.
@@ -106,8 +106,8 @@ impl StoredRuns {
     }
 
     /// Returns the baseline that is called `name`.
-    pub fn baseline(&self, name: &str) -> Place {
-        Place::within(&self.home.join("baselines"), name)
+    pub fn baseline(&self, name: &str) -> BaselineLocation {
+        BaselineLocation::within(&self.home.join("baselines"), name)
     }
 
     /// Returns the file that `wanted` names, if it names one: a path, a run's folder, a stored run by its name or its number in

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use gpubench_records::comparison::{Answer, USUAL_BAND};
+use gpubench_records::comparison::{Answer, DEFAULT_EQUIVALENCE_MARGIN};
 use gpubench_records::failure::{Failure, Step};
 use gpubench_records::method::{Method, Path, Timer};
 use gpubench_records::sampling::Sampling;
@@ -108,7 +108,7 @@ struct Compared {
 }
 
 /// 20 µs.
-const LONG: Compared = Compared { time: 20_000.0, band: USUAL_BAND, group: 16 };
+const LONG: Compared = Compared { time: 20_000.0, band: DEFAULT_EQUIVALENCE_MARGIN, group: 16 };
 /// 3 µs, of which a step of the timer is 1.07 %.
 const SHORT: Compared = Compared { time: 3_000.0, band: 0.01, group: 96 };
 
@@ -152,7 +152,7 @@ fn the_same_is_called_the_same() {
 #[test]
 fn at_the_end_of_the_band_decisions_are_rare() {
     for noise in [NONE, USUAL] {
-        let [faster, slower, same, _] = answers(800, 1.0 + USUAL_BAND, noise, LONG);
+        let [faster, slower, same, _] = answers(800, 1.0 + DEFAULT_EQUIVALENCE_MARGIN, noise, LONG);
         assert!(faster + slower + same <= 16, "{noise:?}: {slower} slower, {same} same");
     }
 }

@@ -25,6 +25,7 @@ pub fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<V
     rows.iter().map(|row| stacked(row, page)).collect()
 }
 
+/// Returns a row as one line, its cells padded to `widths`.
 fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
     let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
         if numbers.contains(&column) { right(cell, *width) } else { left(cell, *width) }
@@ -33,6 +34,7 @@ fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
     line.trim_end().to_owned()
 }
 
+/// Returns a row as several lines: the first cell, and the others indented under it.
 fn stacked(row: &[String], page: Page) -> Vec<String> {
     let Some((name, cells)) = row.split_first() else { return Vec::new() };
     let mut lines = wrapped(name, &spaces(INDENT), page);

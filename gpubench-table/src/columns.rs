@@ -111,19 +111,20 @@ enum Tables {
     OnRequest,
 }
 
-/// Room for a time, such as `12.54 µs`.
-const TIME: Room = Number(3, 4, 3);
-/// The columns of the slowest device with its difference, such as `cuda:0 +12.5`.
-const SLOWEST: usize = 13;
-/// Room for a part of a peak and its name, such as `0.64 BF16 tensor`.
-const SHARE: Room = Number(3, 3, 12);
+/// The room of a time, such as `12.54 µs`.
+const TIME_ROOM: Room = Number(3, 4, 3);
+/// The terminal columns for the slowest device and its difference, such as `cuda:0 +12.5`.
+const SLOWEST_WIDTH: usize = 13;
+/// The room of a fraction of a peak and its name, such as `0.64 BF16 tensor`.
+const SHARE_ROOM: Room = Number(3, 3, 12);
 
-const COLUMNS: &[Column] = &[
+/// All columns except those of benchmarks' own metrics, in their order.
+const ALL_COLUMNS: &[Column] = &[
     Column::new("", Words(4), 0, OfRow(|row| Some(row.shown.case.cache.to_string())))
         .with_title("cache")
         .with_name("")
         .always(),
-    Column::new("time", TIME, 0, OfRow(time)).always(),
+    Column::new("time", TIME_ROOM, 0, OfRow(time)).always(),
     Column::new("± %", Number(2, 3, 0), 1, OfRow(half_width))
         .with_title("95 % interval, ± %")
         .with_name("±")
@@ -138,17 +139,17 @@ const COLUMNS: &[Column] = &[
     on_request("call", Measured(|it| it.call_time.map(format::time))).with_title("host call"),
     on_request("first", Measured(|it| it.launch.first_launch_time.map(format::time)))
         .with_title("first launch"),
-    Column::new("slowest %", Words(SLOWEST), 2, OfRow(|row| row.slowest().map(bare)))
+    Column::new("slowest %", Words(SLOWEST_WIDTH), 2, OfRow(|row| row.slowest().map(without_unit)))
         .with_title("slowest device, %")
         .with_name("slowest")
         .only(Tables::Printed),
-    Column::new("range %", Number(4, 3, 0), 6, OfRow(|row| row.range().map(bare)))
+    Column::new("range %", Number(4, 3, 0), 6, OfRow(|row| row.range().map(without_unit)))
         .with_title("range of devices, %")
         .with_name("range")
         .only(Tables::Printed),
-    Column::new(SPREAD, Words(CELLS), 7, Measured(bar)).only(Tables::Printed).always(),
+    Column::new(SPREAD_TITLE, Words(BAR_CELLS), 7, Measured(spread_bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
-    Column::new("% of peak", SHARE, 4, OfRow(|row| roof::binding_cell(row.shown).map(bare)))
+    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| roof::binding_cell(row.shown).map(without_unit)))
         .with_name("peak"),
     Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
     Column::new("items", Number(3, 3, 18), 10, Measured(items)),
@@ -171,19 +172,19 @@ const COLUMNS: &[Column] = &[
     Column::new("processes", Words(25), 3, OfRow(processes)),
     Column::new("samples", Number(7, 0, 0), 15, Measured(|it| Some(it.samples.time.samples.to_string())))
         .always(),
-    Column::new("", Number(0, 0, 0), 0, OfRow(mark))
+    Column::new("", Number(0, 0, 0), 0, OfRow(verdict_mark))
         .with_title("verdict")
         .with_name("")
         .only(Tables::Markdown)
         .always(),
 ];
 
-/// The columns after those of the benchmarks' own metrics.
-const LAST: [&str; 2] = ["samples", "verdict"];
+/// The titles of the columns that are after those of benchmarks' own metrics.
+const LAST_COLUMNS: [&str; 2] = ["samples", "verdict"];
 
-/// A time that is only shown if the user chooses its column.
+/// Returns a column of a time that is shown only if the user chooses it.
 const fn on_request(name: &'static str, cell: Cell) -> Column {
-    Column::new(name, TIME, 0, cell).only(Tables::OnRequest)
+    Column::new(name, TIME_ROOM, 0, cell).only(Tables::OnRequest)
 }
 
 /// Checks names of columns.
@@ -191,18 +192,18 @@ const fn on_request(name: &'static str, cell: Cell) -> Column {
 /// # Errors
 /// Returns the first unknown name, and lists all that there are.
 pub fn check(names: &[String]) -> Result<(), String> {
-    let Some(unknown) = names.iter().find(|name| chosen(name).is_none()) else { return Ok(()) };
-    let known = COLUMNS.iter().map(|column| column.name).filter(|name| !name.is_empty());
+    let Some(unknown) = names.iter().find(|name| column_named(name).is_none()) else { return Ok(()) };
+    let known = ALL_COLUMNS.iter().map(|column| column.name).filter(|name| !name.is_empty());
     Err(format!("--columns: unknown column `{unknown}`: choose from {}", format::joined(known, ", ")))
 }
 
-/// Returns the column of this name.
-fn chosen(name: &str) -> Option<&'static Column> {
-    COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
+/// Returns the column that the user calls `name`, in any case of letters; `None` if there is none.
+fn column_named(name: &str) -> Option<&'static Column> {
+    ALL_COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
 }
 
-/// The columns that are printed of `run`, in their order, without those of its own metrics.
-pub(super) fn printed(run: &Run) -> Vec<Column> {
+/// Returns the columns of the printed table of `run`, without those of benchmarks' own metrics.
+pub(super) fn table_columns(run: &Run) -> Vec<Column> {
     columns(run, Tables::Printed)
 }
 
@@ -211,14 +212,15 @@ pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[Row<'_>]) {
     let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
     for UserMetric { name, .. } in measured.flat_map(|it| &it.user_metrics) {
         if !columns.iter().any(|column| column.metric() == Some(name)) {
-            let after = columns.iter().rev().take_while(|column| LAST.contains(&column.title)).count();
+            let after =
+                columns.iter().rev().take_while(|column| LAST_COLUMNS.contains(&column.title)).count();
             columns.insert(columns.len() - after, Column::of_metric(name));
         }
     }
 }
 
 /// The columns of the Markdown table of `run`.
-pub(super) fn columns_of(run: &Run) -> Vec<Column> {
+pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
     let rows: Vec<Row<'_>> = run.records.iter().map(Row::of).collect();
     let mut columns = columns(run, Tables::Markdown);
     add_metrics(&mut columns, &rows);
@@ -229,18 +231,18 @@ pub(super) fn columns_of(run: &Run) -> Vec<Column> {
 /// The columns of a table, chosen ones in place of those that have a name. On a narrow page, the last ones that were chosen are dropped
 /// first.
 fn columns(run: &Run, tables: Tables) -> Vec<Column> {
-    let mut columns = COLUMNS.to_vec();
+    let mut columns = ALL_COLUMNS.to_vec();
     columns.retain(|column| column.tables == tables || column.tables == Tables::Both);
     if !run.columns.is_empty() {
         columns.retain(|column| column.name.is_empty());
-        let chosen = (0..=u8::MAX).zip(run.columns.iter().filter_map(|name| chosen(name)));
+        let chosen = (0..=u8::MAX).zip(run.columns.iter().filter_map(|name| column_named(name)));
         // After the cache state, and before the verdict.
         columns.splice(1..1, chosen.map(|(rank, column)| Column { rank, ..column.always() }));
     }
     columns
 }
 
-/// What the hardware's counters say of a launch, if they were read.
+/// Returns the hardware counters of Nsight Compute, if they were read.
 fn counters(measured: &Measurement) -> Option<&Counters> {
     match measured.verification.as_ref()?.ncu.as_ref()? {
         NcuPass::Counted(counters) => Some(counters),
@@ -254,11 +256,11 @@ fn time(row: &Row<'_>) -> Option<String> {
 }
 
 fn half_width(row: &Row<'_>) -> Option<String> {
-    row.shown.measurement.as_ref().map(|_| bare(format::plus_minus(row.shown.half_width())))
+    row.shown.measurement.as_ref().map(|_| without_unit(format::plus_minus(row.shown.half_width())))
 }
 
-/// Removes the signs that the head of a column has.
-fn bare(cell: String) -> String {
+/// Removes `± ` and ` %` from a cell, because the head contains them.
+fn without_unit(cell: String) -> String {
     cell.trim_start_matches("± ").replace(" %", "")
 }
 
@@ -273,8 +275,8 @@ fn items(measured: &Measurement) -> Option<String> {
     measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
 }
 
-/// The warning beside a number that is not valid.
-fn mark(row: &Row<'_>) -> Option<String> {
+/// Returns the verdict column of a result in Markdown; empty if it is valid.
+fn verdict_mark(row: &Row<'_>) -> Option<String> {
     let record = row.shown;
     let mark = match record.verdict.state {
         _ if record.measurement.is_none() => "",
@@ -314,7 +316,7 @@ impl Room {
     /// The head above the cells: above the end of numbers with a short unit, above the beginning of all else.
     pub(super) fn head(self, head: &str) -> String {
         match self {
-            Self::Number(_, _, ..=SHORT_UNIT) => right(head, self.width()),
+            Self::Number(_, _, ..=MAX_SHORT_UNIT) => right(head, self.width()),
             _ => left(head, self.width()),
         }
     }
@@ -329,7 +331,9 @@ impl Room {
         let exponent = cell.parse::<f64>().ok().filter(|_| width(cell) > self.width());
         let cell = exponent.map_or_else(|| shortened(cell, self.width()), |number| format!("{number:.0e}"));
         let cell = &*cell;
-        let Some(point) = point(cell) else { return left(&right(cell, whole + fraction), self.width()) };
+        let Some(point) = end_of_whole_part(cell) else {
+            return left(&right(cell, whole + fraction), self.width());
+        };
         let (before, behind) = cell.split_at(point);
         let digits = behind.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(behind.len());
         let (behind, after) = behind.split_at(digits);
@@ -340,51 +344,54 @@ impl Room {
     }
 }
 
-/// Units of more columns have their head above the beginning of the cell.
-const SHORT_UNIT: usize = 4;
+/// The most terminal columns of a unit whose head is aligned to the right.
+const MAX_SHORT_UNIT: usize = 4;
 
-/// The place behind the digits before the decimal point, seen or not.
-fn point(cell: &str) -> Option<usize> {
+/// Returns the byte index after the digits before the decimal point; `None` for text without digits.
+fn end_of_whole_part(cell: &str) -> Option<usize> {
     let first = cell.find(|c: char| c.is_ascii_digit())?;
     let digits = cell[first..].find(|c: char| !c.is_ascii_digit());
     Some(digits.map_or(cell.len(), |digits| first + digits))
 }
 
-/// The name of the column of bars.
-pub(super) const SPREAD: &str = "spread";
-/// The number of cells of a bar.
-const CELLS: usize = 7;
+/// The title of the column of histograms.
+pub(super) const SPREAD_TITLE: &str = "spread";
+/// The number of characters of a histogram.
+const BAR_CELLS: usize = 7;
 
-/// The bands end at these distances from the median: the cell in the middle has what is within 0.2 % of it.
-const BANDS: [f64; CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
+/// The limits between a histogram's cells, as relative distances from the median.
+const BAR_CELL_LIMITS: [f64; BAR_CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
 /// The sentence that explains the bar.
 pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: a histogram of the samples: in the middle \
                                   within 0.2 % of the median, outwards within 1 %, 5 %, and more";
 
-const EMPTY: char = '·';
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// The character of a histogram's cell without samples.
+const EMPTY_BAR_CELL: char = '·';
+/// The characters of a histogram's cells, in eighths of all samples.
+const BAR_HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The bar of a measurement; nothing if its median is not above zero.
-fn bar(measured: &Measurement) -> Option<String> {
+/// Returns the histogram of the samples around the median. `None` if the median is not above zero or the
+/// samples are not stored.
+fn spread_bar(measured: &Measurement) -> Option<String> {
     let median = measured.median();
     // DRAM stalls are reported for the device, and not for each result.
     let times = measured.samples.stall_corrected();
     if median <= Nanoseconds::ZERO || times.is_empty() {
         return None;
     }
-    let mut counts = [0_usize; CELLS];
+    let mut counts = [0_usize; BAR_CELLS];
     for time in &times {
         let off = *time / median - 1.0;
-        counts[BANDS.partition_point(|band| *band < off)] += 1;
+        counts[BAR_CELL_LIMITS.partition_point(|band| *band < off)] += 1;
     }
-    Some(counts.iter().map(|count| height(*count, times.len())).collect())
+    Some(counts.iter().map(|count| bar_character(*count, times.len())).collect())
 }
 
 /// The character for `count` of `all`.
-fn height(count: usize, all: usize) -> char {
-    let eighths = (HEIGHTS.len() * count).div_ceil(all);
-    eighths.checked_sub(1).map_or(EMPTY, |height| HEIGHTS[height])
+fn bar_character(count: usize, all: usize) -> char {
+    let eighths = (BAR_HEIGHTS.len() * count).div_ceil(all);
+    eighths.checked_sub(1).map_or(EMPTY_BAR_CELL, |height| BAR_HEIGHTS[height])
 }
 
 #[cfg(test)]
@@ -393,7 +400,8 @@ mod tests {
 
     #[test]
     fn no_column_has_the_rank_of_another() {
-        let mut ranks: Vec<u8> = COLUMNS.iter().map(|column| column.rank).filter(|rank| *rank > 0).collect();
+        let mut ranks: Vec<u8> =
+            ALL_COLUMNS.iter().map(|column| column.rank).filter(|rank| *rank > 0).collect();
         ranks.sort_unstable();
         assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
     }
@@ -418,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_few_samples_are_seen_and_all_are_the_highest() {
-        let heights = [0, 1, 13, 50, 100].map(|count| height(count, 100));
+        let heights = [0, 1, 13, 50, 100].map(|count| bar_character(count, 100));
         assert_eq!(heights, ['·', '▁', '▂', '▄', '█']);
     }
 }

@@ -12,20 +12,21 @@ use gpubench_records::{
 };
 use gpubench_stats::{DECISION_ERROR, format};
 
-/// A difference of fewer rounds has no interval: two pairs.
-const FEWEST_ROUNDS: usize = 4;
+/// The fewest rounds of a comparison that give an interval.
+const MIN_ROUNDS_FOR_INTERVAL: usize = 4;
 
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {
-    let check = run.baseline_comparison.as_ref().map(|check| checked(check, run, page)).unwrap_or_default();
-    joined([in_turn(run, page), check, regressions(run, page)])
+    let check =
+        run.baseline_comparison.as_ref().map(|check| baseline_table(check, run, page)).unwrap_or_default();
+    joined([interleaved_table(run, page), check, gate_lines(run, page)])
 }
 
-/// The cases that took turns with another.
-fn in_turn(run: &Run, page: Page) -> String {
-    let rows: Vec<_> = run.records.iter().filter_map(measured_in_turn).collect();
+/// Returns the table of interleaved cases; empty if there are none.
+fn interleaved_table(run: &Run, page: Page) -> String {
+    let rows: Vec<_> = run.records.iter().filter_map(interleaved_parts).collect();
     let Some((_, _, first)) = rows.first() else { return String::new() };
-    let mut text = title(
+    let mut text = comparison_title(
         &format!("interleaved with {}", first.with.benchmark),
         first.comparison.equivalence_margin,
         page,
@@ -41,7 +42,7 @@ fn in_turn(run: &Run, page: Page) -> String {
         ];
         cells
             .extend(ratio.map_or_else(|| ["?".to_owned(), String::new()], |ratio| together::changes(&ratio)));
-        cells.push(than(compared));
+        cells.push(answer_phrase(compared));
         cells
     });
     for (lines, (_, _, compared)) in columns(&cells.collect::<Vec<_>>(), 2..6, page).iter().zip(&rows) {
@@ -55,12 +56,13 @@ fn cache_and_device(cache: Cache, device: &str, run: &Run) -> String {
     if run.devices.len() > 1 { format!("{cache} {device}") } else { cache.to_string() }
 }
 
-fn measured_in_turn(record: &Record) -> Option<(&Record, &Measurement, &Compared)> {
+/// Returns a record with its measurement and its comparison; `None` if it lacks one.
+fn interleaved_parts(record: &Record) -> Option<(&Record, &Measurement, &Compared)> {
     Some((record, record.measurement.as_ref()?, record.compared.as_ref()?))
 }
 
-/// The answer, with the name of the other case, and why there is no interval.
-fn than(compared: &Compared) -> String {
+/// Returns a phrase such as `faster than sum`, with the reason if there is no interval.
+fn answer_phrase(compared: &Compared) -> String {
     let Comparison { answer, ratio, rounds, .. } = &compared.comparison;
     let link = match answer {
         Answer::Faster | Answer::Slower => "than",
@@ -69,15 +71,16 @@ fn than(compared: &Compared) -> String {
     };
     let why = match ratio {
         Some(_) => "",
-        None if rounds.len() < FEWEST_ROUNDS => " (too few samples for an interval: take more)",
+        None if rounds.len() < MIN_ROUNDS_FOR_INTERVAL => " (too few samples for an interval: take more)",
         None => " (times below the timer's resolution for an interval)",
     };
     format!("{answer} {link} {}{why}", split(&compared.with.benchmark, &compared.with.args).1)
 }
 
-/// The cases of a run that was compared with a baseline.
-fn checked(check: &BaselineComparison, run: &Run, page: Page) -> String {
-    let mut text = title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
+/// Returns the table of the comparison with a baseline, with the lines under it.
+fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
+    let mut text =
+        comparison_title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
     let longest = check.findings.iter().map(|line| width(&plain(&line.name))).max().unwrap_or_default();
     let case = |line: &CaseFinding| {
         format!(
@@ -112,11 +115,11 @@ fn checked(check: &BaselineComparison, run: &Run, page: Page) -> String {
     for sentence in together::sentences(check) {
         text += &paragraph(&sentence, page);
     }
-    text + &paragraph(&noise(check), page)
+    text + &paragraph(&spread_lines(check), page)
 }
 
-/// The lines that say whether intervals contain the spread between processes.
-fn noise(check: &BaselineComparison) -> String {
+/// Returns the lines about the number of processes and results with an unknown spread between processes.
+fn spread_lines(check: &BaselineComparison) -> String {
     // Compared without a known spread between processes, and without an assumed one.
     let is_unknown = |line: &&CaseFinding| {
         matches!(line.finding, Finding::Compared { noise_known: false, assumed_spread: None, .. })
@@ -146,8 +149,8 @@ fn noise(check: &BaselineComparison) -> String {
     text
 }
 
-/// The cases that are slower than allowed, and those that could not be judged.
-fn regressions(run: &Run, page: Page) -> String {
+/// Returns the regressions and the cases that could not be judged; empty without a gate.
+fn gate_lines(run: &Run, page: Page) -> String {
     let Some(gate) = run.gate() else { return String::new() };
     let (count, from) = gate::regressions(&gate);
     let found = gate.regressions();
@@ -162,8 +165,8 @@ fn regressions(run: &Run, page: Page) -> String {
     text
 }
 
-/// The title of a comparison, with the meaning of its answers.
-fn title(what: &str, band: f64, page: Page) -> String {
+/// Returns the heading of a comparison, with its confidence and equivalence margin (`band`).
+fn comparison_title(what: &str, band: f64, page: Page) -> String {
     let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
     let meaning = format!(", {confidence:.0} % intervals; a change within {band} counts as the same");
     heading(&plain(what), &meaning, page)

@@ -6,15 +6,15 @@ use super::header::{all_properties, shown_peak};
 use super::text::{paragraph, plain, plain_lines, wrapped};
 use super::{launch, page::Page, roof, style::heading};
 use gpubench_records::{
-    Cache, Compared, Comparison, Conditions, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
-    FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run, Timer,
-    metrics::is_rate, work::UserMetric,
+    Cache, Compared, Comparison, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
+    FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run,
+    SensorReadings, Timer, metrics::is_rate, work::UserMetric,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
 /// The paragraphs of all measured cases, in their order.
 pub fn explain(run: &Run, page: Page) -> String {
-    let mut text = program(&run.program, page);
+    let mut text = program_heading(&run.program, page);
     for info in &run.devices {
         text.push('\n');
         text += &heading(&plain(&info.device), &format!(": {}", plain(&info.name)), page);
@@ -32,8 +32,9 @@ pub fn explain(run: &Run, page: Page) -> String {
     text
 }
 
-/// The build that measured: the user's package, and gpubench's version.
-fn program(program: &Program, page: Page) -> String {
+/// Returns the heading with the package and the gpubench version that measured; empty if the package is not
+/// known.
+fn program_heading(program: &Program, page: Page) -> String {
     let Some(package) = &program.package else { return String::new() };
     let commit = match (&package.commit, package.dirty) {
         (None, _) => "commit unknown".to_owned(),
@@ -54,49 +55,49 @@ pub fn sentences(
     let (samples, launch) = (&measured.samples, &measured.launch);
     let mut lines = Vec::new();
     let mut add = |word, sentence: Option<String>| lines.extend(sentence.map(|sentence| (word, sentence)));
-    add("time", Some(time(measured)));
+    add("time", Some(time_sentence(measured)));
     add("quantiles", Some(quantiles(&samples.time)));
-    add("path", Some(path(&samples.method)));
-    add("error", error(measured));
+    add("path", Some(path_sentence(&samples.method)));
+    add("error", error_sentence(measured));
     #[cfg(feature = "verify")]
     crate::verification::verification(measured)
         .into_iter()
         .for_each(|(word, sentence)| add(word, Some(sentence)));
-    add("stall", samples.dram_stall.as_ref().map(|it| stall(it, measured.median())));
-    add("cool-down", measured.cool_down.as_ref().map(cool_down));
-    add("flush", (record.case.cache == Cache::Cold).then(|| flush(measured)));
-    add("warm-up", Some(warm_up(measured)));
-    add("samples", Some(sampling(measured)));
-    add("clock", samples.device_clock.as_ref().map(clock));
-    add("sensors", samples.conditions.as_ref().map(sensors));
+    add("stall", samples.dram_stall.as_ref().map(|it| dram_stall_sentence(it, measured.median())));
+    add("cool-down", measured.cool_down.as_ref().map(cool_down_sentence));
+    add("flush", (record.case.cache == Cache::Cold).then(|| flush_sentence(measured)));
+    add("warm-up", Some(warm_up_sentence(measured)));
+    add("samples", Some(sampling_sentence(measured)));
+    add("clock", samples.device_clock.as_ref().map(device_clock_sentence));
+    add("sensors", samples.conditions.as_ref().map(sensors_sentence));
     measured
         .user_metrics
         .iter()
-        .for_each(|metric| add("metric", Some(own_metric(metric, measured.median()))));
-    add("energy", measured.energy.as_ref().map(|it| energy(it, &measured.metrics)));
-    launch::kernels(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
-    add("memory", memory(measured));
-    add("writes", launch::writes(&measured.counts, launch));
+        .for_each(|metric| add("metric", Some(own_metric_sentence(metric, measured.median()))));
+    add("energy", measured.energy.as_ref().map(|it| energy_sentence(it, &measured.metrics)));
+    launch::kernel_sentences(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
+    add("memory", memory_sentence(measured));
+    add("writes", launch::writes_sentence(&measured.counts, launch));
     launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
-    add("outputs", measured.relaunch.as_ref().and_then(launch::outputs));
-    add("host", launch::host(measured));
-    add("of peak", info.and_then(|info| of_peaks(measured, info)));
-    add("roof", limit(record, measured));
+    add("outputs", measured.relaunch.as_ref().and_then(launch::relaunch_sentence));
+    add("host", launch::host_sentence(measured));
+    add("of peak", info.and_then(|info| peaks_sentence(measured, info)));
+    add("roof", limit_sentence(record, measured));
     add("launch", launch_bound(measured));
-    add("processes", processes(record));
-    add("paired", record.compared.as_deref().map(in_turn));
+    add("processes", processes_sentence(record));
+    add("paired", record.compared.as_deref().map(interleaving_sentence));
     lines
 }
 
-/// The spread between processes, if there were several.
-fn processes(record: &Record) -> Option<String> {
+/// Returns the sentence about the range of medians between processes; `None` for one process.
+fn processes_sentence(record: &Record) -> Option<String> {
     let (range, processes) = record.processes()?;
     let range = format::from_to(range, format::time);
     Some(format!("medians of {processes} processes: {range}; the middle one is shown"))
 }
 
-/// The origin of an answer.
-fn in_turn(compared: &Compared) -> String {
+/// Returns the sentence about the rounds and pairs behind an answer.
+fn interleaving_sentence(compared: &Compared) -> String {
     let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
     let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp()));
@@ -110,7 +111,8 @@ fn in_turn(compared: &Compared) -> String {
     )
 }
 
-fn time(measured: &Measurement) -> String {
+/// Returns the sentence that derives the time from event time and overhead.
+fn time_sentence(measured: &Measurement) -> String {
     let Timer {
         resolution: step,
         averaged_resolution,
@@ -168,8 +170,8 @@ pub fn quantiles(time: &Summary) -> String {
     )
 }
 
-/// The time by the second method, and its distance from the first.
-fn error(measured: &Measurement) -> Option<String> {
+/// Returns the sentence about the cross-check error; `None` without a second method.
+fn error_sentence(measured: &Measurement) -> Option<String> {
     let (other, gap, error) = (
         measured.samples.cross_check?,
         measured.samples.cross_check_difference()?,
@@ -181,8 +183,8 @@ fn error(measured: &Measurement) -> Option<String> {
     ))
 }
 
-/// The stall of the memory, and its part in the time.
-fn stall(stall: &DramStall, time: Nanoseconds) -> String {
+/// Returns the sentence about the periodic DRAM stall, and its share of a launch of this `time`.
+fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
     let share = format::percent(stall.delayed_fraction);
@@ -200,18 +202,20 @@ fn stall(stall: &DramStall, time: Nanoseconds) -> String {
     )
 }
 
-fn path(method: &Method) -> String {
+/// Returns the path that timed the samples, with the reason if it is not the preferred one.
+fn path_sentence(method: &Method) -> String {
     match &method.path_reason {
         None => method.path.to_string(),
         Some(reason) => format!("{}: {reason}", method.path),
     }
 }
 
-fn flush(measured: &Measurement) -> String {
+/// Returns the phrase about the flush, its verification and any reservation.
+fn flush_sentence(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_verification, .. } = &measured.samples.method;
     let mut text = flush.to_string();
     if let Some(proof) = flush_verification {
-        _ = write!(text, "; {}", proved(proof));
+        _ = write!(text, "; {}", flush_verification_sentence(proof));
     }
     if let Some(reason) = flush_reason {
         _ = write!(text, "; {reason}");
@@ -219,8 +223,8 @@ fn flush(measured: &Measurement) -> String {
     text
 }
 
-/// The proof of a flush.
-fn proved(proof: &FlushVerification) -> String {
+/// Returns the phrase with the readings that verify a flush.
+fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let read = format!(
         "reading a quarter of the cache takes {} after the flush, {} from a full cache, {} from an empty one",
         proof.flushed_read, proof.cached_read, proof.reference_read
@@ -233,8 +237,8 @@ fn proved(proof: &FlushVerification) -> String {
     format!("{works}{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
 }
 
-/// The wait until the device was cool.
-fn cool_down(it: &CoolDown) -> String {
+/// Returns the sentence about the wait until the device was cool.
+fn cool_down_sentence(it: &CoolDown) -> String {
     let CoolDown { threshold, before, after, waited } = it;
     match *waited {
         Nanoseconds::ZERO => format!("no wait: {before}, at most {threshold} wanted"),
@@ -242,8 +246,8 @@ fn cool_down(it: &CoolDown) -> String {
     }
 }
 
-/// The clock by the device's own counters.
-fn clock(counted: &DeviceClock) -> String {
+/// Returns the sentence about the multiprocessor clock according to the device's own counters.
+fn device_clock_sentence(counted: &DeviceClock) -> String {
     let range = |range| format::from_to(range, format::clock);
     let warm_up =
         counted.before.map(|before| format!("; {} in the warm-up", range(before))).unwrap_or_default();
@@ -254,8 +258,8 @@ fn clock(counted: &DeviceClock) -> String {
     )
 }
 
-/// The readings of the sensors while samples were taken.
-fn sensors(conditions: &Conditions) -> String {
+/// Returns the sentence about the sensor readings during sampling.
+fn sensors_sentence(conditions: &SensorReadings) -> String {
     let span = &conditions.during;
     let clocks = [("multiprocessors", span.sm_clock), ("memory", span.memory_clock)];
     let clock = |(what, clock)| Some(format!("{what} at {}", format::from_to(clock?, format::clock)));
@@ -273,8 +277,8 @@ fn sensors(conditions: &Conditions) -> String {
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
-/// A metric of the benchmark's own; of a rate, also the value for one launch.
-fn own_metric(metric: &UserMetric, time: Nanoseconds) -> String {
+/// Returns the value of a benchmark's own metric; for a rate also the value for one launch.
+fn own_metric_sentence(metric: &UserMetric, time: Nanoseconds) -> String {
     let UserMetric { name, unit, value } = metric;
     let shown = format!("{name} {}", format::metric(*value, unit));
     match is_rate(metric) {
@@ -286,8 +290,8 @@ fn own_metric(metric: &UserMetric, time: Nanoseconds) -> String {
     }
 }
 
-/// The energy of a launch, its measurement, and the work for each joule.
-fn energy(energy: &Energy, metrics: &Metrics) -> String {
+/// Returns the sentence about the energy of a launch, or why it is not known.
+fn energy_sentence(energy: &Energy, metrics: &Metrics) -> String {
     let measured = match energy {
         Energy::Measured(measured) => measured,
         Energy::Unavailable(why) => return format!("unknown: {why}"),
@@ -304,13 +308,15 @@ fn energy(energy: &Energy, metrics: &Metrics) -> String {
     )
 }
 
-fn warm_up(measured: &Measurement) -> String {
+/// Returns the sentence about the warm-up's launches and time.
+fn warm_up_sentence(measured: &Measurement) -> String {
     let warm_up = measured.samples.warm_up;
     let steady = if warm_up.steady { "steady" } else { "not steady" };
     format!("{} launches in {}, {steady}", warm_up.launches, warm_up.elapsed)
 }
 
-fn sampling(measured: &Measurement) -> String {
+/// Returns the sentence about the number of samples, their groups and their time.
+fn sampling_sentence(measured: &Measurement) -> String {
     let count = measured.samples.event_times.len();
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
@@ -338,16 +344,17 @@ fn sampling(measured: &Measurement) -> String {
     )
 }
 
-/// The most device memory that was allocated at once, if that is known.
-fn memory(measured: &Measurement) -> Option<String> {
+/// Returns the phrase about the most device memory that was allocated at once; `None` if that is not known.
+fn memory_sentence(measured: &Measurement) -> Option<String> {
     let setup = measured.setup_memory.map(|bytes| format!("{bytes} by `setup`"));
     let launch = measured.launch.memory.map(|bytes| format!("{bytes} more by the first launch"));
     let known: Vec<String> = setup.into_iter().chain(launch).collect();
     (!known.is_empty()).then(|| format!("at most {}", known.join(", ")))
 }
 
-/// The peaks of the shares, with their sources.
-fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
+/// Returns the peaks that the result is compared with, each with its share and source; `None` if there are
+/// none.
+fn peaks_sentence(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     let metrics = &measured.metrics;
     let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
     let shares = metrics
@@ -358,19 +365,21 @@ fn of_peaks(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What limits a launch that takes longer than an empty one.
-fn limit(record: &Record, measured: &Measurement) -> Option<String> {
+/// Returns the sentence about what limits the launch: a cache, or a peak of the roofline. `None` if it is
+/// launch-bound or nothing is known.
+fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
     if launch_bound(measured).is_some() {
         return None;
     }
     match roof::cache_of(record) {
         Some(cache) => Some(format!("faster than memory: {cache} serves this, and has no known peak")),
-        None => binding_peak(measured),
+        None => roofline_sentence(measured),
     }
 }
 
-/// The one of the two peaks that binds, and the part of it that was reached.
-fn binding_peak(measured: &Measurement) -> Option<String> {
+/// Returns the sentence about the binding peak and the share of it that was reached; `None` without an
+/// arithmetic intensity.
+fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);
     let Some(binding) = &metrics.roofline else {

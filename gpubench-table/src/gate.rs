@@ -4,8 +4,8 @@ use gpubench_records::Threshold;
 use gpubench_records::gate::{Gate, Unjudged};
 use gpubench_stats::format;
 
-/// The number of cases that a line names.
-const NAMES: usize = 8;
+/// The most cases that a line names.
+const MAX_NAMED_CASES: usize = 8;
 
 /// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
 pub fn regressions(gate: &Gate) -> (String, String) {
@@ -18,21 +18,22 @@ pub fn regressions(gate: &Gate) -> (String, String) {
 
 /// The cases that could not be judged, a sentence for each reason.
 pub fn unjudged(gate: &Gate) -> Vec<String> {
-    let mut lines: Vec<String> = gate.unjudged().into_iter().map(shown).collect();
+    let mut lines: Vec<String> = gate.unjudged().into_iter().map(unjudged_line).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
         lines.push("gate failed: nothing was compared: does the baseline have these results?".to_owned());
     }
     lines
 }
 
-fn shown((why, names): (Unjudged, Vec<String>)) -> String {
-    let more = if names.len() > NAMES { ", …" } else { "" };
-    let shown = names[..names.len().min(NAMES)].join(", ");
+/// Returns the line about the cases `names`, which could not be judged because of `why`.
+fn unjudged_line((why, names): (Unjudged, Vec<String>)) -> String {
+    let more = if names.len() > MAX_NAMED_CASES { ", …" } else { "" };
+    let shown = names[..names.len().min(MAX_NAMED_CASES)].join(", ");
     let cases = format::counted(names.len(), "result");
     format!("gate failed: {cases} {}: {shown}{more}{}", words(why), remedy(why))
 }
 
-/// The reason behind a case or several.
+/// Returns the phrase for a reason, such as `not comparable`.
 pub fn words(why: Unjudged) -> &'static str {
     match why {
         Unjudged::NotMeasured => "of the baseline not measured",
@@ -44,7 +45,7 @@ pub fn words(why: Unjudged) -> &'static str {
     }
 }
 
-/// What to do about it, if that is known.
+/// Returns the remedy in parentheses; empty if none is known.
 fn remedy(why: Unjudged) -> &'static str {
     match why {
         Unjudged::NotMeasured => " (measure them too, or save a new baseline)",

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-use super::rows::{Devices, grouped};
+use super::rows::{DeviceGroup, grouped};
 use super::style::{BOLD, NOTE, styled};
 use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
 use super::{page::Page, roof};
@@ -15,7 +15,7 @@ pub fn header(run: &Run, page: Page) -> String {
     for note in notes(run) {
         text += &styled(&wrapped(&plain(&note), "", page), NOTE);
     }
-    for Devices { info, label } in Devices::by_key(run, all_but_its_id) {
+    for DeviceGroup { info, label } in DeviceGroup::by_key(run, identity_without_uuid) {
         let info = info[0];
         let (device, name) = (plain(&label), plain(&info.name));
         let room = page.width().saturating_sub(width_of(&device) + 2);
@@ -33,8 +33,8 @@ pub fn header(run: &Run, page: Page) -> String {
     text
 }
 
-/// The facts of a device that are shown, without its UUID.
-fn all_but_its_id(info: &DeviceInfo) -> (&str, bool, Vec<&Property>) {
+/// Returns the printed facts of a device except its UUID: devices with equal ones are printed together.
+fn identity_without_uuid(info: &DeviceInfo) -> (&str, bool, Vec<&Property>) {
     let properties = info.properties.iter().filter(|property| property.name != UUID);
     (&info.name, info.fake, properties.collect())
 }
@@ -45,20 +45,21 @@ fn properties(info: &DeviceInfo, page: Page) -> String {
     let (ids, others): (Vec<_>, Vec<_>) = info.properties.iter().partition(|property| property.name == UUID);
     let all: Vec<String> = others.into_iter().chain(ids).map(shown).collect();
     let line = |number: usize| {
-        let more = if number < all.len() { MORE } else { "" };
-        format!("  {}{more}\n", all[..number].join(SEPARATOR))
+        let more = if number < all.len() { MORE_PROPERTIES } else { "" };
+        format!("  {}{more}\n", all[..number].join(PROPERTY_SEPARATOR))
     };
     let fits = |number: &usize| width_of(line(*number).trim_end()) <= page.width();
     (1..=all.len()).rev().find(fits).map(line).unwrap_or_default()
 }
 
-const SEPARATOR: &str = " · ";
-/// Stands behind the properties that there is room for.
-const MORE: &str = " · … (--explain)";
+/// The text between two properties of a device.
+const PROPERTY_SEPARATOR: &str = " · ";
+/// The text after the properties that fit on a line, if there are more.
+const MORE_PROPERTIES: &str = " · … (--explain)";
 
 /// The properties of a device, all of them.
 pub(super) fn all_properties(info: &DeviceInfo) -> String {
-    format::joined(info.properties.iter().map(shown), SEPARATOR)
+    format::joined(info.properties.iter().map(shown), PROPERTY_SEPARATOR)
 }
 
 /// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would
@@ -71,8 +72,8 @@ pub fn peaks(run: &Run, page: Page) -> String {
     };
     let mut text = String::new();
     // Devices with the same peaks have one line for each.
-    let all = Devices::by_key(run, of_device);
-    for Devices { info, label } in &all {
+    let all = DeviceGroup::by_key(run, of_device);
+    for DeviceGroup { info, label } in &all {
         let on = if all.len() > 1 { format!("{label}: ") } else { String::new() };
         for line in of_device(info[0]) {
             text += &paragraph(&format!("{on}peak {line}"), page);
@@ -102,7 +103,7 @@ fn is_used(run: &Run, info: &DeviceInfo, quantity: &Quantity) -> bool {
         || measured.any(|measured| measured.metrics.share(quantity).is_some())
 }
 
-/// A property with its name.
+/// Returns a property with its name, without control characters.
 pub fn shown(property: &Property) -> String {
     plain(&property.to_string())
 }
@@ -110,8 +111,8 @@ pub fn shown(property: &Property) -> String {
 /// The peaks of a quantity: the one that counts, then the others behind its source.
 fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
-    let others: String = others.iter().map(|peak| format!("; {}", shown_other(peak))).collect();
-    let (name, limit) = (roof::peak_name(quantity), shown_limit(counts));
+    let others: String = others.iter().map(|peak| format!("; {}", shown_other_peak(peak))).collect();
+    let (name, limit) = (roof::peak_name(quantity), shown_rate(counts));
     let unused = if counts.has_share() { "" } else { "; too uncertain for a % of peak" };
     format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
 }
@@ -121,16 +122,17 @@ pub fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
 }
 
-/// A peak beside the one that counts. There may be several measured ones, by different benchmarks.
-fn shown_other(peak: &Peak) -> String {
-    let (source, limit) = (peak.source, shown_limit(peak));
+/// Returns a peak that is not the one compared with, with its source.
+fn shown_other_peak(peak: &Peak) -> String {
+    let (source, limit) = (peak.source, shown_rate(peak));
     match source {
         PeakSource::Measured => format!("{source}: {limit}, {}", peak.method),
         _ => format!("{source}: {limit}"),
     }
 }
 
-fn shown_limit(peak: &Peak) -> String {
+/// Returns the rate of a peak, such as `about 3.35 TB/s`.
+fn shown_rate(peak: &Peak) -> String {
     let about = match (peak.uncertain, peak.source) {
         (false, _) => "",
         (true, PeakSource::Measured) => "at least ",

@@ -5,12 +5,13 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
-const WARP: u64 = 32;
+/// The threads of a warp.
+const WARP_THREADS: u64 = 32;
 
-/// The kernels of a launch that were observed.
-pub(super) fn kernels(seen: &LaunchInfo) -> Vec<String> {
+/// Returns a sentence for each observed kernel of the launch, and the number of further kernels.
+pub(super) fn kernel_sentences(seen: &LaunchInfo) -> Vec<String> {
     let mut sentences: Vec<String> =
-        seen.kernels.iter().map(|it| kernel(it, seen.multiprocessors.as_ref())).collect();
+        seen.kernels.iter().map(|it| kernel_sentence(it, seen.multiprocessors.as_ref())).collect();
     let more = seen.kernel_count.saturating_sub(sentences.len());
     if more > 0 && !sentences.is_empty() {
         sentences.push(format!("and {more} more"));
@@ -18,10 +19,11 @@ pub(super) fn kernels(seen: &LaunchInfo) -> Vec<String> {
     sentences
 }
 
-fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
+/// Returns the sentence about a kernel: its grid, registers, memory and, if known, occupancy and waves.
+fn kernel_sentence(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
     let name = kernel.name.as_deref().unwrap_or("a kernel");
     let mut words = vec![
-        format!("{name}: {} of {}", sizes(kernel.grid, "block"), sizes(kernel.block, "thread")),
+        format!("{name}: {} of {}", dimensions(kernel.grid, "block"), dimensions(kernel.block, "thread")),
         format!("{} a thread", format::counted(kernel.registers_per_thread as usize, "register")),
     ];
     if kernel.local_memory_per_thread > Bytes(0) {
@@ -33,14 +35,14 @@ fn kernel(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String 
         words.push(format!("{} of shared memory a block{by}", fixed + added));
     }
     if let Some(all) = multiprocessors.filter(|_| kernel.max_active_blocks_per_sm > 0) {
-        words.push(residency(kernel, all));
-        words.push(waves(kernel, all));
+        words.push(residency_phrase(kernel, all));
+        words.push(waves_phrase(kernel, all));
     }
     words.join("; ")
 }
 
-/// `528 blocks`, or `528 blocks (22 × 24)`.
-fn sizes(sizes: [u32; 3], what: &str) -> String {
+/// Returns a phrase such as `528 blocks`, or `528 blocks (22 × 24)`.
+fn dimensions(sizes: [u32; 3], what: &str) -> String {
     let all = format::counted(sizes.iter().map(|size| *size as usize).product(), what);
     match sizes {
         [_, 1, 1] => all,
@@ -49,21 +51,21 @@ fn sizes(sizes: [u32; 3], what: &str) -> String {
     }
 }
 
-/// The number of blocks that a multiprocessor holds.
-fn residency(kernel: &Kernel, all: &Multiprocessors) -> String {
+/// Returns a phrase with the number of blocks that a multiprocessor holds at once.
+fn residency_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.max_active_blocks_per_sm as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads")
 }
 
-/// The part of the threads of a multiprocessor that its blocks fill.
+/// Returns the fraction of a multiprocessor's threads that the kernel's resident blocks fill.
 fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
-    let warps = kernel.threads().div_ceil(WARP) * u64::from(kernel.max_active_blocks_per_sm);
-    (WARP * warps) as f64 / f64::from(all.threads_per_sm.max(1))
+    let warps = kernel.threads().div_ceil(WARP_THREADS) * u64::from(kernel.max_active_blocks_per_sm);
+    (WARP_THREADS * warps) as f64 / f64::from(all.threads_per_sm.max(1))
 }
 
-/// The number of waves.
-fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
+/// Returns a phrase such as `3 waves, the last 50 % full`.
+fn waves_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
     let resident = u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm);
     let waves = kernel.blocks() as f64 / resident.max(1) as f64;
     if waves <= 1.0 {
@@ -74,8 +76,9 @@ fn waves(kernel: &Kernel, all: &Multiprocessors) -> String {
     format!("{} waves{last}", waves.ceil())
 }
 
-/// The memory that a launch changed, with its declared traffic.
-pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
+/// Returns the sentence about the memory that a launch changed and the writes it declares; `None` if nothing
+/// was examined or declared.
+pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
         return None;
@@ -88,10 +91,11 @@ pub(super) fn writes(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let passed = counts.intermediates.map_or_else(String::new, |passed| {
         format!("; it declares {} of intermediates, written and read between its kernels", Bytes(passed))
     });
-    Some(format!("{}{}{claims}{passed}", changed(written, counts), unseen(written)))
+    Some(format!("{}{}{claims}{passed}", changed_phrase(written, counts), unseen_phrase(written)))
 }
 
-fn changed(written: &Written, counts: &Counts) -> String {
+/// Returns the phrase about the memory that changed, or why nothing did.
+fn changed_phrase(written: &Written, counts: &Counts) -> String {
     if written.nothing() {
         let why = match written.writes_on_other_contents {
             Some(true) => ": it writes the values that are already there",
@@ -114,7 +118,8 @@ fn changed(written: &Written, counts: &Counts) -> String {
     format!("{changed} of {looked_at} of memory changed, in blocks of {block}{same}")
 }
 
-fn unseen(written: &Written) -> String {
+/// Returns the phrase that some writes may be missing; empty if all memory was examined.
+fn unseen_phrase(written: &Written) -> String {
     written
         .unseen_reason
         .as_ref()
@@ -122,8 +127,9 @@ fn unseen(written: &Written) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the findings of the launches after the samples, if there are any.
-pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
+/// Returns the sentence about the launches after the samples: check, differences and times; `None` without
+/// findings.
+pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
     let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)
         .then(|| format!("launches after the samples leave {} different", relaunch.differs));
@@ -141,7 +147,7 @@ pub(super) fn outputs(relaunch: &Relaunch) -> Option<String> {
 
 /// Returns the time of a call of the launch function and of the first launch. Without calls after the samples, the shortest call is named
 /// if it takes longer than the launch.
-pub(super) fn host(measured: &Measurement) -> Option<String> {
+pub(super) fn host_sentence(measured: &Measurement) -> Option<String> {
     let is_longer = |call: &Nanoseconds| *call > measured.median();
     let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));
     let call = call.map(|call| {
@@ -190,7 +196,7 @@ mod tests {
 
     #[test]
     fn kernels_are_told_with_what_they_take_of_a_multiprocessor() {
-        let told = |it| kernel(&it, Some(&h200()));
+        let told = |it| kernel_sentence(&it, Some(&h200()));
         assert_eq!(
             told(launched(528, 256, 32, 0, 8)),
             "f: 528 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once, 100 % of its \
@@ -205,7 +211,7 @@ mod tests {
              a multiprocessor holds 2 blocks at once, 25.0 % of its threads; 2 waves, \
              the last 50.0 % full"
         );
-        let shared = kernel(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
+        let shared = kernel_sentence(&launched(132, 256, 32, 200 << 10, 1), Some(&h200()));
         assert!(shared.contains("200 KiB of shared memory a block (200 KiB by the launch)"), "{shared}");
         assert!(shared.contains("12.5 % of its threads"), "{shared}");
         let mut many = LaunchInfo::default();

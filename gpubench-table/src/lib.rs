@@ -44,7 +44,7 @@ pub fn render(run: &Run, page: Page) -> String {
 /// remarks, and last the totals.
 pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     let [waiting, replaced] = [table.waiting_rows(), table.replaced_rows(run)];
-    let [meaning, peaks] = [table.end(), header::peaks(run, page)];
+    let [meaning, peaks] = [table.closing_lines(), header::peaks(run, page)];
     let parts = [replaced, meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };

@@ -18,7 +18,7 @@ impl Page {
     /// Returns the page of `out`: as wide as `width`, else as the variable `COLUMNS`, else as the terminal, else without an end to its lines.
     pub fn of(out: &impl AsFd, width: Option<usize>) -> Self {
         let terminal = || terminal_size_of(out).map(|(Width(columns), _)| usize::from(columns));
-        let width = width.or_else(stated_width).or_else(terminal);
+        let width = width.or_else(width_from_environment).or_else(terminal);
         width.map_or_else(Self::default, |columns| Self::default().with_width(columns))
     }
 
@@ -35,8 +35,9 @@ impl Page {
     }
 }
 
-/// Returns the width that `COLUMNS` states.
-fn stated_width() -> Option<usize> {
+/// Returns the width that the variable `COLUMNS` states; `None` if it is not set, not a number, or less than
+/// the least width.
+fn width_from_environment() -> Option<usize> {
     let columns = env::var("COLUMNS").ok()?.parse().ok()?;
     Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)
 }

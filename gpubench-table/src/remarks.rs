@@ -1,6 +1,6 @@
 //! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows.
 
-use super::rows::{grouped, listed};
+use super::rows::{device_list, grouped};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
@@ -11,16 +11,16 @@ use gpubench_stats::{COARSE_TIMER_STEP, format};
 
 /// Everything that stands under the table of `run`, its last line a sum.
 pub fn remarks(run: &Run, page: Page) -> String {
-    let parts = [skipped(run), methods(run), summary(run)];
+    let parts = [skipped_lines(run), methods(run), summary(run)];
     joined(parts.map(|part| paragraph(&part, page)))
 }
 
 /// The benchmarks that leave cases out, each in its own words, with the case or the number of cases.
-fn skipped(run: &Run) -> String {
+fn skipped_lines(run: &Run) -> String {
     let cases = run.skipped.iter().map(|it| ((&*it.benchmark, &*it.reason), plain(&it.name())));
     let line = |((benchmark, why), names): ((&str, &str), Vec<String>)| -> String {
         let why = plain(why);
-        if names.len() > NAMED_CASES {
+        if names.len() > MAX_NAMED_CASES {
             let cases = format::counted(names.len(), "result");
             return format!("skipped {}, {cases}: {why}\n", plain(benchmark));
         }
@@ -32,7 +32,7 @@ fn skipped(run: &Run) -> String {
 /// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
 pub fn methods(run: &Run) -> String {
     let measured = || run.measured();
-    let mut text = ways(run);
+    let mut text = timing_methods(run);
     let is_on_cpu = |(_, measured): (_, &Measurement)| measured.samples.method.path == Path::Host;
     let is_usual = run.sampling.samples.is_none() && run.sampling.cpu_precision > run.sampling.precision;
     if is_usual && measured().any(is_on_cpu) {
@@ -46,10 +46,10 @@ pub fn methods(run: &Run) -> String {
         text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
-        text += &over(link, measured().map(|(_, measured)| measured));
+        text += &link_counts(link, measured().map(|(_, measured)| measured));
     }
     text += &coarse_timers(run);
-    text += &settings(run);
+    text += &settings_remarks(run);
     if run.sampling.cool_down.is_some() {
         text += &unavailable(run, "no cool-down", not_cooled);
     }
@@ -59,22 +59,23 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// The records that were timed in one way, and their devices.
-struct Way<'a> {
+/// The records that were timed with one method, and their devices.
+struct TimingMethod<'a> {
     cache: Cache,
     text: String,
     records: Vec<&'a Record>,
     devices: Vec<&'a str>,
 }
 
-/// The ways in which rows were timed. Where a device has several ways for a cache state, each has its cases.
-fn ways(run: &Run) -> String {
-    let mut ways: Vec<Way<'_>> = Vec::new();
+/// Returns a line for each timing method. Where a device has several for one cache state, its cases are
+/// named.
+fn timing_methods(run: &Run) -> String {
+    let mut ways: Vec<TimingMethod<'_>> = Vec::new();
     for (record, measured) in run.measured() {
-        let (cache, text) = (record.case.cache, way(record.case.cache, measured));
+        let (cache, text) = (record.case.cache, timing_phrase(record.case.cache, measured));
         let known = ways.iter().position(|way| way.cache == cache && way.text == text);
         let at = known.unwrap_or_else(|| {
-            ways.push(Way { cache, text, records: Vec::new(), devices: Vec::new() });
+            ways.push(TimingMethod { cache, text, records: Vec::new(), devices: Vec::new() });
             ways.len() - 1
         });
         ways[at].records.push(record);
@@ -82,20 +83,20 @@ fn ways(run: &Run) -> String {
             ways[at].devices.push(&record.device);
         }
     }
-    let line = |way: &Way<'_>| {
-        let is_other = |other: &&Way<'_>| {
+    let line = |way: &TimingMethod<'_>| {
+        let is_other = |other: &&TimingMethod<'_>| {
             other.cache == way.cache && other.devices.iter().any(|device| way.devices.contains(device))
         };
         let is_only = ways.iter().filter(is_other).count() == 1;
-        let cases = if is_only { String::new() } else { format!(" ({})", cases(&way.records)) };
-        format!("{} {}{cases}: {}\n", listed(&way.devices), way.cache, way.text)
+        let cases = if is_only { String::new() } else { format!(" ({})", case_names(&way.records)) };
+        format!("{} {}{cases}: {}\n", device_list(&way.devices), way.cache, way.text)
     };
     ways.iter().map(line).collect()
 }
 
 /// The names of few cases, or the number of many.
-fn cases(records: &[&Record]) -> String {
-    if records.len() > NAMED_CASES {
+fn case_names(records: &[&Record]) -> String {
+    if records.len() > MAX_NAMED_CASES {
         return format::counted(records.len(), "result");
     }
     let names: Vec<String> = records.iter().map(|record| plain(&record.case.name())).collect();
@@ -103,7 +104,7 @@ fn cases(records: &[&Record]) -> String {
 }
 
 /// The most cases with one reason that are named; of more, the number is printed.
-const NAMED_CASES: usize = 2;
+const MAX_NAMED_CASES: usize = 2;
 
 /// Why rows were not timed on the path that their device prefers, each reason once with its cases.
 fn other_paths(run: &Run) -> String {
@@ -112,26 +113,28 @@ fn other_paths(run: &Run) -> String {
         Some(((*path, path_reason.as_deref()?), plain(&record.case.to_string())))
     });
     let line = |((path, reason), cases): ((Path, &str), Vec<String>)| {
-        format!("{path} path: {}: {}\n", enumerated(&cases), plain(reason))
+        format!("{path} path: {}: {}\n", first_names(&cases), plain(reason))
     };
     grouped(cases).into_iter().map(line).collect()
 }
 
-/// Names in a sentence: the first, and the number of the others.
-fn enumerated(names: &[String]) -> String {
-    let others = names.len().saturating_sub(NAMED_CASES);
+/// Returns the first names, and the number of the others.
+fn first_names(names: &[String]) -> String {
+    let others = names.len().saturating_sub(MAX_NAMED_CASES);
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     names[..names.len() - others].join(", ") + &more
 }
 
-/// The timers whose step is more than this part of a time are named.
-const COARSE_PART: f64 = 0.01;
+/// The fraction of a time above which the timer's resolution is reported as coarse.
+const COARSE_TIMER_FRACTION: f64 = 0.01;
 
 /// The coarse timers, each with its resolution and its devices, where a time is short for them.
 fn coarse_timers(run: &Run) -> String {
     let timers = run.measured().filter_map(|(record, measured)| {
         let timer = measured.samples.timer;
-        if timer.resolution <= COARSE_TIMER_STEP || timer.resolution <= COARSE_PART * measured.median() {
+        if timer.resolution <= COARSE_TIMER_STEP
+            || timer.resolution <= COARSE_TIMER_FRACTION * measured.median()
+        {
             return None;
         }
         let step = timer.resolution;
@@ -141,16 +144,18 @@ fn coarse_timers(run: &Run) -> String {
         let words = format!("the timer steps by {step}{averages}: do more work per launch for exact times");
         Some((words, &*record.device))
     });
-    let line = |(words, devices): (String, Vec<&str>)| format!("{}: {words}\n", listed(&devices));
+    let line = |(words, devices): (String, Vec<&str>)| format!("{}: {words}\n", device_list(&devices));
     grouped(timers).into_iter().map(line).collect()
 }
 
-/// The processors that a GPU's launches need: for the thread that launches, and for the one that reads sensors.
-const GPU_PROCESSORS: f64 = 2.0;
+/// The processors that measuring a GPU needs: for the thread that launches, and for the one that reads
+/// sensors.
+const PROCESSORS_FOR_GPU: f64 = 2.0;
 
 /// The settings of the environment that can change times, each with its effect.
-fn settings(run: &Run) -> String {
-    let is_enough = |quota| quota >= GPU_PROCESSORS && run.devices.iter().all(|info| !info.runs_program_code);
+fn settings_remarks(run: &Run) -> String {
+    let is_enough =
+        |quota| quota >= PROCESSORS_FOR_GPU && run.devices.iter().all(|info| !info.runs_program_code);
     let quota = run.environment.cpu_quota.filter(|quota| !is_enough(*quota));
     let environment = Environment { cpu_quota: quota, ..run.environment.clone() };
     let line = |setting: &Property| match &setting.value {
@@ -195,8 +200,8 @@ fn not_traced(measured: &Measurement) -> Option<&str> {
     }
 }
 
-/// The number of rows over `link`, and of those that have no share because its peak is not known.
-fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
+/// Returns lines with the number of results over `link` with a known peak, and without.
+fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
     let rows =
         measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
     let shared =
@@ -209,17 +214,18 @@ fn over<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> Stri
     line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
 }
 
-fn way(cache: Cache, measured: &Measurement) -> String {
+/// Returns a phrase such as `timed by the monotonic clock`, with the flush of cold results.
+fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
     let by = measured.samples.method.path.timer();
     let flush = match cache {
         Cache::Hot => String::new(),
-        Cache::Cold => flushed(&measured.samples.method),
+        Cache::Cold => flush_phrase(&measured.samples.method),
     };
     format!("timed by {by}{flush}")
 }
 
-/// The proof of a flush, where the device can give one.
-fn flushed(method: &Method) -> String {
+/// Returns the phrase about a flush and its verification.
+fn flush_phrase(method: &Method) -> String {
     let reason = method.flush_reason.as_ref();
     let Some(proof) = method.flush_verification else {
         let reason = reason.map(|reason| format!(", {reason}")).unwrap_or_default();
@@ -294,7 +300,7 @@ mod tests {
         let mut with = |quota, runs_program_code| {
             run.environment.cpu_quota = Some(quota);
             run.devices[0].runs_program_code = runs_program_code;
-            settings(&run)
+            settings_remarks(&run)
         };
         assert!(with(1.5, false).starts_with("CPU quota 1.5 processors: the system stops"));
         assert_eq!(with(2.0, false), "");

@@ -9,7 +9,7 @@ use gpubench_stats::{Nanoseconds, format};
 
 use crate::text::{plain, plain_lines};
 
-/// A case on one device, or on several of a model.
+/// A line of the results table: a case on one device, or on several devices of one model.
 pub(super) struct Row<'a> {
     /// The record whose figures it has: the one whose median is in the middle; of two in the middle, the faster.
     pub shown: &'a Record,
@@ -37,7 +37,7 @@ impl<'a> Row<'a> {
                 None => rows.push(Self::of(record)),
             }
         }
-        rows.iter_mut().for_each(|row| row.shown = middle(&row.records).unwrap_or(row.shown));
+        rows.iter_mut().for_each(|row| row.shown = middle_record(&row.records).unwrap_or(row.shown));
         rows
     }
 
@@ -57,25 +57,26 @@ impl<'a> Row<'a> {
         if let Some(failed) = self.records.iter().find(|record| record.measurement.is_none()) {
             return self.has_several_devices().then(|| format!("{} failed", failed.device));
         }
-        let (_, slowest) = self.ends()?;
+        let (_, slowest) = self.fastest_and_slowest()?;
         Some(format!("{} {}", slowest.device, format::change(median(slowest) / median(self.shown))))
     }
 
     /// The difference between the slowest and the fastest of several devices, as a part of the time that is shown.
     pub(super) fn range(&self) -> Option<String> {
-        let (fastest, slowest) = self.ends()?;
+        let (fastest, slowest) = self.fastest_and_slowest()?;
         Some(format::percent((median(slowest) - median(fastest)) / median(self.shown)))
     }
 
-    /// The fastest and the slowest of several devices, if the time that is shown is above zero.
-    fn ends(&self) -> Option<(&'a Record, &'a Record)> {
+    /// Returns the records with the fastest and the slowest median. `None` for one device, or if the shown
+    /// time is not above zero.
+    fn fastest_and_slowest(&self) -> Option<(&'a Record, &'a Record)> {
         let sorted = by_median(&self.records);
         let is_known = self.has_several_devices() && median(self.shown) > Nanoseconds::ZERO;
         Some((*sorted.first()?, *sorted.last()?)).filter(|_| is_known)
     }
 }
 
-/// The records that have a number that holds, or a number at all if there is none; the fastest first.
+/// Returns the usable records, or those with any measurement if none is usable, sorted by median.
 fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     let has_valid = records.iter().any(|record| record.usable_measurement().is_some());
     let mut usable = records.to_vec();
@@ -84,11 +85,13 @@ fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     usable
 }
 
-fn middle<'a>(records: &[&'a Record]) -> Option<&'a Record> {
+/// Returns the record with the middle median, the faster of two; `None` if none was measured.
+fn middle_record<'a>(records: &[&'a Record]) -> Option<&'a Record> {
     let sorted = by_median(records);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
+/// Returns the median of a record; 0 without a measurement.
 fn median(record: &Record) -> Nanoseconds {
     record.measurement.as_ref().map(Measurement::median).unwrap_or_default()
 }
@@ -117,8 +120,8 @@ pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
     sorted.collect()
 }
 
-/// The sentence about rows of several devices.
-pub(super) const MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
+/// The sentence that explains rows of several devices.
+pub(super) const DEVICE_ROWS_MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
                                   slowest, and the range between the slowest and the fastest";
 
 /// Collects values by their key, in the order in which keys first come, and each value once.
@@ -136,33 +139,35 @@ pub(super) fn grouped<K: PartialEq, V: PartialEq>(
     groups
 }
 
-/// Devices of a run that are shown together.
-pub(super) struct Devices<'a> {
+/// Devices of a run that are printed together because a key of theirs is equal.
+pub(super) struct DeviceGroup<'a> {
     /// The facts of each.
     pub info: Vec<&'a DeviceInfo>,
     /// Their names, such as `cuda:0, cuda:1`; of many, the first and the last.
     pub label: String,
 }
 
-/// The number of names that are listed.
-const LISTED: usize = 3;
+/// The most devices that are listed by name; of more, the first and the last.
+const MAX_LISTED_DEVICES: usize = 3;
 
-impl<'a> Devices<'a> {
+impl<'a> DeviceGroup<'a> {
     /// The devices of `run`, those with the same `key` together.
     pub(super) fn by_key<K: PartialEq>(run: &'a Run, key: impl Fn(&'a DeviceInfo) -> K) -> Vec<Self> {
         let groups = grouped(run.devices.iter().map(|info| (key(info), info))).into_iter();
         let devices = groups.map(|(_, info)| {
-            let label = listed(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
+            let label = device_list(&info.iter().map(|info| &*info.device).collect::<Vec<_>>());
             Self { info, label }
         });
         devices.collect()
     }
 }
 
-/// The names of devices in a few words.
-pub(super) fn listed(devices: &[&str]) -> String {
+/// Returns the device names with commas; of many, the first, the last and their number.
+pub(super) fn device_list(devices: &[&str]) -> String {
     match devices {
-        [first, .., last] if devices.len() > LISTED => format!("{first} … {last} ({})", devices.len()),
+        [first, .., last] if devices.len() > MAX_LISTED_DEVICES => {
+            format!("{first} … {last} ({})", devices.len())
+        }
         few => few.join(", "),
     }
 }
@@ -187,7 +192,7 @@ fn has_own_words(reason: &Reason) -> bool {
     )
 }
 
-/// Returns the words without numbers and the units after them: the same reason of inputs of another size.
+/// Returns the words without numbers and units, so that equal reasons of different sizes are equal texts.
 fn without_numbers(words: &str) -> String {
     let mut after_number = false;
     let is_kept = |word: &&str| {
@@ -197,7 +202,7 @@ fn without_numbers(words: &str) -> String {
     words.split(' ').filter(is_kept).collect()
 }
 
-/// The reasons so far.
+/// A reason against a row, with its number in the table.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// True if the user set the number of samples.
@@ -225,12 +230,13 @@ impl Notes {
         Self { is_fixed_number: sampling.samples.is_some(), ..Self::default() }
     }
 
-    /// The reasons against `row`. Those that only some of its devices have name them.
-    pub(super) fn of(&mut self, row: &Row<'_>) -> Vec<Note> {
+    /// Returns the reasons against `row`, and counts the row for each. Reasons of only some devices name
+    /// these.
+    pub(super) fn notes_of(&mut self, row: &Row<'_>) -> Vec<Note> {
         let notes: &Self = self;
         let reasons = grouped(row.records.iter().flat_map(|record| {
             record.verdict.reasons.iter().map(move |reason| {
-                let words = plain_lines(&notes.words(reason, record));
+                let words = plain_lines(&notes.reason_text(reason, record));
                 let kind = if has_own_words(reason) { words.clone() } else { without_numbers(&words) };
                 ((reason.state(), kind), (&*record.device, words))
             })
@@ -241,12 +247,14 @@ impl Notes {
             let all = devices.len() == row.records.len();
             let on = if all { String::new() } else { format!(" on {}", plain(&devices.join(", "))) };
             let [kind, text] = [&kind, &words[0]].map(|words| format!("{state}{on}: {words}"));
-            self.note(&row.shown.case, state, kind, text)
+            self.note_for(&row.shown.case, state, kind, text)
         };
         reasons.into_iter().map(note).collect()
     }
 
-    fn note(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
+    /// Returns the note for a reason against `case`. Reasons with the same `kind` share a number; only the
+    /// first has `text`. Counts the row.
+    fn note_for(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
         if let Some((number, first)) = self.numbers.get(&kind) {
             self.have_other_figures |= text != *first;
             self.rows[number - 1].push(case.clone());
@@ -258,13 +266,13 @@ impl Notes {
         Note { number, state, text: Some(text) }
     }
 
-    /// Takes the rows of a case back: other rows replace them.
+    /// Removes the rows of `case` from the counts, because other rows replace them.
     pub(super) fn forget(&mut self, case: &CaseId) {
         self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
     }
 
-    /// The words of a reason against `record`. What ended its samples, and what would give more, is in no reason.
-    fn words(&self, reason: &Reason, record: &Record) -> String {
+    /// Returns a reason as text. For samples that did not converge, adds what ended sampling and the remedy.
+    fn reason_text(&self, reason: &Reason, record: &Record) -> String {
         let Reason::NotConverged { reached, requested } = reason else { return reason.to_string() };
         let wanted = format::precision(*requested);
         let has_modes = record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::TwoModes(_)));

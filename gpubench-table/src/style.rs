@@ -39,7 +39,7 @@ pub fn heading(heading: &str, rest: &str, page: Page) -> String {
     styled(&wrapped(&line, "", page), BOLD)
 }
 
-/// The lines in `style`, each with its end.
+/// Returns the lines in `style`, each with a line end and without trailing spaces.
 pub fn styled(lines: &[String], style: Style) -> String {
     lines.iter().map(|line| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }

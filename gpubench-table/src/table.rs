@@ -3,26 +3,26 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::columns::{Column, SPREAD, SPREAD_MEANING, add_metrics, printed};
+use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, add_metrics, table_columns};
 use super::page::Page;
 use super::roof;
-use super::rows::{self, Devices, Note, Notes, Row, grouped};
+use super::rows::{self, DeviceGroup, Note, Notes, Row, grouped};
 use super::style::{BOLD, of_state, styled};
 use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
-/// The mark of a row's verdict, before its name.
-const MARK: usize = 2;
-/// The space before a column, and once more after the name.
-const GAP: usize = 1;
-/// The room behind a row for the numbers of the reasons against it.
-const NUMBERS: usize = 6;
-/// The word behind the rows of a fake.
-const FAKE: &str = " fake";
-/// A name has at least this many columns, and on a wide page a quarter of it.
-const LEAST_NAME: usize = 16;
-/// The indentation of a reason under its row.
-const INDENT: usize = 4;
+/// The terminal columns of the verdict's mark before a name, such as `! `.
+const VERDICT_MARK_WIDTH: usize = 2;
+/// The spaces before a column, and one more time after the name.
+const COLUMN_GAP: usize = 1;
+/// The terminal columns reserved after a row for the numbers of its reasons, such as `[1][2]`.
+const NOTE_NUMBERS_WIDTH: usize = 6;
+/// The text after the rows of a fake device.
+const FAKE_SUFFIX: &str = " fake";
+/// The least terminal columns of the name column, unless a quarter of the page is more.
+const MIN_NAME_WIDTH: usize = 16;
+/// The spaces before a reason under its row.
+const REASON_INDENT: usize = 4;
 
 /// The table of a run whose rows are printed one after the other.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub struct TableWriter {
     /// The terminal columns of the longest name.
     longest: usize,
     /// The names of each group.
-    names: HashMap<Group, BTreeSet<String>>,
+    names: HashMap<GroupKey, BTreeSet<String>>,
     /// The terminal columns in which the names of the current group differ, shortened as they are there.
     distinct: usize,
     /// The names of the devices of each model, by each of them.
@@ -43,13 +43,13 @@ pub struct TableWriter {
     columns: Vec<Column>,
     /// The columns that a record of this group had a use for so far.
     used: Vec<Column>,
-    lineup: Lineup,
+    layout: ColumnLayout,
     /// The group of the row before.
-    group: Option<Group>,
+    group: Option<GroupKey>,
     /// The number of cases of each group that are not printed. Empty on one device: its rows wait for no others.
-    left: HashMap<Group, usize>,
+    left: HashMap<GroupKey, usize>,
     /// The records of rows that wait, in the order in which their groups began.
-    waiting: Vec<(Group, Vec<Vec<Record>>)>,
+    waiting: Vec<(GroupKey, Vec<Vec<Record>>)>,
     /// The columns that were left out so far.
     dropped: Vec<&'static str>,
     /// True if a row had a bar.
@@ -64,18 +64,18 @@ pub struct TableWriter {
     printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
 
-/// The module and the devices of a group of rows.
-type Group = (String, String);
+/// The module and the device label of a group of rows, which share a head.
+type GroupKey = (String, String);
 
-/// The columns that a page has room for.
+/// The columns that the page has room for, and the width of the name column.
 #[derive(Debug, Default)]
-struct Lineup {
+struct ColumnLayout {
     name: usize,
     columns: Vec<Column>,
 }
 
-impl Lineup {
-    fn has(&self, column: &Column) -> bool {
+impl ColumnLayout {
+    fn contains(&self, column: &Column) -> bool {
         self.columns.iter().any(|other| other.is(column))
     }
 }
@@ -84,7 +84,7 @@ impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
     pub fn new(run: &Run, planned: impl Iterator<Item = PlannedCase>, page: Page) -> Self {
         let mut labels = HashMap::new();
-        for Devices { info, label } in Devices::by_key(run, |info| (&info.name, info.fake)) {
+        for DeviceGroup { info, label } in DeviceGroup::by_key(run, |info| (&info.name, info.fake)) {
             labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
         let (mut longest, mut names, mut left) = (0, HashMap::new(), HashMap::new());
@@ -108,7 +108,7 @@ impl TableWriter {
             several_models,
             fake: run.devices.iter().any(|info| info.fake),
             notes: Notes::new(run.sampling),
-            columns: printed(run),
+            columns: table_columns(run),
             left,
             ..Self::default()
         }
@@ -118,7 +118,7 @@ impl TableWriter {
     /// Returns the rows that can be printed, each with the reasons against it under it. Jobs on several devices end in any order: rows of
     /// another module than the one before wait until that is complete. [`end`](crate::end) has those that still wait.
     pub fn rows(&mut self, records: &[&Record]) -> String {
-        self.printed.extend(records.iter().map(|record| (record.planned(), contents(record))));
+        self.printed.extend(records.iter().map(|record| (record.planned(), verdict_and_processes(record))));
         let groups = records.iter().enumerate().map(|(number, record)| (self.group_of(record), number));
         for (group, numbers) in grouped(groups) {
             let row = numbers.into_iter().map(|number| records[number].clone()).collect();
@@ -127,20 +127,21 @@ impl TableWriter {
                 None => self.waiting.push((group, vec![row])),
             }
         }
-        self.complete_rows()
+        self.take_printable_rows()
     }
 
-    /// The rows that wait, whatever is not complete.
+    /// Returns all rows that still wait for others, and stops waiting.
     pub(super) fn waiting_rows(&mut self) -> String {
         self.left.clear();
-        self.complete_rows()
+        self.take_printable_rows()
     }
 
-    /// The rows that wait for no other: those of the group of the row before, and once that is complete those of the next.
-    fn complete_rows(&mut self) -> String {
+    /// Removes and returns the rows that can be printed: those of the current group, and once it is complete
+    /// those of the next.
+    fn take_printable_rows(&mut self) -> String {
         let mut text = String::new();
         loop {
-            let is_left = |group: &&Group| self.left.get(*group).is_some_and(|left| *left > 0);
+            let is_left = |group: &&GroupKey| self.left.get(*group).is_some_and(|left| *left > 0);
             let next = match self.group.as_ref().filter(is_left) {
                 Some(group) => self.waiting.iter().position(|(other, _)| other == group),
                 None => (!self.waiting.is_empty()).then_some(0),
@@ -156,16 +157,19 @@ impl TableWriter {
         }
     }
 
-    fn group_of(&self, record: &Record) -> Group {
+    /// Returns the group whose rows the record belongs to.
+    fn group_of(&self, record: &Record) -> GroupKey {
         let (module, _) = split(&record.case.benchmark, &record.case.args);
         (module, self.labels.get(&record.device).cloned().unwrap_or_default())
     }
 
-    /// The rows of `run` that are no longer as they were printed, since more processes measured their cases. They replace the rows
-    /// above, and all counts are of them.
+    /// Returns the rows of `run` whose cases further processes measured after they were printed. Their notes
+    /// replace the earlier ones. Empty if no row changed.
     pub(super) fn replaced_rows(&mut self, run: &Run) -> String {
         let is_replaced = |record: &&Record| {
-            self.printed.get(&record.planned()).is_some_and(|printed| *printed != contents(record))
+            self.printed
+                .get(&record.planned())
+                .is_some_and(|printed| *printed != verdict_and_processes(record))
         };
         let mut replaced = rows::by_benchmark(run);
         replaced.retain(|records| records.iter().any(is_replaced));
@@ -186,7 +190,9 @@ impl TableWriter {
         text
     }
 
-    fn rows_of_group(&mut self, records: &[Record], group: &Group) -> String {
+    /// Returns the rows of `records`, with the group's heads if the group or the columns change, and the
+    /// reasons under them.
+    fn rows_of_group(&mut self, records: &[Record], group: &GroupKey) -> String {
         let rows = Row::all(records);
         let is_new = self.group.as_ref() != Some(group);
         let mut text = String::new();
@@ -197,75 +203,83 @@ impl TableWriter {
             self.used.clear();
             self.distinct = self.names.get(group).map_or(0, |names| self.distinct_width(names));
         }
-        let has_new_columns = self.use_columns(&rows);
+        let has_new_columns = self.update_columns(&rows);
         if is_new || has_new_columns {
-            text += &self.head(is_new.then_some(group));
+            text += &self.heads(is_new.then_some(group));
         }
         self.group = Some(group.clone());
-        let (lines, reasons): (String, String) = rows.iter().map(|row| self.row(row)).unzip();
+        let (lines, reasons): (String, String) = rows.iter().map(|row| self.row_and_reasons(row)).unzip();
         text + &lines + &reasons
     }
 
-    /// Adds the columns that `rows` need. Returns true if that changes the heads.
-    fn use_columns(&mut self, rows: &[Row<'_>]) -> bool {
+    /// Adds the columns that `rows` need and computes the layout anew. Returns true if the printed columns
+    /// change.
+    fn update_columns(&mut self, rows: &[Row<'_>]) -> bool {
         add_metrics(&mut self.columns, rows);
         let is_used = |column: &&Column| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
         self.used = self.columns.iter().filter(is_used).copied().collect();
-        let lineup = self.lineup();
-        let is_same = lineup.columns.len() == self.lineup.columns.len()
-            && lineup.columns.iter().all(|column| self.lineup.has(column));
+        let layout = self.layout();
+        let is_same = layout.columns.len() == self.layout.columns.len()
+            && layout.columns.iter().all(|column| self.layout.contains(column));
         for column in &self.used {
-            if !lineup.has(column) && !self.dropped.contains(&column.title) {
+            if !layout.contains(column) && !self.dropped.contains(&column.title) {
                 self.dropped.push(column.title);
             }
         }
-        self.lineup = lineup;
+        self.layout = layout;
         !is_same
     }
 
-    /// The columns that fit beside a name: those of the first ranks, as many as there is room for. The name has what is left.
-    fn lineup(&self) -> Lineup {
-        let needs = |column: &Column| GAP + column.room.width();
+    /// Computes the columns that fit after a name, those of the lowest rank first. The name gets the
+    /// remaining width.
+    fn layout(&self) -> ColumnLayout {
+        let needs = |column: &Column| COLUMN_GAP + column.room.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
-        let taken = MARK + GAP + always.sum::<usize>() + NUMBERS + FAKE.len() * usize::from(self.fake);
+        let taken = VERDICT_MARK_WIDTH
+            + COLUMN_GAP
+            + always.sum::<usize>()
+            + NOTE_NUMBERS_WIDTH
+            + FAKE_SUFFIX.len() * usize::from(self.fake);
         let room = self.page.width().saturating_sub(taken);
-        let least = self.longest.min(self.distinct.max(least_name(self.page.width()))).min(room);
+        let least = self.longest.min(self.distinct.max(min_name_width(self.page.width()))).min(room);
         let mut free = room - least;
-        let mut lineup = Lineup { name: 0, columns: self.used.clone() };
-        lineup.columns.sort_by_key(|column| column.rank);
-        lineup.columns.retain(|column| {
+        let mut layout = ColumnLayout { name: 0, columns: self.used.clone() };
+        layout.columns.sort_by_key(|column| column.rank);
+        layout.columns.retain(|column| {
             let needs = if column.rank == 0 { 0 } else { needs(column) };
             let fits = needs <= free;
             free -= if fits { needs } else { 0 };
             fits
         });
-        let columns = self.used.iter().filter(|column| lineup.has(column)).copied().collect();
-        Lineup { name: self.longest.min(least + free), columns }
+        let columns = self.used.iter().filter(|column| layout.contains(column)).copied().collect();
+        ColumnLayout { name: self.longest.min(least + free), columns }
     }
 
-    /// The least terminal columns in which no two of `names` look the same.
+    /// Returns the smallest width at which all shortened `names` still differ.
     fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
         let differ = |columns: &usize| {
             let mut seen = HashSet::new();
             names.iter().all(|name| seen.insert(shortened(name, *columns)))
         };
-        (least_name(self.page.width())..self.longest).find(differ).unwrap_or(self.longest)
+        (min_name_width(self.page.width())..self.longest).find(differ).unwrap_or(self.longest)
     }
 
-    /// The heads of the columns, beside the name of a new group where there is room for both.
-    fn head(&self, group: Option<&Group>) -> String {
+    /// Returns the line of column heads. With a new group, the title is before the heads, or on its own line
+    /// if there is no room.
+    fn heads(&self, group: Option<&GroupKey>) -> String {
         let mut title = match group {
             Some((module, device)) if self.several_models => format!("{module} on {}", plain(device)),
             Some((module, _)) => module.clone(),
             None => String::new(),
         };
         let mut heads = String::new();
-        for column in &self.lineup.columns {
-            heads += &spaces(GAP);
+        for column in &self.layout.columns {
+            heads += &spaces(COLUMN_GAP);
             heads += &column.room.head(column.head);
         }
         let heads = heads.trim_end();
-        let room = MARK + GAP + self.lineup.name + heads.len() - heads.trim_start().len();
+        let room =
+            VERDICT_MARK_WIDTH + COLUMN_GAP + self.layout.name + heads.len() - heads.trim_start().len();
         let mut text = String::new();
         // Writing to a string cannot fail.
         if width(&title) >= room {
@@ -277,9 +291,10 @@ impl TableWriter {
         text
     }
 
-    /// Returns the line of a row, and the lines about the reasons against it.
-    fn row(&mut self, row: &Row<'_>) -> (String, String) {
-        let notes = self.notes.of(row);
+    /// Returns the line of a row, and the lines of the reasons against it. Records which features need an
+    /// explanation.
+    fn row_and_reasons(&mut self, row: &Row<'_>) -> (String, String) {
+        let notes = self.notes.notes_of(row);
         self.has_ranges |= row.has_several_devices();
         self.has_processes |= !row.shown.other_processes.is_empty();
         self.cache = self.cache.or_else(|| roof::cache_of(row.shown));
@@ -289,16 +304,16 @@ impl TableWriter {
             State::Invalid => "! ",
         };
         let (_, name) = split(&row.shown.case.benchmark, &row.shown.case.args);
-        let name = shortened(&name, self.lineup.name);
-        let mut line = format!("{mark}{}", left(&name, self.lineup.name + GAP));
-        for column in &self.lineup.columns {
+        let name = shortened(&name, self.layout.name);
+        let mut line = format!("{mark}{}", left(&name, self.layout.name + COLUMN_GAP));
+        for column in &self.layout.columns {
             let cell = column.cell(row);
-            self.has_bars |= column.title == SPREAD && !cell.is_empty();
-            line += &spaces(GAP);
+            self.has_bars |= column.title == SPREAD_TITLE && !cell.is_empty();
+            line += &spaces(COLUMN_GAP);
             line += &column.room.fit(&cell);
         }
         if row.shown.fake {
-            line += FAKE;
+            line += FAKE_SUFFIX;
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
         let room = self.page.width().saturating_sub(1 + width(&numbers));
@@ -307,11 +322,12 @@ impl TableWriter {
             let cells = if width(&line) <= room { &line } else { line.trim_end() };
             line = format!("{cells} {numbers}");
         }
-        (styled(&[line], of_state(row.state())), self.under(&notes, fits))
+        (styled(&[line], of_state(row.state())), self.reason_lines(&notes, fits))
     }
 
-    /// The reasons that no row before had, and the numbers of the others where there was no room for them beside the row.
-    fn under(&self, notes: &[Note], numbers_shown: bool) -> String {
+    /// Returns the reasons that no earlier row had. Reasons seen before are listed by number if
+    /// `numbers_shown` is false, since the row had no room for the numbers.
+    fn reason_lines(&self, notes: &[Note], numbers_shown: bool) -> String {
         let mut text = String::new();
         for Note { number, state, text: words } in notes {
             let line = match words {
@@ -319,21 +335,21 @@ impl TableWriter {
                 None if numbers_shown => continue,
                 None => format!("{state}, as above"),
             };
-            let begin = format!("{}[{number}] ", spaces(INDENT));
+            let begin = format!("{}[{number}] ", spaces(REASON_INDENT));
             text += &styled(&wrapped(&line, &begin, self.page), of_state(*state));
         }
         text
     }
 
-    /// The lines that explain the rows: ranges of devices, the bar, the columns that were left out of some tables, and the reasons that
-    /// several rows share.
-    pub(super) fn end(&self) -> String {
+    /// Returns the lines that explain the rows: device ranges, histogram, columns left out, shared reasons.
+    /// Empty if nothing was printed.
+    pub(super) fn closing_lines(&self) -> String {
         if self.group.is_none() {
             return String::new();
         }
         let mut lines = Vec::new();
         if self.has_ranges {
-            lines.push(rows::MEANING.to_owned());
+            lines.push(rows::DEVICE_ROWS_MEANING.to_owned());
         }
         if self.has_bars {
             lines.push(SPREAD_MEANING.to_owned());
@@ -357,14 +373,14 @@ impl TableWriter {
     }
 }
 
-/// The parts of a record that further processes change.
-fn contents(record: &Record) -> (Verdict, usize) {
+/// Returns the parts of a record that further processes change.
+fn verdict_and_processes(record: &Record) -> (Verdict, usize) {
     (record.verdict.clone(), record.other_processes.len())
 }
 
-/// The columns that a name has at least on a page of this width, if it is as long.
-fn least_name(page: usize) -> usize {
-    LEAST_NAME.max(page / 4)
+/// Returns the least terminal columns of a long name on a page of this width.
+fn min_name_width(page: usize) -> usize {
+    MIN_NAME_WIDTH.max(page / 4)
 }
 
 /// A case's module, and its name within it, both without control characters.

@@ -29,13 +29,13 @@ pub fn shortened(text: &str, columns: usize) -> String {
         return text.to_owned();
     }
     let left = columns.saturating_sub(1);
-    let begin = fitting(text.chars(), left.div_ceil(2));
-    let end = fitting(text.chars().rev(), left / 2);
+    let begin = first_columns(text.chars(), left.div_ceil(2));
+    let end = first_columns(text.chars().rev(), left / 2);
     format!("{begin}…{}", end.chars().rev().collect::<String>())
 }
 
-/// The first of `chars` that fit into `columns`.
-fn fitting(chars: impl Iterator<Item = char>, columns: usize) -> String {
+/// Returns the first of `chars` that fit into this many terminal columns.
+fn first_columns(chars: impl Iterator<Item = char>, columns: usize) -> String {
     let mut used = 0;
     chars
         .take_while(|c| {
@@ -67,11 +67,11 @@ pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
         .subsequent_indent(&hanging)
         .word_splitter(WordSplitter::NoHyphenation);
     let text = with_whole_quantities(text);
-    wrap(&text, options).iter().map(|line| line.trim_end().replace(NO_BREAK, " ")).collect()
+    wrap(&text, options).iter().map(|line| line.trim_end().replace(NO_BREAK_SPACE, " ")).collect()
 }
 
-/// A space at which no line ends.
-const NO_BREAK: char = '\u{a0}';
+/// A space at which lines are not wrapped; replaced by a normal space afterwards.
+const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Puts a space without a line break between each number and its unit.
 fn with_whole_quantities(text: &str) -> String {
@@ -86,7 +86,7 @@ fn with_whole_quantities(text: &str) -> String {
         let Some(next) = words.peek() else { break };
         let is_number = word.ends_with(|end: char| end.is_ascii_digit()) || word == "±";
         let unit = next.trim_end_matches([',', '.', ';', ':', ')', ']']);
-        joined.push(if is_number && (word == "±" || UNITS.contains(&unit)) { NO_BREAK } else { ' ' });
+        joined.push(if is_number && (word == "±" || UNITS.contains(&unit)) { NO_BREAK_SPACE } else { ' ' });
     }
     joined
 }

@@ -5,11 +5,12 @@ use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
 pub fn sentences(check: &BaselineComparison) -> Vec<String> {
-    decided_together(check).into_iter().chain(assumption(check)).collect()
+    false_discovery_sentence(check).into_iter().chain(assumption_sentence(check)).collect()
 }
 
-/// The sentence on rows of one process on each side, with the difference that they allow for.
-fn assumption(check: &BaselineComparison) -> Option<String> {
+/// Returns the sentence about the spread that is assumed between single processes; `None` if no case needed
+/// it.
+fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     let allowed = check.findings.iter().filter_map(|line| match line.finding {
         Finding::Compared { assumed_spread: Some(AssumedSpread::UpTo(difference)), .. } => Some(difference),
         _ => None,
@@ -21,8 +22,9 @@ fn assumption(check: &BaselineComparison) -> Option<String> {
     ))
 }
 
-/// The sentence on the decisions of all rows. Nothing for one row, and for runs whose rows were each decided alone.
-fn decided_together(check: &BaselineComparison) -> Option<String> {
+/// Returns the sentence about the false discovery rate; `None` for one row, for rows that were each decided
+/// alone, and if no row is called slower or faster.
+fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
     let rows = check.tested_together.filter(|rows| *rows > 1)?;
     let differs = |line: &&CaseFinding| {
         matches!(line.finding, Finding::Compared { answer: Answer::Slower | Answer::Faster, .. })

@@ -22,22 +22,22 @@ pub fn check(
     wanted: &dyn Fn(&Record) -> bool,
     error: f64,
 ) -> BaselineComparison {
-    let cases = Cases::new(run, baseline);
-    let rows = rows(run, baseline, &cases, run.regression_threshold, error);
+    let cases = RunCases::new(run, baseline);
+    let rows = compared_cases(run, baseline, &cases, run.regression_threshold, error);
     let mut found: Vec<String> = Vec::new();
-    for remark in rows.iter().flatten().flat_map(|row| remarks(row.now, row.then)) {
+    for remark in rows.iter().flatten().flat_map(|row| remarks_on_changes(row.now, row.then)) {
         if !found.contains(&remark) {
             found.push(remark);
         }
     }
     let tested_together = Some(rows.iter().flatten().count());
-    let finding = |(record, row): (&Record, Result<Row<'_>, Finding>)| CaseFinding {
+    let finding = |(record, row): (&Record, Result<ComparedCase<'_>, Finding>)| CaseFinding {
         name: record.case.name(),
         device: record.device.clone(),
         cache: record.case.cache,
         finding: row.map_or_else(|other| other, |row| row.finding()),
     };
-    let missing = baseline.cases().filter(|old| wanted(old) && !cases.have(old));
+    let missing = baseline.cases().filter(|old| wanted(old) && !cases.contains_case_of(old));
     BaselineComparison {
         baseline: baseline.name.clone(),
         equivalence_margin: run.sampling.equivalence_margin,
@@ -50,15 +50,15 @@ pub fn check(
 
 /// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
 pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
-    let cases = Cases::new(run, baseline);
-    let rows = rows(run, baseline, &cases, Some(threshold), DECISION_ERROR);
-    let seems = |row: &Row<'_>| row.decision.is_some_and(|decision| decision.seems_regressed);
+    let cases = RunCases::new(run, baseline);
+    let rows = compared_cases(run, baseline, &cases, Some(threshold), DECISION_ERROR);
+    let seems = |row: &ComparedCase<'_>| row.decision.is_some_and(|decision| decision.seems_regressed);
     let rows = run.records.iter().zip(rows).filter(|(_, row)| row.as_ref().is_ok_and(seems));
     rows.map(|(record, _)| record).collect()
 }
 
-/// A case that is compared, now and then.
-struct Row<'a> {
+/// A case with a usable measurement in the run (`now`) and in the baseline (`then`).
+struct ComparedCase<'a> {
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
     processes: [usize; 2],
@@ -66,24 +66,25 @@ struct Row<'a> {
     decision: Option<RowDecision>,
 }
 
-/// Returns the row of each record of `run`, or the finding that there is none. All rows are decided together.
-fn rows<'a>(
+/// Pairs each record of `run` with its record in `baseline`, and decides on all pairs together. Returns one
+/// entry per record, in order: the pair, or the finding that explains why there is none.
+fn compared_cases<'a>(
     run: &'a Run,
     baseline: &'a Baseline,
-    cases: &Cases<'_>,
+    cases: &RunCases<'_>,
     threshold: Option<Threshold>,
     error: f64,
-) -> Vec<Result<Row<'a>, Finding>> {
+) -> Vec<Result<ComparedCase<'a>, Finding>> {
     let mut medians = Vec::new();
     let row = |record| {
-        let (now, then) = pair(run, record, baseline, cases)?;
-        let [new, old] = [now, then].map(|it| it.medians(1.0 - error));
+        let (now, then) = pair_with_baseline(run, record, baseline, cases)?;
+        let [new, old] = [now, then].map(|it| it.process_medians(1.0 - error));
         let processes = [new.len(), old.len()];
-        let (same_device, assumed) = (same_device(now, then), assumed(now, then));
+        let (same_device, assumed) = (same_device(now, then), assumed_spread(now, then));
         medians.push(RowMedians { now: new, then: old, same_device, assumed });
-        Ok(Row { now, then, processes, decision: None })
+        Ok(ComparedCase { now, then, processes, decision: None })
     };
-    let mut rows: Vec<Result<Row<'_>, Finding>> = run.records.iter().map(row).collect();
+    let mut rows: Vec<Result<ComparedCase<'_>, Finding>> = run.records.iter().map(row).collect();
     let decisions = decide(&medians, run.sampling.equivalence_margin, threshold, error);
     for (row, decision) in rows.iter_mut().flatten().zip(decisions) {
         row.decision = decision;
@@ -91,7 +92,7 @@ fn rows<'a>(
     rows
 }
 
-impl Row<'_> {
+impl ComparedCase<'_> {
     fn finding(&self) -> Finding {
         let Some(decision) = self.decision else {
             return Finding::NoTime("a time at or below zero".to_owned());
@@ -113,8 +114,8 @@ impl Row<'_> {
     }
 }
 
-/// The cases of a run, as they are and as they were planned.
-struct Cases<'a> {
+/// The cases of a run, as measured (`now`) and as planned, to look up cases of a baseline.
+struct RunCases<'a> {
     now: HashSet<&'a CaseId>,
     planned: HashSet<PlannedCase>,
     /// The benchmarks of the baseline of which the run has no case with the same arguments.
@@ -124,55 +125,60 @@ struct Cases<'a> {
 /// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
-fn benchmark(case: &CaseId) -> BenchmarkKey<'_> {
+/// Returns the key that cases share which differ only in their arguments.
+fn benchmark_key(case: &CaseId) -> BenchmarkKey<'_> {
     (&case.benchmark, &case.model, case.cache)
 }
 
-impl<'a> Cases<'a> {
+impl<'a> RunCases<'a> {
     fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
         let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
         let mut then: HashMap<_, bool> = HashMap::new();
         for old in baseline.cases() {
-            *then.entry(benchmark(&old.case)).or_default() |= now.contains(&old.case);
+            *then.entry(benchmark_key(&old.case)).or_default() |= now.contains(&old.case);
         }
         let changed = then.into_iter().filter(|(_, is_there)| !is_there).map(|(key, _)| key).collect();
         Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
     }
 
-    /// The finding about a case that the baseline lacks: it is new, unless the baseline has its benchmark with other arguments only.
-    fn unknown(&self, case: &CaseId) -> Finding {
-        if !self.changed.contains(&benchmark(case)) {
+    /// Returns the finding about a case that the baseline lacks: new, or not comparable if the baseline
+    /// contains the benchmark with other arguments only.
+    fn finding_without_baseline(&self, case: &CaseId) -> Finding {
+        if !self.changed.contains(&benchmark_key(case)) {
             return Finding::New;
         }
         let why = "the baseline has this benchmark with other arguments only: measure the baseline again";
         Finding::NotComparable(vec![why.to_owned()])
     }
 
-    /// Returns true if the run has the case of `old`, on any device of its model or on another model in its place.
-    fn have(&self, old: &Record) -> bool {
+    /// Returns true if the run contains the case of `old`, a record of the baseline: the same case on any
+    /// device of that model, or the same planned case on the same device name, whatever its model.
+    fn contains_case_of(&self, old: &Record) -> bool {
         self.now.contains(&old.case) || self.planned.contains(&old.planned())
     }
 }
 
-/// The case now and then, if they can be compared.
-fn pair<'a>(
+/// Returns `record` and its record in the baseline. Fails with the finding that explains why they cannot be
+/// compared.
+fn pair_with_baseline<'a>(
     run: &'a Run,
     record: &'a Record,
     baseline: &'a Baseline,
-    cases: &Cases<'_>,
+    cases: &RunCases<'_>,
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
-    let (old_run, old) = baseline.find(run, record).ok_or_else(|| cases.unknown(&record.case))?;
+    let (old_run, old) =
+        baseline.find(run, record).ok_or_else(|| cases.finding_without_baseline(&record.case))?;
     let no_number = |why, when| Finding::NoTime(format!("{why} {when}"));
-    let measurement = number(record).map_err(|why| no_number(why, "now"))?;
+    let measurement = number_or_reason(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };
-    let measurement = number(old).map_err(|why| no_number(why, "then"))?;
+    let measurement = number_or_reason(old).map_err(|why| no_number(why, "then"))?;
     let then = MeasuredRecord { run: old_run, record: old, measurement };
     let differences = differences(now, then);
     if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
 }
 
-/// Returns the measurement, if it holds.
-fn number(record: &Record) -> Result<&Measurement, &'static str> {
+/// Returns the measurement of a record that is not invalid; otherwise `failed` or `invalid`.
+fn number_or_reason(record: &Record) -> Result<&Measurement, &'static str> {
     match &record.measurement {
         None => Err("failed"),
         Some(_) if record.verdict.state == State::Invalid => Err("invalid"),
@@ -180,7 +186,7 @@ fn number(record: &Record) -> Result<&Measurement, &'static str> {
     }
 }
 
-/// A record with a number, and its run.
+/// A record with its measurement, and the run that contains both.
 #[derive(Clone, Copy)]
 pub struct MeasuredRecord<'a> {
     /// The run.
@@ -192,17 +198,19 @@ pub struct MeasuredRecord<'a> {
 }
 
 impl<'a> MeasuredRecord<'a> {
-    fn info(&self) -> Option<&'a DeviceInfo> {
+    fn device_info(&self) -> Option<&'a DeviceInfo> {
         self.run.device_of(self.record)
     }
 
-    /// Returns the medians of all processes that measured the case.
-    fn medians(&self, confidence: f64) -> Vec<Median> {
+    /// Returns the median time of each process that measured the case, with an interval of this confidence
+    /// (0.99 for 99 %). Processes without samples are left out.
+    fn process_medians(&self, confidence: f64) -> Vec<Median> {
         self.record.measurements().filter_map(|measured| measured.samples.median(confidence)).collect()
     }
 }
 
-/// The reasons that `now` and `then` cannot be compared; none if they can.
+/// Returns the reasons why `now` and `then` cannot be compared, such as `path stream, was host`; empty if
+/// they can.
 pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let (new, old) = (now.measurement, then.measurement);
     let mut found = work::differences(&new.counts, &old.counts);
@@ -225,12 +233,12 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
         };
         hold("DRAM stall", told(new).to_owned(), told(old).to_owned());
     }
-    hold("device", device(&now), device(&then));
+    hold("device", device_label(&now), device_label(&then));
     // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
-    if [now, then].iter().any(|it| it.info().is_some_and(|info| info.runs_program_code)) {
+    if [now, then].iter().any(|it| it.device_info().is_some_and(|info| info.runs_program_code)) {
         hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
     }
-    for (what, now, then) in properties(now, then) {
+    for (what, now, then) in shared_device_properties(now, then) {
         if let (Value::Count(now), Value::Count(then)) = (now, then) {
             hold(what, now.to_string(), then.to_string());
         }
@@ -238,26 +246,27 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     found
 }
 
-/// The other differences: properties of the device and settings of the environment, some of them known on one side alone, and the
-/// benchmark's own metrics. They may be the very change that is being measured.
-pub(super) fn remarks(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
+/// Returns phrases about differences that do not prevent a comparison: properties of the device, settings of
+/// the environment, and the benchmark's own metrics.
+pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let devices = [now, then].map(|measured| &*measured.record.device);
     let settings = [now, then].map(|measured| measured.run.environment.settings());
-    let mut found = changes([device_properties(now), device_properties(then)], "not told", devices);
-    found.extend(changes([&settings[0], &settings[1]], "not set", devices));
-    found.extend(changed_metrics(now, then));
+    let mut found = describe_changes([device_properties(now), device_properties(then)], "not told", devices);
+    found.extend(describe_changes([&settings[0], &settings[1]], "not set", devices));
+    found.extend(describe_changed_metrics(now, then));
     found
 }
 
-/// The differences of properties now and then. `missing` is said of one that is known on one side alone.
-fn changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str; 2]) -> Vec<String> {
+/// Returns a phrase for each property that differs or that only one side has. `missing` is the phrase for the
+/// other side, such as `not set`; `devices` are the device names now and then.
+fn describe_changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str; 2]) -> Vec<String> {
     let mut found = Vec::new();
-    for (what, now, then) in shared(now, then) {
+    for (what, now, then) in shared_properties(now, then) {
         match (now, then) {
             _ if now == then => {}
             (Value::Count(_), _) => {}
             // A UUID tells a reader nothing.
-            _ if what == UUID => found.push(another_device(devices)),
+            _ if what == UUID => found.push(other_device_remark(devices)),
             (Value::Text(now), Value::Text(then)) => found.push(format!("{what} {now}, was {then}")),
             _ => found.push(format!("another {what}")),
         }
@@ -273,8 +282,9 @@ fn changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str; 2]) -> 
     found
 }
 
-/// The benchmark's own metrics that both have with other values. Rates change with the time, which is compared.
-fn changed_metrics<'a>(
+/// Returns a phrase for each metric of the benchmark's own whose value differs. Rates are left out: they
+/// follow from the time, which is compared.
+fn describe_changed_metrics<'a>(
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
 ) -> impl Iterator<Item = String> + 'a {
@@ -286,31 +296,33 @@ fn changed_metrics<'a>(
     })
 }
 
-/// Returns true if both were measured on the same device, as far as devices can be told apart.
+/// Returns true unless the UUIDs of the two devices are known and differ.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
-    properties(now, then).all(|(what, now, then)| what != UUID || now == then)
+    shared_device_properties(now, then).all(|(what, now, then)| what != UUID || now == then)
 }
 
-/// The remark about a measurement on another device of the same model than then, named where that tells them apart.
-fn another_device([now, then]: [&str; 2]) -> String {
+/// Returns the remark that another device of the same model was used, with both device names if they differ.
+fn other_device_remark([now, then]: [&str; 2]) -> String {
     let names = if now == then { String::new() } else { format!(" ({now}, was {then})") };
     format!("another device of its kind{names}")
 }
 
-fn device(measured: &MeasuredRecord<'_>) -> String {
-    let name = measured.info().map(|info| info.name.clone()).unwrap_or_default();
+/// Returns the model name of the device, marked if it is a fake.
+fn device_label(measured: &MeasuredRecord<'_>) -> String {
+    let name = measured.device_info().map(|info| info.name.clone()).unwrap_or_default();
     if measured.record.fake { format!("{name} (a fake)") } else { name }
 }
 
-/// The properties that both have.
-fn properties<'a>(
+/// Returns the name and both values of each property that both devices have.
+fn shared_device_properties<'a>(
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
 ) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
-    shared(device_properties(now), device_properties(then))
+    shared_properties(device_properties(now), device_properties(then))
 }
 
-fn shared<'a>(
+/// Returns the name and both values of each property that is in both lists.
+fn shared_properties<'a>(
     now: &'a [Property],
     then: &'a [Property],
 ) -> impl Iterator<Item = (&'a str, &'a Value, &'a Value)> {
@@ -321,37 +333,43 @@ fn shared<'a>(
 }
 
 fn device_properties(measured: MeasuredRecord<'_>) -> &[Property] {
-    measured.info().map_or(&[], |info| &info.properties)
+    measured.device_info().map_or(&[], |info| &info.properties)
 }
 
-/// Processes that share the processors or the memory of the host with other programs.
-const SHARED: f64 = 0.4;
-/// Processes that have a GPU to themselves.
-const OWN: f64 = 0.02;
-/// Times of short launches on a GPU, which differ by more than [`OWN`].
-const OWN_TIME: Nanoseconds = Nanoseconds(130.0);
-/// A mode with a smaller part of the samples does not become the median in another process.
-const LEAST_MODE: f64 = 0.2;
+/// The assumed relative difference between processes that share the host's processors or memory with other
+/// programs.
+const SHARED_HOST_SPREAD: f64 = 0.4;
+/// The assumed relative difference between processes that have a GPU to themselves.
+const OWN_GPU_SPREAD: f64 = 0.02;
+/// The assumed least difference between such processes as a time. For short launches it is more than
+/// [`OWN_GPU_SPREAD`].
+const OWN_GPU_SPREAD_TIME: Nanoseconds = Nanoseconds(130.0);
+/// The smallest fraction of the samples in a mode that can become the median of another process.
+const MIN_MODE_FRACTION: f64 = 0.2;
 
-/// Returns the difference that two processes may show although nothing changed.
-pub(super) fn assumed(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> AssumedSpread {
-    match (assumed_of_one(now), assumed_of_one(then)) {
+/// Returns the relative difference that two processes may show although nothing changed: the larger of the
+/// two sides.
+pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> AssumedSpread {
+    match (assumed_spread_of_process(now), assumed_spread_of_process(then)) {
         (Some(now), Some(then)) => AssumedSpread::UpTo(now.max(then)),
         _ => AssumedSpread::Any,
     }
 }
 
-/// Returns the difference that another process may show; nothing if it may be any.
-fn assumed_of_one(it: MeasuredRecord<'_>) -> Option<f64> {
+/// Returns the relative difference from this measurement that another process may show. `None` if it may be
+/// any, since the time was not steady or not the launch's alone.
+fn assumed_spread_of_process(it: MeasuredRecord<'_>) -> Option<f64> {
     let samples = &it.measurement.samples;
     let shares_memory = matches!(it.measurement.link, Some(Link::H2d | Link::D2h));
     let usual = if samples.shares_processors() || shares_memory {
-        SHARED
+        SHARED_HOST_SPREAD
     } else {
-        OWN.max(OWN_TIME / it.measurement.median())
+        OWN_GPU_SPREAD.max(OWN_GPU_SPREAD_TIME / it.measurement.median())
     };
     it.record.verdict.reasons.iter().try_fold(usual, |most, reason| match reason {
-        Reason::TwoModes(modes) if (LEAST_MODE..=1.0 - LEAST_MODE).contains(&modes.high_fraction) => {
+        Reason::TwoModes(modes)
+            if (MIN_MODE_FRACTION..=1.0 - MIN_MODE_FRACTION).contains(&modes.high_fraction) =>
+        {
             Some(most.max(modes.high / modes.low - 1.0))
         }
         Reason::Drift(drift) => Some(most.max(drift.change.abs())),
@@ -533,21 +551,26 @@ mod comparable_tests {
         let old = [("driver", text("580.1")), (UUID, text("GPU-1")), ("multiprocessors", Value::Count(132))];
         on(&old, &old, |now, then| {
             assert!(same_device(now, then));
-            assert_eq!((differences(now, then), remarks(now, then)), (vec![], vec![]));
+            assert_eq!((differences(now, then), remarks_on_changes(now, then)), (vec![], vec![]));
         });
         let new = [("driver", text("590.2")), (UUID, text("GPU-2")), ("multiprocessors", Value::Count(114))];
         on(&new, &old, |now, then| {
             assert!(!same_device(now, then), "another UUID");
             assert_eq!(differences(now, then), ["multiprocessors 114, were 132"]);
-            assert_eq!(remarks(now, then), ["driver 590.2, was 580.1", "another device of its kind"]);
+            assert_eq!(
+                remarks_on_changes(now, then),
+                ["driver 590.2, was 580.1", "another device of its kind"]
+            );
         });
         on(&new[..1], &old[1..2], |now, then| {
             assert!(same_device(now, then), "one of them has no UUID");
-            assert_eq!(remarks(now, then), ["driver 590.2 now, not told then"]);
+            assert_eq!(remarks_on_changes(now, then), ["driver 590.2 now, not told then"]);
         });
-        on(&[], &old, |now, then| assert_eq!(remarks(now, then), ["driver 580.1 then, not told now"]));
+        on(&[], &old, |now, then| {
+            assert_eq!(remarks_on_changes(now, then), ["driver 580.1 then, not told now"])
+        });
         let cache = |bytes| [("cache", Value::Bytes(Bytes(bytes)))];
-        on(&cache(1), &cache(2), |now, then| assert_eq!(remarks(now, then), ["another cache"]));
+        on(&cache(1), &cache(2), |now, then| assert_eq!(remarks_on_changes(now, then), ["another cache"]));
     }
 
     /// Changes the first record of a run and its measurement.
@@ -608,7 +631,7 @@ mod comparable_tests {
                 let record = &run.records[0];
                 MeasuredRecord { run, record, measurement: record.measurement.as_ref().expect("measured") }
             });
-            (differences(now, then), remarks(now, then))
+            (differences(now, then), remarks_on_changes(now, then))
         };
         let case = of("", 1.0).records[0].case.to_string();
         assert_eq!(told(&of("", 12.0), &of("", 9.0)), (vec![], vec![format!("steps 12, was 9 ({case})")]));
@@ -687,17 +710,23 @@ mod assumed_tests {
             let record = &run.records[0];
             MeasuredRecord { run, record, measurement: record.measurement.as_ref().expect("it was measured") }
         });
-        assert_eq!(assumed(now, then), assumed(then, now));
-        assumed(now, then)
+        assert_eq!(assumed_spread(now, then), assumed_spread(then, now));
+        assumed_spread(now, then)
     }
 
     #[test]
     fn processes_on_shared_processors_differ_by_more() {
-        assert_eq!(found(|_, _| ()), AssumedSpread::UpTo(OWN));
-        assert_eq!(found(|_, it| it.samples.method.path = Path::Host), AssumedSpread::UpTo(SHARED));
-        assert_eq!(found(|_, it| it.samples.processor_wait = Some(0.5)), AssumedSpread::UpTo(SHARED));
-        assert_eq!(found(|_, it| it.link = Some(Link::H2d)), AssumedSpread::UpTo(SHARED));
-        assert_eq!(found(|_, it| it.link = Some(Link::P2p)), AssumedSpread::UpTo(OWN));
+        assert_eq!(found(|_, _| ()), AssumedSpread::UpTo(OWN_GPU_SPREAD));
+        assert_eq!(
+            found(|_, it| it.samples.method.path = Path::Host),
+            AssumedSpread::UpTo(SHARED_HOST_SPREAD)
+        );
+        assert_eq!(
+            found(|_, it| it.samples.processor_wait = Some(0.5)),
+            AssumedSpread::UpTo(SHARED_HOST_SPREAD)
+        );
+        assert_eq!(found(|_, it| it.link = Some(Link::H2d)), AssumedSpread::UpTo(SHARED_HOST_SPREAD));
+        assert_eq!(found(|_, it| it.link = Some(Link::P2p)), AssumedSpread::UpTo(OWN_GPU_SPREAD));
         let short = found(|_, it| it.samples.time.median = Nanoseconds(1_300.0));
         assert_eq!(short, AssumedSpread::UpTo(0.1));
     }
@@ -710,10 +739,13 @@ mod assumed_tests {
             Reason::TwoModes(Modes { low, high, high_fraction: share_high })
         };
         assert_eq!(with(modes(0.5)), AssumedSpread::UpTo(0.5));
-        assert_eq!(with(modes(0.1)), AssumedSpread::UpTo(OWN));
+        assert_eq!(with(modes(0.1)), AssumedSpread::UpTo(OWN_GPU_SPREAD));
         assert_eq!(with(Reason::Drift(Drift { change: -0.07 })), AssumedSpread::UpTo(0.07));
         assert_eq!(with(Reason::NotConverged { reached: 0.3, requested: 0.005 }), AssumedSpread::Any);
         assert_eq!(with(Reason::Interrupted { interrupted: 9, samples: 10 }), AssumedSpread::Any);
-        assert_eq!(with(Reason::BelowResolution { resolution: Nanoseconds(32.0) }), AssumedSpread::UpTo(OWN));
+        assert_eq!(
+            with(Reason::BelowResolution { resolution: Nanoseconds(32.0) }),
+            AssumedSpread::UpTo(OWN_GPU_SPREAD)
+        );
     }
 }

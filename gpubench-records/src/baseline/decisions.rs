@@ -5,11 +5,11 @@
 use crate::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochberg};
 
-/// The number of processes that show the spread between processes.
-const KNOWS_NOISE: usize = 3;
+/// The number of processes, of both sides together, from which the spread between processes is known.
+const MIN_PROCESSES_FOR_SPREAD: usize = 3;
 
-/// The most processes that measure a case again because it seems to be a regression.
-pub const MOST_AGAIN: usize = 8;
+/// The most further processes that measure a case because it seems to be a regression.
+pub const MAX_REMEASURING_PROCESSES: usize = 8;
 
 /// A row, now and then.
 #[derive(Clone, Debug)]
@@ -43,8 +43,9 @@ pub struct RowDecision {
     pub seems_regressed: bool,
 }
 
-/// A row with its tests.
-struct TestedRow {
+/// The decision on one row alone, with the p-values of the tests that the launch is slower and that it is
+/// faster.
+struct RowTest {
     decision: RowDecision,
     slower: f64,
     faster: f64,
@@ -62,9 +63,9 @@ pub fn decide(
     threshold: Option<Threshold>,
     error: f64,
 ) -> Vec<Option<RowDecision>> {
-    let mut tested: Vec<Option<TestedRow>> =
-        rows.iter().map(|row| tested(row, band, threshold, error)).collect();
-    let found = |p: fn(&TestedRow) -> f64| {
+    let mut tested: Vec<Option<RowTest>> =
+        rows.iter().map(|row| test_row(row, band, threshold, error)).collect();
+    let found = |p: fn(&RowTest) -> f64| {
         let tests = tested.iter().enumerate().filter_map(|(number, row)| Some((number, p(row.as_ref()?))));
         let mut found = vec![false; tested.len()];
         for number in benjamini_hochberg(&tests.collect::<Vec<_>>(), error) {
@@ -77,7 +78,7 @@ pub fn decide(
     // What is slower by less is no candidate, and makes no other row one.
     let regressed = found(|row| if row.decision.regressed { row.slower } else { 1.0 });
     for (number, row) in tested.iter_mut().enumerate() {
-        let Some(TestedRow { decision, .. }) = row else { continue };
+        let Some(RowTest { decision, .. }) = row else { continue };
         decision.regressed = regressed[number];
         decision.answer = match decision.answer {
             Answer::Slower if !slower[number] => Answer::Undecided,
@@ -88,11 +89,11 @@ pub fn decide(
     tested.into_iter().map(|row| Some(row?.decision)).collect()
 }
 
-/// Tests a row alone.
-fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<TestedRow> {
+/// Decides on one row alone, before the correction for many rows. Returns `None` if a time is not above zero.
+fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<RowTest> {
     let RowMedians { now, then, same_device, assumed } = row;
     let found = ProcessRatio::from_medians(now, then, 1.0 - error)?;
-    let is_measured = now.len() + then.len() >= KNOWS_NOISE;
+    let is_measured = now.len() + then.len() >= MIN_PROCESSES_FOR_SPREAD;
     let assumed = (!is_measured).then_some(*assumed);
     let found = match assumed {
         Some(AssumedSpread::UpTo(difference)) => found.allowing_for(difference),
@@ -110,14 +111,14 @@ fn tested(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64)
         Some(Threshold::Noise) if *same_device => most,
         Some(Threshold::Noise) => f64::INFINITY,
     };
-    let seems_regressed = ratio.value >= least && middle(now) > most * times[1];
+    let seems_regressed = ratio.value >= least && middle_time(now) > most * times[1];
     let decision = RowDecision { ratio, times, noise_known, assumed, answer, regressed, seems_regressed };
     let p = |p: f64| if is_decidable { p } else { 1.0 };
-    Some(TestedRow { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
+    Some(RowTest { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
 }
 
-/// The median of the process in the middle, of two the lower one.
-fn middle(medians: &[Median]) -> Nanoseconds {
+/// Returns the median of the process in the middle; of an even number, the lower of the two in the middle.
+fn middle_time(medians: &[Median]) -> Nanoseconds {
     let mut times: Vec<Nanoseconds> = medians.iter().map(|median| median.time).collect();
     times.sort_by(Nanoseconds::total_cmp);
     times[(times.len() - 1) / 2]

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
-pub use self::decisions::{MOST_AGAIN, RowDecision, RowMedians, decide};
+pub use self::decisions::{MAX_REMEASURING_PROCESSES, RowDecision, RowMedians, decide};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
 /// A baseline as it is stored.
@@ -21,27 +21,27 @@ pub struct Baseline {
     /// The newest first.
     runs: Vec<Run>,
     /// All records of each case, the newest first.
-    places: HashMap<(String, Cache), Vec<RecordPlace>>,
+    records_by_case: HashMap<(String, Cache), Vec<RecordIndex>>,
 }
 
-/// The numbers of a run and of a record in it.
-type RecordPlace = (usize, usize);
+/// The index of a run in the baseline, and of a record in that run.
+type RecordIndex = (usize, usize);
 
 impl Baseline {
-    /// The baseline of one run.
+    /// Creates a baseline of one run.
     pub fn of(name: String, run: Run) -> Self {
         Self::new(name, vec![run])
     }
 
     /// The baseline of `runs`, the newest first.
     pub(crate) fn new(name: String, runs: Vec<Run>) -> Self {
-        let mut places: HashMap<_, Vec<RecordPlace>> = HashMap::new();
+        let mut records_by_case: HashMap<_, Vec<RecordIndex>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
             for (place, record) in run.records.iter().enumerate() {
-                places.entry(name_and_cache(&record.case)).or_default().push((number, place));
+                records_by_case.entry(name_and_cache(&record.case)).or_default().push((number, place));
             }
         }
-        Self { name, runs, places }
+        Self { name, runs, records_by_case }
     }
 
     /// Returns its runs, the newest first.
@@ -49,11 +49,12 @@ impl Baseline {
         self.runs
     }
 
-    /// The record that `record`, of `run`, is compared with, with its run. It is of the same case: of the same device, if there is
-    /// a number from there, else of another of its model. Without one it is that of another model that had the place of this
-    /// device, which cannot be compared and says why. Of several, the newest.
+    /// Returns the record of the baseline that `record` of `run` is compared with, and its run. Prefers the
+    /// same case, then a record with a measurement, the same device, and the newest. Without the same case,
+    /// returns the record of the same benchmark on another model that had this device name; `None` if there
+    /// is neither.
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
-        let candidates = self.places.get(&name_and_cache(&record.case))?;
+        let candidates = self.records_by_case.get(&name_and_cache(&record.case))?;
         let info = run.device_of(record);
         let ranked = candidates.iter().filter_map(|(run, place)| {
             let (run, candidate) = (&self.runs[*run], &self.runs[*run].records[*place]);
@@ -72,7 +73,7 @@ impl Baseline {
         ranked.into_iter().rev().max_by_key(|(rank, _)| *rank).map(|(_, found)| found)
     }
 
-    /// Every case once, each as the newest run has it.
+    /// Returns the newest record of each case.
     pub fn cases(&self) -> impl Iterator<Item = &Record> {
         let mut seen = HashSet::new();
         self.runs.iter().flat_map(|run| &run.records).filter(move |record| seen.insert(&record.case))
@@ -84,13 +85,13 @@ fn name_and_cache(case: &CaseId) -> (String, Cache) {
     (case.name(), case.cache)
 }
 
-/// Returns true if these are the facts of one device. Those without a UUID cannot be told apart.
+/// Returns true if the UUIDs are equal; two devices without a UUID count as the same.
 fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
     let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
     uuid(one) == uuid(other)
 }
 
-/// Returns true if `newest` has every case of `older`, with a number for each that has one there.
+/// Returns true if `newest` contains every case of `older`, measured wherever `older` measured it.
 pub(crate) fn supersedes(newest: &Run, older: &Run) -> bool {
     let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
     for record in &newest.records {

@@ -8,19 +8,20 @@ use std::{cmp::Reverse, fs, io};
 use gpubench_stats::DECISION_ERROR;
 
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
-use crate::files::{self, LoadRunError, candidates, order, time_of_name};
+use crate::files::{self, LoadRunError, candidates, parse_run_name, time_of_name};
 use crate::text::did_you_mean;
 use crate::{Destination, ReadError, Record, Run, Threshold};
 
-/// The place of a baseline.
+/// The name of a baseline and its path: a folder of runs, or a `.json` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BaselineLocation {
     name: String,
     path: PathBuf,
 }
 
-/// The advice after the error about a file that is not of a newer version. One that the user names may be of another program.
-fn instead(name: &str, error: &ReadError) -> &'static str {
+/// Returns the advice that follows the error about a file of the baseline `name`; empty for I/O errors and
+/// for files of a newer version.
+fn advice(name: &str, error: &ReadError) -> &'static str {
     match error {
         ReadError::Format(error) if error.is_newer() => "",
         ReadError::Format(_) if is_path(name) => ". Give a file that --json wrote, or the name of a baseline",
@@ -29,13 +30,13 @@ fn instead(name: &str, error: &ReadError) -> &'static str {
     }
 }
 
-impl Place {
+impl BaselineLocation {
     /// The place of the baseline that the user calls `name`: a path if it has a `/` or ends in `.json`.
     pub fn of(name: &str) -> Self {
-        Self::within(&baselines(), name)
+        Self::within(&baselines_folder(), name)
     }
 
-    /// The same, of the baselines in `folder`.
+    /// Returns the location of the baseline `name`, which is a folder in `folder` unless `name` is a path.
     pub fn within(folder: &Path, name: &str) -> Self {
         let path = if is_path(name) { PathBuf::from(name) } else { folder.join(name) };
         Self { name: name.to_owned(), path }
@@ -46,15 +47,15 @@ impl Place {
     /// # Errors
     /// If there are no runs, or a file is none.
     pub fn load(&self) -> Result<Baseline, LoadRunError> {
-        let files = if self.path.is_dir() { self.files()? } else { vec![self.path.clone()] };
-        let read = |file: &PathBuf| Ok((file.clone(), self.read(file)?));
+        let files = if self.path.is_dir() { self.run_files()? } else { vec![self.path.clone()] };
+        let read = |file: &PathBuf| Ok((file.clone(), self.read_run(file)?));
         let mut runs = files.iter().map(read).collect::<Result<Vec<_>, LoadRunError>>()?;
         if runs.is_empty() {
-            return Err(self.missing());
+            return Err(self.missing_error());
         }
         // A file that the user has put there has its clock's place among ours.
         runs.sort_by_cached_key(|(file, run)| {
-            let order = order_of(file).map(|(time, number)| (time.to_owned(), number));
+            let order = order_of_file(file).map(|(time, number)| (time.to_owned(), number));
             Reverse(order.unwrap_or_else(|| (time_of_name(run.started), 0)))
         });
         Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
@@ -66,9 +67,9 @@ impl Place {
     /// If it cannot.
     pub fn prepare(&self) -> Result<(), LoadRunError> {
         let folder = self.folder();
-        fs::create_dir_all(folder).map_err(|error| self.unusable(folder, error))?;
+        fs::create_dir_all(folder).map_err(|error| self.unusable_error(folder, error))?;
         let path = if is_json(&self.path) { self.path.clone() } else { self.path.join(".new.json") };
-        Destination::open(&path).map(drop).map_err(|error| self.unusable(folder, error))
+        Destination::open(&path).map(drop).map_err(|error| self.unusable_error(folder, error))
     }
 
     /// Stores `run`: whole, or not at all. Files of ours that it supersedes are removed.
@@ -78,25 +79,27 @@ impl Place {
     pub fn save(&self, run: &Run) -> Result<(), LoadRunError> {
         if is_json(&self.path) {
             return files::replace(&self.path, &|out| run.write(out))
-                .map_err(|error| self.unusable(&self.path, error));
+                .map_err(|error| self.unusable_error(&self.path, error));
         }
-        let there: Vec<String> = self.files()?.iter().map(|file| name_of(file).to_owned()).collect();
+        let there: Vec<String> = self.run_files()?.iter().map(|file| file_stem(file).to_owned()).collect();
         let names = candidates(run.started, None, &there).map(|name| self.path.join(name + ".json"));
-        let to =
-            files::create(names, &|out| run.write(out)).map_err(|error| self.unusable(&self.path, error))?;
-        self.prune(&to, run)
+        let to = files::create(names, &|out| run.write(out))
+            .map_err(|error| self.unusable_error(&self.path, error))?;
+        self.remove_superseded(&to, run)
     }
 
-    /// Removes the files of ours before `to` that its run, `newest`, supersedes. Others may belong to the user, and one that is
-    /// behind it to a process that stores its run at the same time. One that cannot be read is left for whoever loads it.
-    fn prune(&self, to: &Path, newest: &Run) -> Result<(), LoadRunError> {
-        let is_before = |file: &&PathBuf| order_of(file).is_some_and(|order| Some(order) < order_of(to));
-        for file in self.files()?.iter().filter(is_before) {
-            let Ok(run) = self.read(file) else { continue };
+    /// Removes the automatically named files before `to` whose cases the run `newest` contains all. Keeps
+    /// files that cannot be read, files with names of the user's, and files after `to`, which another process
+    /// may have stored.
+    fn remove_superseded(&self, to: &Path, newest: &Run) -> Result<(), LoadRunError> {
+        let is_before =
+            |file: &&PathBuf| order_of_file(file).is_some_and(|order| Some(order) < order_of_file(to));
+        for file in self.run_files()?.iter().filter(is_before) {
+            let Ok(run) = self.read_run(file) else { continue };
             if supersedes(newest, &run) {
                 match fs::remove_file(file) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(self.unusable(file, error));
+                        return Err(self.unusable_error(file, error));
                     }
                     _ => {}
                 }
@@ -105,31 +108,35 @@ impl Place {
         Ok(())
     }
 
+    /// Returns the folder that the baseline's files are in.
     fn folder(&self) -> &Path {
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         if is_json(&self.path) { parent.unwrap_or(Path::new(".")) } else { &self.path }
     }
 
-    fn files(&self) -> Result<Vec<PathBuf>, LoadRunError> {
-        let entries = fs::read_dir(&self.path).map_err(|error| self.unusable(&self.path, error))?;
+    /// Returns the `.json` files in the baseline's folder, sorted by path.
+    fn run_files(&self) -> Result<Vec<PathBuf>, LoadRunError> {
+        let entries = fs::read_dir(&self.path).map_err(|error| self.unusable_error(&self.path, error))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| is_json(file));
         files.sort();
         Ok(files)
     }
 
-    fn read(&self, file: &Path) -> Result<Run, LoadRunError> {
+    /// Reads one file of the baseline.
+    fn read_run(&self, file: &Path) -> Result<Run, LoadRunError> {
         let text = match fs::read(file) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing()),
-            Err(error) => return Err(self.unusable(file, error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing_error()),
+            Err(error) => return Err(self.unusable_error(file, error)),
         };
-        Run::parse(&text).map_err(|error| self.unusable(file, error))
+        Run::parse(&text).map_err(|error| self.unusable_error(file, error))
     }
 
-    fn missing(&self) -> LoadRunError {
+    /// Returns the error that the baseline does not exist, with a similar name or the names of all baselines.
+    fn missing_error(&self) -> LoadRunError {
         let Self { name, path } = self;
-        let folders = fs::read_dir(baselines()).into_iter().flatten().flatten();
+        let folders = fs::read_dir(baselines_folder()).into_iter().flatten().flatten();
         let mut others: Vec<String> =
             folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         others.sort();
@@ -148,21 +155,22 @@ impl Place {
         ))
     }
 
-    fn unusable(&self, path: &Path, error: impl Into<ReadError>) -> LoadRunError {
+    /// Returns the error that a file of the baseline cannot be read or written.
+    fn unusable_error(&self, path: &Path, error: impl Into<ReadError>) -> LoadRunError {
         let (name, path, error) = (&self.name, path.display(), error.into());
-        LoadRunError::Unusable(format!("baseline `{name}`: {path}: {error}{}", instead(name, &error)))
+        LoadRunError::Unusable(format!("baseline `{name}`: {path}: {error}{}", advice(name, &error)))
     }
 }
 
 /// Returns the name of a file without its ending.
-fn name_of(file: &Path) -> &str {
+fn file_stem(file: &Path) -> &str {
     file.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Returns the place of a file of ours among the others, which its name tells; nothing for one that has no name of ours.
-fn order_of(file: &Path) -> Option<(&str, u32)> {
-    let name = name_of(file);
-    order(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
+/// Returns the time and the number in a file name that gpubench gave; `None` for other names.
+fn order_of_file(file: &Path) -> Option<(&str, u32)> {
+    let name = file_stem(file);
+    parse_run_name(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
 }
 
 /// Returns true if `name` is a path.
@@ -175,15 +183,15 @@ fn is_json(path: &Path) -> bool {
 }
 
 /// The folder of all baselines.
-fn baselines() -> PathBuf {
-    files::kept().join("baselines")
+fn baselines_folder() -> PathBuf {
+    files::persistent_folder().join("baselines")
 }
 
 /// The baselines, read and checked.
 #[derive(Debug, Default)]
 pub struct OpenBaselines {
     against: Option<Baseline>,
-    save: Option<Place>,
+    save: Option<BaselineLocation>,
 }
 
 impl OpenBaselines {
@@ -197,11 +205,11 @@ impl OpenBaselines {
         last: Option<Baseline>,
     ) -> Result<Self, LoadRunError> {
         let against = match last {
-            None => against.map(|name| Place::of(name).load()).transpose()?,
+            None => against.map(|name| BaselineLocation::of(name).load()).transpose()?,
             last => last,
         };
-        let save = save.map(Place::of);
-        save.as_ref().map(Place::prepare).transpose()?;
+        let save = save.map(BaselineLocation::of);
+        save.as_ref().map(BaselineLocation::prepare).transpose()?;
         Ok(Self { against, save })
     }
 
@@ -254,7 +262,7 @@ mod open_tests {
             "nobody wanted it"
         );
         open.save(&part).expect("it is written");
-        let stored = Place::of(&new).load().expect("it was stored").into_runs();
+        let stored = BaselineLocation::of(&new).load().expect("it was stored").into_runs();
         assert_eq!((stored.len(), stored[0].records.len()), (1, part.records.len()));
 
         let mut alone = whole;
@@ -269,7 +277,7 @@ mod tests {
     use crate::baseline::fixture::stored_run;
 
     fn saved(folder: &Path, runs: &[Run]) -> Baseline {
-        let place = Place::within(folder, "main");
+        let place = BaselineLocation::within(folder, "main");
         place.prepare().expect("a folder");
         runs.iter().for_each(|run| place.save(run).expect("it is written"));
         place.load().expect("a baseline")
@@ -313,7 +321,7 @@ mod tests {
     fn files_that_cannot_be_read_are_told_by_what_they_are() {
         let folder = tempfile::tempdir().expect("a folder");
         let told = |name: &str| {
-            let place = Place::of(folder.path().join(name).to_str().expect("UTF-8"));
+            let place = BaselineLocation::of(folder.path().join(name).to_str().expect("UTF-8"));
             place.load().expect_err("it is no baseline").to_string()
         };
         fs::write(folder.path().join("damaged.json"), "{").expect("it is written");
@@ -321,7 +329,10 @@ mod tests {
         assert!(told("damaged.json").ends_with(". Give a file that --json wrote, or the name of a baseline"));
         fs::create_dir(folder.path().join("main")).expect("a folder");
         fs::write(folder.path().join("main/damaged.json"), "{").expect("it is written");
-        let ours = Place::within(folder.path(), "main").load().expect_err("it is no baseline").to_string();
+        let ours = BaselineLocation::within(folder.path(), "main")
+            .load()
+            .expect_err("it is no baseline")
+            .to_string();
         assert!(ours.ends_with(". Remove it, or save the baseline anew"), "{ours}");
         fs::write(folder.path().join("newer.json"), "{\"schema\":\"gpubench/999\"}").expect("it is written");
         let newer = told("newer.json");
@@ -335,28 +346,28 @@ mod tests {
 
     #[test]
     fn a_baseline_is_a_name_or_a_path() {
-        let path = |name: &str| Place::within(Path::new("all"), name).path;
+        let path = |name: &str| BaselineLocation::within(Path::new("all"), name).path;
         assert_eq!(
             ["main", "main.json", "a/b"].map(path),
             ["all/main", "main.json", "a/b"].map(PathBuf::from)
         );
-        assert!(Place::of("main").path.ends_with("baselines/main"));
+        assert!(BaselineLocation::of("main").path.ends_with("baselines/main"));
     }
 
     #[test]
     fn a_file_is_prepared_where_it_will_be() {
         let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| Place::of(folder.path().join(name).to_str().expect("UTF-8"));
+        let at = |name: &str| BaselineLocation::of(folder.path().join(name).to_str().expect("UTF-8"));
         at("new/folder/main.json").prepare().expect("its folder is made");
         assert!(folder.path().join("new/folder").is_dir());
         assert!(!folder.path().join("new/folder/main.json").exists(), "and nothing else");
-        assert_eq!(Place::of("main.json").folder(), Path::new("."));
+        assert_eq!(BaselineLocation::of("main.json").folder(), Path::new("."));
     }
 
     #[test]
     fn runs_that_are_stored_at_once_are_all_there() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (place, run) = (Place::within(folder.path(), "main"), stored_run());
+        let (place, run) = (BaselineLocation::within(folder.path(), "main"), stored_run());
         place.prepare().expect("a folder");
         let cases = 0..run.records.len();
         std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{folders::cache, format::CEILINGS, replace::replace};
+use super::{folders::cache_folder, format::CEILINGS, replace::replace};
 use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, THREADS, UUID};
 use crate::{DeviceInfo, Peak, PeakSource};
 use gpubench_stats::Rate;
@@ -37,7 +37,7 @@ impl Ceiling {
     }
 }
 
-/// The GPU or the CPU, and the program that they were measured with.
+/// The device and the gpubench version that ceilings were measured with.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
     uuid: String,
@@ -46,6 +46,7 @@ struct Owner {
     gpubench: String,
 }
 
+/// The contents of a file of ceilings.
 #[derive(Serialize, Deserialize)]
 struct StoredCeilings {
     schema: String,
@@ -68,7 +69,8 @@ impl Owner {
         Some(Self { uuid: info.text(UUID)?.to_owned(), driver: Some(driver), gpubench })
     }
 
-    fn file(&self) -> String {
+    /// Returns the name of the owner's file.
+    fn file_name(&self) -> String {
         let Self { uuid, driver, gpubench } = self;
         let driver = driver.as_ref().map(|driver| format!("_driver-{driver}")).unwrap_or_default();
         let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
@@ -81,13 +83,14 @@ impl CeilingCache {
     /// and the program's build: peaks of a CPU hold for no other.
     pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
         let machine = machine.to_owned();
-        folder.map(Path::to_owned).or_else(cache).map(|folder| Self { folder, machine })
+        folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })
     }
 
-    /// Returns the owner and the file of the ceilings of this device; nothing if the device is not known again.
-    fn place(&self, info: &DeviceInfo) -> Option<(Owner, PathBuf)> {
+    /// Returns the owner and the file of a device's ceilings. `None` if the device has no identity that
+    /// lasts.
+    fn owner_and_path(&self, info: &DeviceInfo) -> Option<(Owner, PathBuf)> {
         let owner = Owner::of(info, &self.machine)?;
-        let place = self.folder.join("ceilings").join(owner.file());
+        let place = self.folder.join("ceilings").join(owner.file_name());
         Some((owner, place))
     }
 
@@ -96,8 +99,8 @@ impl CeilingCache {
     /// # Errors
     /// If its file cannot be used.
     pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
-        let Some((owner, place)) = self.place(info) else { return Ok(Vec::new()) };
-        read(&place, &owner).map_err(|why| {
+        let Some((owner, place)) = self.owner_and_path(info) else { return Ok(Vec::new()) };
+        read_file(&place, &owner).map_err(|why| {
             format!("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())
         })
     }
@@ -107,9 +110,9 @@ impl CeilingCache {
     /// # Errors
     /// If it cannot be removed.
     pub fn forget(&self, info: &DeviceInfo) -> Result<(), String> {
-        let Some((_, place)) = self.place(info) else { return Ok(()) };
+        let Some((_, place)) = self.owner_and_path(info) else { return Ok(()) };
         match fs::remove_file(&place) {
-            Err(error) if place.exists() => Err(not_kept(&place, &error)),
+            Err(error) if place.exists() => Err(storing_error(&place, &error)),
             _ => Ok(()),
         }
     }
@@ -120,7 +123,7 @@ impl CeilingCache {
     /// # Errors
     /// If they cannot be written.
     pub fn keep(&self, info: &DeviceInfo, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, String> {
-        let Some((owner, place)) = self.place(info).filter(|_| !ceilings.is_empty()) else {
+        let Some((owner, place)) = self.owner_and_path(info).filter(|_| !ceilings.is_empty()) else {
             return Ok(None);
         };
         // A damaged file is replaced.
@@ -132,17 +135,19 @@ impl CeilingCache {
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
         let written =
             folder.and_then(|()| replace(&place, &|out| out.write_all(&serde_json::to_vec(&contents)?)));
-        written.map_err(|error| not_kept(&place, &error))?;
+        written.map_err(|error| storing_error(&place, &error))?;
         Ok(Some(place))
     }
 }
 
-/// The error of ceilings that could not be stored.
-fn not_kept(place: &Path, error: &io::Error) -> String {
+/// Returns the error that the ceilings at `place` cannot be stored or removed.
+fn storing_error(place: &Path, error: &io::Error) -> String {
     format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
-fn read(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
+/// Reads the ceilings of `owner` at `place`; none if there is no file. Fails if the file is damaged, of
+/// another owner, or contains a peak that was not measured.
+fn read_file(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -263,7 +268,7 @@ mod tests {
     #[test]
     fn a_file_is_named_by_all_that_its_ceilings_depend_on() {
         let gpu = info("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
-        let name = Owner::of(&gpu, "here").expect("it has a UUID and a driver").file();
+        let name = Owner::of(&gpu, "here").expect("it has a UUID and a driver").file_name();
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(name, format!("GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json"));
     }

@@ -4,15 +4,14 @@
 use std::fs::{self, File};
 use std::{io, path::Path};
 
-/// Puts all that was written to a file on the disk.
+/// Writes the contents of `file` through to the disk (`fsync`).
 pub(super) fn sync(file: &File) -> io::Result<()> {
     #[cfg(test)]
     journal::note(journal::Step::synced(file));
     file.sync_all()
 }
 
-/// Puts the names in a folder on the disk. Some file systems that several hosts share do that without being asked, and know no such
-/// request.
+/// Writes the names in `folder` through to the disk. Ignores file systems that do not support it.
 pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
     match sync(folder) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -20,15 +19,15 @@ pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
     }
 }
 
-/// Gives a file another name, in place of what has it.
+/// Renames the file at `from` to `to`, and replaces the file at `to` if there is one.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(test)]
     journal::note(journal::Step::Named(to.to_owned()));
     fs::rename(from, to)
 }
 
-/// Gives a file a second name that nothing has.
-pub(super) fn link(from: &Path, to: &Path) -> io::Result<()> {
+/// Gives the file at `from` a second name (hard link). Fails if `to` exists.
+pub(super) fn add_name(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(test)]
     journal::may_link(to)?;
     fs::hard_link(from, to)?;

@@ -23,7 +23,7 @@ pub enum LoadRunError {
     #[error("{0}")]
     Unusable(String),
     /// A file cannot be read, or is no run.
-    #[error("{}: {error}{}", path.display(), instead(error))]
+    #[error("{}: {error}{}", path.display(), advice(error))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -32,8 +32,8 @@ pub enum LoadRunError {
     },
 }
 
-/// The advice after the error about a file that no version reads.
-fn instead(error: &ReadError) -> &'static str {
+/// Returns the advice that follows `error`; empty unless the file is of another format or damaged.
+fn advice(error: &ReadError) -> &'static str {
     if error.is_foreign() { ". Give a file that --json wrote, or the folder of a run" } else { "" }
 }
 
@@ -54,7 +54,7 @@ pub fn file_of(folder: &Path, wanted: &str) -> Option<PathBuf> {
 pub fn is_name_of_run(name: &str) -> bool {
     let is_number = |name: &str| name.parse::<usize>().is_ok();
     let is_part = || name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
-    [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_ours(name)
+    [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_run_name(name)
 }
 
 /// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result, with its name. With `later`, the

@@ -9,35 +9,35 @@ use std::{env, fs, io};
 
 use etcetera::BaseStrategy;
 
-/// The file of a run, in the folder that has its name.
+/// The name of the file of records in the folder of each run.
 pub const RECORDS: &str = "records.jsonl";
 
-/// The folder of files that outlive a run of this program: `gpubench` in the target folder that cargo built it into, else in
-/// the user's state folder. `None` if it has neither.
-pub fn home() -> Option<PathBuf> {
+/// Returns the folder for files that outlive a run: `gpubench` in the target folder that this program was
+/// built into, else in the user's state folder. `None` if there is neither.
+pub fn program_folder() -> Option<PathBuf> {
     let program = env::current_exe().ok()?;
     let target = program.ancestors().skip(1).find(|folder| is_of_cargo(folder));
-    Some(target.map_or_else(state, |target| Some(target.to_owned()))?.join("gpubench"))
+    Some(target.map_or_else(state_folder, |target| Some(target.to_owned()))?.join("gpubench"))
 }
 
-/// The folder of all that outlives a run: in the target folder that cargo was told to build into, else where this program was
-/// built or installed.
-pub fn kept() -> PathBuf {
-    cargo_target().or_else(home).unwrap_or_else(|| "target/gpubench".into())
+/// Returns the folder for files that outlive a run: in `CARGO_TARGET_DIR` if that is set, else
+/// [`program_folder`], else `target/gpubench`.
+pub fn persistent_folder() -> PathBuf {
+    cargo_target_folder().or_else(program_folder).unwrap_or_else(|| "target/gpubench".into())
 }
 
-/// The folder of gpubench in the target folder that the user has set for cargo.
-pub fn cargo_target() -> Option<PathBuf> {
+/// Returns `gpubench` in the folder of the variable `CARGO_TARGET_DIR`; `None` if the variable is not set.
+pub fn cargo_target_folder() -> Option<PathBuf> {
     Some(PathBuf::from(env::var_os("CARGO_TARGET_DIR")?).join("gpubench"))
 }
 
-/// The folder of runs, unless the user names another.
-pub fn runs() -> Option<PathBuf> {
-    Some(home()?.join("runs"))
+/// Returns the folder that runs are stored in unless the user names another. `None` if there is none.
+pub fn default_runs_folder() -> Option<PathBuf> {
+    Some(program_folder()?.join("runs"))
 }
 
 /// The user's cache folder for gpubench. `None` if the user has none.
-pub fn cache() -> Option<PathBuf> {
+pub fn cache_folder() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("gpubench"))
 }
 
@@ -49,8 +49,9 @@ fn is_of_cargo(folder: &Path) -> bool {
     folder.join(".rustc_info.json").is_file() || tagged()
 }
 
-/// The user's state folder, or that of data on systems that have none of state.
-pub fn state() -> Option<PathBuf> {
+/// Returns the user's state folder, or the data folder on systems without one. `None` if the user has no
+/// home.
+pub fn state_folder() -> Option<PathBuf> {
     let folders = etcetera::choose_base_strategy().ok()?;
     folders.state_dir().or_else(|| Some(folders.data_dir()))
 }
@@ -63,7 +64,7 @@ pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
         let name = entry.file_name().into_string();
         names.extend(name.ok().filter(|_| entry.path().join(RECORDS).is_file()));
     }
-    sort(&mut names);
+    sort_run_names(&mut names);
     Ok(names)
 }
 
@@ -72,14 +73,14 @@ pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
 /// # Errors
 /// If the system has no file of it.
 #[doc(hidden)]
-pub fn program() -> io::Result<File> {
+pub fn open_program() -> io::Result<File> {
     File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?))
 }
 
 /// Returns the fingerprint of this build of the program: a hash of its file. The same build stores and reads it, so that the
 /// hash may differ between versions of Rust.
 pub fn fingerprint() -> Option<String> {
-    let mut file = program().ok()?;
+    let mut file = open_program().ok()?;
     let mut hasher = DefaultHasher::new();
     let mut part = vec![0; 1 << 20];
     loop {
@@ -104,8 +105,8 @@ pub(crate) fn time_of_name(seconds: u64) -> String {
     time_of_day(seconds).replace(':', "-")
 }
 
-/// The number of runs of a suite that are kept, the one in progress among them.
-pub(super) const KEPT: usize = 20;
+/// The number of runs of a benchmark binary that are kept, the one in progress included.
+pub(super) const MAX_KEPT_RUNS: usize = 20;
 
 /// The names to try for a run that began this number of seconds after 1970, until one is free: its time of day, such as
 /// `2026-08-01T12-33-10Z`, then the same with a number. That of a task has the `label` of its process behind the time.
@@ -118,7 +119,7 @@ pub fn candidates(
     there: &[String],
 ) -> impl Iterator<Item = String> + use<> {
     let own = time_of_name(started);
-    let last = there.iter().filter_map(|name| order(name)).max().filter(|_| label.is_none());
+    let last = there.iter().filter_map(|name| parse_run_name(name)).max().filter(|_| label.is_none());
     let behind = last.filter(|(time, _)| **time >= *own);
     let (time, first) =
         behind.map_or((own.clone(), 1), |(time, number)| (time.to_owned(), u64::from(number.max(1)) + 1));
@@ -126,36 +127,37 @@ pub fn candidates(
     (first..).map(move |number| if number == 1 { name.clone() } else { format!("{name}-{number}") })
 }
 
-/// Returns the time and the number in a run's name, 0 if it has none. Nothing for a name that is not of ours.
-pub(crate) fn order(name: &str) -> Option<(&str, u32)> {
-    let (time, rest) = name.split_at_checked(TIME.len())?;
+/// Returns the time and the number in a run's name; the number is 0 if there is none. `None` if gpubench does
+/// not give such names.
+pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
+    let (time, rest) = name.split_at_checked(TIME_FORM.len())?;
     let is_like =
         |(given, pattern): (u8, u8)| if pattern == b'0' { given.is_ascii_digit() } else { given == pattern };
-    let is_time = time.bytes().zip(TIME.bytes()).all(is_like);
+    let is_time = time.bytes().zip(TIME_FORM.bytes()).all(is_like);
     let number = rest.strip_prefix('-').and_then(|number| number.parse().ok()).unwrap_or(0);
     (is_time && (rest.is_empty() || rest.starts_with('-'))).then_some((time, number))
 }
 
-/// The form of a time in a name.
-const TIME: &str = "0000-00-00T00-00-00Z";
+/// The form of the time in a run's name: each `0` stands for any digit.
+const TIME_FORM: &str = "0000-00-00T00-00-00Z";
 
 /// Returns true if a run of ours may have this name.
-pub(super) fn is_ours(name: &str) -> bool {
-    order(name).is_some()
+pub(super) fn is_run_name(name: &str) -> bool {
+    parse_run_name(name).is_some()
 }
 
 /// Sorts the names of runs by their times, the latest last, behind names that are not of ours. Those of one second are in the
 /// order of their numbers. Clocks of hosts differ: only for runs of one host is this the order in which they began.
-pub(super) fn sort(names: &mut [String]) {
+pub(super) fn sort_run_names(names: &mut [String]) {
     names.sort_by_cached_key(|name| {
-        let order = order(name).map(|(time, number)| (time.to_owned(), number));
+        let order = parse_run_name(name).map(|(time, number)| (time.to_owned(), number));
         (order, name.clone())
     });
 }
 
-/// Returns those of a suite's runs that are removed, the oldest ones. `names` are in order.
-pub(super) fn outdated(names: &[String]) -> &[String] {
-    &names[..names.len().saturating_sub(KEPT)]
+/// Returns the oldest of `names`, all but the latest [`MAX_KEPT_RUNS`]. `names` are sorted, the latest last.
+pub(super) fn oldest_beyond_limit(names: &[String]) -> &[String] {
+    &names[..names.len().saturating_sub(MAX_KEPT_RUNS)]
 }
 
 #[cfg(test)]
@@ -184,7 +186,7 @@ mod place_tests {
 
     #[test]
     fn tests_are_built_into_a_target_folder() {
-        let home = home().expect("cargo built this");
+        let home = program_folder().expect("cargo built this");
         assert!(env::current_exe().expect("a test has a path").starts_with(home.parent().expect("a folder")));
     }
 
@@ -201,15 +203,18 @@ mod place_tests {
         assert!(!is_of_cargo(folder.path()) && !with("CACHEDIR.TAG", "created by another"));
         assert!(with("CACHEDIR.TAG", "# This file is a cache directory tag created by cargo."));
         assert!(with(".rustc_info.json", "{}"));
-        assert!(runs().is_some_and(|runs| home().is_some_and(|home| runs == home.join("runs"))));
+        assert!(
+            default_runs_folder()
+                .is_some_and(|runs| program_folder().is_some_and(|home| runs == home.join("runs")))
+        );
     }
 
     #[test]
     fn folders_that_outlive_a_run_are_of_ours_and_never_where_a_user_happens_to_be() {
-        assert!(kept().ends_with("gpubench"), "{:?}", kept());
-        assert!(state().is_none_or(|folder| folder.is_absolute()), "{:?}", state());
+        assert!(persistent_folder().ends_with("gpubench"), "{:?}", persistent_folder());
+        assert!(state_folder().is_none_or(|folder| folder.is_absolute()), "{:?}", state_folder());
         let is_ours = |folder: PathBuf| folder.is_absolute() && folder.ends_with("gpubench");
-        assert!(cache().is_none_or(is_ours), "{:?}", cache());
+        assert!(cache_folder().is_none_or(is_ours), "{:?}", cache_folder());
     }
 }
 
@@ -246,7 +251,7 @@ mod names_tests {
             "mine",
             "9999-99-99T99-99-99Za",
         ]);
-        sort(&mut names);
+        sort_run_names(&mut names);
         assert_eq!(
             names,
             [
@@ -264,13 +269,13 @@ mod names_tests {
     #[test]
     fn a_clock_that_was_set_back_changes_no_order() {
         let mut there = owned(&["mine", "2027-01-01T00-00-00Z", "2027-01-01T00-00-00Z-9", "9999-99-99"]);
-        sort(&mut there);
+        sort_run_names(&mut there);
         for next in ["2027-01-01T00-00-00Z-10", "2027-01-01T00-00-00Z-11"] {
             let name = candidates(1_785_587_590, None, &there).next().expect("there is always one");
             assert_eq!(name, next);
             there.push(name);
             let mut sorted = there.clone();
-            sort(&mut sorted);
+            sort_run_names(&mut sorted);
             assert_eq!(sorted, there);
         }
         let later = candidates(1_900_000_000, None, &there).next();
@@ -284,17 +289,19 @@ mod names_tests {
         let given: Vec<String> = candidates(0, None, &[]).take(12).collect();
         let mut sorted = given.clone();
         sorted.reverse();
-        sort(&mut sorted);
+        sort_run_names(&mut sorted);
         assert_eq!(sorted, given);
     }
 
     #[test]
     fn the_oldest_runs_go_when_there_are_too_many() {
         let names: Vec<String> =
-            (0..KEPT as u64 + 2).flat_map(|second| candidates(second, None, &[]).take(1)).collect();
-        assert_eq!(outdated(&names), &names[..2]);
+            (0..MAX_KEPT_RUNS as u64 + 2).flat_map(|second| candidates(second, None, &[]).take(1)).collect();
+        assert_eq!(oldest_beyond_limit(&names), &names[..2]);
         assert!(
-            outdated(&names[2..]).is_empty() && outdated(&names[..1]).is_empty() && outdated(&[]).is_empty()
+            oldest_beyond_limit(&names[2..]).is_empty()
+                && oldest_beyond_limit(&names[..1]).is_empty()
+                && oldest_beyond_limit(&[]).is_empty()
         );
     }
 }

@@ -41,7 +41,7 @@ pub enum FormatError {
         why: String,
     },
     /// Its format is another one.
-    #[error("its format is `{schema}`, not `{current}`{}", by_newer(schema, current))]
+    #[error("its format is `{schema}`, not `{current}`{}", newer_version_hint(schema, current))]
     OtherSchema {
         /// The schema of the file.
         schema: String,
@@ -53,7 +53,7 @@ pub enum FormatError {
 impl FormatError {
     /// Returns true for a file of a newer gpubench.
     pub fn is_newer(&self) -> bool {
-        matches!(self, Self::OtherSchema { schema, current, .. } if !by_newer(schema, current).is_empty())
+        matches!(self, Self::OtherSchema { schema, current, .. } if !newer_version_hint(schema, current).is_empty())
     }
 }
 
@@ -109,7 +109,7 @@ impl FileFormat {
         }
         let headers: Vec<Header> = self.parse(json)?;
         if headers.is_empty() {
-            return Err(self.foreign("it is a list of no runs"));
+            return Err(self.foreign_error("it is a list of no runs"));
         }
         headers.into_iter().try_for_each(|header| self.check_header(header))?;
         self.parse(json)
@@ -119,12 +119,12 @@ impl FileFormat {
     pub fn is_format_of(self, json: &[u8]) -> bool {
         let schema = self.parse(json).ok().and_then(Header::schema);
         schema.is_some_and(|schema| {
-            version(&schema).is_some_and(|(name, _)| self.schema.starts_with(&format!("{name}/")))
+            split_schema(&schema).is_some_and(|(name, _)| self.schema.starts_with(&format!("{name}/")))
         })
     }
 
-    /// The error of a document that has this fault.
-    pub(super) fn foreign(self, why: impl Into<String>) -> FormatError {
+    /// Returns the error that a document is not of this format, or damaged; `why` is the fault.
+    pub(super) fn foreign_error(self, why: impl Into<String>) -> FormatError {
         FormatError::Foreign { what: self.foreign, why: why.into() }
     }
 
@@ -133,22 +133,24 @@ impl FileFormat {
         self.check_header(self.parse(json)?)
     }
 
+    /// Returns an error unless the header states exactly this schema.
     fn check_header(self, header: Header) -> Result<(), FormatError> {
         match header.schema() {
             Some(schema) if schema == self.schema => Ok(()),
             Some(schema) => Err(FormatError::OtherSchema { schema, current: self.schema }),
-            None => Err(self.foreign("it has no `schema`, which each file of gpubench has")),
+            None => Err(self.foreign_error("it has no `schema`, which each file of gpubench has")),
         }
     }
 
+    /// Parses a document without a check of its schema.
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
-        serde_json::from_slice(json).map_err(|error| self.refused(&error, json))
+        serde_json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }
 
     /// Returns the error of a document that cannot be parsed. It is not part of [`parse`](Self::parse), which is compiled for each type.
-    fn refused(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
-        let (line, column, why) = (error.line(), error.column(), fault(error));
-        self.foreign(match error.classify() {
+    fn parse_error(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
+        let (line, column, why) = (error.line(), error.column(), message_without_position(error));
+        self.foreign_error(match error.classify() {
             Category::Eof if json.trim_ascii().is_empty() => "it is empty".to_owned(),
             Category::Eof => format!("line {line}, column {column}: it is cut off there"),
             Category::Syntax => format!("line {line}, column {column}: it is not JSON ({why})"),
@@ -157,21 +159,22 @@ impl FileFormat {
     }
 }
 
-/// Returns the fault that `error` reports, without its place.
-pub(super) fn fault(error: &serde_json::Error) -> String {
+/// Returns the message of `error` without its line and column.
+pub(super) fn message_without_position(error: &serde_json::Error) -> String {
     let (text, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
     text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 /// Splits a schema into its name and its version.
-fn version(schema: &str) -> Option<(&str, u64)> {
+fn split_schema(schema: &str) -> Option<(&str, u64)> {
     let (name, version) = schema.split_once('/')?;
     Some((name, version.parse().ok()?))
 }
 
-/// Returns the remark that ends the sentence about a file of a newer version.
-fn by_newer(schema: &str, current: &str) -> &'static str {
-    match (version(schema), version(current)) {
+/// Returns the end of the sentence about a file of a newer version; empty unless both schemas have the same
+/// name and `schema` has the higher version.
+fn newer_version_hint(schema: &str, current: &str) -> &'static str {
+    match (split_schema(schema), split_schema(current)) {
         (Some((theirs, newer)), Some((ours, version))) if theirs == ours && newer > version => {
             ": a newer gpubench wrote it; update gpubench to read it"
         }

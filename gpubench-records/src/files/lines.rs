@@ -10,7 +10,7 @@ use std::{borrow::Cow, fs::File, io, path::Path};
 use gpubench_stats::{Nanoseconds, format};
 use serde::{Deserialize, Serialize};
 
-use crate::files::format::{RUN, fault};
+use crate::files::format::{RUN, message_without_position};
 use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, merge::RecordsByCase};
 
 /// One line.
@@ -35,8 +35,8 @@ pub(super) enum Line<'a> {
 }
 
 impl Line<'_> {
-    /// The line as it is written, its checksum and its end included.
-    pub(super) fn written(&self) -> io::Result<Vec<u8>> {
+    /// Returns the line as JSON with its checksum and its line end.
+    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         add_checksum(&mut line);
         line.push(b'\n');
@@ -86,8 +86,10 @@ pub fn read(from: impl Read) -> Result<Stored, ReadError> {
     read_lines(&mut BufReader::new(from))
 }
 
+/// Parses a line after the first. `is_summed` is true if it must have a checksum. Fails with the reason in
+/// words.
 fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
-    let Head { mut run, is_summed } = head(from)?;
+    let FirstLine { mut run, is_summed } = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
     for number in 2.. {
@@ -97,7 +99,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
             break;
         }
         match read_line(&line, is_summed) {
-            Ok(Line::Record { at, record }) => match add(record.into_owned(), &mut records) {
+            Ok(Line::Record { at, record }) => match add_record(record.into_owned(), &mut records) {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
             },
@@ -110,7 +112,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
         }
     }
     let run = with_records(run, records);
-    Ok(Stored { run, remarks: remark(&faults).into_iter().collect(), is_cut_off, has_ended })
+    Ok(Stored { run, remarks: describe_faults(&faults).into_iter().collect(), is_cut_off, has_ended })
 }
 
 /// The run of a file without its records, which are not read.
@@ -118,10 +120,11 @@ fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
 /// # Errors
 /// If the first line begins no run.
 pub fn head_of(path: &Path) -> Result<Run, ReadError> {
-    head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
+    read_head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
 }
 
-/// Reads a line with its end, if it has one; nothing at the end of the file.
+/// Reads a line with its line end. Returns an empty vector at the end of the file, and no line end if the
+/// file is cut off.
 fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     from.read_until(b'\n', &mut line).map(|_| line)
@@ -129,40 +132,46 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
 
 /// Reads a line behind the first. The reason that it is none is in words.
 fn read_line(line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
-    let read = serde_json::from_slice(line).map_err(|error| fault(&error))?;
+    let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
-        Checksum::Differs => Err(CHANGED.to_owned()),
+        Checksum::Differs => Err(CHECKSUM_DIFFERS.to_owned()),
         Checksum::Missing if is_summed => Err("it has no checksum, which the first line has".to_owned()),
         Checksum::Fits | Checksum::Missing => Ok(read),
     }
 }
 
-/// The reason to refuse a line whose checksum is another.
-const CHANGED: &str = "it was changed after it was written: its checksum is another";
+/// The fault of a line whose checksum does not fit.
+const CHECKSUM_DIFFERS: &str = "it was changed after it was written: its checksum is another";
 
-/// The first line of a run.
-struct Head {
+/// The first line of a run's file.
+struct FirstLine {
     run: Run,
     /// True if it has a checksum: then all others have one.
     is_summed: bool,
 }
 
-fn head(from: &mut dyn BufRead) -> Result<Head, ReadError> {
+/// Reads the first line of a run's file.
+fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     let line = &*next_line(from)?;
     if !line.is_empty() && !line.ends_with(b"\n") {
-        return Err(RUN.foreign("its first line has no end").into());
+        return Err(RUN.foreign_error("its first line has no end").into());
     }
     RUN.check_schema(line)?;
     let sum = check_line(line);
     match RUN.parse(line)? {
-        Line::Run(_) if sum == Checksum::Differs => Err(RUN.foreign(format!("line 1: {CHANGED}")).into()),
-        Line::Run(run) => Ok(Head { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
-        Line::Record { .. } | Line::End { .. } => Err(RUN.foreign("line 1: that of a run is missing").into()),
+        Line::Run(_) if sum == Checksum::Differs => {
+            Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")).into())
+        }
+        Line::Run(run) => Ok(FirstLine { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
+        Line::Record { .. } | Line::End { .. } => {
+            Err(RUN.foreign_error("line 1: that of a run is missing").into())
+        }
     }
 }
 
-/// Describes the faults of lines: the first of them, and the number of all others.
-fn remark(faults: &[(usize, String)]) -> Option<String> {
+/// Returns a sentence with the first fault and the number of the others; `None` without faults. Each fault
+/// has its line number.
+fn describe_faults(faults: &[(usize, String)]) -> Option<String> {
     let ((line, why), others) = faults.split_first()?;
     let others = match others.len() {
         0 => String::new(),
@@ -179,22 +188,23 @@ fn validate(record: &Record) -> Result<(), String> {
     }
     let compared = record.compared.iter().map(|compared| &compared.measurement);
     let all = record.measurements().chain(compared);
-    let negative = all.flat_map(times).find(|(_, time)| *time < Nanoseconds::ZERO);
-    let invalid = negative.or_else(|| median_of_nothing(record));
+    let negative = all.flat_map(nonnegative_times).find(|(_, time)| *time < Nanoseconds::ZERO);
+    let invalid = negative.or_else(|| unexplained_zero_median(record));
     invalid.map_or(Ok(()), |(what, time)| Err(format!("`{case}` has {what} of {time}, which no clock gives")))
 }
 
-/// The times that are never below zero, not even where the timer resolves too little; event times if the record does not say
-/// that their clock is broken.
-fn times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
+/// Returns the times of a measurement that must not be negative, each with its name. Event times are left out
+/// if the record reports a broken clock.
+fn nonnegative_times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
     let samples = &measured.samples;
     let events = samples.event_times.iter().filter(|_| samples.clock_faults.is_none());
     let events = events.map(|event| ("an event time", *event));
     events.chain([("a sampling time", samples.device_time), ("a wall time", samples.wall_time)])
 }
 
-/// The median, if it is not above zero and the verdict does not say why.
-fn median_of_nothing(record: &Record) -> Option<(&'static str, Nanoseconds)> {
+/// Returns the median with its name if it is at or below zero and the verdict does not explain it; otherwise
+/// `None`.
+fn unexplained_zero_median(record: &Record) -> Option<(&'static str, Nanoseconds)> {
     let is_known = |reason: &Reason| matches!(reason, Reason::BelowResolution { .. });
     let median = record.measurement.as_ref()?.median();
     let is_unsound = median <= Nanoseconds::ZERO
@@ -203,9 +213,9 @@ fn median_of_nothing(record: &Record) -> Option<(&'static str, Nanoseconds)> {
     is_unsound.then_some(("a median", median))
 }
 
-/// Adds a record to those of a run so far, unless no run has such a one, or its measurement is there already. Processes that measured
-/// the same case have a measurement each.
-fn add(record: Record, to: &mut RecordsByCase) -> Result<(), String> {
+/// Adds a record to those of its case. Fails if the record is impossible, or if the same measurement was
+/// added before.
+fn add_record(record: Record, to: &mut RecordsByCase) -> Result<(), String> {
     validate(&record)?;
     let of_case = to.of(record.planned());
     if record.measurement.is_some() && of_case.iter().any(|other| other.measurement == record.measurement) {
@@ -232,12 +242,12 @@ impl Run {
 pub fn validated(mut run: Run) -> Result<Run, FormatError> {
     let mut records = RecordsByCase::default();
     for record in std::mem::take(&mut run.records) {
-        add(record, &mut records).map_err(|why| RUN.foreign(why))?;
+        add_record(record, &mut records).map_err(|why| RUN.foreign_error(why))?;
     }
     Ok(with_records(run, records))
 }
 
-/// Returns the run with these records. A record without a model has that of its device.
+/// Returns `run` with one merged record per case. Records without a model get that of their device.
 fn with_records(mut run: Run, records: RecordsByCase) -> Run {
     run.records = records.merged();
     for record in run.records.iter_mut().filter(|record| record.case.model.is_empty()) {
@@ -247,12 +257,12 @@ fn with_records(mut run: Run, records: RecordsByCase) -> Run {
     run
 }
 
-/// The beginning of the checksum.
-const KEY: &[u8] = b",\"crc32\":\"";
-/// The digits of the checksum.
-const DIGITS: usize = 8;
-/// The end of each line: that of its object, and that of the object which names its kind.
-const END: &[u8] = b"}}";
+/// The text of a line before the digits of its checksum.
+const CHECKSUM_KEY: &[u8] = b",\"crc32\":\"";
+/// The number of hexadecimal digits of a checksum.
+const CHECKSUM_DIGITS: usize = 8;
+/// The text after a line's checksum, which closes two objects.
+const LINE_END: &[u8] = b"}}";
 
 /// The result of comparing a line with its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,20 +277,23 @@ pub enum Checksum {
 
 /// Adds its checksum to `line`, which has no line end yet.
 pub fn add_checksum(line: &mut Vec<u8>) {
-    if let Some(body) = line.strip_suffix(END) {
+    if let Some(body) = line.strip_suffix(LINE_END) {
         let sum = format!("{:08x}\"", crc32fast::hash(body));
-        line.truncate(line.len() - END.len());
-        line.extend([KEY, sum.as_bytes(), END].concat());
+        line.truncate(line.len() - LINE_END.len());
+        line.extend([CHECKSUM_KEY, sum.as_bytes(), LINE_END].concat());
     }
 }
 
 /// Compares `line` with its checksum.
 pub fn check_line(line: &[u8]) -> Checksum {
     let parts = || {
-        let (body, sum) =
-            line.trim_ascii_end().strip_suffix(END)?.strip_suffix(b"\"")?.split_last_chunk::<DIGITS>()?;
+        let (body, sum) = line
+            .trim_ascii_end()
+            .strip_suffix(LINE_END)?
+            .strip_suffix(b"\"")?
+            .split_last_chunk::<CHECKSUM_DIGITS>()?;
         let sum = u32::from_str_radix(str::from_utf8(sum).ok()?, 16).ok()?;
-        Some((body.strip_suffix(KEY)?, sum))
+        Some((body.strip_suffix(CHECKSUM_KEY)?, sum))
     };
     match parts() {
         None => Checksum::Missing,
@@ -300,12 +313,12 @@ mod lines_tests {
         let run = read(CLOCKWORK).expect("a run").run;
         let written = |number: usize| {
             let record = Cow::Borrowed(&run.records[number]);
-            Line::Record { at: run.wall_time, record }.written().expect("a vector takes everything")
+            Line::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
         };
         let (record, other) = (written(0), written(1));
-        let end = Line::End { wall_time: run.wall_time }.written().expect("a vector takes everything");
+        let end = Line::End { wall_time: run.wall_time }.to_bytes().expect("a vector takes everything");
         let bare = Run { records: Vec::new(), planned_cases: 2, ..run.clone() };
-        let head = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
+        let head = Line::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
         let (whole, cut, other) = (&record[..], &record[..record.len() - 9], &other[..]);
         for (behind, expected) in [
             (&[][..], true),
@@ -358,10 +371,10 @@ mod lines_tests {
             })
             .collect();
         let bare = Run { records: Vec::new(), ..run };
-        let mut file = Line::Run(Cow::Owned(bare)).written().expect("a vector takes everything");
+        let mut file = Line::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
         for record in processes.iter().chain([&processes[0]]) {
             let line = Line::Record { at: Nanoseconds(1.0), record: Cow::Borrowed(record) };
-            file.extend(line.written().expect("a vector takes everything"));
+            file.extend(line.to_bytes().expect("a vector takes everything"));
         }
         let stored = read(&*file).expect("a run");
         assert_eq!(stored.run.records, merged(processes));
@@ -378,7 +391,7 @@ mod lines_tests {
     fn a_run_without_its_first_line_is_told_so() {
         let run = read(CLOCKWORK).expect("a run").run;
         let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
-        let record = record.written().expect("a vector takes everything");
+        let record = record.to_bytes().expect("a vector takes everything");
         let told = read(&*record).expect_err("it is no run").to_string();
         assert!(told.contains("it has no `schema`"), "{told}");
     }
@@ -388,15 +401,17 @@ mod lines_tests {
     fn a_changed_line_is_refused() {
         let run = read(CLOCKWORK).expect("a run").run;
         let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
-        let record = String::from_utf8(record.written().expect("a vector takes everything")).expect("UTF-8");
-        let head = Line::Run(Cow::Owned(Run { records: Vec::new(), ..run })).written();
+        let record = String::from_utf8(record.to_bytes().expect("a vector takes everything")).expect("UTF-8");
+        let head = Line::Run(Cow::Owned(Run { records: Vec::new(), ..run })).to_bytes();
         let head = String::from_utf8(head.expect("a vector takes everything")).expect("UTF-8");
         let stored = |head: &str, record: &str| read(format!("{head}{record}").as_bytes());
         let whole = stored(&head, &record).expect("a run");
         assert_eq!((whole.run.records.len(), whole.faults()), (1, vec![]));
         let by_hand = record.replace("\"flops\":1600", "\"flops\":9999");
         let (unsummed, _) = record.rsplit_once(",\"crc32\"").expect("it has a checksum");
-        for (record, why) in [(by_hand, CHANGED), (format!("{unsummed}}}}}\n"), "it has no checksum")] {
+        for (record, why) in
+            [(by_hand, CHECKSUM_DIFFERS), (format!("{unsummed}}}}}\n"), "it has no checksum")]
+        {
             let found = stored(&head, &record).expect("a run");
             let told = found.faults().concat();
             assert!(
@@ -406,7 +421,7 @@ mod lines_tests {
         }
         let told = stored(&head.replace("\"planned_cases\":8", "\"planned_cases\":1"), &record)
             .expect_err("it is no run");
-        assert_eq!(told.to_string(), format!("not a stored run: line 1: {CHANGED}"));
+        assert_eq!(told.to_string(), format!("not a stored run: line 1: {CHECKSUM_DIFFERS}"));
         let cut_off = stored(&head, &record[..record.len() - 9]).expect("a run");
         assert_eq!(cut_off.faults(), ["its last line is cut off: the case in it is left out"]);
     }
@@ -420,9 +435,9 @@ mod lines_tests {
         let longest = Nanoseconds(1.234_567_890_123_456_7e-299);
         samples.event_times = vec![longest; MOST_SAMPLES];
         run.records.clear();
-        let mut file = Line::Run(Cow::Borrowed(&run)).written().expect("a vector takes everything");
+        let mut file = Line::Run(Cow::Borrowed(&run)).to_bytes().expect("a vector takes everything");
         let line = Line::Record { at: run.wall_time, record: Cow::Borrowed(&record) };
-        file.extend(line.written().expect("a vector takes everything"));
+        file.extend(line.to_bytes().expect("a vector takes everything"));
         let found = read(&*file).expect("a run");
         assert_eq!(found.remarks, [""; 0]);
         assert!(found.run.records == [record]);

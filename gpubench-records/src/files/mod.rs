@@ -13,13 +13,14 @@ mod lines;
 mod replace;
 mod store;
 
-pub use self::baselines::{OpenBaselines, Place};
+pub use self::baselines::{BaselineLocation, OpenBaselines};
 pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
 pub use self::folders::{
-    RECORDS, cache, candidates, cargo_target, fingerprint, home, kept, program, runs, state, time_of_day,
+    RECORDS, cache_folder, candidates, cargo_target_folder, default_runs_folder, fingerprint, open_program,
+    persistent_folder, program_folder, state_folder, time_of_day,
 };
-pub(crate) use self::folders::{order, time_of_name};
+pub(crate) use self::folders::{parse_run_name, time_of_name};
 pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};
 pub use self::lines::{Checksum, Stored, add_checksum, check_line, head_of, read, validated};
-pub use self::replace::{Contents, Destination, create, fill, is_one_file, replace, resolved};
+pub use self::replace::{Destination, WriteContents, create, fill, is_one_file, replace, resolved};
 pub use self::store::Store;

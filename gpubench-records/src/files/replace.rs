@@ -8,8 +8,8 @@ use std::{fs, io, os::unix::fs::MetadataExt};
 
 use crate::files::disk;
 
-/// Writes the contents of a file.
-pub type Contents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+/// A function that writes the contents of a file to the given writer.
+pub type WriteContents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// A place that results can be written to.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub struct Destination {
     target: Target,
 }
 
+/// The way of writing to a destination.
 #[derive(Debug)]
 enum Target {
     /// A regular file, which may be there already.
@@ -33,12 +34,12 @@ impl Destination {
     /// If it cannot be, with what to give instead.
     pub fn open(path: &Path) -> io::Result<Self> {
         let probe = |destination: Self| match destination.target {
-            Target::Replaced => NewFile::beside(&destination.path).map(|_| destination),
+            Target::Replaced => TemporaryFile::create_beside(&destination.path).map(|_| destination),
             Target::InPlace(_) => Ok(destination),
         };
         Self::of(path).and_then(probe).map_err(|error| {
             let instead = match error.kind() {
-                ErrorKind::NotFound if folder(&resolved(path)).is_dir() => {
+                ErrorKind::NotFound if parent_folder(&resolved(path)).is_dir() => {
                     "its folder takes no files: give another file"
                 }
                 ErrorKind::NotFound => "its folder does not exist: make the folder, or give another file",
@@ -54,6 +55,7 @@ impl Destination {
         matches!(&self.target, Target::InPlace(file) if file.is_terminal())
     }
 
+    /// Opens `path` to find out whether it is replaced as a file or written in place.
     fn of(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -73,11 +75,11 @@ impl Destination {
     ///
     /// # Errors
     /// If a part could not be written. The earlier file is then unchanged, and the temporary one removed.
-    pub fn write(&self, contents: Contents<'_>) -> io::Result<()> {
+    pub fn write(&self, contents: WriteContents<'_>) -> io::Result<()> {
         if let Target::InPlace(file) = &self.target {
             return overwrite(file, contents);
         }
-        let mut new = NewFile::beside(&self.path)?;
+        let mut new = TemporaryFile::create_beside(&self.path)?;
         if let Ok(existing) = fs::metadata(&self.path) {
             new.file.set_permissions(existing.permissions())?;
         }
@@ -91,16 +93,16 @@ impl Destination {
 ///
 /// # Errors
 /// If a part could not be written. There is no file then.
-pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: Contents<'_>) -> io::Result<PathBuf> {
+pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: WriteContents<'_>) -> io::Result<PathBuf> {
     let mut path = paths.next().ok_or(ErrorKind::NotFound)?;
-    let mut new = NewFile::beside(&path)?;
+    let mut new = TemporaryFile::create_beside(&path)?;
     fill(&new.file, contents)?;
     disk::sync(&new.file)?;
     loop {
         // A second name, unlike a new one, takes nothing's place.
-        match disk::link(&new.path, &path) {
+        match disk::add_name(&new.path, &path) {
             Ok(()) => {
-                disk::sync_folder(&File::open(folder(&path))?)?;
+                disk::sync_folder(&File::open(parent_folder(&path))?)?;
                 return Ok(path);
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -117,27 +119,27 @@ pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: Contents<'_>) 
 ///
 /// # Errors
 /// If a part could not be written. The earlier file is then unchanged.
-pub fn replace(path: &Path, contents: Contents<'_>) -> io::Result<()> {
+pub fn replace(path: &Path, contents: WriteContents<'_>) -> io::Result<()> {
     Destination::of(path)?.write(contents)
 }
 
-/// The number of links that the system follows at most.
-const MOST_LINKS: usize = 40;
+/// The most symbolic links that are followed in a path, as on Linux.
+const MAX_LINKS: usize = 40;
 
 /// Returns the file that `path` leads to, which need not exist: the same for two paths of one file. Dangling links are
 /// followed too, since writing through one makes its target.
 pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         if let Ok(there) = path.canonicalize() {
             return there;
         }
         match fs::read_link(&path) {
-            Ok(target) => path = folder(&path).join(target),
+            Ok(target) => path = parent_folder(&path).join(target),
             Err(_) => break,
         }
     }
-    match (folder(&path).canonicalize(), path.file_name()) {
+    match (parent_folder(&path).canonicalize(), path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
         _ => std::path::absolute(&path).unwrap_or(path),
     }
@@ -149,20 +151,20 @@ fn is_descriptor(path: &Path) -> bool {
 }
 
 /// A new file under a name of its own. It is removed unless it takes the name of the file that it replaces.
-struct NewFile {
+struct TemporaryFile {
     path: PathBuf,
     file: File,
     /// True from when another host may have made a file of that name.
     is_renamed: bool,
 }
 
-impl NewFile {
+impl TemporaryFile {
     /// A file beside `path` whose name nobody can guess. What has that name already, a link too, is left alone.
-    fn beside(path: &Path) -> io::Result<Self> {
+    fn create_beside(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
         loop {
             let random = RandomState::new().hash_one(0);
-            let path = folder(path).join(format!(".{name}.{random:016x}.part"));
+            let path = parent_folder(path).join(format!(".{name}.{random:016x}.part"));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 file => return Ok(Self { file: file?, path, is_renamed: false }),
@@ -174,11 +176,11 @@ impl NewFile {
     fn rename(&mut self, path: &Path) -> io::Result<()> {
         disk::rename(&self.path, path)?;
         self.is_renamed = true;
-        disk::sync_folder(&File::open(folder(path))?)
+        disk::sync_folder(&File::open(parent_folder(path))?)
     }
 }
 
-impl Drop for NewFile {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_renamed {
             _ = fs::remove_file(&self.path);
@@ -186,12 +188,13 @@ impl Drop for NewFile {
     }
 }
 
-fn folder(path: &Path) -> &Path {
+/// Returns the folder that `path` is in; `.` for a bare file name.
+fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes to an open file, from its beginning if it has one.
-fn overwrite(mut file: &File, contents: Contents<'_>) -> io::Result<()> {
+fn overwrite(mut file: &File, contents: WriteContents<'_>) -> io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
         io::Seek::rewind(&mut file)?;
@@ -203,19 +206,19 @@ fn overwrite(mut file: &File, contents: Contents<'_>) -> io::Result<()> {
 ///
 /// # Errors
 /// If `out` takes no more.
-pub fn fill(out: impl Write, contents: Contents<'_>) -> io::Result<()> {
+pub fn fill(out: impl Write, contents: WriteContents<'_>) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     contents(&mut out)?;
     out.flush()
 }
 
-/// Returns true if the file that is open still is the one at `path`.
+/// Returns true if the open `file` is the one at `path`; false if there is none.
 ///
 /// # Errors
 /// If the system does not say.
-pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
-        Ok(there) => Ok(is_same(&file.metadata()?, &there)),
+        Ok(there) => Ok(is_same_inode(&file.metadata()?, &there)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
         Err(error) => Err(error),
     }
@@ -224,10 +227,11 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 /// Returns true if both paths are of one file, by a link or a second name too. Either may not exist yet.
 pub fn is_one_file(one: &Path, other: &Path) -> bool {
     let found = || Some((fs::metadata(one).ok()?, fs::metadata(other).ok()?));
-    resolved(one) == resolved(other) || found().is_some_and(|(one, other)| is_same(&one, &other))
+    resolved(one) == resolved(other) || found().is_some_and(|(one, other)| is_same_inode(&one, &other))
 }
 
-fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+/// Returns true if both are of one file: the same device and inode.
+fn is_same_inode(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
@@ -274,7 +278,7 @@ mod replace_tests {
         let place = tempfile::tempdir().expect("a folder");
         let path = resolved(&place.path().join("run.json"));
         let steps = |path: &Path| {
-            [Step::synced_at(path), Step::Named(path.to_owned()), Step::synced_at(folder(path))]
+            [Step::synced_at(path), Step::Named(path.to_owned()), Step::synced_at(parent_folder(path))]
         };
         for text_now in ["first", "the second, which is longer"] {
             let done = journal::of(|| replace(&path, &text(text_now)).expect("it can be written"));
@@ -330,7 +334,7 @@ mod replace_tests {
 
     #[test]
     fn a_bare_name_is_in_the_folder_where_the_user_is() {
-        let folders = ["run.json", "a/run.json", "/run.json"].map(|path| folder(Path::new(path)));
+        let folders = ["run.json", "a/run.json", "/run.json"].map(|path| parent_folder(Path::new(path)));
         assert_eq!(folders, [".", "a", "/"].map(Path::new));
     }
 

@@ -12,7 +12,7 @@ use std::{fs, io, process};
 
 use gpubench_stats::Nanoseconds;
 
-use crate::files::folders::{RECORDS, candidates, is_ours, outdated, run_names};
+use crate::files::folders::{RECORDS, candidates, is_run_name, oldest_beyond_limit, run_names};
 use crate::files::lines::{Line, head_of, read};
 use crate::files::{disk, replace};
 use crate::{Environment, Record, Run, files::disk::sync_folder, task::file_name_part, threads};
@@ -41,22 +41,22 @@ impl Store {
         fs::create_dir_all(folder)?;
         let path = create_run_folder(folder, run)?;
         let (before, begin) = (run.wall_time, Instant::now());
-        let mut beginning = Line::Run(Cow::Borrowed(run)).written()?;
+        let mut beginning = Line::Run(Cow::Borrowed(run)).to_bytes()?;
         for record in resumed {
-            beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.written()?);
+            beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
         }
         let hidden = path.join("records.part");
         let mut file = create_locked(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
         let syncing = Syncing::of(file.try_clone()?, File::open(&path)?)?;
-        syncing.wake();
-        remove_old(folder, run);
+        syncing.request_sync();
+        remove_oldest_runs(folder, run);
         let path = path.join(RECORDS);
         Ok(Self { path, file, length: beginning.len() as u64, begin, before, syncing })
     }
 
-    /// Returns the path of its file.
+    /// Returns the path of the file that records are written to.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -66,14 +66,14 @@ impl Store {
     /// # Errors
     /// If it cannot be written, or the file was removed: records in it would end with this process. Otherwise those before it stay.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
-        self.is_there()?;
+        self.check_file_exists()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
-        let line = Line::Record { at, record: Cow::Borrowed(record) }.written()?;
+        let line = Line::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
         let written = self.file.write_all(&line);
         match written {
             Ok(()) => {
                 self.length += line.len() as u64;
-                self.syncing.wake();
+                self.syncing.request_sync();
             }
             // Removes the part of the line that was written. If that fails too, a reader takes it for a last line cut off.
             Err(_) => _ = self.file.set_len(self.length),
@@ -86,16 +86,16 @@ impl Store {
     /// # Errors
     /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
-        self.is_there()?;
-        let line = Line::End { wall_time: wall }.written()?;
+        self.check_file_exists()?;
+        let line = Line::End { wall_time: wall }.to_bytes()?;
         self.file.write_all(&line)?;
-        self.syncing.wake();
+        self.syncing.request_sync();
         self.syncing.end()
     }
 
-    /// Checks that the file still has its name: `cargo clean`, say, may have removed it.
-    fn is_there(&self) -> io::Result<()> {
-        match replace::is_at(&self.file, &self.path)? {
+    /// Returns an error if the path no longer leads to the open file, as after `cargo clean`.
+    fn check_file_exists(&self) -> io::Result<()> {
+        match replace::is_file_at(&self.file, &self.path)? {
             true => Ok(()),
             false => {
                 let gone = format!("{} was removed meanwhile", self.path.display());
@@ -129,7 +129,7 @@ fn create_run_folder(folder: &Path, run: &Run) -> io::Result<PathBuf> {
 ///
 /// A lock tells of progress on this host alone, and clocks differ between hosts: runs of other hosts stay, and so do all that
 /// are tasks.
-fn remove_old(folder: &Path, run: &Run) {
+fn remove_oldest_runs(folder: &Path, run: &Run) {
     if run.environment.task.is_some() {
         return;
     }
@@ -137,12 +137,12 @@ fn remove_old(folder: &Path, run: &Run) {
     ours.retain(|name| {
         let run_folder = folder.join(name);
         let records = run_folder.join(RECORDS);
-        if !is_ours(name) || run_folder.is_symlink() || records.is_symlink() {
+        if !is_run_name(name) || run_folder.is_symlink() || records.is_symlink() {
             return false;
         }
-        head_of(&records).is_ok_and(|other| is_of_same_host(run, &other))
+        head_of(&records).is_ok_and(|other| is_removable_by(run, &other))
     });
-    for name in outdated(&ours) {
+    for name in oldest_beyond_limit(&ours) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
         let ended = File::open(&records)
@@ -154,26 +154,29 @@ fn remove_old(folder: &Path, run: &Run) {
     }
 }
 
-/// Returns true if `other` is a run of the same suite on this host, and no task. An old run names no host.
-fn is_of_same_host(run: &Run, other: &Run) -> bool {
+/// Returns true if `run` may remove `other`: both are of the same benchmark binary, `other` is not a
+/// scheduler's task, and it was measured on this host or names no host.
+fn is_removable_by(run: &Run, other: &Run) -> bool {
     let Environment { host, task, .. } = &other.environment;
     other.program.suite == run.program.suite
         && task.is_none()
         && (host.is_none() || *host == run.environment.host)
 }
 
-/// A thread that syncs the file, so that no case waits for the disk. However many records come meanwhile, it syncs once.
+/// A thread that writes the file through to the disk, so that no case waits for the disk. Several requests
+/// that come during one sync cause one more.
 #[derive(Debug)]
 struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
 
 impl Syncing {
     fn of(file: File, folder: File) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
-        let thread = threads::start("sync", move || sync(&file, &folder, &woken))?;
+        let thread = threads::start("sync", move || sync_on_request(&file, &folder, &woken))?;
         Ok(Self(Some((wake, thread))))
     }
 
-    fn wake(&self) {
+    /// Asks the thread to sync all that was written so far. Does not wait.
+    fn request_sync(&self) {
         if let Some((wake, _)) = &self.0 {
             // Fails if the next sync covers this record too, or if one has failed, which `end` reports.
             _ = wake.try_send(());
@@ -194,7 +197,8 @@ impl Drop for Syncing {
     }
 }
 
-fn sync(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
+/// Syncs `file` for each request, and `folder` once, until the sender is dropped.
+fn sync_on_request(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     let mut is_named = false;
     while woken.recv().is_ok() {
         file.sync_data()?;
@@ -214,12 +218,14 @@ pub(super) fn create_locked(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns true if a file is locked by its writer. No writer can lock it until it is closed here.
+/// Returns true if another process has the file locked for writing. Otherwise locks it shared until `file` is
+/// closed.
 pub(super) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Returns true if a file is known not to be marked; false on file systems without locks.
+/// Returns true if the file could be locked, so that no process writes to it; false on file systems without
+/// locks.
 fn is_unlocked(file: &File) -> bool {
     file.try_lock().is_ok()
 }
@@ -229,7 +235,7 @@ mod file_tests {
     use std::fs::{OpenOptions, TryLockError};
     use std::os::unix::fs::{OpenOptionsExt, symlink};
 
-    use super::super::folders::KEPT;
+    use super::super::folders::MAX_KEPT_RUNS;
     use super::*;
 
     /// Linux's `O_PATH`: the file is open for nothing, and whoever syncs it is told so.
@@ -256,7 +262,7 @@ mod file_tests {
             (file(), unsyncable(folder.path()), true),
         ] {
             let mut syncing = Syncing::of(file, folder).expect("it starts");
-            syncing.wake();
+            syncing.request_sync();
             assert_eq!(syncing.end().is_err(), fails);
         }
     }
@@ -343,11 +349,11 @@ mod file_tests {
         symlink(&whole, place(&first)).expect("it can be made");
         fs::rename(&second, &records).expect("it can be moved");
         symlink(&records, &second).expect("it can be made");
-        let later: Vec<PathBuf> = (0..=KEPT).map(|_| stored()).collect();
+        let later: Vec<PathBuf> = (0..=MAX_KEPT_RUNS).map(|_| stored()).collect();
         assert!(whole.join(RECORDS).is_file() && records.is_file(), "what links lead to stays");
         assert!(place(&first).is_symlink() && second.is_symlink(), "so do links");
         let left = later.iter().filter(|path| path.exists()).count();
-        assert_eq!(left, KEPT, "links do not count");
+        assert_eq!(left, MAX_KEPT_RUNS, "links do not count");
     }
 
     /// What an earlier run took counts.

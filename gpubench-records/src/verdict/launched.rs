@@ -7,16 +7,16 @@ use crate::{
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// A device that waits for the host in less than this part of a launch's time is not called idle. On an H200, copies of 32 MiB from
-/// and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
-const IDLE: f64 = 0.25;
+/// The fraction of a launch's time from which a wait for the host counts as idle. On an H200, copies of 32
+/// MiB from and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
+const MIN_IDLE_FRACTION: f64 = 0.25;
 
 /// Returns the reservations about a launch that was `seen` to do this and took these `samples`.
 pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Vec<Reason> {
     let suspect = |seen: &&Observation| state(seen, host_work) == State::Suspect;
     let mut reasons: Vec<_> =
         seen.observations.iter().filter(suspect).cloned().map(Reason::Observed).collect();
-    let idle = samples.idle().filter(|(idle, _)| *idle > IDLE && !host_work);
+    let idle = samples.idle().filter(|(idle, _)| *idle > MIN_IDLE_FRACTION && !host_work);
     reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { idle_fraction: share, prequeued_time: held }));
     reasons
 }
@@ -27,7 +27,8 @@ pub fn with_host_work(mut verdict: Verdict) -> Verdict {
     Verdict::of(verdict.reasons)
 }
 
-/// Returns the reasons against a case whose launches after the samples did this.
+/// Returns the reasons against a case from its launches after the samples: stale outputs, and faster launches
+/// on used inputs.
 pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
     let stale = relaunch.stale().map(Reason::StaleOutputs);
     let faster = relaunch.reuse.filter(Reuse::is_faster).map(Reason::FasterOnUsedInputs);
@@ -36,7 +37,7 @@ pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
 
 /// A launch takes no longer than an empty one, whose time is subtracted, if no more than this is left, or a step of the timer: a launch
 /// function is called through 5 ns of code. A core that loads 128 bytes in a cycle of 6 GHz reads 16 KiB in 21 ns.
-const CALL: Nanoseconds = Nanoseconds(10.0);
+const EMPTY_CALL_TIME: Nanoseconds = Nanoseconds(10.0);
 
 /// Returns the reason that a launch with this claim cannot have done its work, if there is one.
 pub fn missing_work(
@@ -52,7 +53,7 @@ pub fn missing_work(
     let [bytes, flops] = [claim.counts.bytes, claim.counts.flops].map(Option::unwrap_or_default);
     let time = samples.time.median;
     if let Some(empty) = seen.empty_launch_time.filter(|_| bytes > 0 || flops > 0)
-        && time <= CALL.max(samples.timer.resolution)
+        && time <= EMPTY_CALL_TIME.max(samples.timer.resolution)
     {
         return Some(Reason::NoLongerThanEmpty { time, empty });
     }

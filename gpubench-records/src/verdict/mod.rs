@@ -9,7 +9,7 @@ mod tests;
 
 use std::mem;
 
-use crate::limits::{self, AGREED_PER_PIECE, ImpossibleSpeed};
+use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE};
 use crate::{
     Cache, DeclaredWork, DeviceClock, DeviceInfo, Measurement, Method, Samples, SensorRange,
     metrics::resolved,
@@ -69,7 +69,7 @@ impl Verdict {
         }
         let is_known = is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)));
         let claim = measured.declared_work(cache);
-        if let Some(reason) = impossible(&measured.samples, &claim, info).filter(|_| !is_known) {
+        if let Some(reason) = impossible_speed(&measured.samples, &claim, info).filter(|_| !is_known) {
             self.reasons.retain(|reason| !reason.is_about_precision());
             self.reasons.insert(0, reason);
         }
@@ -91,13 +91,13 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     let step = samples.timer.resolution;
     let resolution =
         (!resolved(samples.time.median, step)).then_some(Reason::BelowResolution { resolution: step });
-    if let Some(reason) = impossible(samples, claim, info) {
+    if let Some(reason) = impossible_speed(samples, claim, info) {
         // Of a number that must not be used, nobody asks how well it is known.
         let reasons = [Some(reason), resolution];
         return Verdict::of(reasons.into_iter().flatten().collect());
     }
-    let mut reasons: Vec<_> = resolution.or_else(|| imprecise(samples, wanted)).into_iter().collect();
-    reasons.extend(interrupted(samples));
+    let mut reasons: Vec<_> = resolution.or_else(|| imprecise_median(samples, wanted)).into_iter().collect();
+    reasons.extend(interrupted_samples(samples));
     // On a shared processor a drift within the width of a valid result is the other programs'.
     let shared = samples.shares_processors();
     reasons.extend(samples.drift().filter(|it| !shared || it.change.abs() > WIDEST).map(Reason::Drift));
@@ -108,16 +108,16 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     Verdict::of(reasons)
 }
 
-/// Returns the reason against a launch that does its claim in less time than its device can. It has the time of the result, which the
-/// longest time that the launch can have taken is above.
-fn impossible(samples: &Samples, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Option<Reason> {
+/// Returns the reason against a launch that does its declared work faster than the device can, even in the
+/// longest time that the launch can have taken. The reason states the median.
+fn impossible_speed(samples: &Samples, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Option<Reason> {
     let speed = limits::violated_limit(claim, limits::longest_possible_time(samples, claim.cold), info)?;
     Some(Reason::ImpossibleSpeed(ImpossibleSpeed { time: samples.time.median, ..speed }))
 }
 
-/// The launches of a case with the fewest samples that have an interval: the checked one, the warm-up, the samples, and two on fresh
-/// inputs.
-const SMALLEST_BUDGET: f64 = (SMALLEST_SAMPLE + 4) as f64;
+/// The launches of a case with the fewest samples that have an interval: the checked one, the warm-up, the
+/// samples, and two on fresh inputs.
+const LAUNCHES_OF_SMALLEST_CASE: f64 = (SMALLEST_SAMPLE + 4) as f64;
 
 /// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
 /// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, or to twice what averages of a
@@ -125,13 +125,13 @@ const SMALLEST_BUDGET: f64 = (SMALLEST_SAMPLE + 4) as f64;
 ///
 /// Where launches share processors with other programs, time need not be enough for the wanted precision. That is no fault of the row but
 /// of the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
-fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
+fn imprecise_median(samples: &Samples, wanted: f64) -> Option<Reason> {
     let time = &samples.time;
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
     if time.samples < SMALLEST_SAMPLE {
         // Flushes, resets and waits take time too.
         let each = samples.wall_time.max(samples.device_time) / time.samples.max(1) as f64;
-        let budget = (!samples.converged).then(|| SMALLEST_BUDGET * each.max(time.median));
+        let budget = (!samples.converged).then(|| LAUNCHES_OF_SMALLEST_CASE * each.max(time.median));
         return Some(Reason::TooFewSamples { samples: time.samples, needed: SMALLEST_SAMPLE, budget });
     }
     if !samples.converged {
@@ -144,14 +144,15 @@ fn imprecise(samples: &Samples, wanted: f64) -> Option<Reason> {
 }
 
 /// Returns the reservation about samples that other programs interrupted and that could not be left out.
-fn interrupted(samples: &Samples) -> Option<Reason> {
+fn interrupted_samples(samples: &Samples) -> Option<Reason> {
     let Samples { interrupted_count: interrupted, .. } = *samples;
     (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.event_times.len() })
 }
 
-/// Two clocks of a launch agree if their times differ by no more than this, or by this fraction. On an H100, events and the GPU's own
-/// clock differ by up to 0.37 µs, which depends on the launch's grid.
+/// The difference up to which the times of one launch on two clocks agree. On an H100, events and the GPU's
+/// own clock differ by up to 0.37 µs, which depends on the launch's grid.
 const CLOCKS_AGREE: Nanoseconds = Nanoseconds(500.0);
+/// The fraction of a launch's time up to which its times on two clocks agree.
 pub(crate) const AGREED_SHARE: f64 = 0.01;
 
 /// Returns the reservation about a time that the second clock does not confirm.
@@ -159,12 +160,12 @@ pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
     let Method { kernel_count, operations, .. } = &samples.method;
     let further = operations.or(*kernel_count).unwrap_or_default().saturating_sub(1);
-    let agreed = (CLOCKS_AGREE + AGREED_PER_PIECE * further as f64).max(AGREED_SHARE * time);
+    let agreed = (CLOCKS_AGREE + OVERHEAD_ERROR_PER_PIECE * further as f64).max(AGREED_SHARE * time);
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
 }
 
-/// A clock that moves by less than this, as a fraction of its highest, has not fallen.
-const STEADY_CLOCK: f64 = 0.03;
+/// The fraction of its highest value by which a clock may fall and still count as steady.
+const CLOCK_FALL_TOLERANCE: f64 = 0.03;
 
 /// Returns the reservation about a clock that fell or was held down while samples were taken. The device's own counters, if
 /// it has some, decide: they are read behind every group, while sensors may have no reading, or one of another moment. The
@@ -182,7 +183,7 @@ fn clocks_fell(
         Range { high, ..clock.during }
     });
     let clock = own.or_else(|| sensors?.sm_clock)?;
-    let is_below = |clock: Hertz, high: Hertz| clock.as_f64() < (1.0 - STEADY_CLOCK) * high.as_f64();
+    let is_below = |clock: Hertz, high: Hertz| clock.as_f64() < (1.0 - CLOCK_FALL_TOLERANCE) * high.as_f64();
     let is_low = rated.is_none_or(|rated| counted.is_none() || is_below(clock.low, rated));
     let held_down = !slowed_by.is_empty() && is_low;
     let fell = is_below(clock.low, clock.high);

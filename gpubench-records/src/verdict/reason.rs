@@ -34,7 +34,7 @@ gpubench_stats::stored! {
             differences: String,
         },
         /// The time is too short for the work that the launch declares.
-        #[error("{}", impossible(.0))]
+        #[error("{}", impossible_speed_message(.0))]
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
         #[error(
@@ -126,10 +126,10 @@ gpubench_stats::stored! {
             prequeued_time: Nanoseconds,
         },
         /// The launch declares more bytes than its memory has, or than it changes.
-        #[error("{}", traffic_too_high(.0))]
+        #[error("{}", traffic_too_high_message(.0))]
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
-        #[error("not converged: {} (asked for: {})", known_to(*.reached), format::precision(*.requested))]
+        #[error("not converged: {} (asked for: {})", precision_phrase(*.reached), format::precision(*.requested))]
         NotConverged {
             /// The relative half-width that was reached.
             reached: f64,
@@ -139,7 +139,7 @@ gpubench_stats::stored! {
         /// There are fewer samples than an interval of the median needs.
         #[error(
             "too few samples: {samples}, where a 95 % interval of the median needs {needed}{}",
-            more_samples(*.needed, *.budget)
+            more_samples_advice(*.needed, *.budget)
         )]
         TooFewSamples {
             /// The number of them.
@@ -201,7 +201,7 @@ gpubench_stats::stored! {
             allowed: Nanoseconds,
         },
         /// The memory's bus was crossed by other bytes than the launch declares.
-        #[error("{}", traffic_mismatch(*.declared, *.counted, *.min_traffic))]
+        #[error("{}", traffic_mismatch_message(*.declared, *.counted, *.min_traffic))]
         TrafficMismatch {
             /// The bytes that it declares.
             declared: Bytes,
@@ -241,7 +241,7 @@ gpubench_stats::stored! {
         )]
         TwoModes(Modes),
         /// The clock of the multiprocessors fell while samples were taken, or something held it down.
-        #[error("clocks: multiprocessors ran at {}, {}: lower the clock by --lock-clocks base, or let the GPU cool", format::from_to(*.clock, format::clock), held_down(.throttle_reasons))]
+        #[error("clocks: multiprocessors ran at {}, {}: lower the clock by --lock-clocks base, or let the GPU cool", format::from_to(*.clock, format::clock), throttle_phrase(.throttle_reasons))]
         ClocksFell {
             /// Its lowest and its highest.
             clock: Range<Hertz>,
@@ -311,16 +311,17 @@ impl Reason {
     }
 }
 
-/// Says how well a median is known.
-fn known_to(half_width: f64) -> String {
+/// Returns a phrase such as `the median is known to ± 0.5 %`. `half_width` is relative.
+fn precision_phrase(half_width: f64) -> String {
     if format::is_shown(half_width) {
         return format!("the median is known to {}", format::plus_minus(half_width));
     }
     "the samples depend on each other too much for an interval".to_owned()
 }
 
-/// Returns how to get the samples that an interval needs.
-fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
+/// Returns the advice that ends the sentence about too few samples. `budget` is the time that they need,
+/// `None` if the user set their number.
+fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {
             format!(", which take about {budget} (raise --max-time, and --timeout if that is less)")
@@ -329,16 +330,16 @@ fn more_samples(needed: usize, budget: Option<Nanoseconds>) -> String {
     }
 }
 
-/// Names the causes that held a clock down.
-fn held_down(throttle_reasons: &[String]) -> String {
+/// Returns a phrase such as `held down by power cap`, or that the driver gives no reason.
+fn throttle_phrase(throttle_reasons: &[String]) -> String {
     match throttle_reasons {
         [] => "and the driver gives no reason".to_owned(),
         reasons => format!("held down by {}", reasons.join(", ")),
     }
 }
 
-/// Describes traffic that is not the declared one.
-fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
+/// Returns the sentence about counted traffic that differs from the declared bytes.
+fn traffic_mismatch_message(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
     let hint = if counted > declared {
         "is something not declared, or is the same data fetched from memory several times?"
     } else {
@@ -354,8 +355,8 @@ fn traffic_mismatch(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> Stri
     )
 }
 
-/// Describes declared traffic that exceeds the memory of the launch.
-fn traffic_too_high(excess: &ExcessTraffic) -> String {
+/// Returns the sentence about declared bytes that exceed the memory of the launch or its changes.
+fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     let ExcessTraffic { kind, declared, given, changed } = excess;
     let (moved, hint) = match kind {
         DeclaredBytes::Read => ("read", "is it given all of its inputs, and is the count right?"),
@@ -385,7 +386,7 @@ fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
 }
 
 /// Returns the sentence about an impossible speed, with a hint at the mistake.
-fn impossible(speed: &ImpossibleSpeed) -> String {
+fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let (measured_peak, even) = if *measured {
         ("measured peak", format!(" ({} even if that is ten times too low)", *least_time / 10.0))

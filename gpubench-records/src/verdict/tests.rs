@@ -28,14 +28,14 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     let sampled =
         |count, spread, converged| Samples { time: summary(count, spread), converged, ..samples(1e5) };
     let told = |count, spread, converged, wanted| {
-        imprecise(&sampled(count, spread, converged), wanted).map(|reason| reason.to_string())
+        imprecise_median(&sampled(count, spread, converged), wanted).map(|reason| reason.to_string())
     };
     let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples 6)";
     assert_eq!(told(5, 0.0, true, 0.005), Some(few.to_owned()));
     // Samples with their flushes take ten times as long as launches.
     let (mut short, each) = (sampled(5, 0.0, false), Nanoseconds(1e6));
     (short.wall_time, short.device_time) = (5.0 * each, 4.0 * each);
-    let short = imprecise(&short, 0.005).expect("its time was short").to_string();
+    let short = imprecise_median(&short, 0.005).expect("its time was short").to_string();
     assert!(short.contains("needs 6, which take about 10.00 ms (raise --max-time"), "{short}");
     assert_eq!(told(6, 0.0, true, 0.005), None);
     // Wider than what ends sampling, and valid all the same.
@@ -48,7 +48,7 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     assert_eq!(told(12, 1e5, true, 0.5), None, "the user asked for no more");
     assert!(told(12, 1e5, false, 0.005).is_some_and(|told| told.starts_with("not converged")));
     // What is stored is numbers, whatever was measured.
-    let reason = imprecise(&sampled(12, 1e5, true), 0.005).expect("it is too wide");
+    let reason = imprecise_median(&sampled(12, 1e5, true), 0.005).expect("it is too wide");
     let json = serde_json::to_string(&reason).expect("JSON");
     assert!(serde_json::from_str::<Reason>(&json).is_ok(), "{json}");
 }
@@ -59,7 +59,7 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
         let times: Vec<_> =
             (0..40).map(|i| Nanoseconds(1e5 + spread * f64::from(i * 61 % 40) / 40.0)).collect();
         let time = Summary::of(&times, Nanoseconds(1.0)).expect("there are some");
-        imprecise(&Samples { time, processor_wait: waited, converged: false, ..samples(1e5) }, 0.005)
+        imprecise_median(&Samples { time, processor_wait: waited, converged: false, ..samples(1e5) }, 0.005)
     };
     // 2 % wide, on a device of its own, on a quiet machine, and beside other programs.
     assert!(matches!(spent(None, 1e4), Some(Reason::NotConverged { .. })));
@@ -70,7 +70,7 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
         let time = Summary::of(&[1e5, 1e5 + spread].map(Nanoseconds).repeat(20), Nanoseconds(1.0));
         let time = time.expect("there are some");
         let samples = Samples { time, converged: false, method: Method::new(Path::Host), ..samples(1e5) };
-        imprecise(&samples, 0.005)
+        imprecise_median(&samples, 0.005)
     };
     assert_eq!(on_the_cpu(8e3), None);
     assert!(matches!(on_the_cpu(2e4), Some(Reason::NotConverged { .. })));
@@ -78,13 +78,13 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(spent(Some(0.4), 6e4), Some(Reason::NotConverged { .. })));
     let few = Samples { processor_wait: Some(0.4), converged: false, ..samples(1e5) };
     let few = Samples { time: Summary { samples: 5, ..few.time.clone() }, ..few };
-    assert!(matches!(imprecise(&few, 0.005), Some(Reason::TooFewSamples { samples: 5, .. })));
+    assert!(matches!(imprecise_median(&few, 0.005), Some(Reason::TooFewSamples { samples: 5, .. })));
 }
 
 #[test]
 fn samples_that_others_interrupted_and_that_count_are_a_reservation() {
-    assert_eq!(interrupted(&samples(1e5)), None);
-    let reason = interrupted(&Samples { interrupted_count: 58, ..samples(1e5) }).expect("they count");
+    assert_eq!(interrupted_samples(&samples(1e5)), None);
+    let reason = interrupted_samples(&Samples { interrupted_count: 58, ..samples(1e5) }).expect("they count");
     assert_eq!(reason.state(), State::Suspect);
     let told = "interrupted: other programs used the CPU during 58 of 60 samples, too many to leave out";
     assert!(reason.to_string().starts_with(told), "{reason}");
@@ -113,7 +113,7 @@ fn no_interrupted_row_is_valid_with_a_wrong_median() {
             let time = Summary::of(&times, Nanoseconds(10.0)).expect("there are some");
             let off = (time.median.as_f64() / TRUE - 1.0).abs();
             let samples = Samples { time, processor_wait: Some(0.5), converged: false, ..samples(TRUE) };
-            match imprecise(&samples, 0.005) {
+            match imprecise_median(&samples, 0.005) {
                 None => {
                     valid += 1;
                     assert!(off <= WIDEST, "{interrupted}: {off}");

@@ -20,7 +20,7 @@ use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
 use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping};
 use gpubench_core::{BenchmarkOptions, Entry};
-use gpubench_records::baseline::{Baseline, MOST_AGAIN};
+use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
 use gpubench_records::exit::Exit;
 use gpubench_records::files::{self as store, OpenBaselines};
 use gpubench_records::{Cache, CaseId, Program, Record, Run, Sampling, Threshold};
@@ -225,7 +225,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
     }
     let folder = match &options.runs_dir {
         Some(RunsDir::In(folder)) => folder.clone(),
-        _ => store::runs().unwrap_or_else(|| store::kept().join("runs")),
+        _ => store::default_runs_folder().unwrap_or_else(|| store::persistent_folder().join("runs")),
     };
     let (name, run) = store::run_before(&folder, suite, None)
         .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
@@ -274,7 +274,7 @@ impl MeasureAgain<'_> {
         let now = Instant::now();
         let measured = *self.measured.get_or_insert(now);
         let budget = (measured - self.began).max(LEAST_BUDGET);
-        if self.passes == MOST_AGAIN || now - measured >= budget {
+        if self.passes == MAX_REMEASURING_PROCESSES || now - measured >= budget {
             return None;
         }
         self.passes += 1;

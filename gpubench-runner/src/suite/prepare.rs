@@ -210,7 +210,7 @@ pub(super) fn runs_folder(
     let (folder, is_named) = match &options.runs_dir {
         Some(RunsDir::Nowhere) => return Ok(None),
         Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
-        None => (store::runs(), false),
+        None => (store::default_runs_folder(), false),
     };
     let error = match folder {
         None => "this program has no folder for its runs: --runs-dir names one".to_owned(),
@@ -250,7 +250,7 @@ pub(crate) fn with_commit(package: Package) -> Package {
     let folder = package.folder.clone();
     // If no thread can be started, there is no answer. A late answer is ignored.
     _ = threads::start("git", move || {
-        let built = store::program().and_then(|program| program.metadata()?.modified()).ok();
+        let built = store::open_program().and_then(|program| program.metadata()?.modified()).ok();
         _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
     });
     let (commit, dirty) = answer.recv_timeout(PATIENCE).ok().flatten().unzip();

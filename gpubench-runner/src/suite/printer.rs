@@ -9,7 +9,7 @@ use anstream::{AutoStream, stream::RawStream};
 use super::{SuiteError, error::warn};
 use crate::{runner::RunFile, settings::Settings};
 use gpubench_records::exit::Exit;
-use gpubench_records::files::{Contents, fill};
+use gpubench_records::files::{WriteContents, fill};
 use gpubench_records::{Destination, Run};
 use gpubench_runtime::system::stdio::{self, RetryOnWouldBlock};
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
@@ -166,7 +166,7 @@ pub fn print(out: impl RawStream + AsFd + 'static, text: &str, color: clap::Colo
 pub fn write_to(
     file: Option<&Destination>,
     stdout: impl Write + AsFd,
-    contents: Contents<'_>,
+    contents: WriteContents<'_>,
 ) -> io::Result<()> {
     let is_terminal = file.map_or_else(|| stdout.as_fd().is_terminal(), Destination::is_terminal);
     let shown = |out: &mut dyn Write| if is_terminal { write_visibly(out, contents) } else { contents(out) };

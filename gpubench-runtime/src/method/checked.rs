@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::device::{SampledGroup, Sampler};
-use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_time};
+use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_plausible_time};
 use gpubench_stats::{Nanoseconds, interpolated_median};
 
 /// Takes groups with checked readings, and counts the faults of the clock.
@@ -64,7 +64,7 @@ impl CheckedGroups {
         let events = group.events.iter().copied();
         let device = self.faults.count(events, group.elapsed, wall, (resolution, simulated));
         let spent = if simulated { device } else { device.max(wall) };
-        let are_times = |sample: &[Nanoseconds]| sample.iter().all(|event| is_time(*event));
+        let are_times = |sample: &[Nanoseconds]| sample.iter().all(|event| is_plausible_time(*event));
         let kept: Vec<bool> = group.events.chunks(self.launches).map(are_times).collect();
         let mut starts = kept.iter();
         group.starts.retain(|_| starts.next() == Some(&true));

@@ -1,4 +1,4 @@
-//! Reads a device's sensors during a measurement, on a separate thread, for the [`Conditions`] while the
+//! Reads a device's sensors during a measurement, on a separate thread, for the [`SensorReadings`] while the
 //! samples were taken.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::{Conditions, Reading, SensorRange, conditions::TimedReading, threads};
+use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading, threads};
 
 /// The time between two readings of the sensors. Sensors are no faster, and each reading costs a few driver
 /// calls.
@@ -31,7 +31,12 @@ impl SensorWatch {
 
     /// Stops the thread, and returns the conditions of the samples, which were taken from `begin` to `end`: a
     /// summary, and at most `most` single readings. Returns `None` if there was no thread, or if it panicked.
-    pub(super) fn into_conditions(mut self, begin: Instant, end: Instant, most: usize) -> Option<Conditions> {
+    pub(super) fn into_conditions(
+        mut self,
+        begin: Instant,
+        end: Instant,
+        most: usize,
+    ) -> Option<SensorReadings> {
         drop(self.end.take());
         let readings = self.thread.take()?.join().ok()?;
         let (first, last) = (readings.first()?, readings.last()?);
@@ -49,7 +54,7 @@ impl SensorWatch {
             during.push(before.1.clone());
         }
         let (before, after) = (first.1.clone(), last.1.clone());
-        Some(Conditions { before, during: SensorRange::of(&during), after, over_time })
+        Some(SensorReadings { before, during: SensorRange::of(&during), after, over_time })
     }
 }
 

@@ -8,7 +8,7 @@ use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A column, and its cell in the row of a record.
+/// A column, and the function that returns its cell for a record.
 struct CsvColumn {
     head: &'static str,
     cell: fn(&Run, &Record) -> String,
@@ -21,8 +21,8 @@ macro_rules! columns {
         measurement { $($head:literal: |$it:ident| $cell:expr,)+ }
     ) => {
         const COLUMNS: &[CsvColumn] = &[
-            $(CsvColumn { head: $case_head, cell: |$run, $record| text($case_cell) },)+
-            $(CsvColumn { head: $head, cell: |_, record| of(record, |$it| text($cell)) },)+
+            $(CsvColumn { head: $case_head, cell: |$run, $record| cell_text($case_cell) },)+
+            $(CsvColumn { head: $head, cell: |_, record| measured_cell(record, |$it| cell_text($cell)) },)+
         ];
     };
 }
@@ -91,28 +91,29 @@ columns! {
 
 /// Writes `run` as CSV.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let (args, metrics) = (arguments(run), metrics(run));
+    let (args, metrics) = (argument_names(run), metric_columns(run));
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
     let heads = heads.chain(metrics.iter().cloned());
     write_row(out, heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
     for record in &run.records {
         let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
-        let own = metrics.iter().map(|head| metric(record, head).map(text).unwrap_or_default());
-        let args = args.iter().map(|name| argument(&record.case.args, name).unwrap_or_default().to_owned());
+        let own = metrics.iter().map(|head| metric_value(record, head).map(cell_text).unwrap_or_default());
+        let args =
+            args.iter().map(|name| argument_value(&record.case.args, name).unwrap_or_default().to_owned());
         write_row(out, fixed.chain(own).chain(args))?;
     }
     out.flush()
 }
 
 /// The head of the column of a benchmark's own metric, such as `metric.fill (%)`.
-fn metric_head(UserMetric { name, unit, .. }: &UserMetric) -> String {
+fn metric_column_name(UserMetric { name, unit, .. }: &UserMetric) -> String {
     if unit.is_empty() { format!("metric.{name}") } else { format!("metric.{name} ({unit})") }
 }
 
-/// The heads of all such columns, in the order in which the metrics first appear.
-fn metrics(run: &Run) -> Vec<String> {
+/// Returns the column names of all own metrics of `run`, in the order of their first appearance.
+fn metric_columns(run: &Run) -> Vec<String> {
     let mut heads = Vec::new();
-    for head in run.measured().flat_map(|(_, it)| &it.user_metrics).map(metric_head) {
+    for head in run.measured().flat_map(|(_, it)| &it.user_metrics).map(metric_column_name) {
         if !heads.contains(&head) {
             heads.push(head);
         }
@@ -120,10 +121,10 @@ fn metrics(run: &Run) -> Vec<String> {
     heads
 }
 
-/// The value in the column `head`.
-fn metric(record: &Record, head: &str) -> Option<f64> {
+/// Returns the record's value of the own metric whose column is `head`; `None` if it lacks that.
+fn metric_value(record: &Record, head: &str) -> Option<f64> {
     let mut metrics = record.measurement.iter().flat_map(|it| &it.user_metrics);
-    metrics.find(|metric| metric_head(metric) == head).map(|metric| metric.value)
+    metrics.find(|metric| metric_column_name(metric) == head).map(|metric| metric.value)
 }
 
 /// Writes fields, with quotes around those that need them.
@@ -136,7 +137,7 @@ fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::R
 }
 
 /// The names of all arguments, in the order in which they first appear.
-fn arguments(run: &Run) -> Vec<&str> {
+fn argument_names(run: &Run) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for Arg { name, .. } in run.records.iter().flat_map(|record| &record.case.args) {
         if !names.contains(&&**name) {
@@ -146,18 +147,19 @@ fn arguments(run: &Run) -> Vec<&str> {
     names
 }
 
-/// The value of the argument `name`.
-fn argument<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
+/// Returns the value of the argument `name`, if there is one.
+fn argument_value<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
     args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
 }
 
-fn of(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
+/// Returns the cell for a record's measurement; empty if the case failed.
+fn measured_cell(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
     record.measurement.as_ref().map(cell).unwrap_or_default()
 }
 
-/// The text of a value in a cell: a number with the fewest digits that are read back as that number, and nothing where there is no
-/// value.
-fn text(value: impl Serialize) -> String {
+/// Returns a value as the text of a cell. Numbers have the fewest digits that read back as the same number;
+/// missing values are empty.
+fn cell_text(value: impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(text)) => text,
         Ok(Value::Number(number)) => match number.as_f64().filter(|_| number.is_f64()) {

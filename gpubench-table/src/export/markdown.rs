@@ -4,21 +4,28 @@ use std::io::{self, Write};
 use std::{borrow::Cow, fmt::Write as _};
 
 use crate::{
-    case_name, columns::columns_of, gate, has_several_devices, header, remarks, rows::Row, text::joined,
-    together,
+    case_name, columns::markdown_columns, gate, has_several_devices, header, remarks, rows::Row,
+    text::joined, together,
 };
 use gpubench_records::{BaselineComparison, Run, State};
 use gpubench_stats::format;
 
 /// Writes `run` as Markdown.
 pub(super) fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let check = run.baseline_comparison.as_ref().map(checked).unwrap_or_default();
-    let parts = [devices(run), cases(run), reasons(run), check, gated(run), remarks::summary(run)];
+    let check = run.baseline_comparison.as_ref().map(baseline_table).unwrap_or_default();
+    let parts = [
+        devices_and_notes(run),
+        results_table(run),
+        reasons(run),
+        check,
+        gate_outcome(run),
+        remarks::summary(run),
+    ];
     out.write_all(joined(parts).as_bytes())
 }
 
 /// The devices with their names, and the notes that a reader must see first.
-fn devices(run: &Run) -> String {
+fn devices_and_notes(run: &Run) -> String {
     let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
     let devices = run.devices.iter().map(|info| {
         let fake = if info.fake { " (a fake: its times are made up)" } else { "" };
@@ -27,12 +34,13 @@ fn devices(run: &Run) -> String {
     notes.chain(devices).collect()
 }
 
-fn cases(run: &Run) -> String {
+/// Returns the table of results; empty without records.
+fn results_table(run: &Run) -> String {
     if run.records.is_empty() {
         return String::new();
     }
-    let (columns, several_devices) = (columns_of(run), has_several_devices(run));
-    let mut text = row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
+    let (columns, several_devices) = (markdown_columns(run), has_several_devices(run));
+    let mut text = table_row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
     text += "| :--- ";
     text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
@@ -40,7 +48,7 @@ fn cases(run: &Run) -> String {
         let cells: Vec<String> = columns.iter().map(|column| column.cell(&Row::of(record))).collect();
         let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = record.case.name() + &on;
-        text += &row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));
+        text += &table_row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));
     }
     text
 }
@@ -62,19 +70,20 @@ fn reasons(run: &Run) -> String {
     text
 }
 
-/// The cases of a run that was compared with a baseline.
-fn checked(check: &BaselineComparison) -> String {
+/// Returns the table of the comparison with a baseline.
+fn baseline_table(check: &BaselineComparison) -> String {
     let band = format::plus_minus(check.equivalence_margin);
     let mut text = format!(
         "**Against baseline {}**, where a change within {band} counts as the same\n\n",
         escaped(&check.baseline)
     );
-    text += &row(["case", "cache", "time", "was", "change", "answer"]);
+    text += &table_row(["case", "cache", "time", "was", "change", "answer"]);
     text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
     for line in &check.findings {
         let cache = line.cache.to_string();
         let [now, then, change, _] = together::figures(&line.finding).unwrap_or_default();
-        text += &row([&*line.name, &*cache, &*now, &*then, &*change, &*together::result(&line.finding)]);
+        text +=
+            &table_row([&*line.name, &*cache, &*now, &*then, &*change, &*together::result(&line.finding)]);
     }
     for missing in &check.missing {
         // Writing to a string cannot fail.
@@ -86,8 +95,8 @@ fn checked(check: &BaselineComparison) -> String {
     text
 }
 
-/// The outcome of the gate: its regressions, and the cases that could not be judged.
-fn gated(run: &Run) -> String {
+/// Returns the regressions and the cases that could not be judged; empty without a gate.
+fn gate_outcome(run: &Run) -> String {
     let Some(gate) = run.gate() else { return String::new() };
     let (count, from) = gate::regressions(&gate);
     let mut text = format!("**{count}**{from}\n\n");
@@ -99,8 +108,8 @@ fn gated(run: &Run) -> String {
     text
 }
 
-/// A row of a table, its cells escaped.
-fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+/// Returns a row of a Markdown table, its cells escaped.
+fn table_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     cells.into_iter().map(|cell| format!("| {} ", escaped(cell))).chain(["|\n".to_owned()]).collect()
 }
 
