@@ -567,7 +567,7 @@ mod comparable_tests {
             assert_eq!(remarks_on_changes(now, then), ["driver 590.2 now, not told then"]);
         });
         on(&[], &old, |now, then| {
-            assert_eq!(remarks_on_changes(now, then), ["driver 580.1 then, not told now"])
+            assert_eq!(remarks_on_changes(now, then), ["driver 580.1 then, not told now"]);
         });
         let cache = |bytes| [("cache", Value::Bytes(Bytes(bytes)))];
         on(&cache(1), &cache(2), |now, then| assert_eq!(remarks_on_changes(now, then), ["another cache"]));
