@@ -216,7 +216,7 @@ mod tests {
         assert!(shared.contains("12.5 % of its threads"), "{shared}");
         let mut many = LaunchInfo::default();
         (many.kernels, many.kernel_count) = (vec![launched(1, 32, 8, 0, 32); 4], 9);
-        assert_eq!(kernels(&many).last().map(String::as_str), Some("and 5 more"));
+        assert_eq!(kernel_sentences(&many).last().map(String::as_str), Some("and 5 more"));
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
             LaunchInfo { written: Some(written), ..LaunchInfo::default() }
         };
         let counts = Counts { writes: Some(4096), ..Counts::default() };
-        let told = |seen: LaunchInfo| writes(&counts, &seen).expect("there is something");
+        let told = |seen: LaunchInfo| writes_sentence(&counts, &seen).expect("there is something");
         assert_eq!(
             told(written(4096, None, None)),
             "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it declares 4 KiB written"
@@ -249,6 +249,6 @@ mod tests {
             "2 KiB of 1 MiB of memory changed, in blocks of 512 B; on memory that holds other values, 2 KiB changed; it \
              declares 4 KiB written"
         );
-        assert_eq!(writes(&counts, &LaunchInfo::default()), None);
+        assert_eq!(writes_sentence(&counts, &LaunchInfo::default()), None);
     }
 }
