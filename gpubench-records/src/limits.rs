@@ -190,8 +190,8 @@ mod tests {
             let told = DeclaredWork { counts, operations, ..declared };
             let moved = Counts { reads: None, writes: None, ..counts };
             let together = DeclaredWork { counts: moved, written: Some(Bytes(0)), ..told };
-            let found =
-                [told, together].map(|claim| min_bus_traffic(&claim, cache.map(|size| Bytes(size * MIB))) / MIB);
+            let found = [told, together]
+                .map(|claim| min_bus_traffic(&claim, cache.map(|size| Bytes(size * MIB))) / MIB);
             assert_eq!(found[0], found[1]);
             found[0]
         };

@@ -284,10 +284,16 @@ mod empty_launch_tests {
     fn a_copy_of_16_kib_is_distinguished_from_nothing() {
         // A thread belongs to one pool for good.
         let checked = thread::spawn(|| {
-            let removed = judged(|| ());
-            assert!(matches!(removed, Some(Reason::NoLongerThanEmpty { .. })), "{removed:?}");
+            // Other programs may slow the measurement of the launches or that of the empty ones.
+            let removed: Vec<_> = (0..5).map(|_| judged(|| ())).collect();
+            let is_removed =
+                |reason: &Option<Reason>| matches!(reason, Some(Reason::NoLongerThanEmpty { .. }));
+            assert!(removed.iter().any(is_removed), "{removed:?}");
             let (source, mut target) = (vec![1_u8; 16 << 10], vec![0; 16 << 10]);
-            assert_eq!(judged(|| black_box(&mut target).copy_from_slice(black_box(&source))), None);
+            let copied =
+                (0..5).map(|_| judged(|| black_box(&mut target).copy_from_slice(black_box(&source))));
+            let copied: Vec<_> = copied.collect();
+            assert!(copied.iter().any(Option::is_none), "{copied:?}");
         });
         checked.join().expect("it holds");
     }
