@@ -127,8 +127,9 @@ fn unseen_phrase(written: &Written) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the sentence about the launches after the samples: check, differences and times; `None` without
-/// findings.
+/// Returns a sentence on what the launches after the samples showed: that a check on fresh inputs passed, how
+/// the outputs differ from those of the checked launch, and the cold times on fresh and on used inputs. `None` if
+/// nothing of this is known.
 pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
     let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)

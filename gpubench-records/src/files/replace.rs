@@ -55,7 +55,8 @@ impl Destination {
         matches!(&self.target, Target::InPlace(file) if file.is_terminal())
     }
 
-    /// Opens `path` to find out whether it is replaced as a file or written in place.
+    /// Opens `path`. A regular file, also behind a link, or a path without a file will be replaced as a whole; a
+    /// device, a pipe or a descriptor is written in place. Returns an error if a file there cannot be written.
     fn of(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {

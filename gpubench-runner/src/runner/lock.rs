@@ -87,6 +87,8 @@ pub(crate) fn lock(
     Ok(locks)
 }
 
+/// Locks one device, and waits for the program that has it if `wait`. The inner error: its lock file cannot be
+/// used. The outer error: another program has it and `wait` is false, or the user interrupted the wait.
 fn one(
     path: &Path,
     suite: &str,
