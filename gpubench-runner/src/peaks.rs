@@ -13,13 +13,16 @@ pub(crate) struct PeakSources {
     /// The peaks that the user states, by device and quantity.
     pub stated: Vec<StatedPeak>,
     /// The store of measured ceilings; `None` if they are not needed.
-    pub ceilings: Option<CeilingCache>,
+    pub stored: Option<CeilingCache>,
 }
 
 impl PeakSources {
     /// Warns about data types of the user's file that are neither known for GPUs nor `used`. They may belong
     /// to another program, or be misspelt.
-    pub(crate) fn unknown_data_types(&self, used: impl Iterator<Item = &'static str>) -> BTreeSet<String> {
+    pub(crate) fn unknown_data_type_remarks(
+        &self,
+        used: impl Iterator<Item = &'static str>,
+    ) -> BTreeSet<String> {
         let known: Vec<&str> = used.chain(kinds::data_types()).collect();
         let unknown = self.stated.iter().filter_map(|peak| match Quantity::named(&peak.quantity) {
             Quantity::Compute(data_type) if !known.contains(&&*data_type) => {
@@ -33,10 +36,10 @@ impl PeakSources {
     /// Adds the known peaks of this device. Returns a note for the reader of its results, if stored ones cannot be used.
     pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Option<String> {
         let mut peaks = peaks_of(&self.stated, info);
-        let measured = self.ceilings.as_ref().map_or(Ok(Vec::new()), |ceilings| ceilings.read(info));
+        let measured = self.stored.as_ref().map_or(Ok(Vec::new()), |stored| stored.read(info));
         let note = match measured {
             Ok(measured) => {
-                peaks.extend(measured.into_iter().map(|ceiling| ceiling.peak));
+                peaks.extend(measured.into_iter().map(|measured| measured.peak));
                 None
             }
             Err(unusable) => Some(unusable),

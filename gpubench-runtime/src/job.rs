@@ -45,7 +45,7 @@ pub enum SharedResource {
 impl SharedResource {
     /// The part of the machine that a job shares whose bytes move over `link`.
     #[doc(hidden)]
-    pub fn over(link: Option<Link>) -> Self {
+    pub fn of_link(link: Option<Link>) -> Self {
         match link {
             Some(Link::H2d | Link::D2h) => Self::Link,
             // The other device has the context of this process too, which its own rows would be blamed for.

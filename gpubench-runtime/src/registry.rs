@@ -21,21 +21,21 @@ pub fn entries() -> Vec<&'static Entry> {
 }
 
 /// Returns the choices of types and constants of `variant` as arguments of a job.
-pub fn generics(variant: &Variant) -> Vec<Arg> {
+pub fn generic_args(variant: &Variant) -> Vec<Arg> {
     let arg = |generic: &Generic| Arg { name: generic.name.to_owned(), value: (generic.value)() };
     variant.generics.iter().map(arg).collect()
 }
 
 /// Returns true if `args` have the choices of types and constants of `variant`.
-pub(crate) fn is_chosen(variant: &Variant, args: &[Arg]) -> bool {
-    generics(variant).iter().all(|arg| args.contains(arg))
+pub(crate) fn matches_generics(variant: &Variant, args: &[Arg]) -> bool {
+    generic_args(variant).iter().all(|arg| args.contains(arg))
 }
 
 /// Passes the axes and the case of `variant` to `visit`, and returns the result.
 ///
 /// # Errors
 /// Returns an error if the user's code for the axes panics, or if `visit` fails.
-pub(crate) fn show<T>(
+pub(crate) fn visit_case<T>(
     variant: &Variant,
     visit: impl FnOnce(&[&[&dyn ArgAxis]], &mut CaughtCase<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -51,7 +51,7 @@ pub(crate) fn show<T>(
 }
 
 /// Selects the values of `args` on the axes.
-pub(crate) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
+pub(crate) fn select_args(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
         if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
             axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
@@ -71,38 +71,38 @@ impl CaughtCase<'_> {
     }
 
     /// Creates the stream for the launches.
-    pub(crate) fn open(&mut self, device: &mut dyn Device) -> Result<(), Failure> {
+    pub(crate) fn open_stream(&mut self, device: &mut dyn Device) -> Result<(), Failure> {
         let opened = match device.stream_source() {
             Some(source) => self.0.open(source),
             None => self.0.open(device as &mut dyn Any),
         };
-        opened.map_err(failed(Stage::Device))?;
+        opened.map_err(failure_at(Stage::Device))?;
         device.begin_case();
         Ok(())
     }
 
     /// Adopts the stream of another case.
-    pub(crate) fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
-        self.0.open_on(stream).map_err(failed(Stage::Device))
+    pub(crate) fn adopt_stream(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
+        self.0.open_on(stream).map_err(failure_at(Stage::Device))
     }
 
     /// Makes fresh inputs.
     pub(crate) fn setup(&mut self) -> Result<(), Failure> {
-        catch(Stage::Setup, || self.0.setup().map_err(failed(Stage::Setup)))
+        catch(Stage::Setup, || self.0.setup().map_err(failure_at(Stage::Setup)))
     }
 
     /// Returns the work of one launch on these inputs.
     pub(crate) fn metrics(&self) -> Result<Vec<UserMetric>, Failure> {
-        catch(Stage::Counts, || self.0.metrics().map_err(failed(Stage::Counts)))
+        catch(Stage::Counts, || self.0.metrics().map_err(failure_at(Stage::Counts)))
     }
 
     pub(crate) fn counts(&self) -> Result<Counts, Failure> {
-        catch(Stage::Counts, || self.0.counts().map_err(failed(Stage::Counts)))
+        catch(Stage::Counts, || self.0.counts().map_err(failure_at(Stage::Counts)))
     }
 
     /// Checks the outputs. Returns `false` if the benchmark has no check.
     pub(crate) fn check(&self) -> Result<bool, Failure> {
-        catch(Stage::Check, || self.0.check().map_err(failed(Stage::Check)))
+        catch(Stage::Check, || self.0.check().map_err(failure_at(Stage::Check)))
     }
 
     /// Drops what the launch function returned.
@@ -115,6 +115,6 @@ impl CaughtCase<'_> {
 }
 
 /// Returns the conversion of an error into a failure of this stage.
-pub(crate) fn failed<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
+pub(crate) fn failure_at<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
     move |error| Failure::new(stage, error)
 }

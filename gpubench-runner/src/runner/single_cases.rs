@@ -22,7 +22,7 @@ pub struct SingleCases<'a> {
 
 /// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again there: failures are likely to
 /// have one cause, and ten thousand of them would cost as many processes.
-const CONFIRMED: usize = 3;
+const MAX_CONFIRMED_FAILURES: usize = 3;
 
 /// The failures that a second try has confirmed, by benchmark and stage.
 #[derive(Default)]
@@ -30,8 +30,10 @@ pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
 
 impl ConfirmedFailures {
     /// Returns true if another failure of this benchmark at this stage needs no second try.
-    pub(super) fn are_enough(&self, benchmark: &str, failure: &Failure) -> bool {
-        self.0.get(&(benchmark.to_owned(), failure.stage)).is_some_and(|times| *times >= CONFIRMED)
+    pub(super) fn need_no_retry(&self, benchmark: &str, failure: &Failure) -> bool {
+        self.0
+            .get(&(benchmark.to_owned(), failure.stage))
+            .is_some_and(|times| *times >= MAX_CONFIRMED_FAILURES)
     }
 
     pub(super) fn add(&mut self, benchmark: &str, failure: &Failure) {
@@ -64,15 +66,15 @@ impl<'a> SingleCases<'a> {
         let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
         let request =
             MeasureRequest { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
-        self.confirm(job, &Request::Measure(Box::new(request)), |reply| match reply {
-            Reply::Record(record) => Some(usable(*record)),
+        self.ask_with_retry(job, &Request::Measure(Box::new(request)), |reply| match reply {
+            Reply::Record(record) => Some(require_usable(*record)),
             _ => None,
         })
     }
 
     /// Launches a job once and checks its outputs. Returns false if it has no check.
     pub fn test(&mut self, job: &Job) -> Answer<bool> {
-        self.confirm(job, &Request::Test { job: job.clone() }, |reply| match reply {
+        self.ask_with_retry(job, &Request::Test { job: job.clone() }, |reply| match reply {
             Reply::Tested(outcome) => Some(outcome),
             _ => None,
         })
@@ -80,22 +82,22 @@ impl<'a> SingleCases<'a> {
 
     /// Sends a request, and once more to a new worker if it fails. A job that took its whole limit in a worker of its own is not
     /// tried again.
-    fn confirm<T>(
+    fn ask_with_retry<T>(
         &mut self,
         job: &Job,
         request: &Request,
         read: impl Fn(Reply) -> Option<Result<T, Failure>>,
     ) -> Answer<T> {
         let limit = self.config.limit(job);
-        let is_used = self.supervisor.is_used(&job.device);
-        let (first, timed_out) = self.supervisor.answer(request, limit, &read)?;
+        let is_used = self.supervisor.has_run_benchmark(&job.device);
+        let (first, timed_out) = self.supervisor.ask_once(request, limit, &read)?;
         let Err(failure) = first else { return Ok(first) };
-        let is_known = self.confirmed.are_enough(&job.benchmark, &failure);
+        let is_known = self.confirmed.need_no_retry(&job.benchmark, &failure);
         if self.config.in_process || is_known || (timed_out && !is_used) {
             return Ok(Err(failure));
         }
-        self.supervisor.replace(&job.device);
-        let (second, _) = self.supervisor.answer(request, limit, &read)?;
+        self.supervisor.dismiss_worker_of(&job.device);
+        let (second, _) = self.supervisor.ask_once(request, limit, &read)?;
         if second.is_err() {
             self.confirmed.add(&job.benchmark, &failure);
         }
@@ -104,7 +106,7 @@ impl<'a> SingleCases<'a> {
 }
 
 /// Returns a record whose measurement can be used.
-fn usable(record: Record) -> Result<Record, Failure> {
+fn require_usable(record: Record) -> Result<Record, Failure> {
     if let Some(failure) = record.failure() {
         return Err(failure.clone());
     }
@@ -165,7 +167,7 @@ pub(crate) fn run_trials(
         let outcome = match status {
             JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
             JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
-            _ if cases.supervisor.stops() => return (trials, Err(RunError::Interrupted)),
+            _ if cases.supervisor.is_stopped() => return (trials, Err(RunError::Interrupted)),
             _ => {
                 job_started(job);
                 match cases.test(job) {
@@ -189,7 +191,7 @@ pub(crate) fn run_trials(
 }
 
 /// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
-pub(crate) fn absent_trials(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
+pub(crate) fn trials_without_device(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
     plan.absent.iter().map(move |(job, why)| {
         let outcome = match demanded {
             true => Outcome::Failed(Failure::new(Stage::Device, why)),

@@ -4,12 +4,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cool_down;
-use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, remarked, report_lost_device};
+use super::prepared::{
+    FollowUpLaunches, PreparedCase, UsedInputsFindings, report_lost_device, with_driver_message,
+};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
 use crate::method::{self, Placement};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
 use gpubench_records::{
@@ -21,42 +23,48 @@ use gpubench_stats::{Bytes, Nanoseconds};
 
 /// A job whose cases are measured one after the other.
 pub(super) struct JobInProgress<'a> {
-    pub task: &'a MeasureRequest,
+    pub request: &'a MeasureRequest,
     pub device: &'a mut dyn Device,
     pub reply: &'a mut dyn FnMut(Reply),
     /// The cases without a record.
-    left: &'a [Cache],
+    remaining: &'a [Cache],
     /// The time at which this process is killed, with the samples of the case in progress.
     pub deadline: Instant,
 }
 
 impl<'a> JobInProgress<'a> {
     pub(super) fn new(
-        task: &'a MeasureRequest,
+        request: &'a MeasureRequest,
         device: &'a mut dyn Device,
         reply: &'a mut dyn FnMut(Reply),
     ) -> Self {
-        Self { task, device, reply, left: &task.job.caches, deadline: Instant::now() + task.limit }
+        Self {
+            request,
+            device,
+            reply,
+            remaining: &request.job.caches,
+            deadline: Instant::now() + request.limit,
+        }
     }
 
     /// Does `work`, whose failure is that of every case without a record.
-    pub(super) fn attempt(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+    pub(super) fn run_or_fail(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
         if let Err(failure) = work(self) {
-            self.fail(&failure);
+            self.fail_remaining(&failure);
             report_lost_device(self.device, self.reply);
         }
     }
 
     /// Replies with the same failure for every case that has no record yet: they share what failed.
-    pub(super) fn fail(&mut self, failure: &Failure) {
-        while let Some(&cache) = self.left.first() {
-            self.finish(self.failed(cache, failure.clone()));
+    pub(super) fn fail_remaining(&mut self, failure: &Failure) {
+        while let Some(&cache) = self.remaining.first() {
+            self.send_record(self.failed_record(cache, failure.clone()));
         }
     }
 
     /// Returns the record of a failed case. The driver does not say where a kernel failed, and gpubench only waited for it.
-    fn failed(&self, cache: Cache, mut failure: Failure) -> Record {
-        let job = &self.task.job;
+    fn failed_record(&self, cache: Cache, mut failure: Failure) -> Record {
+        let job = &self.request.job;
         let is_of_kernel = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"]
             .iter()
             .any(|error| failure.message.contains(error));
@@ -73,28 +81,28 @@ impl<'a> JobInProgress<'a> {
         Record::failed(job.case(cache), failure)
     }
 
-    fn finish(&mut self, record: Record) {
-        self.left = &self.left[1..];
+    fn send_record(&mut self, record: Record) {
+        self.remaining = &self.remaining[1..];
         (self.reply)(Reply::Record(Box::new(record)));
-        self.deadline = Instant::now() + self.task.limit;
+        self.deadline = Instant::now() + self.request.limit;
     }
 
     /// Waits until the device is cool, if that is wanted. The case's time begins afterwards.
     fn cool_down(&mut self) -> Option<CoolDown> {
-        let threshold = self.task.sampling.cool_down?;
+        let threshold = self.request.sampling.cool_down?;
         let reply = &mut *self.reply;
         let mut pause = || {
             reply(Reply::Step(Step::CoolDown));
-            thread::sleep(cool_down::PERIOD);
+            thread::sleep(cool_down::READING_INTERVAL);
         };
         let waited = self.device.monitor().map_err(|why| why.to_string()).and_then(|mut monitor| {
-            let waited = cool_down::wait(monitor.as_mut(), threshold, &mut pause);
+            let waited = cool_down::wait_until_cool(monitor.as_mut(), threshold, &mut pause);
             waited.ok_or_else(|| "its sensors do not read that".to_owned())
         });
-        self.deadline = Instant::now() + self.task.limit;
+        self.deadline = Instant::now() + self.request.limit;
         waited
             .map_err(|why| {
-                let device = &self.task.job.device;
+                let device = &self.request.job.device;
                 let remark = format!("--cool-down {threshold}: cases on `{device}` begin at once: {why}");
                 (self.reply)(Reply::Remark(remark));
             })
@@ -103,16 +111,16 @@ impl<'a> JobInProgress<'a> {
 
     /// Makes the record of each case, and passes it on at once. Returns false if that lost the device: then the remaining cases get no
     /// record, since another process may still measure them.
-    pub(super) fn each(
+    pub(super) fn for_each_case(
         &mut self,
         mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
     ) -> bool {
-        while let Some(&cache) = self.left.first() {
+        while let Some(&cache) = self.remaining.first() {
             let cool_down = self.cool_down();
-            let mut made = record(self, cache).unwrap_or_else(|failure| self.failed(cache, failure));
+            let mut made = record(self, cache).unwrap_or_else(|failure| self.failed_record(cache, failure));
             let failed = made.measurement.is_none();
             made.measurement.iter_mut().for_each(|measured| measured.cool_down = cool_down);
-            self.finish(made);
+            self.send_record(made);
             if failed && report_lost_device(self.device, self.reply) {
                 return false;
             }
@@ -123,24 +131,24 @@ impl<'a> JobInProgress<'a> {
 
 /// Measures the cases of a job. CUPTI traces launches after all of them, since tracing changes this process.
 pub(super) fn run(
-    task: &MeasureRequest,
+    request: &MeasureRequest,
     (entry, variant): (&Entry, &Variant),
     device: &mut dyn Device,
     reply: &mut dyn FnMut(Reply),
 ) {
-    let mut job = JobInProgress::new(task, device, reply);
+    let mut job = JobInProgress::new(request, device, reply);
     let options = &entry.options;
-    let shown = show(variant, |sweeps, case| {
-        job.attempt(|job| {
-            select(&task.job.args, sweeps)?;
-            let checks = (!task.unchecked).then_some(options);
+    let shown = visit_case(variant, |sweeps, case| {
+        job.run_or_fail(|job| {
+            select_args(&request.job.args, sweeps)?;
+            let checks = (!request.unchecked).then_some(options);
             let prepared = catch(Stage::Device, || PreparedCase::new(case, checks, job.device, job.reply))?;
             let (mut hot, mut no_inputs, mut sampled) = (None, None, Vec::new());
-            let has_device = job.each(|job, cache| {
+            let has_device = job.for_each_case(|job, cache| {
                 if let Some(failure) = &no_inputs {
                     return Err(Failure::clone(failure));
                 }
-                let record = record(job, case, options, &prepared, (cache, hot))?;
+                let record = measure_case(job, case, options, &prepared, (cache, hot))?;
                 let valid = record.usable_measurement();
                 sampled.extend(valid.map(|measured| trace_options(cache, measured)));
                 if cache == Cache::Hot {
@@ -152,20 +160,24 @@ pub(super) fn run(
                 });
                 Ok(record)
             });
-            if has_device && no_inputs.is_none() && task.verify {
-                sampled.iter().for_each(|wanted| trace(job, case, options, wanted));
+            if has_device && no_inputs.is_none() && request.verify {
+                sampled.iter().for_each(|wanted| trace_case(job, case, options, wanted));
             }
             Ok(())
         });
         Ok(())
     });
     if let Err(failure) = shown {
-        job.fail(&failure);
+        job.fail_remaining(&failure);
     }
 }
 
 /// Returns `sampling` with the benchmark's own options applied, and no more time than half of what is left until the worker is killed.
-pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling, deadline: Instant) -> Sampling {
+pub(super) fn benchmark_sampling(
+    options: &BenchmarkOptions,
+    sampling: &Sampling,
+    deadline: Instant,
+) -> Sampling {
     let own = options.max_time.filter(|_| sampling.benchmark_max_time);
     let max_time = own.map_or(sampling.max_time, Nanoseconds::from_seconds);
     let most = (time_until(deadline) / 2).into();
@@ -178,7 +190,7 @@ pub(super) fn time_until(deadline: Instant) -> Duration {
 }
 
 /// Traces launches of a case whose samples are taken.
-fn trace(
+fn trace_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
@@ -199,16 +211,16 @@ fn trace(
 }
 
 /// Samples a case, and then checks launches on used inputs and on fresh ones. `hot` is the time with the data cached.
-fn record(
+fn measure_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
     prepared: &PreparedCase,
     (cache, hot): (Cache, Option<Nanoseconds>),
 ) -> Result<Record, Failure> {
-    let MeasureRequest { info, unchecked, .. } = job.task;
+    let MeasureRequest { info, unchecked, .. } = job.request;
     let (deadline, host_work) = (job.deadline, options.host_work);
-    let sampling = own_sampling(options, &job.task.sampling, deadline);
+    let sampling = benchmark_sampling(options, &job.request.sampling, deadline);
     // Back-to-back launches are hot, so energy is measured for hot cases only.
     let has_energy = sampling.energy.unwrap_or(options.energy) && cache == Cache::Hot;
     let (flush, path) = (sampling.flush, sampling.path);
@@ -220,37 +232,37 @@ fn record(
         case.0.keep_output(false);
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
-        let report_step = &mut |step| progress.reached(step);
+        let report_step = &mut |step| progress.report(step);
         let samples = method::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), report_step)?;
-        let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
+        let energy = meter.map(|meter| measure_energy(sampler.as_mut(), &samples, sampling.max_time, meter));
         Ok((samples, energy))
     });
     let step = progress.step;
     let has_time = sampled
         .as_ref()
         .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
-    let mut checks = PostSamplingChecks { case: case.reborrow(), device: job.device, host_work };
+    let mut checks = FollowUpLaunches { case: case.reborrow(), device: job.device, host_work };
     let left = match &sampled {
-        Ok((samples, _)) if has_time => checks.on_left_inputs(samples.time.median),
+        Ok((samples, _)) if has_time => checks.time_on_sampled_inputs(samples.time.median),
         _ => Ok(None),
     };
     restore_inputs(&mut checks.case, checks.device);
-    let sampled = sampled.map_err(|failure| remarked(failure.at(step), checks.device))?;
+    let sampled = sampled.map_err(|failure| with_driver_message(failure.at(step), checks.device))?;
     let (mut measurement, mut verdict) =
-        measurement(options, &sampling, info, sampled, prepared, (cache, hot));
-    let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
+        derive_measurement(options, &sampling, info, sampled, prepared, (cache, hot));
+    let record = Record::new(job.request.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);
     }
     (job.reply)(Reply::Sampled(Box::new(record.clone())));
     let used = left.and_then(|left| {
-        let used = if has_time { checks.on_used_inputs()? } else { OnUsedInputs::default() };
+        let used = if has_time { checks.relaunch_on_used_inputs()? } else { UsedInputsFindings::default() };
         Ok((left, used))
     });
     let reasons = match used {
         Ok((left, used)) => {
-            let time = (prepared.set_up, time_until(deadline));
-            let mut reasons = checks.on_fresh_inputs(time, left, used, &mut measurement);
+            let time = (prepared.setup_time, time_until(deadline));
+            let mut reasons = checks.check_on_fresh_inputs(time, left, used, &mut measurement);
             // The host's time of a launch on the CPU is the time itself.
             if reasons.is_empty() && !info.runs_program_code {
                 match checks.call_time(measurement.median()) {
@@ -262,9 +274,9 @@ fn record(
         }
         Err(failure) => {
             let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
-            let mut failure = remarked(failure, checks.device);
+            let mut failure = with_driver_message(failure, checks.device);
             if measurement.samples.relocations > 0 {
-                failure.message.push_str(KEPT_OUTSIDE);
+                failure.message.push_str(SETUP_KEEPS_STATE_HINT);
             }
             vec![Reason::FailedAfterwards(failure)]
         }
@@ -275,29 +287,29 @@ fn record(
     if !verdict.reasons.iter().any(is_unsteady) {
         verdict.add(methods_disagree(&measurement.samples));
     }
-    Ok(Record::new(job.task.job.case(cache), Some(measurement), verdict))
+    Ok(Record::new(job.request.job.case(cache), Some(measurement), verdict))
 }
 
 /// The launches on used inputs: a timed one, and those that check whether an output is written again.
-const USED_LAUNCHES: f64 = 8.0;
+const LAUNCHES_ON_USED_INPUTS: f64 = 8.0;
 /// They may take this long whatever is left of the budget.
-const ALWAYS: Nanoseconds = Nanoseconds::from_seconds(0.05);
+const MIN_USED_INPUTS_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
 /// Returns true if the budget of a case allows the launches on used inputs, in addition to those on fresh ones.
 fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let each = samples.time.median;
     let spent = samples.warm_up.elapsed + samples.device_time + method::VALIDATION_LAUNCHES as f64 * each;
-    USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
+    LAUNCHES_ON_USED_INPUTS * each <= (budget - spent).max(MIN_USED_INPUTS_TIME)
 }
 
 /// The likely reason that a launch on the first inputs fails after launches on relocated ones.
-const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
+const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
 
 /// The time beyond the budget of the samples that a case may take for its warm-up and its energy.
-const BEYOND: Nanoseconds = Nanoseconds::from_seconds(1.0);
+const MAX_TIME_BEYOND_BUDGET: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 /// Measures the energy of a launch that was sampled with this budget. A failure loses the energy only, not the samples.
-fn energy(
+fn measure_energy(
     sampler: &mut dyn Sampler,
     samples: &Samples,
     budget: Nanoseconds,
@@ -309,7 +321,7 @@ fn energy(
         // Launching one may take this machine longer than it takes the device.
         _ => each.max(samples.wall_time / samples.event_times.len().max(1) as f64),
     };
-    let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall_time;
+    let left = budget + MAX_TIME_BEYOND_BUDGET - samples.warm_up.elapsed - samples.wall_time;
     let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
     let measured = meter.map_err(|why| format!("there are no sensors: {why}")).and_then(|meter| {
         catch(Stage::Launch, || Ok(method::energy(sampler, each, left, meter)))
@@ -319,7 +331,7 @@ fn energy(
 }
 
 /// Derives the measurement of a case from its samples and its energy; `hot` is the time with the data cached.
-pub(super) fn measurement(
+pub(super) fn derive_measurement(
     options: &BenchmarkOptions,
     sampling: &Sampling,
     info: &DeviceInfo,
@@ -343,7 +355,7 @@ pub(super) fn measurement(
         item: item.map(str::to_owned),
         link,
         checked: prepared.checked,
-        launch: prepared.seen.clone(),
+        launch: prepared.launch_info.clone(),
         call_time: None,
         relaunch: None,
         verification: None,
@@ -366,18 +378,20 @@ pub(super) fn measurement(
 }
 
 /// Inputs are not relocated if making them and launching on them took longer the first time, including compiling and loading.
-const QUICK: Duration = Duration::from_millis(100);
+const MAX_RELOCATION_TIME: Duration = Duration::from_millis(100);
 /// The same for a simulated device, whose time does not depend on this machine: a slow machine alone takes less than this.
-const QUICK_SIMULATED: Duration = Duration::from_millis(300);
+const MAX_SIMULATED_RELOCATION_TIME: Duration = Duration::from_millis(300);
 /// Inputs in more memory than this are not relocated. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches
 /// of a gigabyte take 12 % longer meanwhile.
-const MOST: Bytes = Bytes(320 << 20);
+const MAX_RELOCATED_MEMORY: Bytes = Bytes(320 << 20);
 
 /// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the previous one
 /// would get other inputs each time. If a launch was not observed, as in a race, the amount of memory is unknown.
 fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
-    let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
-    let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);
+    let quick = prepared.first_launch_time + prepared.setup_time
+        <= if info.fake { MAX_SIMULATED_RELOCATION_TIME } else { MAX_RELOCATION_TIME };
+    let little =
+        prepared.launch_info.written.as_ref().is_some_and(|written| written.examined <= MAX_RELOCATED_MEMORY);
     cache == Cache::Hot && quick && little && !accumulates
 }
 
@@ -402,7 +416,7 @@ fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
 pub(super) struct StepReporter<'a> {
     pub step: Step,
     /// The number of samples to report next.
-    next: usize,
+    next_sample_report: usize,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -410,21 +424,21 @@ impl<'a> StepReporter<'a> {
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));
-        Self { step, next: 0, reply }
+        Self { step, next_sample_report: 0, reply }
     }
 
-    pub(super) fn reached(&mut self, step: Step) {
+    pub(super) fn report(&mut self, step: Step) {
         self.step = step;
         let is_due = match step {
             Step::WarmUp(launches) => launches == 0,
-            Step::Samples(taken) => taken >= self.next,
+            Step::Samples(taken) => taken >= self.next_sample_report,
             _ => true,
         };
         if is_due {
             (self.reply)(Reply::Step(step));
         }
         if let (true, Step::Samples(taken)) = (is_due, step) {
-            self.next = 2 * taken.max(1);
+            self.next_sample_report = 2 * taken.max(1);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{ComparisonTarget, Listed, ListedVariant, comparison_target};
+use crate::cases::{ComparisonTarget, ListedCases, VariantOnDevice, find_comparison_target};
 use crate::device::{Available, Device};
 use crate::measured_peaks::{CeilingCache, device_of};
 use crate::registry::{self, Entry};
@@ -70,7 +70,7 @@ pub enum Request {
     /// List the selected cases of each of these instances.
     List {
         /// The instances.
-        variants: Vec<ListedVariant>,
+        variants: Vec<VariantOnDevice>,
         /// The selection.
         cases: CaseSelection,
     },
@@ -141,7 +141,7 @@ pub enum Reply {
     /// The size of the memory that launches of a job change, whatever that holds; `None` if it cannot be found out.
     Writes(Option<Bytes>),
     /// The cases of the next instance.
-    Listed(Result<Listed, Failure>),
+    Listed(Result<ListedCases, Failure>),
     /// The partner of the next job, or the reason that it has none.
     Paired(Result<ComparisonTarget, String>),
     /// The path of the driver's library, for other workers.
@@ -183,7 +183,7 @@ impl Request {
 
 impl Reply {
     /// Returns true if the time limit restarts after this reply.
-    pub fn ends_case(&self) -> bool {
+    pub fn restarts_time_limit(&self) -> bool {
         matches!(
             self,
             Self::Record(_)
@@ -218,7 +218,7 @@ impl WorkerState {
         }
         match request {
             Request::DeviceInfo { device, ceilings } => {
-                let opened = self.open(device);
+                let opened = self.open_device(device);
                 let info = opened.and_then(|device| {
                     device_of(device, ceilings.as_ref()).map_err(|error| error.to_string())
                 });
@@ -226,12 +226,15 @@ impl WorkerState {
             }
             Request::Measure(request) => {
                 let job = &request.job;
-                let with =
-                    job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
-                self.on_device(job, reply, |found, device, reply| match with {
+                let with = job
+                    .with
+                    .as_ref()
+                    .map(|with| (with, self.find_variant(&with.benchmark, &with.args, &job.device)));
+                self.run_on_device(job, reply, |found, device, reply| match with {
                     None => job::run(request, found, device, reply),
                     Some((_, Err(error))) => {
-                        JobInProgress::new(request, device, reply).fail(&Failure::new(Stage::Args, error));
+                        JobInProgress::new(request, device, reply)
+                            .fail_remaining(&Failure::new(Stage::Args, error));
                     }
                     Some((with, Ok(partner))) => {
                         comparison::run(request, with, [found, partner], device, reply);
@@ -239,7 +242,7 @@ impl WorkerState {
                 });
             }
             Request::Test { job } | Request::Writes { job, .. } | Request::Profile { job, .. } => {
-                self.on_device(job, reply, |found, device, reply| {
+                self.run_on_device(job, reply, |found, device, reply| {
                     run_action(request, job, found, device, reply);
                 });
             }
@@ -248,7 +251,7 @@ impl WorkerState {
             }
             Request::Pair { with, jobs } => {
                 for job in jobs {
-                    let partner = || comparison_target(job, with, &self.entries);
+                    let partner = || find_comparison_target(job, with, &self.entries);
                     reply(Reply::Paired(while_listed(DeviceId::parse(&job.device).ordinal, partner)));
                 }
             }
@@ -261,7 +264,7 @@ impl WorkerState {
                         .and_then(|_| gpubench_driver::library_path())
                         .filter(|path| path.to_str().is_some()),
                 ));
-                kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
+                kinds.iter().for_each(|kind| reply(Reply::Devices(list_devices(kind))));
             }
             #[cfg(feature = "doctor")]
             Request::Examine { kind } => reply(Reply::Examined(kinds::examine(kind))),
@@ -271,25 +274,25 @@ impl WorkerState {
     }
 
     /// Does `work` for `job` on its device, and reports the device if it is lost.
-    fn on_device(
+    fn run_on_device(
         &mut self,
         job: &Job,
         reply: &mut dyn FnMut(Reply),
         work: impl FnOnce((&Entry, &Variant), &mut dyn Device, &mut dyn FnMut(Reply)),
     ) {
         let found = self
-            .find(&job.benchmark, &job.args, &job.device)
-            .and_then(|found| Ok((found, self.open(&job.device)?)));
+            .find_variant(&job.benchmark, &job.args, &job.device)
+            .and_then(|found| Ok((found, self.open_device(&job.device)?)));
         match found {
             Ok((found, device)) => {
-                let arithmetic = leaks::arithmetic();
-                watched(reply, |reply| work(found, device, reply));
+                let arithmetic = leaks::arithmetic_fingerprint();
+                fail_on_detached_panic(reply, |reply| work(found, device, reply));
                 let left_context = matches!(device.make_current(), Ok(Some(_)));
                 if device.synchronize().is_err() {
                     reply(Reply::DeviceLost);
-                } else if left_context || leaks::arithmetic() != arithmetic {
+                } else if left_context || leaks::arithmetic_fingerprint() != arithmetic {
                     reply(Reply::Changed);
-                } else if leaks::threads_run() {
+                } else if leaks::has_busy_threads() {
                     reply(Reply::Remark(format!(
                         "`{job}` left threads running: later cases get a new process"
                     )));
@@ -301,7 +304,7 @@ impl WorkerState {
     }
 
     /// Finds the benchmark of this path, and its variant with these arguments on a device.
-    fn find(
+    fn find_variant(
         &self,
         benchmark: &str,
         args: &[Arg],
@@ -313,12 +316,12 @@ impl WorkerState {
         let variant = entry
             .variants
             .iter()
-            .find(|variant| variant.device == kind && registry::is_chosen(variant, args));
+            .find(|variant| variant.device == kind && registry::matches_generics(variant, args));
         Ok((entry, variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?))
     }
 
     /// Opens the device of this name if needed, and makes it current.
-    fn open(&mut self, device: &str) -> Result<&mut dyn Device, String> {
+    fn open_device(&mut self, device: &str) -> Result<&mut dyn Device, String> {
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
@@ -335,14 +338,14 @@ impl WorkerState {
 }
 
 /// Lists the devices of a kind.
-fn devices(kind: &str) -> Result<Vec<Available>, String> {
+fn list_devices(kind: &str) -> Result<Vec<Available>, String> {
     let kind = kinds::kind(kind).ok_or_else(|| "unknown to this program".to_owned())?;
     (kind.list)().map_err(|error| error.to_string())
 }
 
 /// Runs the work of a job, and fails its cases if a detached thread panics. If an earlier job has started the thread, the second try of the
 /// case, in a new process, has no such thread.
-fn watched(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
+fn fail_on_detached_panic(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
     catch::forget_panics();
     work(&mut |answer| {
         reply(match (answer, catch::panic_in_detached_thread()) {

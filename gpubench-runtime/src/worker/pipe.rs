@@ -25,7 +25,7 @@ pub fn serve() -> io::Result<()> {
     // No child inherits the channel, since its closing tells the supervisor that the worker has ended.
     let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();
-    threads::start("requests", move || receive(from, &sender))?;
+    threads::start("requests", move || forward_requests(from, &sender))?;
     gpubench_driver::mark_copies();
     let mut replies = RetryOnWouldBlock(replies);
     let mut worker = WorkerState::begin();
@@ -38,7 +38,7 @@ pub fn serve() -> io::Result<()> {
 
 /// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
 /// doing, and then ends the worker.
-fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
+fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
         match line.and_then(|line| Ok(serde_json::from_slice(line.as_bytes())?)) {
             Ok((_, Request::End)) => return,
@@ -54,7 +54,7 @@ fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
 /// # Errors
 /// Returns an error if `to` takes no more.
 pub fn send_request(to: &mut dyn Write, number: u64, request: &Request) -> io::Result<()> {
-    send(to, serde_json::to_vec(&(number, request))?)
+    write_line(to, serde_json::to_vec(&(number, request))?)
 }
 
 /// Reads a line with a reply and the number of its request. The crate that asks does not compile the code for it again.
@@ -65,7 +65,7 @@ pub fn read_reply(line: &str) -> io::Result<(u64, Reply)> {
     Ok(serde_json::from_slice(line.as_bytes())?)
 }
 
-fn send(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
+fn write_line(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()
@@ -76,7 +76,7 @@ fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply)
     exit_if_forked_child();
     // Printed output comes before the reply.
     let printed = RetryOnWouldBlock(io::stdout()).flush();
-    if printed.and_then(|()| send(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
+    if printed.and_then(|()| write_line(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
         ending::kill_own_process_group();
     }
     if let Reply::DeviceLost = reply {
