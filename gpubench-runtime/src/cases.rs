@@ -13,31 +13,32 @@ use gpubench_core::{ArgAxis, Variant, while_listed};
 use gpubench_records::{
     Arg, ArgValues, BenchmarkId, CaseSelection, DeviceId, Failure, Stage, id::shown_name, selection::amount,
 };
+use gpubench_stats::format::joined;
 
-/// The cases that an instance offers.
+/// The cases of a benchmark's variant that a selection matches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListedCases {
     /// The selected combinations, the last axis varying fastest.
     pub combinations: Vec<(Vec<Arg>, JobStatus)>,
     /// The names of its axes.
     pub axes: Vec<String>,
-    /// An axis that cannot take the user's value, and the reason.
+    /// The first axis with an invalid value of the user, and the reason.
     pub refused: Option<(String, String)>,
 }
 
-/// An instance of a benchmark whose cases on a device are listed.
+/// A variant of a benchmark and the device for which its cases are listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VariantOnDevice {
     /// The benchmark's path.
     pub benchmark: String,
-    /// The number of the instance in the benchmark's entry.
+    /// The index of the variant in the benchmark's entry.
     pub variant: usize,
-    /// The device, or its kind if it is missing.
+    /// The device; its kind if this machine has no such device.
     pub device: String,
 }
 
 impl VariantOnDevice {
-    /// Lists its cases that `cases` selects by their names and arguments.
+    /// Lists the cases of the variant whose names and arguments `cases` selects.
     ///
     /// # Errors
     /// Returns an error if the user's code for the axes panics, or if an axis has no values.
@@ -54,7 +55,8 @@ impl VariantOnDevice {
     }
 }
 
-/// Lists `variant`, whose types and constants are `generics`.
+/// Lists the cases of `variant`. `generics` are its types and constants as arguments, `given` the values that
+/// the user gives for arguments, and `wanted` selects cases by all their arguments.
 ///
 /// # Errors
 /// Returns an error if the user's code for the axes panics, or if an axis has no values.
@@ -91,18 +93,25 @@ fn list_variant(
     })
 }
 
+/// Returns the names of all axes, in the order of the sweeps.
 fn axis_names(sweeps: &[&[&dyn ArgAxis]]) -> Vec<String> {
     sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect()
 }
 
-/// The values of one axis, or of several that go together: a row per step.
+/// The steps of a sweep over one axis, or over several axes that advance together.
 struct AxisSteps {
     names: Vec<&'static str>,
+    /// The values of each step, one for each axis.
     rows: Vec<Vec<String>>,
+    /// The first axis with an invalid value of the user, and the reason.
     refused: Option<(&'static str, String)>,
 }
 
 impl AxisSteps {
+    /// Returns the steps of `axes`, with the values that the user gives in `given` or those that the axes
+    /// list. If the user gives values for some of the axes, keeps the listed steps with these values. Returns
+    /// an error if an axis has no values, or if the listed values of several axes differ in number; wrong
+    /// values of the user are stored in `refused`.
     fn new(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
@@ -143,45 +152,41 @@ impl AxisSteps {
         Ok(rows)
     }
 
-    /// Keeps the rows whose values are among those given for some of the axes. A value that is not listed
-    /// would have no partners on the other axes.
+    /// Keeps the steps whose values are among those in `given`, which has `None` for an axis without values
+    /// of the user. Stores an error in `refused` if a given value is in no step: the values of the other axes
+    /// are then unknown.
     fn keep_requested(&mut self, given: &[Option<Vec<String>>]) {
         for (column, values) in given.iter().enumerate() {
             let Some(values) = values else { continue };
-            let unlisted = values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value));
-            if let Some(value) = unlisted {
+            if let Some(value) =
+                values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value))
+            {
                 let name = self.names[column];
-                let others: Vec<String> = self
-                    .names
-                    .iter()
-                    .filter(|other| **other != name)
-                    .map(|other| format!("`{other}`"))
-                    .collect();
+                let others = self.names.iter().filter(|other| **other != name);
                 let message = format!(
                     "`{value}` is not listed: `{name}` goes together with {}, which must be given too",
-                    others.join(" and ")
+                    joined(others.map(|other| format!("`{other}`")), " and ")
                 );
                 self.refused = Some((name, message));
                 return;
             }
         }
         self.rows.retain(|row| {
-            row.iter()
-                .zip(given)
-                .all(|(value, given)| given.as_ref().is_none_or(|values| values.contains(value)))
+            let mut steps = row.iter().zip(given);
+            steps.all(|(value, given)| given.as_ref().is_none_or(|values| values.contains(value)))
         });
     }
 }
 
-/// Returns the value of an axis that the user gives as this text: the text, or the number that it is, as in `1M`, if only that is a
-/// value.
+/// Returns the value of `axis` that the user writes as `text`. A number such as `1M` is written out if the
+/// axis accepts only that.
 fn axis_value(axis: &dyn ArgAxis, text: &str) -> String {
     let number = || amount(text).filter(|number| axis.select(text).is_err() && axis.select(number).is_ok());
     number().unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns every combination of `sweeps`, each after the arguments that are the `same` in all. The last sweep
-/// varies fastest.
+/// Returns the arguments of every combination of steps of `sweeps`. Each begins with the arguments `same`.
+/// The last sweep varies fastest.
 fn cartesian_product(same: &[Arg], sweeps: &[AxisSteps]) -> Vec<Vec<Arg>> {
     sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
         let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {
@@ -195,13 +200,15 @@ fn cartesian_product(same: &[Arg], sweeps: &[AxisSteps]) -> Vec<Vec<Arg>> {
     })
 }
 
-/// The arguments of a partner, and the benchmark's reason if it leaves them out.
+/// The arguments of the benchmark that a job is compared with, and the reason if that benchmark skips these
+/// arguments.
 pub type ComparisonTarget = (Vec<Arg>, Option<String>);
 
-/// Returns the partner of `job`: an instance of the benchmark `with`, which has the given arguments.
+/// Returns the arguments with which the benchmark `with` is compared with `job`: those of `with`, and else
+/// those of the job.
 ///
 /// # Errors
-/// Returns the reason that the two do not pair.
+/// Returns a phrase with the reason that the two cannot be compared, such as `that has no argument `n``.
 pub fn find_comparison_target(
     job: &Job,
     with: &BenchmarkId,

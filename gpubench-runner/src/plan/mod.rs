@@ -99,7 +99,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Lets each job run alone.
+    /// Marks all jobs as sharing the whole machine, so that no two run at the same time.
     pub(crate) fn one_at_a_time(&mut self) {
         self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
     }
@@ -115,7 +115,9 @@ impl Plan {
         planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
     }
 
-    /// Adds the selected jobs of an instance, as they are `listed`.
+    /// Adds a job for each `listed` case of a variant on a device, or counts them as ignored. Adds the names
+    /// of the variant's arguments to `axes_seen`, and removes the filters that match from `unmatched`.
+    /// Returns an error for a value of the user that the variant lacks.
     fn add_listed(
         &mut self,
         (entry, variant, device): (&Entry, &Variant, &str),
@@ -169,7 +171,8 @@ impl Plan {
     }
 }
 
-/// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.
+/// Returns the name of a type or constant of `entry` for which the user selects an unknown value, and a
+/// phrase with the known values.
 fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
@@ -188,7 +191,8 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
     })
 }
 
-/// Refuses duplicate names, because a case is identified by its name.
+/// Returns an error if two benchmarks, or two variants of one, have the same name: a case is identified by
+/// its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
     let mut seen: HashMap<String, &Entry> = HashMap::new();
@@ -241,10 +245,12 @@ pub enum PlanError {
     Usage(String),
 }
 
+/// Returns `hint`, or a hint to `--list` if it is empty.
 fn hint_or_default(hint: &str) -> &str {
     if hint.is_empty() { "; --list without a filter shows all" } else { hint }
 }
 
+/// Returns a phrase such as `, except 1 that is ignored, …`; empty if `ignored` is 0.
 fn ignored_phrase(ignored: usize) -> String {
     match ignored {
         0 => String::new(),
@@ -267,20 +273,21 @@ pub struct Selection {
     pub compare_with: Option<BenchmarkId>,
 }
 
-/// The treatment of benchmarks whose attribute says `ignore`.
+/// The selection of benchmarks by the `ignore` option of their attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ignored {
-    /// They are left out.
+    /// Only benchmarks without the option.
     #[default]
     Excluded,
-    /// They are included with the others.
+    /// Benchmarks with and without the option.
     Included,
-    /// Only they are taken.
+    /// Only benchmarks with the option.
     Only,
 }
 
 impl Ignored {
-    /// Returns true if a benchmark with this `ignore` option is taken.
+    /// Returns true if the selection includes a benchmark whose attribute has the option (`ignore` is true)
+    /// or lacks it.
     fn selects(self, ignore: bool) -> bool {
         match self {
             Self::Excluded => !ignore,
@@ -291,10 +298,9 @@ impl Ignored {
 }
 
 impl Selection {
-    /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
-    /// decides.
+    /// Returns true if the selection includes this case. A benchmark that is not among `entries` has the
+    /// default options.
     pub fn selects(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
-        // If it is no longer there, it has the default options.
         let entry = entries.iter().find(|entry| entry.path() == benchmark);
         let options = entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options);
         self.cases.takes_cache(cache)
@@ -303,12 +309,12 @@ impl Selection {
             && self.cases.takes_benchmark(benchmark, args)
     }
 
-    /// Returns true if a benchmark with these options has a selected tag.
+    /// Returns true if no tag is selected, or if a benchmark with these options has a selected tag.
     fn selects_tags(&self, options: &BenchmarkOptions) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// Returns a hint with the tags that benchmarks have, if they have none of the selected ones.
+    /// Returns a hint such as `: the tags of this program: memory, io`, if no benchmark has a selected tag.
     fn tags_hint(&self, entries: &[&Entry]) -> Option<String> {
         if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
@@ -320,7 +326,7 @@ impl Selection {
         })
     }
 
-    /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
+    /// Returns a phrase such as `matches `sum` on cuda:0`, which completes "no benchmark …".
     fn describe(&self, devices: &[Available]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
@@ -338,17 +344,18 @@ impl Selection {
     }
 }
 
-/// Runs the user's code that lists arguments.
+/// Lists cases by running the user's code for their arguments.
 pub(crate) trait CaseLister {
-    /// Lists the cases of each of `variants` that `cases` selects by their names and arguments. If the code of an instance fails,
-    /// its result is the failure.
+    /// Returns, for each of `variants`, its cases whose names and arguments `cases` selects, or the failure
+    /// of its code.
     fn list(
         &mut self,
         variants: &[VariantOnDevice],
         cases: &CaseSelection,
     ) -> Vec<Result<ListedCases, Failure>>;
 
-    /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
+    /// Returns, for each of `jobs`, the arguments with which the benchmark `with` is compared with it, or a
+    /// phrase with the reason that the two cannot be compared.
     fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<ComparisonTarget, String>>;
 }
 

@@ -6,7 +6,9 @@ use gpubench_records::BenchmarkId;
 use gpubench_runtime::{Job, JobStatus, SharedResource};
 use gpubench_stats::format::joined;
 
-/// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no others.
+/// Sets the benchmark that each measured job is compared with: `named`, with the job's arguments. Removes
+/// jobs that would be compared with themselves, unless there are no others. Returns an error if a job cannot
+/// be compared.
 pub(super) fn add_partners(
     jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],
@@ -42,7 +44,7 @@ pub(super) fn add_partners(
     Ok(paired)
 }
 
-/// Finds the benchmark of this path, or of a path that ends so.
+/// Returns the benchmark with this path, or else the only one whose path ends with `::` and this path.
 fn find_benchmark<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
     let ends_so = |entry: &&&'e Entry| {
         let whole = entry.path();

@@ -17,13 +17,15 @@ use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
 
-/// The stack of a thread: with `--in-process` user code runs there, and expects as much as a main thread has.
+/// The stack size of a device thread. With `--in-process`, user code runs on it and expects the stack of a
+/// main thread.
 const STACK_BYTES: usize = 8 << 20;
-/// The limit for write detection, which may well hang.
+/// The time limit for write detection: its launches on unexpected values may hang.
 const WRITE_DETECTION_LIMIT: Duration = Duration::from_secs(10);
-/// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
+/// The number of consecutive processes that fail to open a device before its cases fail. The first process
+/// may have lost the device itself.
 const MAX_OPEN_ATTEMPTS: usize = 2;
-/// Makes the supervisor of a thread's workers.
+/// Creates the supervisor for the workers of one device thread, from the function that shows its warnings.
 pub(super) type MakeSupervisor<'a> = dyn Fn(ShowWarning<'a>) -> Supervisor<'a> + Sync + 'a;
 
 /// A reply of the thread with this number. An error ends the request.
@@ -84,7 +86,7 @@ impl DeviceThreads {
         self.by_device.get(device).copied().unwrap_or_default()
     }
 
-    /// Sends a request to a thread, which must have done the one before.
+    /// Sends a request to a thread, which must have completed its previous request.
     pub(super) fn send(&self, thread: usize, request: Request) {
         // Fails only if the thread has panicked, which ends the run.
         _ = self.requests[thread].send(request);
@@ -128,22 +130,24 @@ struct DeviceThread<'a> {
     replies: Sender<ThreadReply>,
 }
 
-/// The two tries of a job.
+/// The records of a job during its first attempt and the retry of failed cases.
 struct JobAttempts<'a> {
     /// The properties of the device, which decide whether the declared work is in doubt.
     info: &'a DeviceInfo,
     reply: &'a dyn Fn(Reply),
-    /// True if a second try may follow.
+    /// True during the first attempt, if failed cases can be retried.
     may_retry: bool,
-    /// Failures of the first try that the second one has not measured yet.
+    /// Failures of the first attempt that the retry has not measured yet.
     failed: Vec<Record>,
     confirmed: ConfirmedFailures,
-    /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
+    /// Records whose launch wrote less than it declares, with the number of bytes that write detection must
+    /// find.
     in_doubt: Vec<(Record, Bytes)>,
 }
 
 impl JobAttempts<'_> {
-    /// Sends a record that is certain, and keeps any other. A failure that `is_final` is not tried again.
+    /// Sends a final record to the run. Keeps a failure that will be retried, unless it `is_final`, and a
+    /// record whose declared work is in doubt. Adds the first failure to the record of a retry.
     fn accept(&mut self, mut record: Record, is_final: bool) {
         let is_same = |first: &Record| first.case.cache == record.case.cache;
         if let Some(failure) = record.failure()
@@ -192,8 +196,8 @@ impl DeviceThread<'_> {
         _ = self.replies.send((self.number, reply));
     }
 
-    /// Measures a job, and once more the cases that fail. If it seems to have written less than it declares, detects its writes before
-    /// its records are sent.
+    /// Measures a job, and retries failed cases in a new worker. Before it sends records of launches that
+    /// seem to write less than they declare, detects the writes of the job.
     fn measure_job(&mut self, request: &MeasureRequest) -> Result<(), RunError> {
         let (number, replies, job) = (self.number, self.replies.clone(), &request.job);
         let reply = move |reply| _ = replies.send((number, Ok(reply)));
@@ -233,7 +237,8 @@ impl DeviceThread<'_> {
         self.open_failures.get(device).filter(|(_, times)| *times >= MAX_OPEN_ATTEMPTS).map(|(why, _)| why)
     }
 
-    /// Measures these cases of a job. Each worker that exits costs one of them.
+    /// Measures the cases of a job with these cache states, in as many workers as needed: a worker that exits
+    /// fails one case. Passes all records to `attempts`.
     fn measure_cases(
         &mut self,
         request: &MeasureRequest,
@@ -343,10 +348,10 @@ impl Drop for DeviceThread<'_> {
     }
 }
 
-/// A job as the schedule sees it.
+/// The properties of a job that decide when it runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduled {
-    /// Its number in the plan.
+    /// The index of the job in the plan.
     pub number: usize,
     /// The number of the thread that measures it.
     pub thread: usize,
@@ -384,7 +389,8 @@ impl Schedule {
         Self { waiting: jobs, running: Vec::new() }
     }
 
-    /// Begins the next job, if one may begin now.
+    /// Moves the next job that can run alongside the jobs in progress from the waiting to the running jobs,
+    /// and returns it. Returns `None` if no job can begin now.
     pub(super) fn begin_next(&mut self) -> Option<Scheduled> {
         let may_begin = |job: &Scheduled| self.running.iter().all(|other| job.can_run_alongside(other));
         let next = self.waiting.remove(self.waiting.iter().position(may_begin)?);

@@ -50,7 +50,7 @@ impl<'a> RunResults<'a> {
         self.events.event(event);
     }
 
-    /// Prints a warning, unless it was printed before.
+    /// Reports a warning to the observer, unless the same text was reported before.
     pub(super) fn warn(&mut self, warning: &str) {
         if self.warnings.insert(warning.to_owned()) {
             self.event(&RunEvent::Warning(warning));
@@ -83,6 +83,7 @@ impl<'a> RunResults<'a> {
         (self.run, self.file)
     }
 
+    /// Warns and gives up the file of the run if `written` is an error.
     fn drop_file_on_error(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written {
             self.warn(&format!("this run is no longer kept: {error}"));
@@ -96,7 +97,7 @@ impl<'a> RunResults<'a> {
         self.is_retry = true;
     }
 
-    /// Adds a new record of `job`.
+    /// Adds a new record of `job`: completes it, reports it to the observer and writes it to the file.
     pub(super) fn add(&mut self, (scheduled, job): (Scheduled, &Job), mut record: Record) {
         if let Some(info) = self.run.device_of(&record) {
             record.measured_on(info);
@@ -108,7 +109,7 @@ impl<'a> RunResults<'a> {
         self.place((scheduled, job), record);
     }
 
-    /// Adds a record of an earlier run.
+    /// Adds a record to its group, for the order of the results. Neither reports nor writes it.
     pub(super) fn place(
         &mut self,
         (Scheduled { number, group, .. }, job): (Scheduled, &Job),
@@ -118,7 +119,7 @@ impl<'a> RunResults<'a> {
         self.groups.entry(group).or_default().push(((number, position), record));
     }
 
-    /// Records the same failure for the cases `left` of `job`.
+    /// Adds a record with `failure` for each case of `left`, the part of `job` that is not measured yet.
     pub(super) fn add_failures(&mut self, scheduled: (Scheduled, &Job), left: &Job, failure: &Failure) {
         for cache in &left.caches {
             self.add(scheduled, Record::failed(left.case(*cache), failure.clone()));

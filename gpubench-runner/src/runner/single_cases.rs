@@ -13,29 +13,31 @@ use gpubench_runtime::{Job, JobStatus};
 pub struct SingleCases<'a> {
     pub(crate) supervisor: Supervisor<'a>,
     config: &'a RunConfig,
-    /// The facts of the devices that were used so far.
+    /// The properties of the devices that were used so far.
     pub devices: Vec<DeviceInfo>,
-    /// Notes on their peaks.
+    /// Notes on the peaks of these devices.
     pub notes: Vec<String>,
     confirmed: ConfirmedFailures,
 }
 
-/// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again there: failures are likely to
-/// have one cause, and ten thousand of them would cost as many processes.
+/// The number of cases of a benchmark that fail twice at a stage. After that, its further failures at this
+/// stage are not retried: they probably have the same cause, and each retry costs a process.
 const MAX_CONFIRMED_FAILURES: usize = 3;
 
-/// The failures that a second try has confirmed, by benchmark and stage.
+/// The number of failures that a retry has confirmed, by benchmark and stage.
 #[derive(Default)]
 pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
 
 impl ConfirmedFailures {
-    /// Returns true if another failure of this benchmark at this stage needs no second try.
+    /// Returns true if a failure of this benchmark is not retried, because enough failures at its stage were
+    /// confirmed.
     pub(super) fn need_no_retry(&self, benchmark: &str, failure: &Failure) -> bool {
         self.0
             .get(&(benchmark.to_owned(), failure.stage))
             .is_some_and(|times| *times >= MAX_CONFIRMED_FAILURES)
     }
 
+    /// Counts a failure that a retry has confirmed.
     pub(super) fn add(&mut self, benchmark: &str, failure: &Failure) {
         *self.0.entry((benchmark.to_owned(), failure.stage)).or_default() += 1;
     }
@@ -50,7 +52,8 @@ impl<'a> SingleCases<'a> {
         Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }
     }
 
-    /// Returns the facts of a device.
+    /// Returns the properties of a device. Asks a worker the first time, and stores them with notes on the
+    /// peaks.
     pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
         if let Some(known) = self.devices.iter().find(|info| info.device == device) {
             return Ok(known.clone());
@@ -80,8 +83,8 @@ impl<'a> SingleCases<'a> {
         })
     }
 
-    /// Sends a request, and once more to a new worker if it fails. A job that took its whole limit in a worker of its own is not
-    /// tried again.
+    /// Sends a request, and retries a failure in a new worker. Does not retry a job that reached its time
+    /// limit in a new worker, nor a failure like enough confirmed ones.
     fn ask_with_retry<T>(
         &mut self,
         job: &Job,
@@ -105,7 +108,7 @@ impl<'a> SingleCases<'a> {
     }
 }
 
-/// Returns a record whose measurement can be used.
+/// Returns the record, or a failure with the reasons if it has no usable measurement.
 fn require_usable(record: Record) -> Result<Record, Failure> {
     if let Some(failure) = record.failure() {
         return Err(failure.clone());
@@ -190,7 +193,8 @@ pub(crate) fn run_trials(
     (trials, Ok(()))
 }
 
-/// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
+/// Returns a trial for each job of `plan` that needs a missing device: failed if the user `demanded` ignored
+/// benchmarks, else ignored.
 pub(crate) fn trials_without_device(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
     plan.absent.iter().map(move |(job, why)| {
         let outcome = match demanded {

@@ -21,13 +21,13 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest wait for a worker that was killed. The driver may block its exit until a kernel is done.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest time between the signal that ends a worker and the one that ends this process, where a scheduler signals all
-/// processes of a job in any order.
+/// The longest time from the signal that ends a worker to the signal that ends this process: a scheduler
+/// signals all processes of a job in any order.
 const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 /// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker may still run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Answers requests: a process of its own, this process, or a script in tests.
+/// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
 pub(crate) trait Worker {
     /// Sends `request` and passes each reply to `hear`, until the request is done, a case takes longer than `limit`, or `stop`
     /// returns true.
@@ -42,7 +42,7 @@ pub(crate) trait Worker {
         hear: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerExit>;
 
-    /// Asks an idle worker to exit.
+    /// Asks an idle worker to exit, and waits briefly until it has.
     fn dismiss(self: Box<Self>);
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum WorkerExit {
     /// It sent an invalid reply.
     #[error("the process sent an invalid reply: {0}")]
     InvalidReply(io::Error),
-    /// It was killed and does not exit.
+    /// It was killed and has not exited.
     #[error("the process was killed and has not ended: the driver may hold it")]
     StillRunning,
     /// The user asked to stop.
@@ -151,12 +151,14 @@ impl<'a> Supervisor<'a> {
         Self { workers: HashMap::new(), start, is_shared: false, stop, warn }
     }
 
-    /// Returns true if the user wants to stop.
+    /// Returns true if the user has asked to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         (self.stop)()
     }
 
-    /// Sends a request to the worker of its device. Returns a [`LostWorker`] if the worker exited or was killed.
+    /// Sends a request to the worker of its device, which is started if needed, and passes replies to
+    /// `reply`. Returns `None` when the request is done, or a [`LostWorker`] if the worker exited or was
+    /// killed. Shows remarks as warnings, and discards a worker whose process cannot serve another request.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
@@ -195,8 +197,8 @@ impl<'a> Supervisor<'a> {
         Ok(None)
     }
 
-    /// Sends a request that has one answer, which `read` finds among the replies. Returns true with it if the worker took longer
-    /// than its limit.
+    /// Sends a request that has one answer, which `read` returns for one of the replies. Returns the answer,
+    /// or the failure of the worker or device, and true if the worker took longer than its limit.
     pub(crate) fn ask_once<T>(
         &mut self,
         request: &Request,
@@ -213,6 +215,7 @@ impl<'a> Supervisor<'a> {
         Ok((found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure()))), timed_out))
     }
 
+    /// Returns the key of a device's worker in the map.
     fn worker_key<'d>(&self, device: &'d str) -> &'d str {
         if self.is_shared { "" } else { device }
     }
@@ -329,7 +332,8 @@ impl Process {
         WorkerExit::Exited(status)
     }
 
-    /// Kills the process group. Returns the exit status if the process exited.
+    /// Kills the process group. Returns the exit status, or `None` if the process has not exited within
+    /// [`KILL_TIMEOUT`].
     fn kill(&mut self) -> Option<ExitStatus> {
         self.group.kill();
         let ended = self.has_ended_within(KILL_TIMEOUT);
@@ -360,7 +364,8 @@ impl Drop for Process {
     }
 }
 
-/// Reads replies until the channel closes. One that is reset is closed too: its process ended with requests unread.
+/// Reads replies and their request numbers, and sends them to `to` until the channel closes. A connection
+/// reset counts as closed: the process ended with requests unread.
 fn forward_replies(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
     for line in BufReader::new(from).lines() {
         let reply = match line {

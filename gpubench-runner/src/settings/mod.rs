@@ -238,7 +238,9 @@ pub struct StatedPeak {
     pub value: String,
 }
 
-/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
+/// The sampling options of `--quick`. A case on a CPU, and a case whose fewest samples take longer than
+/// `max_time`, may take `extended_max_time`: six cold samples on a CPU with half a gigabyte of cache take
+/// 240 ms.
 const QUICK_SAMPLING: Sampling = Sampling {
     precision: 0.02,
     max_time: Nanoseconds::from_seconds(0.05),
@@ -247,7 +249,8 @@ const QUICK_SAMPLING: Sampling = Sampling {
     ..Sampling::USUAL
 };
 
-/// The time that a case may take.
+/// The wall time after which the process of a case is killed, if neither the user nor the benchmark sets a
+/// limit.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Settings {

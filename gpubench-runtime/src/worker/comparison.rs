@@ -15,7 +15,8 @@ use gpubench_core::Variant;
 use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Measurement, Record, Stage, Step};
 use gpubench_stats::Nanoseconds;
 
-/// Compares the cases of a job, on one stream.
+/// Measures each case of a job interleaved with the same case of the benchmark `with`, on one stream. Sends a
+/// record for each.
 pub(super) fn run(
     request: &MeasureRequest,
     with: &BenchmarkId,
@@ -54,7 +55,8 @@ pub(super) fn run(
     }
 }
 
-/// Measures one case of both. `hot` are their times with the data cached.
+/// Measures one case of both benchmarks, and returns the record. `hot` are the median times of their hot
+/// cases, if these are known.
 fn measure_pair(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
@@ -126,13 +128,13 @@ fn measure_pair(
     Ok(record)
 }
 
-/// Marks a failure as the partner's.
+/// Returns `failure` with a message that begins with the benchmark `with`, since its step failed.
 fn name_partner_in(mut failure: Failure, with: &BenchmarkId) -> Failure {
     failure.message.insert_str(0, &format!("`{with}`, which it is compared with: "));
     failure
 }
 
-/// Two launches index inputs exist at the same time.
+/// The cases of the two benchmarks that are compared. The inputs of both exist at the same time.
 struct InterleavedCases<'a> {
     cases: [CaughtCase<'a>; 2],
     options: [&'a BenchmarkOptions; 2],
@@ -182,7 +184,7 @@ impl Rounds for InterleavedCases<'_> {
 }
 
 impl InterleavedCases<'_> {
-    /// Runs a step of one of the two, and marks a failure of the second as the partner's.
+    /// Runs a step of the case with this index. The message of a failure of case 1 names its benchmark.
     fn run_step<T>(
         &mut self,
         index: usize,

@@ -6,15 +6,17 @@ use crate::device::Monitor;
 use gpubench_records::{CoolDown, HeatLevel};
 use gpubench_stats::Nanoseconds;
 
-/// The time between two readings.
+/// The pause between two readings of the sensors.
 pub(super) const READING_INTERVAL: Duration = Duration::from_millis(100);
-/// The most pauses of a wait: 60 s.
+/// The maximum number of pauses, which take 60 s.
 const MAX_PAUSES: usize = 600;
-/// The most pauses without a reading below the lowest: 10 s. The device then gets no cooler.
+/// The maximum number of pauses in a row without a new lowest reading, which take 10 s: the device then gets
+/// no cooler.
 const MAX_PAUSES_WITHOUT_FALL: usize = 100;
 
-/// Reads the sensors until they read `threshold` or less, with a `pause` between two readings. Ends at the latest after 60 s, and after 10 s
-/// in which no reading was below all before. Returns `None` if the sensors do not have what is wanted.
+/// Reads the sensor until its value is at most `threshold`, and calls `pause` before each further reading.
+/// Gives up after 60 s, or after 10 s without a new lowest value. Returns the first and the last value, or
+/// `None` if the device has no such sensor.
 pub(super) fn wait_until_cool(
     monitor: &mut dyn Monitor,
     threshold: HeatLevel,

@@ -21,14 +21,15 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// A job whose cases are measured one after the other.
+/// The progress of a job through its cases: sends a record for each, in order.
 pub(super) struct JobInProgress<'a> {
     pub request: &'a MeasureRequest,
     pub device: &'a mut dyn Device,
     pub reply: &'a mut dyn FnMut(Reply),
-    /// The cases without a record.
+    /// The cache states of the cases without a record.
     remaining: &'a [Cache],
-    /// The time at which this process is killed, with the samples of the case in progress.
+    /// The time at which the supervisor kills this process: the samples of the case in progress are then
+    /// lost.
     pub deadline: Instant,
 }
 
@@ -47,7 +48,8 @@ impl<'a> JobInProgress<'a> {
         }
     }
 
-    /// Does `work`, whose failure is that of every case without a record.
+    /// Runs `work`. If `work` fails, sends its failure for every case without a record, and reports a lost
+    /// device.
     pub(super) fn run_or_fail(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
         if let Err(failure) = work(self) {
             self.fail_remaining(&failure);
@@ -55,14 +57,16 @@ impl<'a> JobInProgress<'a> {
         }
     }
 
-    /// Replies with the same failure for every case that has no record yet: they share what failed.
+    /// Sends a record with `failure` for every case that has no record yet.
     pub(super) fn fail_remaining(&mut self, failure: &Failure) {
         while let Some(&cache) = self.remaining.first() {
             self.send_record(self.failed_record(cache, failure.clone()));
         }
     }
 
-    /// Returns the record of a failed case. The driver does not say where a kernel failed, and gpubench only waited for it.
+    /// Returns the record of a failed case. For an illegal access in a kernel, replaces the source location
+    /// of gpubench in the message by a hint to `compute-sanitizer`: that location is only where gpubench
+    /// waited for the kernel.
     fn failed_record(&self, cache: Cache, mut failure: Failure) -> Record {
         let job = &self.request.job;
         let is_of_kernel = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"]
@@ -87,7 +91,8 @@ impl<'a> JobInProgress<'a> {
         self.deadline = Instant::now() + self.request.limit;
     }
 
-    /// Waits until the device is cool, if that is wanted. The case's time begins afterwards.
+    /// Waits until the device is cool, if `--cool-down` is given, then restarts the deadline. Returns `None`
+    /// without the flag, and with a remark to the user if the device has no such sensor.
     fn cool_down(&mut self) -> Option<CoolDown> {
         let threshold = self.request.sampling.cool_down?;
         let reply = &mut *self.reply;
@@ -109,8 +114,9 @@ impl<'a> JobInProgress<'a> {
             .ok()
     }
 
-    /// Makes the record of each case, and passes it on at once. Returns false if that lost the device: then the remaining cases get no
-    /// record, since another process may still measure them.
+    /// Calls `record` for each remaining case, after its cool-down, and sends the record at once. Returns
+    /// false if a failed case has lost the device: the remaining cases then get no record, so that another
+    /// process measures them.
     pub(super) fn for_each_case(
         &mut self,
         mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
@@ -129,7 +135,8 @@ impl<'a> JobInProgress<'a> {
     }
 }
 
-/// Measures the cases of a job. CUPTI traces launches after all of them, since tracing changes this process.
+/// Measures the cases of a job that has no comparison, and sends their records. With `verify`, CUPTI then
+/// traces launches of each valid case: tracing changes this process, so it comes last.
 pub(super) fn run(
     request: &MeasureRequest,
     (entry, variant): (&Entry, &Variant),
@@ -172,7 +179,8 @@ pub(super) fn run(
     }
 }
 
-/// Returns `sampling` with the benchmark's own options applied, and no more time than half of what is left until the worker is killed.
+/// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to
+/// half of the time left until `deadline`, when the worker is killed.
 pub(super) fn benchmark_sampling(
     options: &BenchmarkOptions,
     sampling: &Sampling,
@@ -189,7 +197,8 @@ pub(super) fn time_until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// Traces launches of a case whose samples are taken.
+/// Traces launches of a sampled case with CUPTI, restores the first inputs, and replies with the trace or
+/// with the reason that there is none.
 fn trace_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
@@ -210,7 +219,9 @@ fn trace_case(
     (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
-/// Samples a case, and then checks launches on used inputs and on fresh ones. `hot` is the time with the data cached.
+/// Measures one case: samples it, then launches on used and on fresh inputs to find faults. Returns its
+/// record. `hot` is the median time of the job's hot case, if that is known. Sends [`Reply::Sampled`] before
+/// the later launches, which may lose the worker.
 fn measure_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
@@ -290,9 +301,10 @@ fn measure_case(
     Ok(Record::new(job.request.job.case(cache), Some(measurement), verdict))
 }
 
-/// The launches on used inputs: a timed one, and those that check whether an output is written again.
+/// The number of launches on used inputs, at most: timed launches, and launches that check whether outputs
+/// are written again.
 const LAUNCHES_ON_USED_INPUTS: f64 = 8.0;
-/// They may take this long whatever is left of the budget.
+/// The time that launches on used inputs may take even if the time budget of the case is spent.
 const MIN_USED_INPUTS_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
 /// Returns true if the budget of a case allows the launches on used inputs, in addition to those on fresh ones.
@@ -302,13 +314,16 @@ fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     LAUNCHES_ON_USED_INPUTS * each <= (budget - spent).max(MIN_USED_INPUTS_TIME)
 }
 
-/// The likely reason that a launch on the first inputs fails after launches on relocated ones.
+/// The end of a failure message, with the likely cause: a launch on the first inputs fails after launches on
+/// relocated inputs.
 const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
 
-/// The time beyond the budget of the samples that a case may take for its warm-up and its energy.
+/// The time that warm-up and energy measurement of a case may take beyond the time budget of its samples.
 const MAX_TIME_BEYOND_BUDGET: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
-/// Measures the energy of a launch that was sampled with this budget. A failure loses the energy only, not the samples.
+/// Measures the energy of a launch by back-to-back launches, in the time that the samples left of `budget`
+/// plus [`MAX_TIME_BEYOND_BUDGET`]. Returns [`Energy::Unavailable`] with the reason on any failure, so that
+/// the samples are kept.
 fn measure_energy(
     sampler: &mut dyn Sampler,
     samples: &Samples,
@@ -330,7 +345,8 @@ fn measure_energy(
     measured.map_or_else(Energy::Unavailable, Energy::Measured)
 }
 
-/// Derives the measurement of a case from its samples and its energy; `hot` is the time with the data cached.
+/// Derives the measurement of a case, and the verdict on it, from its samples and its energy. `hot` is the
+/// median time of the job's hot case, from which the metrics of a cold case are derived.
 pub(super) fn derive_measurement(
     options: &BenchmarkOptions,
     sampling: &Sampling,
@@ -377,16 +393,19 @@ pub(super) fn derive_measurement(
     (measurement, verdict)
 }
 
-/// Inputs are not relocated if making them and launching on them took longer the first time, including compiling and loading.
+/// Inputs are relocated only if creating them and the first launch on them took at most this long, including
+/// compiling and loading.
 const MAX_RELOCATION_TIME: Duration = Duration::from_millis(100);
-/// The same for a simulated device, whose time does not depend on this machine: a slow machine alone takes less than this.
+/// The limit of [`MAX_RELOCATION_TIME`] for a simulated device. Its reported times do not depend on this
+/// machine, so a slow machine should not change whether inputs are relocated.
 const MAX_SIMULATED_RELOCATION_TIME: Duration = Duration::from_millis(300);
-/// Inputs in more memory than this are not relocated. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches
-/// of a gigabyte take 12 % longer meanwhile.
+/// Inputs larger than this are not relocated. The driver of an H200 clears freed memory, 0.5 GiB per
+/// millisecond: meanwhile, launches on a gigabyte take 12 % longer.
 const MAX_RELOCATED_MEMORY: Bytes = Bytes(320 << 20);
 
-/// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the previous one
-/// would get other inputs each time. If a launch was not observed, as in a race, the amount of memory is unknown.
+/// Returns true if the inputs of a case may be relocated between groups of samples: the case is hot, its
+/// inputs are small and quick to create, and no launch builds on the outputs of the previous one. Returns
+/// false for a launch that was not observed, as in a race: the size of its memory is unknown.
 fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
     let quick = prepared.first_launch_time + prepared.setup_time
         <= if info.fake { MAX_SIMULATED_RELOCATION_TIME } else { MAX_RELOCATION_TIME };
@@ -395,14 +414,15 @@ fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: 
     cache == Cache::Hot && quick && little && !accumulates
 }
 
-/// Restores the first inputs.
+/// Puts the first inputs back in place of relocated ones, and makes the device current again.
 fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
     work.restore_inputs();
     // Dropping inputs may have left another device current.
     _ = device.make_current();
 }
 
-/// Returns the options for tracing the launches of a case in the same way as they were sampled.
+/// Returns the options with which CUPTI traces launches of a case as they were sampled: same cache state,
+/// flush and allocation seeds.
 fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
     let seed = Placement::seed(samples.timer.simulated);
@@ -411,11 +431,11 @@ fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     TraceOptions { cache, flush: samples.method.flush, time: measured.median(), allocation_seeds }
 }
 
-/// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
-/// doubled: a message between groups costs microseconds, and one for each group would be too many.
+/// Reports the steps of a case to the supervisor. Reports the number of samples only when it has doubled: a
+/// message between two groups of samples costs microseconds.
 pub(super) struct StepReporter<'a> {
     pub step: Step,
-    /// The number of samples to report next.
+    /// The number of samples from which on the next report is due.
     next_sample_report: usize,
     reply: &'a mut dyn FnMut(Reply),
 }
@@ -427,18 +447,15 @@ impl<'a> StepReporter<'a> {
         Self { step, next_sample_report: 0, reply }
     }
 
+    /// Stores `step`, and reports it unless it only repeats the warm-up or adds few samples.
     pub(super) fn report(&mut self, step: Step) {
         self.step = step;
-        let is_due = match step {
-            Step::WarmUp(launches) => launches == 0,
-            Step::Samples(taken) => taken >= self.next_sample_report,
-            _ => true,
-        };
-        if is_due {
-            (self.reply)(Reply::Step(step));
+        match step {
+            Step::WarmUp(launches) if launches > 0 => return,
+            Step::Samples(taken) if taken < self.next_sample_report => return,
+            Step::Samples(taken) => self.next_sample_report = 2 * taken.max(1),
+            _ => {}
         }
-        if let (true, Step::Samples(taken)) = (is_due, step) {
-            self.next_sample_report = 2 * taken.max(1);
-        }
+        (self.reply)(Reply::Step(step));
     }
 }

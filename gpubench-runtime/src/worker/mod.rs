@@ -74,7 +74,7 @@ pub enum Request {
         /// The selection.
         cases: CaseSelection,
     },
-    /// Find the arguments of a benchmark that each of these jobs is compared with.
+    /// Find the arguments with which the benchmark `with` is compared with each of these jobs.
     Pair {
         /// The benchmark, with the arguments that the user gives.
         with: BenchmarkId,
@@ -86,7 +86,7 @@ pub enum Request {
         /// The kinds.
         kinds: Vec<String>,
     },
-    /// Examine what measuring on this kind of device needs.
+    /// Examine what this machine has, and what it lacks, for measurements on this kind of device.
     #[cfg(feature = "doctor")]
     Examine {
         /// The kind.
@@ -138,7 +138,8 @@ pub enum Reply {
     },
     /// A job was launched once: true if its outputs were checked, or the failure.
     Tested(Result<bool, Failure>),
-    /// The size of the memory that launches of a job change, whatever that holds; `None` if it cannot be found out.
+    /// The size of the memory that launches of a job write, whatever values it held before; `None` if that is
+    /// unknown.
     Writes(Option<Bytes>),
     /// The cases of the next instance.
     Listed(Result<ListedCases, Failure>),
@@ -148,12 +149,12 @@ pub enum Reply {
     Library(Option<PathBuf>),
     /// The devices of the next kind, or the reason that there are none.
     Devices(Result<Vec<Available>, String>),
-    /// What was found of a kind of device.
+    /// The findings about a kind of device.
     #[cfg(feature = "doctor")]
     Examined(Vec<crate::device::finding::Finding>),
     /// The device cannot be used.
     NoDevice(String),
-    /// Something that the user needs to know and that is no result.
+    /// A message for the user that is no result.
     Remark(String),
     /// The job left another current context, another rounding mode, or running threads: the next job needs a new process.
     Changed,
@@ -175,14 +176,16 @@ impl Request {
         }
     }
 
-    /// Returns true if it runs a benchmark.
+    /// Returns true if the request runs code of a benchmark that may change the worker's process. No
+    /// supervisor sends [`Profile`](Self::Profile), so it does not count.
     pub fn is_job(&self) -> bool {
         matches!(self, Self::Measure(_) | Self::Test { .. } | Self::Writes { .. })
     }
 }
 
 impl Reply {
-    /// Returns true if the time limit restarts after this reply.
+    /// Returns true if the supervisor restarts the time limit at this reply: at the end of a case, a trace or
+    /// an item of a list, and while a case waits for a cool device.
     pub fn restarts_time_limit(&self) -> bool {
         matches!(
             self,
@@ -192,7 +195,7 @@ impl Reply {
                 | Self::Paired(_)
                 | Self::Library(_)
                 | Self::Devices(_)
-                // A wait for a cool device is not the case's time.
+                // The wait for a cool device does not count as time of the case.
                 | Self::Step(Step::CoolDown)
         )
     }
@@ -205,7 +208,8 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Begins with no device open yet. Each request makes its own device current.
+    /// Returns the state without any open device. Each request opens its device if needed, and makes the
+    /// device current.
     pub fn begin() -> Self {
         let entries = registry::entries().into_iter().chain(kinds::ceilings::entries()).collect();
         Self { entries, devices: HashMap::new() }
@@ -273,7 +277,9 @@ impl WorkerState {
         reply(Reply::Done);
     }
 
-    /// Does `work` for `job` on its device, and reports the device if it is lost.
+    /// Calls `work` with the benchmark's variant for `job` and its open device. Replies [`Reply::NoDevice`]
+    /// if either is missing. After `work`, replies [`Reply::DeviceLost`] or [`Reply::Changed`] if another
+    /// process must serve the next request.
     fn run_on_device(
         &mut self,
         job: &Job,
@@ -303,7 +309,8 @@ impl WorkerState {
         }
     }
 
-    /// Finds the benchmark of this path, and its variant with these arguments on a device.
+    /// Returns the benchmark with this path, and its variant for the kind of `device` with the types and
+    /// constants in `args`. Returns a sentence if either is missing.
     fn find_variant(
         &self,
         benchmark: &str,
@@ -320,7 +327,8 @@ impl WorkerState {
         Ok((entry, variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?))
     }
 
-    /// Opens the device of this name if needed, and makes it current.
+    /// Returns the open device of this name, such as `cuda:0`. Opens the device if needed, and makes it
+    /// current.
     fn open_device(&mut self, device: &str) -> Result<&mut dyn Device, String> {
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
@@ -337,14 +345,15 @@ impl WorkerState {
     }
 }
 
-/// Lists the devices of a kind.
+/// Lists the devices of a kind such as `cuda`. Returns the reason if the kind is unknown or its driver fails.
 fn list_devices(kind: &str) -> Result<Vec<Available>, String> {
     let kind = kinds::kind(kind).ok_or_else(|| "unknown to this program".to_owned())?;
     (kind.list)().map_err(|error| error.to_string())
 }
 
-/// Runs the work of a job, and fails its cases if a detached thread panics. If an earlier job has started the thread, the second try of the
-/// case, in a new process, has no such thread.
+/// Runs `work`. Turns each of its successful results into a failure if a detached thread has panicked by
+/// then. An earlier job may have started that thread: then the retry of the case succeeds, in a new process
+/// without the thread.
 fn fail_on_detached_panic(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
     catch::forget_panics();
     work(&mut |answer| {

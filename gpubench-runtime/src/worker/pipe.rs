@@ -36,8 +36,9 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
-/// doing, and then ends the worker.
+/// Sends the requests of the supervisor to the worker's main thread. Kills the worker's process group when
+/// the channel closes, whatever a launch is doing, since the supervisor is then gone. Returns after
+/// [`Request::End`].
 fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
         match line.and_then(|line| Ok(serde_json::from_slice(line.as_bytes())?)) {
@@ -49,7 +50,8 @@ fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     ending::kill_own_process_group();
 }
 
-/// Writes a request with its number: the reply of a forked copy of a worker is never taken for the reply to a later request.
+/// Writes a request with its number. Replies carry that number, so that a late reply of a forked child of the
+/// worker is recognised.
 ///
 /// # Errors
 /// Returns an error if `to` takes no more.
@@ -57,7 +59,7 @@ pub fn send_request(to: &mut dyn Write, number: u64, request: &Request) -> io::R
     write_line(to, serde_json::to_vec(&(number, request))?)
 }
 
-/// Reads a line with a reply and the number of its request. The crate that asks does not compile the code for it again.
+/// Parses a line with a reply and the number of its request. Its code is compiled in this crate only.
 ///
 /// # Errors
 /// Returns an error if the line is something else.
@@ -95,21 +97,22 @@ pub(super) fn exit_if_forked_child() {
     }
 }
 
-/// The first argument of the process.
+/// The first argument of a process that launches cases for a profiler. The path of a file with
+/// [`ProfiledCases`] follows.
 pub const PROFILED_FLAG: &str = "--gpubench-profiled";
 
-/// The file that the process reads.
+/// The contents of the file that a profiled process reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProfiledCases {
     /// The cases to launch.
     pub cases: Vec<PlannedCase>,
-    /// The launches of each.
+    /// The number of launches of each case.
     pub launches: usize,
     /// The file for failures: a line for each, with the number of the case from 0 and the reason.
     pub failures: PathBuf,
 }
 
-/// Launches what a file asks for: the whole life of the process.
+/// Launches the cases in `file`, which contains [`ProfiledCases`]: the whole life of a profiled process.
 ///
 /// # Errors
 /// Returns an error if there is no such file, or if failures cannot be written.

@@ -15,23 +15,24 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, median};
 
-/// The facts that all cases of a job share.
+/// The results of the untimed steps of a job, which all of its cases share.
 pub(super) struct PreparedCase {
     pub counts: Counts,
     /// The benchmark's own metrics, of one launch.
     pub metrics: Vec<UserMetric>,
     pub checked: bool,
     pub launch_info: LaunchInfo,
-    /// The most device memory that making the inputs allocated at once; nothing for those of another, or if it is not known.
+    /// The peak of the device memory that `setup` allocated; `None` if unknown, and in a comparison.
     pub setup_memory: Option<Bytes>,
-    /// The time that making the inputs took; zero for those of another that shares them.
+    /// The time that creating the inputs took; zero in a comparison.
     pub setup_time: Duration,
     /// The time of the first launch, including everything that observes it.
     pub first_launch_time: Duration,
 }
 
 impl PreparedCase {
-    /// Makes the inputs, launches once on them and checks the outputs, all of it untimed. If `options` is `None`, checks nothing.
+    /// Opens a stream, creates the inputs, launches once and checks the outputs. If `options` is `None`,
+    /// neither observes the launch nor checks its outputs.
     pub(super) fn new(
         case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
@@ -52,7 +53,9 @@ impl PreparedCase {
         })
     }
 
-    /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch makes calls that falsify any time.
+    /// Resets the inputs, launches once on them, and checks the outputs. Returns an error if the launch makes
+    /// driver calls that invalidate any measured time. If `options` is `None`, neither observes the launch
+    /// nor checks its outputs.
     pub(super) fn launch_and_check(
         case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
@@ -109,7 +112,8 @@ impl PreparedCase {
     }
 }
 
-/// Runs a step of the user's code, then makes `device` current again. The step fails if it left another device current.
+/// Runs `step`, which calls the user's code, then makes `device` current again. Returns an error if `step`
+/// left another device current.
 fn run_user_step<T>(
     device: &mut dyn Device,
     stage: Stage,
@@ -119,8 +123,8 @@ fn run_user_step<T>(
     check_context_unchanged(stage, done, device.make_current())
 }
 
-/// Runs a step of the user's code, adds the driver's message to its failure, and synchronizes: no work of the step overlaps later steps, and
-/// late errors belong to it.
+/// Runs `step`, which calls the user's code, and synchronizes, so that no work of the step overlaps later
+/// steps and asynchronous errors are failures of this step. Adds the driver's message to a failure.
 fn run_and_synchronize<T>(
     device: &mut dyn Device,
     stage: Stage,
@@ -131,7 +135,7 @@ fn run_and_synchronize<T>(
     Ok(done)
 }
 
-/// Makes the inputs.
+/// Calls the benchmark's `setup`, which creates the inputs, and synchronizes.
 pub(super) fn make_inputs(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     run_and_synchronize(device, Stage::Setup, || case.setup())
 }
@@ -141,13 +145,13 @@ fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failu
     if case.resets() { run_and_synchronize(device, Stage::Reset, || case.reset()) } else { Ok(()) }
 }
 
-/// Launches once on fresh inputs, and waits for it.
+/// Resets the inputs, launches once, and waits for the launch.
 pub(super) fn launch_and_wait(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
     run_and_synchronize(device, Stage::Launch, || catch(Stage::Launch, || case.launch()))
 }
 
-/// Drops what the launch function returned, and waits for the check.
+/// Drops the value that the launch function returned, and synchronizes.
 fn drop_output(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     run_user_step(device, Stage::Check, || case.drop_output())?;
     synchronize(device, Stage::Check)
@@ -158,7 +162,8 @@ pub(super) fn synchronize(device: &mut dyn Device, stage: Stage) -> Result<(), F
     device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
-/// Adds the driver's message to a failure of the user's code. Failures of a sampler have it already.
+/// Returns `failure` with the driver's last message added to its text, if there is one. Failures of a sampler
+/// already contain it.
 pub(super) fn with_driver_message(mut failure: Failure, device: &mut dyn Device) -> Failure {
     if let Some(remark) = device.remark().filter(|_| failure.stage != Stage::Sampling) {
         failure.message += &format!("; the driver says: {remark}");
@@ -166,9 +171,9 @@ pub(super) fn with_driver_message(mut failure: Failure, device: &mut dyn Device)
     failure
 }
 
-/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process ends within
-/// that reply, since what belongs to a lost device must not be dropped; only a worker inside the supervisor's own
-/// process returns.
+/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process
+/// exits within that reply, because objects of a lost device must not be dropped: only an in-process worker
+/// returns true.
 pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
     let lost = device.synchronize().is_err();
     if lost {
@@ -232,7 +237,8 @@ impl Work for CaughtCase<'_> {
     }
 }
 
-/// Does what `request` asks for with `job`, and replies with the result.
+/// Executes a request to test, to detect writes or to profile `job`, and replies with the result. Reports a
+/// lost device after a failure.
 pub(super) fn run_action(
     request: &Request,
     job: &Job,
@@ -241,7 +247,7 @@ pub(super) fn run_action(
     reply: &mut dyn FnMut(Reply),
 ) {
     let failed = |failure| match request {
-        // A launch that fails on unexpected values gives no answer.
+        // A launch on unexpected values may fail: its writes are then unknown.
         Request::Writes { .. } => Reply::Writes(None),
         _ => Reply::Tested(Err(failure)),
     };
@@ -290,47 +296,54 @@ fn perform(
     }
 }
 
-/// The pairs of launches on fresh and on used inputs. A second pair is timed only if the first one is suspicious.
+/// The number of pairs of launches, on fresh and on used inputs, that are timed while all earlier pairs are
+/// suspicious, however long they take.
 const MIN_PAIRS: usize = 3;
-/// There are up to this many pairs as long as they take no longer than this: other programs slow single launches of microseconds by any
-/// factor.
+/// The number of pairs that are timed within [`TIME_FOR_MORE_PAIRS`] while all earlier pairs are suspicious:
+/// other programs slow single launches of microseconds by any factor.
 const MAX_PAIRS: usize = 24;
 const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
-/// On a device that cannot restore memory, fresh inputs have other addresses than the inputs of the samples, and a launch on them may be slower
-/// by this factor. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the first inputs of a process and 34 µs on later ones.
+/// The factor by which a launch on recreated inputs may be slower, because their addresses are new. It
+/// applies to devices that cannot restore memory. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the
+/// first inputs of a process and 34 µs on later inputs.
 const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
 
-/// Checks a case with launches after its samples.
+/// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
+/// that depend on state outside of them, and times the host's call.
 pub(super) struct FollowUpLaunches<'a> {
     pub case: CaughtCase<'a>,
     pub device: &'a mut dyn Device,
-    /// True if host work belongs to the launch: its time then says nothing about its inputs.
+    /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
+    /// on the inputs.
     pub host_work: bool,
 }
 
-/// Launches on the first inputs, after the samples.
+/// The findings of [`FollowUpLaunches::relaunch_on_used_inputs`].
 #[derive(Default)]
 pub(super) struct UsedInputsFindings {
-    /// The findings; `None` if the device has none.
+    /// The outputs of these launches, compared with the checked launch; `None` if the device cannot see them.
     pub relaunch: Option<Relaunch>,
     /// The failure of the check after a launch on restored memory.
     check_failed: Option<Failure>,
 }
 
-/// The calls that are timed on the host: as many as take the device this long in all, but neither fewer nor more.
+/// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
+/// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
 const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 const MIN_TIMED_CALLS: usize = 3;
 const MAX_TIMED_CALLS: usize = 15;
 
-/// The two launches on fresh inputs, and a reserve of half a launch.
+/// The time reserved for launches on fresh inputs, in launches: two launches and a margin of half a launch.
 const FRESH_CHECK_LAUNCHES: f64 = 2.5;
-/// The likely reason that a check which passed before the samples fails after them.
+/// The end of a failure message, with the likely cause: a check fails after the samples that passed before
+/// them.
 const LAUNCH_KEEPS_STATE_HINT: &str =
     "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
 impl FollowUpLaunches<'_> {
-    /// Times a launch on the inputs of the samples. If it is faster than their median, it is repeated, and the slowest counts: other
-    /// programs may have slowed most samples but not this launch.
+    /// Times a launch on the inputs that the samples used. Returns `None` if the device cannot time it.
+    /// Repeats a launch that is faster than the samples' `median` and returns the slowest time: other
+    /// programs may have slowed the samples but not this launch.
     pub(super) fn time_on_sampled_inputs(
         &mut self,
         median: Nanoseconds,
@@ -345,7 +358,9 @@ impl FollowUpLaunches<'_> {
         Ok(Some(slowest))
     }
 
-    /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
+    /// Launches again on the inputs of the checked launch, to see whether a launch on restored memory has the
+    /// same outputs, and whether later launches still write them. Runs the benchmark's check if outputs
+    /// differ.
     pub(super) fn relaunch_on_used_inputs(&mut self) -> Result<UsedInputsFindings, Failure> {
         self.case.0.keep_output(true);
         let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
@@ -357,10 +372,11 @@ impl FollowUpLaunches<'_> {
         Ok(UsedInputsFindings { relaunch, check_failed })
     }
 
-    /// Drops the inputs, makes them again and launches twice, unless `time_left` is too short: making inputs takes as long as `setup_time`, and a
-    /// timeout would lose the samples. The check sees the outputs of the first launch. A launch function that consumes its inputs is
-    /// faster on used ones; `left` is the time on the inputs of the samples. Adds the findings to those of the launches on used inputs, and
-    /// stores them. Returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no inputs.
+    /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this if
+    /// `time_left` until the timeout is shorter than `setup_time` and the launches. `left` is the time of a
+    /// launch on the inputs of the samples: a launch function that consumes its inputs is faster on used
+    /// inputs. Merges the findings into `relaunch`, and stores that in `measurement`. Returns the reasons
+    /// against the case; after [`Reason::SetupNotRepeatable`] it has no inputs.
     pub(super) fn check_on_fresh_inputs(
         &mut self,
         (setup_time, time_left): (Duration, Duration),
@@ -397,8 +413,9 @@ impl FollowUpLaunches<'_> {
         reasons
     }
 
-    /// Calls the launch function several times, each after a reset if there is one, and waits for the launches. Returns the median time of
-    /// a call on the host; nothing if launches of this time take the device too long.
+    /// Calls the launch function several times, each after a reset if there is one, and synchronizes at the
+    /// end. Returns the median time of a call on the host. Returns `None` if host work belongs to the launch,
+    /// or if `each` launch takes the device too long.
     pub(super) fn call_time(&mut self, each: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
         let calls = ((TIMED_CALLS_DEVICE_TIME / each) as usize).min(MAX_TIMED_CALLS);
         if self.host_work || calls < MIN_TIMED_CALLS {
@@ -438,8 +455,9 @@ impl FollowUpLaunches<'_> {
         Ok(Relaunch { checked: checked.then_some(true), reuse, ..relaunch })
     }
 
-    /// Times more pairs as long as the launch on used inputs is faster. The first launch on fresh inputs may also load code or touch new
-    /// memory, so the fastest time on fresh inputs counts, and the slowest on used ones.
+    /// Times more pairs of launches while launches on used inputs are faster than on fresh inputs. Returns
+    /// the fastest time on fresh inputs and the slowest on used inputs, of all pairs, so that one disturbed
+    /// launch does not count.
     fn confirm_reuse(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
         let (mut reuse, mut left) = (first, left);
         let with_left = |reuse: Reuse, left: Option<Nanoseconds>| Reuse {
@@ -468,14 +486,15 @@ impl FollowUpLaunches<'_> {
         Ok(with_left(reuse, left))
     }
 
-    /// Times a launch after a flush; `None` if the device cannot, or if the time has no meaning.
+    /// Times a launch after a flush of the cache. Returns `None` if the device cannot time it, or if host
+    /// work belongs to the launch.
     fn time_cold_launch(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
         let time = catch(Stage::Launch, || self.device.launch_cold(&mut self.case, inputs))
             .map_err(|failure| with_driver_message(failure, self.device))?;
         Ok(time.filter(|time| !self.host_work && time.is_finite()))
     }
 
-    /// Drops the inputs, then makes them again, so that memory for one set is enough.
+    /// Drops the inputs, then calls `setup` again: the device needs memory for one set of inputs only.
     fn recreate_inputs(&mut self) -> Result<(), Failure> {
         // Ignore a panic in the `drop` of the inputs.
         _ = catch(Stage::Setup, || {
