@@ -178,12 +178,10 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
         let name = generic.name;
         let wanted = &selection.cases.args.iter().find(|given| given.name == name)?.values;
         let mut values: Vec<String> = Vec::new();
-        for variant in entry.variants {
-            for other in variant.generics.iter().filter(|other| other.name == name) {
-                let value = (other.value)();
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+        let generics = entry.variants.iter().flat_map(|variant| variant.generics);
+        for value in generics.filter(|other| other.name == name).map(|other| (other.value)()) {
+            if !values.contains(&value) {
+                values.push(value);
             }
         }
         let unknown = wanted.iter().find(|wanted| !values.iter().any(|value| is_value(wanted, value)))?;
