@@ -9,7 +9,7 @@ use gpubench_runtime::devices::kinds;
 pub(crate) const DEVICE_FORMS: &str =
     "a number such as 0, a device such as cuda:0, a kind such as cuda or host, a UUID, or all";
 
-/// Returns true if `wanted` names devices of `kind`, present or not.
+/// Returns true if `wanted`, a value of `--device`, may name a device of `kind`, present or not.
 pub fn may_name_kind(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
         device == "all"
@@ -18,7 +18,7 @@ pub fn may_name_kind(wanted: &str, kind: &str) -> bool {
     })
 }
 
-/// Returns true for the number or the UUID of a GPU.
+/// Returns true if `device` has the form of a GPU's number or UUID.
 fn is_gpu_id(device: &str) -> bool {
     device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-")
 }
@@ -40,7 +40,7 @@ pub(crate) struct MissingKind {
     pub kind: &'static str,
     /// The missing device, and the reason.
     pub why: String,
-    /// True if the search did not come to its end, so that a device may be there.
+    /// True if the search was cut off, so that a device may exist.
     pub is_search_incomplete: bool,
 }
 
@@ -206,7 +206,8 @@ impl FoundDevices {
         self.present.iter().filter(|found| default_choice(found.kind) == Some(DefaultChoice::First))
     }
 
-    /// Returns the GPUs that `takes` accepts, the CPU if `with_fallback`, and the devices of other kinds.
+    /// Returns the GPUs for which `takes` returns true, the CPU if `with_fallback`, and the devices of other
+    /// kinds.
     fn filter_by_choice(&self, with_fallback: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
         let of_kind = |kind| self.present.iter().filter(move |found| found.kind == kind);
         let chosen = self.present.iter().filter(|found| match default_choice(found.kind) {
@@ -218,7 +219,8 @@ impl FoundDevices {
         chosen.cloned().collect()
     }
 
-    /// Returns the error of a device that is missing: `why`, with the devices that are there and the reasons that kinds are absent.
+    /// Returns an error message: `why`, then the devices that exist, then the reasons that other kinds are
+    /// absent.
     fn missing_device_error(&self, why: &str) -> String {
         let there: Vec<String> = self.present.iter().map(Available::describe).collect();
         let there = if there.is_empty() {

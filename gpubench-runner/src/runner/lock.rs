@@ -16,7 +16,7 @@ use gpubench_runtime::device::Available;
 /// The pause between two tries for a lock.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An acquired lock. It is released when this is dropped, and at the latest when the process ends.
+/// An acquired lock of a device. It is released when this value is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct DeviceLock {
     file: File,
@@ -26,8 +26,8 @@ pub(crate) struct DeviceLock {
 }
 
 impl DeviceLock {
-    /// Makes sure that others still see the lock. Its file may have been removed, as cleaners of temporary files do: then it is created
-    /// again.
+    /// Updates the times of the lock file. If a cleaner of temporary files has removed it, creates and locks
+    /// it again.
     ///
     /// # Errors
     /// Returns an error if another suite has locked the device meanwhile.
@@ -56,9 +56,9 @@ impl DeviceLock {
     }
 }
 
-/// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, names the
-/// holder by `warn` and waits, but only with `wait`; `stop` ends the wait. If a lock fails for another
-/// reason, gives it to `warn` and leaves the device unlocked.
+/// Locks the `devices` that have a UUID, in the same order in every benchmark binary. If another process has
+/// the lock of a device, warns with its name and waits until `stop` returns true, but only with `wait`. If a
+/// lock file cannot be used, warns and leaves the device unlocked.
 ///
 /// # Errors
 /// Returns an error if the device is busy or the user stops the wait.
@@ -87,6 +87,8 @@ pub(crate) fn lock_devices(
     Ok(locks)
 }
 
+/// Locks the file at `path` for a device. If another process has the lock, warns once and waits with `wait`,
+/// else returns an error. The inner error means that the file cannot be locked at all.
 fn lock_or_wait(
     path: &Path,
     suite: &str,
@@ -102,17 +104,17 @@ fn lock_or_wait(
             Ok(Err(held)) => held,
             Err(error) => return Ok(Err(error)),
         };
-        if !wait || !warned {
-            let holder = read_holder(held);
-            if !wait {
-                return Err(RunError::Device(format!(
-                    "device `{device}` is being measured by {holder} (without `no-wait` this would wait)"
-                )));
-            }
+        if !wait {
+            return Err(RunError::Device(format!(
+                "device `{device}` is being measured by {} (without `no-wait` this would wait)",
+                read_holder(held)
+            )));
+        }
+        if !std::mem::replace(&mut warned, true) {
             warn(&format!(
-                "device `{device}` is being measured by {holder}: waiting (`no-wait = true` in gpubench.toml refuses)"
+                "device `{device}` is being measured by {}: waiting (`no-wait = true` in gpubench.toml refuses)",
+                read_holder(held)
             ));
-            warned = true;
         }
         if stop() {
             return Err(RunError::Interrupted);
@@ -138,13 +140,14 @@ fn read_holder(mut file: File) -> String {
     if text.is_empty() { "another process".to_owned() } else { text }
 }
 
-/// The time at which the system reads it.
+/// Stands for the current time in a call of `futimens`.
 const CURRENT_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
 
-/// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
+/// The mode of a lock file: every user of the machine must be able to lock it and to write its holder.
 const MODE_READ_WRITE_ALL: u32 = 0o666;
 
-/// Tries to lock the file at `path`, and makes it if it is missing. Returns the file if another has it locked, for reading who.
+/// Tries to lock the file at `path`, which is created if it is missing. The inner error is the file if
+/// another process has locked it: [`read_holder`] reads that process's name.
 ///
 /// # Errors
 /// If it is no lock file, or cannot be opened or locked.
@@ -199,6 +202,7 @@ fn open_or_create(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Returns true if `file` is the file at `path`, and not one that was removed or replaced.
 fn is_file_at(file: &File, path: &Path) -> bool {
     let of = |metadata: io::Result<Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
     of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))

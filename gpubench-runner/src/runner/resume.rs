@@ -11,7 +11,7 @@ use gpubench_records::{
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, format};
 
-/// A case and its partner, if it is compared.
+/// A case, and the benchmark that it is compared with, if there is one.
 type CaseKey = (PlannedCase, Option<BenchmarkId>);
 
 /// The records of an earlier run that are still valid.
@@ -85,8 +85,9 @@ impl ResumedRecords {
         self.wall
     }
 
-    /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record and the
-    /// user gives the same peaks as then: a task that was complete may come back on another device.
+    /// Returns the stored properties of `device`, without the user's peaks, if nothing is left to measure on
+    /// it: all of its cases in `plan` have a record, and the user states the same peaks as in the earlier
+    /// run. Returns `None` if the device must be opened.
     pub(crate) fn info_if_complete(
         &self,
         device: &str,
@@ -106,8 +107,8 @@ impl ResumedRecords {
         (user_peaks(&now) == user_peaks(info)).then_some(bare)
     }
 
-    /// Returns the facts to use for a device that reports these `info`. On the same device, these are the
-    /// facts of the kept records. On another device, the kept records are dropped.
+    /// Returns the properties to use for a device that reports `info`: those of the earlier run if it is the
+    /// same device. If it is another device, drops its records, adds a remark and returns `info`.
     pub fn adopt_info(&mut self, info: DeviceInfo) -> DeviceInfo {
         let Some(theirs) = self.info(&info.device).cloned() else { return info };
         let Some(difference) = device_difference(&theirs, &info) else { return theirs };
@@ -127,7 +128,7 @@ impl ResumedRecords {
         self.records.remove(&key_of_job(job, cache))
     }
 
-    /// Returns the records in the order of `plan`.
+    /// Returns the records of the cases in `plan`, in its order.
     pub fn for_plan(&self, plan: &Plan) -> Vec<&Record> {
         plan.planned_cases().filter_map(|(job, cache)| self.records.get(&key_of_job(job, cache))).collect()
     }
@@ -148,15 +149,16 @@ fn key_of_job(job: &Job, cache: Cache) -> CaseKey {
     (job.case(cache), job.with.clone())
 }
 
-/// Returns true if the record says nothing about the case: its device was missing, or its process was lost
-/// and the limit is another now.
+/// Returns true if a record of an earlier run is dropped, because its failure may not happen again: its
+/// device was missing, or its worker was lost and the time limit has changed (`other_limit`).
 fn is_measured_again_(record: &Record, other_limit: bool) -> bool {
     record.failure().is_some_and(|failure| {
         failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
     })
 }
 
-/// Returns the reason that no record of `run` is comparable with a new measurement.
+/// Returns a phrase with the reason if all records of `run` are invalid for a new run: another build, or
+/// other sampling options.
 fn sampling_or_build_difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
     // One build is of one commit, even if the commit was not known each time.
     let build = |program: &Program| Program { package: None, ..program.clone() };

@@ -142,16 +142,13 @@ fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, 
     }
 }
 
-/// Returns a value of the file as texts, as the command line has them: of a list those of its values.
+/// Returns a value of the file as the texts of a flag: one, or one for each item of a list.
 fn value_texts(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::String(text) => Ok(vec![text.to_string()]),
         Value::Array(values) if values.iter().all(|value| !value.get_ref().is_array()) => {
-            let mut all = Vec::new();
-            for value in values.iter() {
-                all.extend(value_texts(value.get_ref())?);
-            }
-            Ok(all)
+            let texts = values.iter().map(|value| value_texts(value.get_ref()));
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.concat())
         }
         Value::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Ok(vec![number.to_string()]),
@@ -167,7 +164,7 @@ fn value_texts(value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the message of an error of the command line, without its frame.
+/// Returns the message of an error of clap, without `error: `, usage and hints.
 fn plain_message(error: &clap::Error) -> String {
     let text = error.to_string();
     let text =
@@ -186,8 +183,9 @@ fn settings_file() -> Option<PathBuf> {
 const SETTING_VARIABLES: [&str; 4] =
     ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
-/// Returns the variable, or the line of the file, with the value that an error quotes first, as in ` (`7` is from GPUBENCH_DEVICE)`; nothing
-/// for a value that may be one of the command line.
+/// Returns a phrase with the variable or the line of the file that contains the first value quoted by
+/// `error`, such as ` (`7` is from GPUBENCH_DEVICE)`. Returns an empty text if the value may come from the
+/// command line.
 pub(crate) fn value_origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
     if env::args().skip(1).any(|arg| arg.contains(quoted)) {

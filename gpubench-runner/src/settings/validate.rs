@@ -122,6 +122,7 @@ impl Settings {
     }
 }
 
+/// Returns `message` as an error if `is_wrong`.
 fn error_if(is_wrong: bool, message: &str) -> Result<(), String> {
     if is_wrong { Err(message.to_owned()) } else { Ok(()) }
 }

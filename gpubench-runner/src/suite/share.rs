@@ -40,7 +40,8 @@ impl Share {
         Some((self.given.as_deref()?, self.task.as_ref()?.share == ShareMode::Replicate))
     }
 
-    /// Returns the task's part of `plan`, and notes the number of cases of all tasks.
+    /// Returns the part of `plan` that this task measures, and stores the number of cases of all tasks.
+    /// Returns the whole plan if nothing is split.
     pub(super) fn keep_own_part(&mut self, plan: Plan) -> Plan {
         let Some(task) = self.task.as_mut().filter(|task| task.share == ShareMode::Split) else {
             return plan;
@@ -85,7 +86,8 @@ fn slurm_task(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)>
     Some((task, has_gaps))
 }
 
-/// The position in an array, and true if its numbers have gaps.
+/// Returns the part that this task has in a Slurm job array, and true if the numbers of the array have gaps;
+/// `None` outside of an array.
 fn array_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     let [id, least, most] = ["ID", "MIN", "MAX"].map(|name| number(&format!("SLURM_ARRAY_TASK_{name}")));
     let (id, least, most) = (id?, least?, most?);
@@ -95,7 +97,8 @@ fn array_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     Some((Part::new(before / step + 1, all)?, has_gaps))
 }
 
-/// The position in a step, which `srun` starts. A batch script has the number of tasks too, but is one process.
+/// Returns the part that this process has in a step of `srun`. Returns `None` in a batch script, which has
+/// the number of tasks but is one process.
 fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     number("SLURM_STEP_ID")?;
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)

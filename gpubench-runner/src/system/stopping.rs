@@ -15,7 +15,7 @@ const STOP_SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// The same signal again within this time is the same request: `timeout` of GNU sends its signal to a process and to its group.
 const SAME_REQUEST_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The number of a signal that came since the last watch began, 0 before.
+/// The number of the last signal since [`watch`] was called; 0 if none came.
 static LAST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// The first signal, and when it came: decides whether a second one is a new request.
 static FIRST_SIGNAL: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
@@ -61,7 +61,7 @@ fn listen() {
     }
 }
 
-/// Ends the process by a second signal.
+/// Stores the first signal. Ends the process at a second one, unless it belongs to the same request.
 fn handle(signal: c_int) {
     let mut first = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner);
     match *first {
@@ -76,7 +76,7 @@ fn is_same_request((first, came): (c_int, Instant), signal: c_int, now: Instant)
     signal == first && now.duration_since(came) < SAME_REQUEST_INTERVAL
 }
 
-/// Has all such signals end nothing.
+/// Makes this process ignore the signals that ask it to end.
 pub(crate) fn ignore_stop_signals() -> io::Result<()> {
     for signal in STOP_SIGNALS {
         register(signal, Arc::default())?;
