@@ -42,7 +42,7 @@ pub mod extension {
 pub mod steps {
     pub use crate::plan::{Ignored, Selection};
     pub use crate::runner::resume::ResumedRecords;
-    pub use crate::select::asks_for;
+    pub use crate::select::may_name_kind;
     pub use crate::suite::cli::{Caller, parse};
     use gpubench_runtime::{device::Available, registry::entries};
 

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use crate::runner::clock_lock::{NO_GPU, clocks};
+use crate::runner::clock_lock::{NO_GPU, clock_control};
 use crate::runner::supervisor::Supervisor;
 use gpubench_runtime::__private::finding::{Finding, Level};
 use gpubench_runtime::device::{Available, DeviceError};
@@ -10,7 +10,7 @@ use gpubench_runtime::devices::kinds::KINDS;
 use gpubench_runtime::worker::{Reply, Request};
 
 /// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EXAMINE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Examines this machine, kind by kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
 /// that asks it. The program must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
@@ -22,7 +22,7 @@ pub fn examine() -> io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for kind in &KINDS {
         let (request, mut is_examined) = (Request::Examine { kind: kind.name.to_owned() }, false);
-        let lost = supervisor.ask(&request, PATIENCE, &mut |reply| {
+        let lost = supervisor.ask(&request, EXAMINE_LIMIT, &mut |reply| {
             if let Reply::Examined(found) = reply {
                 is_examined = true;
                 findings.extend(found);
@@ -66,5 +66,5 @@ pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
 /// Returns the reason that they cannot be reset.
 pub fn reset_clocks(Available { device, uuid, .. }: &Available) -> Result<(), DeviceError> {
     let silent = || DeviceError::new("the driver lists it and answers nothing");
-    (clocks(device)?.reset)(uuid.as_deref().ok_or_else(silent)?)
+    (clock_control(device)?.reset)(uuid.as_deref().ok_or_else(silent)?)
 }

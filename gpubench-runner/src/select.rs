@@ -6,25 +6,25 @@ use gpubench_runtime::device::{Available, DeviceKind};
 use gpubench_runtime::devices::kinds;
 
 /// The forms of a device on the command line.
-pub(crate) const FORMS: &str =
+pub(crate) const DEVICE_FORMS: &str =
     "a number such as 0, a device such as cuda:0, a kind such as cuda or host, a UUID, or all";
 
-/// Returns true if `wanted` names devices of `kind`, present or not.
-pub fn asks_for(wanted: &str, kind: &str) -> bool {
+/// Returns true if `wanted`, a value of `--device`, may name a device of `kind`, present or not.
+pub fn may_name_kind(wanted: &str, kind: &str) -> bool {
     wanted.split(',').map(str::trim).any(|device| {
         device == "all"
             || DeviceId::parse(device).kind == kind
-            || (asks_by_number(device) && choice(kind) == Some(DefaultChoice::First))
+            || (is_gpu_id(device) && default_choice(kind) == Some(DefaultChoice::First))
     })
 }
 
-/// Returns true for the number or the UUID of a GPU.
-fn asks_by_number(device: &str) -> bool {
+/// Returns true if `device` has the form of a GPU's number or UUID.
+fn is_gpu_id(device: &str) -> bool {
     device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-")
 }
 
 /// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
-fn choice(kind: &str) -> Option<DefaultChoice> {
+fn default_choice(kind: &str) -> Option<DefaultChoice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 
@@ -35,63 +35,63 @@ fn first_that_works<'a>(mut devices: impl Iterator<Item = &'a Available> + Clone
 
 /// A kind of device that benchmarks are written for and that this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingKind {
     /// The kind.
     pub kind: &'static str,
     /// The missing device, and the reason.
     pub why: String,
-    /// True if the search did not come to its end, so that a device may be there.
-    pub is_lost: bool,
+    /// True if the search was cut off, so that a device may exist.
+    pub is_search_incomplete: bool,
 }
 
 /// The devices selected for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Selected {
+pub(crate) struct SelectedDevices {
     /// The devices, in the order they are measured.
     pub devices: Vec<Available>,
     /// Notes to the user about the choice.
     pub notes: Vec<String>,
     /// The kinds of device that would have been selected, but are missing.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingKind>,
 }
 
 /// The devices that this machine has, of the kinds that a program measures.
 #[derive(Clone)]
-pub(crate) struct Devices {
-    there: Vec<Available>,
+pub(crate) struct FoundDevices {
+    present: Vec<Available>,
     /// The kinds of which this machine has no device, wanted by a benchmark or not.
-    absent: Vec<Missing>,
+    absent: Vec<MissingKind>,
     /// The kinds that benchmarks are written for.
     wanted: Vec<&'static str>,
 }
 
 /// The devices of a kind; the inner error is the reason that there are none, the outer one that the search did not come to its end.
-pub(crate) type Search = Result<Result<Vec<Available>, String>, String>;
+pub(crate) type SearchResult = Result<Result<Vec<Available>, String>, String>;
 
-impl Devices {
+impl FoundDevices {
     /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
-    pub(crate) fn new(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, Search)>) -> Self {
-        let mut devices = Self { there: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
+    pub(crate) fn new(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, SearchResult)>) -> Self {
+        let mut devices = Self { present: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
         for (DeviceKind { name: kind, noun, .. }, search) in searched {
-            let is_lost = search.is_err();
+            let is_search_incomplete = search.is_err();
             match search.flatten() {
-                Ok(found) => devices.there.extend(found),
+                Ok(found) => devices.present.extend(found),
                 Err(reason) => {
                     let why = format!("no {noun} ({reason})");
-                    devices.absent.push(Missing { kind, why, is_lost });
+                    devices.absent.push(MissingKind { kind, why, is_search_incomplete });
                 }
             }
         }
         for kind in kinds.iter().copied().filter(|name| kinds::kind(name).is_none()) {
             let why = format!("`{kind}` is no known kind of device: `gpubench::device_kind!` adds one");
-            devices.absent.push(Missing { kind, why, is_lost: false });
+            devices.absent.push(MissingKind { kind, why, is_search_incomplete: false });
         }
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
         let position = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
-        devices.there.retain(|found| position(found).is_some());
+        devices.present.retain(|found| position(found).is_some());
         devices
-            .there
-            .sort_by_key(|found| (choice(found.kind) != Some(DefaultChoice::First), position(found)));
+            .present
+            .sort_by_key(|found| (default_choice(found.kind) != Some(DefaultChoice::First), position(found)));
         devices
     }
 
@@ -101,21 +101,21 @@ impl Devices {
     /// # Errors
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
     /// does not replace a GPU that may exist.
-    pub(crate) fn select(&self, wanted: Option<&str>) -> Result<Selected, String> {
-        let Some(wanted) = wanted else { return self.usual() };
+    pub(crate) fn select(&self, wanted: Option<&str>) -> Result<SelectedDevices, String> {
+        let Some(wanted) = wanted else { return self.select_default() };
         if wanted == "all" {
-            self.refuse_lost()?;
+            self.check_search_complete()?;
             let missing = self.missing(Some(wanted));
-            return Ok(Selected { devices: self.there.clone(), notes: Vec::new(), missing });
+            return Ok(SelectedDevices { devices: self.present.clone(), notes: Vec::new(), missing });
         }
         let mut devices: Vec<Available> = Vec::new();
         for name in wanted.split(',').map(str::trim) {
             let is_named = |found: &&Available| names_device(name, &found.device, found.uuid.as_deref());
-            let mut named = self.there.iter().filter(is_named).peekable();
+            let mut named = self.present.iter().filter(is_named).peekable();
             // A number is that of one device.
             let is_kind = named.peek().is_some_and(|first| first.kind == name);
             if named.peek().is_none() {
-                return Err(self.refused(&format!("there is no device `{name}`")));
+                return Err(self.missing_device_error(&format!("there is no device `{name}`")));
             }
             for found in named.take(if is_kind { usize::MAX } else { 1 }) {
                 // Named twice, by its number and its UUID for instance, it is one device all the same.
@@ -124,16 +124,18 @@ impl Devices {
                 }
             }
         }
-        Ok(Selected { devices, ..Selected::default() })
+        Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
 
     /// Selects the usual devices, and this machine's CPU in addition to a GPU, so that every benchmark whose device exists has one.
     ///
     /// # Errors
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
-    pub(crate) fn one_of_each_kind(&self) -> Result<Selected, String> {
-        let mut selected = self.usual()?;
-        for found in self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::Fallback)) {
+    pub(crate) fn one_of_each_kind(&self) -> Result<SelectedDevices, String> {
+        let mut selected = self.select_default()?;
+        for found in
+            self.present.iter().filter(|found| default_choice(found.kind) == Some(DefaultChoice::Fallback))
+        {
             if !selected.devices.contains(found) {
                 selected.devices.push(found.clone());
             }
@@ -146,41 +148,48 @@ impl Devices {
     ///
     /// # Errors
     /// Returns an error if there is none. The CPU does not replace an allocated GPU.
-    pub(crate) fn given(&self, given: &str, all: bool) -> Result<Selected, String> {
-        if !self.wanted.iter().any(|kind| choice(kind) == Some(DefaultChoice::First)) {
-            return self.usual();
+    pub(crate) fn select_given(&self, given: &str, all: bool) -> Result<SelectedDevices, String> {
+        if !self.wanted.iter().any(|kind| default_choice(kind) == Some(DefaultChoice::First)) {
+            return self.select_default();
         }
         let first = self.gpus().next();
         if first.is_none() {
-            return Err(self.refused(&format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU")));
+            return Err(
+                self.missing_device_error(&format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU"))
+            );
         }
-        let devices = self.chosen(false, &|gpu| all || first == Some(gpu));
-        Ok(Selected { devices, ..Selected::default() })
+        let devices = self.filter_by_choice(false, &|gpu| all || first == Some(gpu));
+        Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
 
     /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
     /// missing, nothing is selected at all.
-    pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<Missing> {
+    pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<MissingKind> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
         missing.cloned().collect()
     }
 
     /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
-    fn refuse_lost(&self) -> Result<(), String> {
-        let is_lost = self.missing(None).iter().any(|missing| missing.is_lost);
-        if is_lost { Err(self.refused("the search for devices failed")) } else { Ok(()) }
+    fn check_search_complete(&self) -> Result<(), String> {
+        let is_search_incomplete = self.missing(None).iter().any(|missing| missing.is_search_incomplete);
+        if is_search_incomplete {
+            Err(self.missing_device_error("the search for devices failed"))
+        } else {
+            Ok(())
+        }
     }
 
-    fn usual(&self) -> Result<Selected, String> {
-        self.refuse_lost()?;
+    fn select_default(&self) -> Result<SelectedDevices, String> {
+        self.check_search_complete()?;
         let first = first_that_works(self.gpus());
-        let devices = self.chosen(first.is_none(), &|gpu| first == Some(gpu));
+        let devices = self.filter_by_choice(first.is_none(), &|gpu| first == Some(gpu));
         let mut notes = Vec::new();
         let kind = |found: &Available| kinds::kind(found.kind);
         let mut measured = devices.iter().filter_map(kind);
         if let Some(DeviceKind { noun, .. }) = measured.find(|kind| kind.choice == DefaultChoice::Fallback) {
-            let note = |Missing { why, .. }: &Missing| format!("{why}: measuring this machine's {noun}");
+            let note =
+                |MissingKind { why, .. }: &MissingKind| format!("{why}: measuring this machine's {noun}");
             notes.extend(self.absent.iter().map(note));
         }
         if let Some(first) = first.filter(|first| first.fault.is_none()) {
@@ -190,17 +199,18 @@ impl Devices {
                 Some(format!("`{device}` does not work ({fault}): measuring `{}`", first.device))
             }));
         }
-        Ok(Selected { devices, notes, missing: self.missing(None) })
+        Ok(SelectedDevices { devices, notes, missing: self.missing(None) })
     }
 
     fn gpus(&self) -> impl Iterator<Item = &Available> + Clone {
-        self.there.iter().filter(|found| choice(found.kind) == Some(DefaultChoice::First))
+        self.present.iter().filter(|found| default_choice(found.kind) == Some(DefaultChoice::First))
     }
 
-    /// Returns the GPUs that `takes` accepts, the CPU if `with_fallback`, and the devices of other kinds.
-    fn chosen(&self, with_fallback: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
-        let of_kind = |kind| self.there.iter().filter(move |found| found.kind == kind);
-        let chosen = self.there.iter().filter(|found| match choice(found.kind) {
+    /// Returns the GPUs for which `takes` returns true, the CPU if `with_fallback`, and the devices of other
+    /// kinds.
+    fn filter_by_choice(&self, with_fallback: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
+        let of_kind = |kind| self.present.iter().filter(move |found| found.kind == kind);
+        let chosen = self.present.iter().filter(|found| match default_choice(found.kind) {
             Some(DefaultChoice::First) => takes(found),
             Some(DefaultChoice::Fallback) => with_fallback,
             Some(DefaultChoice::Additional) => first_that_works(of_kind(found.kind)) == Some(*found),
@@ -209,9 +219,10 @@ impl Devices {
         chosen.cloned().collect()
     }
 
-    /// Returns the error of a device that is missing: `why`, with the devices that are there and the reasons that kinds are absent.
-    fn refused(&self, why: &str) -> String {
-        let there: Vec<String> = self.there.iter().map(Available::describe).collect();
+    /// Returns an error message: `why`, then the devices that exist, then the reasons that other kinds are
+    /// absent.
+    fn missing_device_error(&self, why: &str) -> String {
+        let there: Vec<String> = self.present.iter().map(Available::describe).collect();
         let there = if there.is_empty() {
             "this program measures nothing that this machine has".to_owned()
         } else {
@@ -231,19 +242,19 @@ mod tests {
         if kind == "cuda" { found.with_uuid(format!("GPU-{device}")) } else { found }
     }
 
-    fn with_gpus() -> Devices {
+    fn with_gpus() -> FoundDevices {
         let there = vec![device("cuda:0", "cuda"), device("cuda:1", "cuda"), device("host", "host")];
-        Devices { there, absent: Vec::new(), wanted: vec!["cuda", "host"] }
+        FoundDevices { present: there, absent: Vec::new(), wanted: vec!["cuda", "host"] }
     }
 
-    fn without_gpu() -> Devices {
+    fn without_gpu() -> FoundDevices {
         let there = vec![device("host", "host"), device("clockwork", "clockwork")];
         let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
-        let absent = vec![Missing { kind: "cuda", why, is_lost: false }];
-        Devices { there, absent, wanted: vec!["host", "clockwork"] }
+        let absent = vec![MissingKind { kind: "cuda", why, is_search_incomplete: false }];
+        FoundDevices { present: there, absent, wanted: vec!["host", "clockwork"] }
     }
 
-    fn selected(devices: &Devices, wanted: Option<&str>) -> Vec<String> {
+    fn selected(devices: &FoundDevices, wanted: Option<&str>) -> Vec<String> {
         let selected = devices.select(wanted).expect("it is there");
         selected.devices.into_iter().map(|found| found.device).collect()
     }
@@ -272,12 +283,12 @@ mod tests {
 
     #[test]
     fn what_is_missing_would_have_been_selected() {
-        let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let wants = FoundDevices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let why = "no CUDA device (libcuda.so.1 not found)".to_owned();
         for wanted in [None, Some("all")] {
             assert_eq!(
                 wants.missing(wanted),
-                [Missing { kind: "cuda", why: why.clone(), is_lost: false }],
+                [MissingKind { kind: "cuda", why: why.clone(), is_search_incomplete: false }],
                 "{wanted:?}"
             );
             assert_eq!(wants.select(wanted).expect("the CPU is there").missing.len(), 1);
@@ -315,12 +326,13 @@ mod tests {
     /// A GPU that a scheduler allocated and that is gone is an error, never a run of the CPU.
     #[test]
     fn a_task_measures_the_gpus_that_it_was_given() {
-        let names =
-            |selected: Selected| selected.devices.into_iter().map(|found| found.device).collect::<Vec<_>>();
-        let given = |devices: &Devices, all| devices.given("4", all).map(names);
+        let names = |selected: SelectedDevices| {
+            selected.devices.into_iter().map(|found| found.device).collect::<Vec<_>>()
+        };
+        let given = |devices: &FoundDevices, all| devices.select_given("4", all).map(names);
         assert_eq!(given(&with_gpus(), true), Ok(vec!["cuda:0".to_owned(), "cuda:1".to_owned()]));
         assert_eq!(given(&with_gpus(), false), Ok(vec!["cuda:0".to_owned()]));
-        let wants = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let wants = FoundDevices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let gone = given(&wants, true).expect_err("it is gone");
         let why = "CUDA_VISIBLE_DEVICES=4: there is no such GPU: --device takes `host`";
         assert!(
@@ -336,23 +348,23 @@ mod tests {
     #[test]
     fn a_broken_gpu_hides_no_other() {
         let mut devices = with_gpus();
-        devices.there[0] = Available::new("cuda:0", "cuda").with_fault("it fell off the bus");
+        devices.present[0] = Available::new("cuda:0", "cuda").with_fault("it fell off the bus");
         let usual = devices.select(None).expect("one works");
         assert_eq!((usual.devices.len(), &*usual.devices[0].device), (1, "cuda:1"));
         assert_eq!(usual.notes, ["`cuda:0` does not work (it fell off the bus): measuring `cuda:1`"]);
         assert_eq!(selected(&devices, Some("0")), ["cuda:0"]);
         assert_eq!(selected(&devices, Some("all")), ["cuda:0", "cuda:1", "host"]);
         // It alone is opened, fails and says why: the CPU is not measured in its place.
-        devices.there.remove(1);
+        devices.present.remove(1);
         assert_eq!(selected(&devices, None), ["cuda:0"]);
     }
 
     /// Nobody knows if a GPU is there, so that the CPU is measured only for those who ask for it.
     #[test]
     fn a_search_that_fails_is_no_machine_without_a_gpu() {
-        let mut devices = Devices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
+        let mut devices = FoundDevices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let why = "no CUDA device (the process exited with code 0)".to_owned();
-        devices.absent[0] = Missing { kind: "cuda", why, is_lost: true };
+        devices.absent[0] = MissingKind { kind: "cuda", why, is_search_incomplete: true };
         for wanted in [None, Some("all")] {
             let refused = devices.select(wanted).expect_err("it is not known");
             assert!(refused.starts_with("the search for devices failed: --device takes `host`"), "{refused}");
@@ -367,8 +379,8 @@ mod tests {
     #[test]
     fn a_list_needs_no_device_to_know_its_kind() {
         for wanted in ["0", "all", "cuda:1", "GPU-1234", "host,0"] {
-            assert!(asks_for(wanted, "cuda"), "{wanted}");
+            assert!(may_name_kind(wanted, "cuda"), "{wanted}");
         }
-        assert!(!asks_for("host", "cuda") && asks_for("host", "host"));
+        assert!(!may_name_kind("host", "cuda") && may_name_kind("host", "host"));
     }
 }

@@ -8,62 +8,66 @@ use serde::{Deserialize, Serialize};
 
 use crate::catch::catch;
 use crate::job::{Job, JobStatus};
-use crate::registry::{self, Entry, select, show};
+use crate::registry::{self, Entry, select_args, visit_case};
 use gpubench_core::{ArgAxis, Variant, while_listed};
 use gpubench_records::{
     Arg, ArgValues, BenchmarkId, CaseSelection, DeviceId, Failure, Stage, id::shown_name, selection::amount,
 };
+use gpubench_stats::format::joined;
 
-/// The cases that an instance offers.
+/// The cases of a benchmark's variant that a selection matches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Listed {
+pub struct ListedCases {
     /// The selected combinations, the last axis varying fastest.
     pub combinations: Vec<(Vec<Arg>, JobStatus)>,
     /// The names of its axes.
     pub axes: Vec<String>,
-    /// An axis that cannot take the user's value, and the reason.
+    /// The first axis with an invalid value of the user, and the reason.
     pub refused: Option<(String, String)>,
 }
 
-/// An instance of a benchmark whose cases on a device are listed.
+/// A variant of a benchmark and the device for which its cases are listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ListedVariant {
+pub struct VariantOnDevice {
     /// The benchmark's path.
     pub benchmark: String,
-    /// The number of the instance in the benchmark's entry.
+    /// The index of the variant in the benchmark's entry.
     pub variant: usize,
-    /// The device, or its kind if it is missing.
+    /// The device; its kind if this machine has no such device.
     pub device: String,
 }
 
-impl ListedVariant {
-    /// Lists its cases that `cases` selects by their names and arguments.
+impl VariantOnDevice {
+    /// Lists the cases of the variant whose names and arguments `cases` selects.
     ///
     /// # Errors
     /// Returns an error if the user's code for the axes panics, or if an axis has no values.
-    pub fn list(&self, entries: &[&Entry], cases: &CaseSelection) -> Result<Listed, Failure> {
+    pub fn list(&self, entries: &[&Entry], cases: &CaseSelection) -> Result<ListedCases, Failure> {
         let entry = entries.iter().find(|entry| entry.path() == self.benchmark);
         let variant = entry.and_then(|entry| entry.variants.get(self.variant)).ok_or_else(|| {
             Failure::new(Stage::Args, format_args!("`{}` is not in this program", self.benchmark))
         })?;
-        let generics = registry::generics(variant);
+        let generics = registry::generic_args(variant);
         let wanted = |args: &[Arg]| cases.matches(&shown_name(&self.benchmark, args));
-        while_listed(DeviceId::parse(&self.device).ordinal, || list(variant, &generics, &cases.args, &wanted))
+        while_listed(DeviceId::parse(&self.device).ordinal, || {
+            list_variant(variant, &generics, &cases.args, &wanted)
+        })
     }
 }
 
-/// Lists `variant`, whose types and constants are `generics`.
+/// Lists the cases of `variant`. `generics` are its types and constants as arguments, `given` the values that
+/// the user gives for arguments, and `wanted` selects cases by all their arguments.
 ///
 /// # Errors
 /// Returns an error if the user's code for the axes panics, or if an axis has no values.
-fn list(
+fn list_variant(
     variant: &Variant,
     generics: &[Arg],
     given: &[ArgValues],
     wanted: &dyn Fn(&[Arg]) -> bool,
-) -> Result<Listed, Failure> {
-    show(variant, |sweeps, case| {
-        let rows = sweeps.iter().map(|axes| AxisRows::new(axes, given)).collect::<Result<Vec<_>, _>>()?;
+) -> Result<ListedCases, Failure> {
+    visit_case(variant, |sweeps, case| {
+        let rows = sweeps.iter().map(|axes| AxisSteps::new(axes, given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
         let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
         let status = |args: &[Arg]| {
@@ -71,7 +75,7 @@ fn list(
                 return JobStatus::Measured;
             }
             let skipped = catch(Stage::Args, || {
-                select(args, sweeps)?;
+                select_args(args, sweeps)?;
                 Ok(case.0.skipped())
             });
             match skipped {
@@ -80,8 +84,8 @@ fn list(
                 Err(failure) => JobStatus::Broken(failure),
             }
         };
-        let combinations = product(generics, &rows).into_iter().filter(|args| wanted(args));
-        Ok(Listed {
+        let combinations = cartesian_product(generics, &rows).into_iter().filter(|args| wanted(args));
+        Ok(ListedCases {
             combinations: combinations.map(|args| (args.clone(), status(&args))).collect(),
             axes: axis_names(sweeps),
             refused,
@@ -89,23 +93,30 @@ fn list(
     })
 }
 
+/// Returns the names of all axes, in the order of the sweeps.
 fn axis_names(sweeps: &[&[&dyn ArgAxis]]) -> Vec<String> {
     sweeps.iter().copied().flatten().map(|axis| axis.name().to_owned()).collect()
 }
 
-/// The values of one axis, or of several that go together: a row per step.
-struct AxisRows {
+/// The steps of a sweep over one axis, or over several axes that advance together.
+struct AxisSteps {
     names: Vec<&'static str>,
+    /// The values of each step, one for each axis.
     rows: Vec<Vec<String>>,
+    /// The first axis with an invalid value of the user, and the reason.
     refused: Option<(&'static str, String)>,
 }
 
-impl AxisRows {
+impl AxisSteps {
+    /// Returns the steps of `axes`, with the values that the user gives in `given` or those that the axes
+    /// list. If the user gives values for some of the axes, keeps the listed steps with these values. Returns
+    /// an error if an axis has no values, or if the listed values of several axes differ in number; wrong
+    /// values of the user are stored in `refused`.
     fn new(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
             let given = given.iter().find(|given| given.name == axis.name())?;
-            Some(given.values.iter().map(|value| taken(*axis, value)).collect())
+            Some(given.values.iter().map(|value| axis_value(*axis, value)).collect())
         };
         let given: Vec<Option<Vec<String>>> = axes.iter().map(of_user).collect();
         // If all are replaced, the listed values are not needed.
@@ -136,51 +147,47 @@ impl AxisRows {
         });
         let mut rows = Self { names, rows, refused };
         if replaced.is_none() {
-            rows.choose(&given);
+            rows.keep_requested(&given);
         }
         Ok(rows)
     }
 
-    /// Keeps the rows whose values are among those given for some of the axes. A value that is not listed
-    /// would have no partners on the other axes.
-    fn choose(&mut self, given: &[Option<Vec<String>>]) {
+    /// Keeps the steps whose values are among those in `given`, which has `None` for an axis without values
+    /// of the user. Stores an error in `refused` if a given value is in no step: the values of the other axes
+    /// are then unknown.
+    fn keep_requested(&mut self, given: &[Option<Vec<String>>]) {
         for (column, values) in given.iter().enumerate() {
             let Some(values) = values else { continue };
-            let unlisted = values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value));
-            if let Some(value) = unlisted {
+            if let Some(value) =
+                values.iter().find(|value| self.rows.iter().all(|row| row[column] != **value))
+            {
                 let name = self.names[column];
-                let others: Vec<String> = self
-                    .names
-                    .iter()
-                    .filter(|other| **other != name)
-                    .map(|other| format!("`{other}`"))
-                    .collect();
+                let others = self.names.iter().filter(|other| **other != name);
                 let message = format!(
                     "`{value}` is not listed: `{name}` goes together with {}, which must be given too",
-                    others.join(" and ")
+                    joined(others.map(|other| format!("`{other}`")), " and ")
                 );
                 self.refused = Some((name, message));
                 return;
             }
         }
         self.rows.retain(|row| {
-            row.iter()
-                .zip(given)
-                .all(|(value, given)| given.as_ref().is_none_or(|values| values.contains(value)))
+            let mut steps = row.iter().zip(given);
+            steps.all(|(value, given)| given.as_ref().is_none_or(|values| values.contains(value)))
         });
     }
 }
 
-/// Returns the value of an axis that the user gives as this text: the text, or the number that it is, as in `1M`, if only that is a
-/// value.
-fn taken(axis: &dyn ArgAxis, text: &str) -> String {
+/// Returns the value of `axis` that the user writes as `text`. A number such as `1M` is written out if the
+/// axis accepts only that.
+fn axis_value(axis: &dyn ArgAxis, text: &str) -> String {
     let number = || amount(text).filter(|number| axis.select(text).is_err() && axis.select(number).is_ok());
     number().unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns every combination of `sweeps`, each after the arguments that are the `same` in all. The last sweep
-/// varies fastest.
-fn product(same: &[Arg], sweeps: &[AxisRows]) -> Vec<Vec<Arg>> {
+/// Returns the arguments of every combination of steps of `sweeps`. Each begins with the arguments `same`.
+/// The last sweep varies fastest.
+fn cartesian_product(same: &[Arg], sweeps: &[AxisSteps]) -> Vec<Vec<Arg>> {
     sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
         let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {
             sweep.rows.iter().map(move |row| {
@@ -193,14 +200,16 @@ fn product(same: &[Arg], sweeps: &[AxisRows]) -> Vec<Vec<Arg>> {
     })
 }
 
-/// The arguments of a partner, and the benchmark's reason if it leaves them out.
+/// The arguments of the benchmark that a job is compared with, and the reason if that benchmark skips these
+/// arguments.
 pub type ComparisonTarget = (Vec<Arg>, Option<String>);
 
-/// Returns the partner of `job`: an instance of the benchmark `with`, which has the given arguments.
+/// Returns the arguments with which the benchmark `with` is compared with `job`: those of `with`, and else
+/// those of the job.
 ///
 /// # Errors
-/// Returns the reason that the two do not pair.
-pub fn comparison_target(
+/// Returns a phrase with the reason that the two cannot be compared, such as `that has no argument `n``.
+pub fn find_comparison_target(
     job: &Job,
     with: &BenchmarkId,
     entries: &[&Entry],
@@ -213,7 +222,7 @@ pub fn comparison_target(
         .first()
         .ok_or_else(|| format!("that does not run on {device}; only what runs on one device is compared"))?;
     let refused = |failure: Failure| format!("that does not take these arguments: {}", failure.message);
-    let axes = show(first, |sweeps, _| Ok(axis_names(sweeps)));
+    let axes = visit_case(first, |sweeps, _| Ok(axis_names(sweeps)));
     let generics = first.generics.iter().map(|generic| generic.name.to_owned());
     let names: Vec<String> = generics.chain(axes.map_err(refused)?).collect();
     if let Some(arg) = with.args.iter().find(|arg| !names.contains(&arg.name)) {
@@ -223,26 +232,27 @@ pub fn comparison_target(
         let arg = with.args.iter().chain(&job.args).find(|arg| arg.name == *name).cloned();
         arg.ok_or_else(|| {
             format!(
-                "`{}` has an argument `{name}`: choose its value, as in --compare-with '{}[{name}=…]'",
+                "`{}` has an argument `{name}`: keep_requested its value, as in --compare-with '{}[{name}=…]'",
                 with.benchmark, with.benchmark
             )
         })
     };
     let args = names.iter().map(value).collect::<Result<Vec<Arg>, String>>()?;
-    // Types and constants choose the code to measure, so only one side may have them. Any other argument that only one side has
+    // Types and constants keep_requested the code to measure, so only one side may have them. Any other argument that only one side has
     // may change the work.
     let own = entry(&job.benchmark).map_or(&[][..], |entry| entry.variants);
     let is_generic = |name: &str| own.iter().flat_map(|variant| variant.generics).any(|one| one.name == name);
     if let Some(arg) = job.args.iter().find(|arg| !names.contains(&arg.name) && !is_generic(&arg.name)) {
         return Err(format!("only this has the argument `{}`", arg.name));
     }
-    let variant = variants.iter().find(|variant| registry::is_chosen(variant, &args)).ok_or_else(|| {
-        let generics: Vec<String> = args.iter().take(first.generics.len()).map(Arg::to_string).collect();
-        let generics = generics.join(", ");
-        format!("there is no `{generics}` of that; another is chosen by --compare-with 'NAME[…]'")
-    })?;
-    let skipped = show(variant, |sweeps, case| {
-        select(&args, sweeps)?;
+    let variant =
+        variants.iter().find(|variant| registry::matches_generics(variant, &args)).ok_or_else(|| {
+            let generics: Vec<String> = args.iter().take(first.generics.len()).map(Arg::to_string).collect();
+            let generics = generics.join(", ");
+            format!("there is no `{generics}` of that; another is chosen by --compare-with 'NAME[…]'")
+        })?;
+    let skipped = visit_case(variant, |sweeps, case| {
+        select_args(&args, sweeps)?;
         Ok(case.0.skipped().map(str::to_owned))
     });
     Ok((args, skipped.map_err(refused)?))

@@ -13,18 +13,18 @@ use gpubench_records::{Arg, BenchmarkId, Cache, Failure, PlannedCase, id::shown_
 pub struct Job {
     /// The benchmark's path, crate first.
     pub benchmark: String,
-    /// Its arguments, in the order of its axes.
+    /// The benchmark's arguments, in the order of its axes.
     pub args: Vec<Arg>,
     /// The device, as the command line names it.
     pub device: String,
     /// The cache states to measure, in this order.
     pub caches: Vec<Cache>,
-    /// The limit on the wall time of each, if the benchmark overrides the run's.
+    /// The benchmark's own limit on the wall time of each case, if it has one.
     pub timeout: Option<Duration>,
-    /// The benchmark to compare them with.
+    /// The benchmark to compare the cases with.
     #[serde(default)]
     pub with: Option<BenchmarkId>,
-    /// What it shares with jobs on other devices.
+    /// The resource that the job shares with jobs on other devices.
     #[serde(default)]
     pub shares: SharedResource,
 }
@@ -43,12 +43,14 @@ pub enum SharedResource {
 }
 
 impl SharedResource {
-    /// The part of the machine that a job shares whose bytes move over `link`.
+    /// Returns the shared resource of a job that moves its bytes over `link`; `None` is a job without
+    /// transfers.
     #[doc(hidden)]
-    pub fn over(link: Option<Link>) -> Self {
+    pub fn of_link(link: Option<Link>) -> Self {
         match link {
             Some(Link::H2d | Link::D2h) => Self::Link,
-            // The other device has the context of this process too, which its own rows would be blamed for.
+            // The worker also has a context on the other device, which results of that device would be blamed
+            // for.
             Some(Link::P2p) => Self::Machine,
             None | Some(Link::D2d | Link::L2) => Self::Nothing,
         }
@@ -56,28 +58,28 @@ impl SharedResource {
 }
 
 impl Job {
-    /// Returns the job of these cases, with nothing that its benchmark declares.
+    /// Returns the job of these cases, without a timeout, a comparison or a shared resource.
     #[doc(hidden)]
     pub fn new(benchmark: String, args: Vec<Arg>, device: String, caches: Vec<Cache>) -> Self {
         let (timeout, with, shares) = (None, None, SharedResource::Nothing);
         Self { benchmark, args, device, caches, timeout, with, shares }
     }
 
-    /// Returns the same job with these cases.
+    /// Returns the job with these cache states in place of its own.
     #[doc(hidden)]
     #[must_use]
     pub fn with_caches(self, caches: Vec<Cache>) -> Self {
         Self { caches, ..self }
     }
 
-    /// Returns its case of this cache state.
+    /// Returns the job's case with this cache state.
     pub fn case(&self, cache: Cache) -> PlannedCase {
         let Self { benchmark, args, device, .. } = self;
         PlannedCase { benchmark: benchmark.clone(), args: args.clone(), device: device.clone(), cache }
     }
 }
 
-/// The job of one case, with nothing that its benchmark declares.
+/// Converts a case into a job of one case, without a timeout, a comparison or a shared resource.
 impl From<PlannedCase> for Job {
     fn from(PlannedCase { benchmark, args, device, cache }: PlannedCase) -> Self {
         Self::new(benchmark, args, device, vec![cache])

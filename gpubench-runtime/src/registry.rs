@@ -20,22 +20,22 @@ pub fn entries() -> Vec<&'static Entry> {
     entries
 }
 
-/// Returns the choices of types and constants of `variant` as arguments of a job.
-pub fn generics(variant: &Variant) -> Vec<Arg> {
+/// Returns the types and constants of `variant` as arguments of a job, such as `T=f32`.
+pub fn generic_args(variant: &Variant) -> Vec<Arg> {
     let arg = |generic: &Generic| Arg { name: generic.name.to_owned(), value: (generic.value)() };
     variant.generics.iter().map(arg).collect()
 }
 
-/// Returns true if `args` have the choices of types and constants of `variant`.
-pub(crate) fn is_chosen(variant: &Variant, args: &[Arg]) -> bool {
-    generics(variant).iter().all(|arg| args.contains(arg))
+/// Returns true if `args` contain the types and constants of `variant`.
+pub(crate) fn matches_generics(variant: &Variant, args: &[Arg]) -> bool {
+    generic_args(variant).iter().all(|arg| args.contains(arg))
 }
 
 /// Passes the axes and the case of `variant` to `visit`, and returns the result.
 ///
 /// # Errors
 /// Returns an error if the user's code for the axes panics, or if `visit` fails.
-pub(crate) fn show<T>(
+pub(crate) fn visit_case<T>(
     variant: &Variant,
     visit: impl FnOnce(&[&[&dyn ArgAxis]], &mut CaughtCase<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -50,8 +50,9 @@ pub(crate) fn show<T>(
     shown.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
 }
 
-/// Selects the values of `args` on the axes.
-pub(crate) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
+/// Selects the value of each of `args` on its axis. Arguments without an axis, such as types, are ignored.
+/// Returns an error if an axis does not have the value.
+pub(crate) fn select_args(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
         if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
             axis.select(&arg.value).map_err(|error| Failure::new(Stage::Args, error))?;
@@ -60,49 +61,51 @@ pub(crate) fn select(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Fai
     Ok(())
 }
 
-/// A case whose errors are failures of their stage. Panics of `setup`, counts and `check` are, too; the worker catches those of
-/// a launch with the device's own errors. Steps that cannot fail are those of the [`Case`].
+/// A [`Case`] whose steps return a [`Failure`] with their stage if the user's code returns an error or
+/// panics. Panics of a launch are not caught here: the worker catches them together with errors of the
+/// device. Steps that cannot fail are called on the [`Case`].
 pub(crate) struct CaughtCase<'a>(pub &'a mut (dyn Case + 'a));
 
 impl CaughtCase<'_> {
-    /// Returns the case for a part of its life.
+    /// Returns the same case with a shorter borrow.
     pub(crate) fn reborrow(&mut self) -> CaughtCase<'_> {
         CaughtCase(self.0)
     }
 
-    /// Creates the stream for the launches.
-    pub(crate) fn open(&mut self, device: &mut dyn Device) -> Result<(), Failure> {
+    /// Creates the stream for the launches on `device`, and tells the device that a case begins.
+    pub(crate) fn open_stream(&mut self, device: &mut dyn Device) -> Result<(), Failure> {
         let opened = match device.stream_source() {
             Some(source) => self.0.open(source),
             None => self.0.open(device as &mut dyn Any),
         };
-        opened.map_err(failed(Stage::Device))?;
+        opened.map_err(failure_at(Stage::Device))?;
         device.begin_case();
         Ok(())
     }
 
-    /// Adopts the stream of another case.
-    pub(crate) fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
-        self.0.open_on(stream).map_err(failed(Stage::Device))
+    /// Launches on the stream of another case from now on.
+    pub(crate) fn adopt_stream(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
+        self.0.open_on(stream).map_err(failure_at(Stage::Device))
     }
 
-    /// Makes fresh inputs.
+    /// Creates new inputs.
     pub(crate) fn setup(&mut self) -> Result<(), Failure> {
-        catch(Stage::Setup, || self.0.setup().map_err(failed(Stage::Setup)))
+        catch(Stage::Setup, || self.0.setup().map_err(failure_at(Stage::Setup)))
     }
 
-    /// Returns the work of one launch on these inputs.
+    /// Returns the values of the benchmark's own metrics for one launch on the present inputs.
     pub(crate) fn metrics(&self) -> Result<Vec<UserMetric>, Failure> {
-        catch(Stage::Counts, || self.0.metrics().map_err(failed(Stage::Counts)))
+        catch(Stage::Counts, || self.0.metrics().map_err(failure_at(Stage::Counts)))
     }
 
+    /// Returns the bytes, operations and items of one launch on the present inputs.
     pub(crate) fn counts(&self) -> Result<Counts, Failure> {
-        catch(Stage::Counts, || self.0.counts().map_err(failed(Stage::Counts)))
+        catch(Stage::Counts, || self.0.counts().map_err(failure_at(Stage::Counts)))
     }
 
     /// Checks the outputs. Returns `false` if the benchmark has no check.
     pub(crate) fn check(&self) -> Result<bool, Failure> {
-        catch(Stage::Check, || self.0.check().map_err(failed(Stage::Check)))
+        catch(Stage::Check, || self.0.check().map_err(failure_at(Stage::Check)))
     }
 
     /// Drops what the launch function returned.
@@ -114,7 +117,7 @@ impl CaughtCase<'_> {
     }
 }
 
-/// Returns the conversion of an error into a failure of this stage.
-pub(crate) fn failed<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
+/// Returns a closure that converts an error into a failure of this stage.
+pub(crate) fn failure_at<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
     move |error| Failure::new(stage, error)
 }

@@ -1,15 +1,15 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
-//! their axes, never for their inputs, and through a [`Lister`] alone.
+//! their axes, never for their inputs, and through a [`CaseLister`] alone.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use crate::select::Missing;
+use crate::select::MissingKind;
 use gpubench_core::{BenchmarkOptions, Entry, Variant};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
 };
-use gpubench_runtime::cases::{ComparisonTarget, Listed, ListedVariant};
+use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
 use gpubench_stats::format::joined;
 
@@ -39,22 +39,22 @@ impl Plan {
         entries: &[&Entry],
         selection: &Selection,
         devices: &[Available],
-        missing: &[Missing],
-        lister: &mut dyn Lister,
+        missing: &[MissingKind],
+        lister: &mut dyn CaseLister,
     ) -> Result<Self, PlanError> {
         if entries.is_empty() {
             return Err(PlanError::Empty);
         }
         refuse_duplicates(entries)?;
         let there = devices.iter().map(|found| (found.device.as_str(), found.kind, None));
-        let absent = missing.iter().map(|Missing { kind, why, .. }| (*kind, *kind, Some(why)));
+        let absent = missing.iter().map(|MissingKind { kind, why, .. }| (*kind, *kind, Some(why)));
         let (mut instances, mut variants) = (Vec::new(), Vec::new());
         for (device, kind, missing) in there.chain(absent) {
-            for entry in entries.iter().filter(|entry| selection.takes_tags_of(&entry.options)) {
+            for entry in entries.iter().filter(|entry| selection.selects_tags(&entry.options)) {
                 for (number, variant) in entry.variants.iter().enumerate() {
                     if variant.device == kind {
                         let (benchmark, device) = (entry.path(), device.to_owned());
-                        variants.push(ListedVariant { benchmark, variant: number, device });
+                        variants.push(VariantOnDevice { benchmark, variant: number, device });
                         instances.push((entry, variant, missing));
                     }
                 }
@@ -63,11 +63,11 @@ impl Plan {
         let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
         plan.unmatched.clone_from(&selection.cases.filters);
         let all = lister.list(&variants, &selection.cases);
-        for ((ListedVariant { device, .. }, (entry, variant, missing)), listed) in
+        for ((VariantOnDevice { device, .. }, (entry, variant, missing)), listed) in
             variants.iter().zip(instances).zip(all)
         {
             let present = plan.jobs.len();
-            plan.add((entry, variant, device), listed, selection, &mut axes_seen)?;
+            plan.add_listed((entry, variant, device), listed, selection, &mut axes_seen)?;
             if let Some(why) = missing {
                 plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.clone())));
             }
@@ -75,7 +75,7 @@ impl Plan {
         if plan.jobs.is_empty() && plan.absent.is_empty() {
             let paths: Vec<String> = entries.iter().map(|entry| entry.path()).collect();
             let ignored = plan.ignored;
-            let hint = match (selection.unknown_tag(entries), ignored) {
+            let hint = match (selection.tags_hint(entries), ignored) {
                 (Some(tags), _) => tags,
                 (None, 0) => selection.cases.hint(&paths),
                 _ => String::new(),
@@ -94,12 +94,12 @@ impl Plan {
             )));
         }
         if let Some(name) = &selection.compare_with {
-            plan.jobs = pair::pair(plan.jobs, entries, name, lister)?;
+            plan.jobs = pair::add_partners(plan.jobs, entries, name, lister)?;
         }
         Ok(plan)
     }
 
-    /// Lets each job run alone.
+    /// Marks all jobs as sharing the whole machine, so that no two run at the same time.
     pub(crate) fn one_at_a_time(&mut self) {
         self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
     }
@@ -115,11 +115,13 @@ impl Plan {
         planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
     }
 
-    /// Adds the selected jobs of an instance, as they are `listed`.
-    fn add(
+    /// Adds a job for each `listed` case of a variant on a device, or counts them as ignored. Adds the names
+    /// of the variant's arguments to `axes_seen`, and removes the filters that match from `unmatched`.
+    /// Returns an error for a value of the user that the variant lacks.
+    fn add_listed(
         &mut self,
         (entry, variant, device): (&Entry, &Variant, &str),
-        listed: Result<Listed, Failure>,
+        listed: Result<ListedCases, Failure>,
         selection: &Selection,
         axes_seen: &mut BTreeSet<String>,
     ) -> Result<(), PlanError> {
@@ -127,7 +129,7 @@ impl Plan {
         let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
         let caches = selection.cases.caches.clone().unwrap_or_else(|| usual.to_vec());
         let shares = if kinds::kind(variant.device).is_some_and(|kind| kind.runs_concurrently) {
-            SharedResource::over(entry.options.link)
+            SharedResource::of_link(entry.options.link)
         } else {
             SharedResource::Machine
         };
@@ -137,11 +139,11 @@ impl Plan {
             job.shares = shares;
             job
         };
-        let generics = registry::generics(variant);
+        let generics = registry::generic_args(variant);
         let listed = listed.unwrap_or_else(|failure| {
             let wanted = selection.cases.matches(&benchmark);
             let listed = wanted.then_some((generics.clone(), JobStatus::Broken(failure)));
-            Listed { combinations: listed.into_iter().collect(), ..Listed::default() }
+            ListedCases { combinations: listed.into_iter().collect(), ..ListedCases::default() }
         });
         if listed.combinations.is_empty() {
             return Ok(());
@@ -150,13 +152,13 @@ impl Plan {
             let names = listed.combinations.iter().map(|(args, _)| shown_name(&benchmark, args));
             !names.into_iter().any(|name| selection.cases.filter_matches(filter, &name))
         });
-        if !selection.ignored.takes(entry.options.ignore) {
+        if !selection.ignored.selects(entry.options.ignore) {
             self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };
             return Ok(());
         }
         axes_seen.extend(listed.axes);
         axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
-        if let Some((axis, message)) = listed.refused.or_else(|| refused_generic(entry, selection)) {
+        if let Some((axis, message)) = listed.refused.or_else(|| invalid_generic(entry, selection)) {
             let is_number = message.trim_start_matches('`').starts_with(|first: char| first.is_ascii_digit());
             let units = if is_number { "; numbers may end in k, M, G, T, Ki, Mi, Gi or Ti" } else { "" };
             return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark}{units})")));
@@ -169,18 +171,17 @@ impl Plan {
     }
 }
 
-/// Returns a type or constant of `entry` whose choices exclude the user's, and those choices.
-fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
+/// Returns the name of a type or constant of `entry` for which the user selects an unknown value, and a
+/// phrase with the known values.
+fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
         let wanted = &selection.cases.args.iter().find(|given| given.name == name)?.values;
         let mut values: Vec<String> = Vec::new();
-        for variant in entry.variants {
-            for other in variant.generics.iter().filter(|other| other.name == name) {
-                let value = (other.value)();
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+        let generics = entry.variants.iter().flat_map(|variant| variant.generics);
+        for value in generics.filter(|other| other.name == name).map(|other| (other.value)()) {
+            if !values.contains(&value) {
+                values.push(value);
             }
         }
         let unknown = wanted.iter().find(|wanted| !values.iter().any(|value| is_value(wanted, value)))?;
@@ -188,7 +189,8 @@ fn refused_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
     })
 }
 
-/// Refuses duplicate names, because a case is identified by its name.
+/// Returns an error if two benchmarks, or two variants of one, have the same name: a case is identified by
+/// its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
     let mut seen: HashMap<String, &Entry> = HashMap::new();
@@ -204,7 +206,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         }
         let mut instances = HashSet::new();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
-            let generics = registry::generics(variant);
+            let generics = registry::generic_args(variant);
             let name = shown_name(&entry.path(), &generics);
             if !instances.insert((variant.device, name.clone())) {
                 return Err(PlanError::Usage(format!(
@@ -227,7 +229,7 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{}{}", but_for(*ignored), or_list(hint))]
+    #[error("no benchmark {selection}{}{}", ignored_phrase(*ignored), hint_or_default(hint))]
     Nothing {
         /// The selection in words, as something that no benchmark does.
         selection: String,
@@ -241,11 +243,13 @@ pub enum PlanError {
     Usage(String),
 }
 
-fn or_list(hint: &str) -> &str {
+/// Returns `hint`, or a hint to `--list` if it is empty.
+fn hint_or_default(hint: &str) -> &str {
     if hint.is_empty() { "; --list without a filter shows all" } else { hint }
 }
 
-fn but_for(ignored: usize) -> String {
+/// Returns a phrase such as `, except 1 that is ignored, …`; empty if `ignored` is 0.
+fn ignored_phrase(ignored: usize) -> String {
     match ignored {
         0 => String::new(),
         1 => ", except 1 that is ignored, which --include-ignored measures too".to_owned(),
@@ -267,23 +271,24 @@ pub struct Selection {
     pub compare_with: Option<BenchmarkId>,
 }
 
-/// The treatment of benchmarks whose attribute says `ignore`.
+/// The selection of benchmarks by the `ignore` option of their attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ignored {
-    /// They are left out.
+    /// Only benchmarks without the option.
     #[default]
-    Left,
-    /// They are included with the others.
+    Excluded,
+    /// Benchmarks with and without the option.
     Included,
-    /// Only they are taken.
+    /// Only benchmarks with the option.
     Only,
 }
 
 impl Ignored {
-    /// Returns true if a benchmark with this `ignore` option is taken.
-    fn takes(self, ignore: bool) -> bool {
+    /// Returns true if the selection includes a benchmark whose attribute has the option (`ignore` is true)
+    /// or lacks it.
+    fn selects(self, ignore: bool) -> bool {
         match self {
-            Self::Left => !ignore,
+            Self::Excluded => !ignore,
             Self::Included => true,
             Self::Only => ignore,
         }
@@ -291,26 +296,25 @@ impl Ignored {
 }
 
 impl Selection {
-    /// Returns true if this case would be measured. If its benchmark is no longer there, its name alone
-    /// decides.
-    pub fn takes(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
-        // If it is no longer there, it has the default options.
+    /// Returns true if the selection includes this case. A benchmark that is not among `entries` has the
+    /// default options.
+    pub fn selects(&self, entries: &[&Entry], benchmark: &str, args: &[Arg], cache: Cache) -> bool {
         let entry = entries.iter().find(|entry| entry.path() == benchmark);
         let options = entry.map_or(BenchmarkOptions::DEFAULT, |entry| entry.options);
         self.cases.takes_cache(cache)
-            && self.takes_tags_of(&options)
-            && self.ignored.takes(options.ignore)
+            && self.selects_tags(&options)
+            && self.ignored.selects(options.ignore)
             && self.cases.takes_benchmark(benchmark, args)
     }
 
-    /// Returns true if a benchmark with these options has a selected tag.
-    fn takes_tags_of(&self, options: &BenchmarkOptions) -> bool {
+    /// Returns true if no tag is selected, or if a benchmark with these options has a selected tag.
+    fn selects_tags(&self, options: &BenchmarkOptions) -> bool {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// Returns a hint with the tags that benchmarks have, if they have none of the selected ones.
-    fn unknown_tag(&self, entries: &[&Entry]) -> Option<String> {
-        if self.tags.is_empty() || entries.iter().any(|entry| self.takes_tags_of(&entry.options)) {
+    /// Returns a hint such as `: the tags of this program: memory, io`, if no benchmark has a selected tag.
+    fn tags_hint(&self, entries: &[&Entry]) -> Option<String> {
+        if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
         }
         let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
@@ -320,7 +324,7 @@ impl Selection {
         })
     }
 
-    /// Describes a selected benchmark on `devices` in words that begin with a verb, such as "matches".
+    /// Returns a phrase such as `matches `sum` on cuda:0`, which completes "no benchmark …".
     fn describe(&self, devices: &[Available]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
@@ -338,13 +342,18 @@ impl Selection {
     }
 }
 
-/// Runs the user's code that lists arguments.
-pub(crate) trait Lister {
-    /// Lists the cases of each of `variants` that `cases` selects by their names and arguments. If the code of an instance fails,
-    /// its result is the failure.
-    fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>>;
+/// Lists cases by running the user's code for their arguments.
+pub(crate) trait CaseLister {
+    /// Returns, for each of `variants`, its cases whose names and arguments `cases` selects, or the failure
+    /// of its code.
+    fn list(
+        &mut self,
+        variants: &[VariantOnDevice],
+        cases: &CaseSelection,
+    ) -> Vec<Result<ListedCases, Failure>>;
 
-    /// Finds the partner of each of `jobs` among the instances of `with`, or the reason that there is none.
+    /// Returns, for each of `jobs`, the arguments with which the benchmark `with` is compared with it, or a
+    /// phrase with the reason that the two cannot be compared.
     fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<ComparisonTarget, String>>;
 }
 
@@ -364,8 +373,8 @@ mod tests {
 
     struct NoLister;
 
-    impl Lister for NoLister {
-        fn list(&mut self, _: &[ListedVariant], _: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+    impl CaseLister for NoLister {
+        fn list(&mut self, _: &[VariantOnDevice], _: &CaseSelection) -> Vec<Result<ListedCases, Failure>> {
             unreachable!("nothing is listed")
         }
 

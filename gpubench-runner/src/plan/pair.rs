@@ -1,19 +1,21 @@
 //! The benchmark that each job is compared with.
 
-use super::{Lister, PlanError};
+use super::{CaseLister, PlanError};
 use gpubench_core::Entry;
 use gpubench_records::BenchmarkId;
 use gpubench_runtime::{Job, JobStatus, SharedResource};
 use gpubench_stats::format::joined;
 
-/// Gives each of `jobs` its partner. Jobs that are their own partner are left out, unless there are no others.
-pub(super) fn pair(
+/// Sets the benchmark that each measured job is compared with: `named`, with the job's arguments. Removes
+/// jobs that would be compared with themselves, unless there are no others. Returns an error if a job cannot
+/// be compared.
+pub(super) fn add_partners(
     jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],
     named: &BenchmarkId,
-    lister: &mut dyn Lister,
+    lister: &mut dyn CaseLister,
 ) -> Result<Vec<(Job, JobStatus)>, PlanError> {
-    let entry = find(&named.benchmark, entries)?;
+    let entry = find_benchmark(&named.benchmark, entries)?;
     let with = BenchmarkId { benchmark: entry.path(), args: named.args.clone() };
     let is_measured = |status: &JobStatus| *status == JobStatus::Measured;
     let measured =
@@ -29,7 +31,7 @@ pub(super) fn pair(
             .map_err(|why| PlanError::Usage(format!("`{job}` cannot be compared with `{named}`: {why}")))?;
         let status = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
         let mut job = job;
-        job.shares = job.shares.max(SharedResource::over(entry.options.link));
+        job.shares = job.shares.max(SharedResource::of_link(entry.options.link));
         job.with = Some(BenchmarkId { benchmark: entry.path(), args });
         paired.push((job, status));
     }
@@ -42,8 +44,8 @@ pub(super) fn pair(
     Ok(paired)
 }
 
-/// Finds the benchmark of this path, or of a path that ends so.
-fn find<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
+/// Returns the benchmark with this path, or else the only one whose path ends with `::` and this path.
+fn find_benchmark<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
     let ends_so = |entry: &&&'e Entry| {
         let whole = entry.path();
         whole == path || whole.strip_suffix(path).is_some_and(|module| module.ends_with("::"))

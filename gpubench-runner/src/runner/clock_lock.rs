@@ -19,7 +19,7 @@ pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 pub(crate) const NO_GPU: &str = "there is no GPU whose clocks could be locked";
 
 /// A message of that process: each GPU's locked clock in words, nothing once they are reset, or the error.
-type Message = Result<Vec<String>, String>;
+type ClockMessage = Result<Vec<String>, String>;
 
 /// Clocks that stay locked while this lives.
 pub(crate) struct ClockLock {
@@ -92,7 +92,7 @@ fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
     if messages.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
         return Err("the process that locks them ended".to_owned());
     }
-    serde_json::from_str::<Message>(&line).map_err(|error| format!("`{}`: {error}", line.trim()))?
+    serde_json::from_str::<ClockMessage>(&line).map_err(|error| format!("`{}`: {error}", line.trim()))?
 }
 
 /// Locks the clocks, waits for the end of the run, and resets them: the whole work of such a process.
@@ -100,13 +100,13 @@ fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
 ///
 /// # Errors
 /// Returns an error if the arguments are invalid, or if standard input cannot be read.
-pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
+pub(crate) fn keep_clocks_locked(arguments: &[String]) -> io::Result<()> {
     let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
     let target: ClockTarget = target.parse().map_err(invalid)?;
     children::leave_terminal();
-    stopping::outlive()?;
+    stopping::ignore_stop_signals()?;
     let locked = lock_all(gpus, target);
     send(&locked);
     if locked.is_ok() {
@@ -118,14 +118,14 @@ pub(crate) fn serve(arguments: &[String]) -> io::Result<()> {
 }
 
 /// Ignores errors, because the run may be gone: this process waits for that.
-fn send(message: &Message) {
+fn send(message: &ClockMessage) {
     let line = serde_json::to_string(message).unwrap_or_default();
     _ = writeln!(io::stdout(), "{line}");
 }
 
-fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Message {
+fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> ClockMessage {
     let lock = |(index, [device, uuid]): (usize, &[String; 2])| {
-        let locked = clocks(device).and_then(|clocks| (clocks.lock)(uuid, target));
+        let locked = clock_control(device).and_then(|clocks| (clocks.lock)(uuid, target));
         locked.map_err(|error| {
             // The GPUs before this one are already locked.
             let left = reset_all(&gpus[..index]).err();
@@ -139,14 +139,14 @@ fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> Message {
 /// Resets every GPU, even if one fails. Returns the first error.
 fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
     let reset = |[device, uuid]: &[String; 2]| {
-        let reset = clocks(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
+        let reset = clock_control(device).map_or(Ok(()), |clocks| (clocks.reset)(uuid));
         reset.map_err(|error| format!("{device}: {error}"))
     };
     gpus.iter().map(reset).fold(Ok(()), Result::and)
 }
 
 /// Returns the control of the clocks of a device.
-pub(crate) fn clocks(device: &str) -> Result<ClockControl, DeviceError> {
+pub(crate) fn clock_control(device: &str) -> Result<ClockControl, DeviceError> {
     let clocks = kinds::kind_of(device).and_then(|kind| kind.clocks);
     clocks.ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))
 }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn messages_are_read_as_they_are_sent() {
-        let sent = |message: &Message| serde_json::to_string(message).expect("it is JSON") + "\n";
+        let sent = |message: &ClockMessage| serde_json::to_string(message).expect("it is JSON") + "\n";
         let received = |text: &str| receive(&mut text.as_bytes());
         let clocks = vec!["1,980 MHz".to_owned(), "2,100 MHz".to_owned()];
         assert_eq!(received(&sent(&Ok(clocks.clone()))), Ok(clocks));

@@ -10,21 +10,23 @@ use std::thread::{self, Builder, Scope};
 use std::{collections::HashMap, io, time::Duration};
 
 use super::lister::device_info;
-use super::supervisor::{LostWorker, Supervisor, Warn};
+use super::supervisor::{LostWorker, ShowWarning, Supervisor};
 use super::{RunConfig, RunError, single_cases::ConfirmedFailures};
 use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
 
-/// The stack of a thread: with `--in-process` user code runs there, and expects as much as a main thread has.
-const STACK: usize = 8 << 20;
-/// The limit for write detection, which may well hang.
-const WRITES_LIMIT: Duration = Duration::from_secs(10);
-/// The number of processes that try to open a device before it is given up. The first may have lost the device itself.
-const OPENINGS: usize = 2;
-/// Makes the supervisor of a thread's workers.
-pub(super) type MakeSupervisor<'a> = dyn Fn(Warn<'a>) -> Supervisor<'a> + Sync + 'a;
+/// The stack size of a device thread. With `--in-process`, user code runs on it and expects the stack of a
+/// main thread.
+const STACK_BYTES: usize = 8 << 20;
+/// The time limit for write detection: its launches on unexpected values may hang.
+const WRITE_DETECTION_LIMIT: Duration = Duration::from_secs(10);
+/// The number of consecutive processes that fail to open a device before its cases fail. The first process
+/// may have lost the device itself.
+const MAX_OPEN_ATTEMPTS: usize = 2;
+/// Creates the supervisor for the workers of one device thread, from the function that shows its warnings.
+pub(super) type MakeSupervisor<'a> = dyn Fn(ShowWarning<'a>) -> Supervisor<'a> + Sync + 'a;
 
 /// A reply of the thread with this number. An error ends the request.
 type ThreadReply = (usize, Result<Reply, RunError>);
@@ -57,12 +59,13 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                let (refused, confirmed) = (HashMap::new(), ConfirmedFailures::default());
-                DeviceThread { supervisor, config, refused, confirmed, number, replies: sender }.run(&wanted);
+                let (open_failures, confirmed) = (HashMap::new(), ConfirmedFailures::default());
+                DeviceThread { supervisor, config, open_failures, confirmed, number, replies: sender }
+                    .run(&wanted);
             };
             Builder::new()
                 .name(format!("device {number}"))
-                .stack_size(STACK)
+                .stack_size(STACK_BYTES)
                 .spawn_scoped(scope, run)
                 .map_err(|error| RunError::NoWorker(threads::not_started(&error)))?;
             requests.push(request);
@@ -83,7 +86,7 @@ impl DeviceThreads {
         self.by_device.get(device).copied().unwrap_or_default()
     }
 
-    /// Sends a request to a thread, which must have done the one before.
+    /// Sends a request to a thread, which must have completed its previous request.
     pub(super) fn send(&self, thread: usize, request: Request) {
         // Fails only if the thread has panicked, which ends the run.
         _ = self.requests[thread].send(request);
@@ -93,7 +96,7 @@ impl DeviceThreads {
     ///
     /// # Errors
     /// Returns an error if no thread is left.
-    pub(super) fn wait(&self) -> Result<ThreadReply, RunError> {
+    pub(super) fn next_reply(&self) -> Result<ThreadReply, RunError> {
         let none = |_| RunError::NoWorker(io::Error::other("no thread is left that measures"));
         self.replies.recv().map_err(none)
     }
@@ -107,7 +110,7 @@ impl DeviceThreads {
     ) -> Result<(), RunError> {
         self.send(thread, request);
         loop {
-            match self.wait()?.1? {
+            match self.next_reply()?.1? {
                 Reply::Done => return Ok(()),
                 reply => hear(reply),
             }
@@ -120,35 +123,37 @@ struct DeviceThread<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
-    refused: HashMap<String, (String, usize)>,
+    open_failures: HashMap<String, (String, usize)>,
     /// The number of cases of each benchmark that have failed twice.
     confirmed: ConfirmedFailures,
     number: usize,
     replies: Sender<ThreadReply>,
 }
 
-/// The two tries of a job.
-struct Tries<'a> {
+/// The records of a job during its first attempt and the retry of failed cases.
+struct JobAttempts<'a> {
     /// The properties of the device, which decide whether the declared work is in doubt.
     info: &'a DeviceInfo,
     reply: &'a dyn Fn(Reply),
-    /// True if a second try may follow.
+    /// True during the first attempt, if failed cases can be retried.
     may_retry: bool,
-    /// Failures of the first try that the second one has not measured yet.
+    /// Failures of the first attempt that the retry has not measured yet.
     failed: Vec<Record>,
     confirmed: ConfirmedFailures,
-    /// Records whose declared work is in doubt, with the bytes that they must be seen to write.
+    /// Records whose launch wrote less than it declares, with the number of bytes that write detection must
+    /// find.
     in_doubt: Vec<(Record, Bytes)>,
 }
 
-impl Tries<'_> {
-    /// Sends a record that is certain, and keeps any other. A failure that `is_final` is not tried again.
-    fn take(&mut self, mut record: Record, is_final: bool) {
+impl JobAttempts<'_> {
+    /// Sends a final record to the run. Keeps a failure that will be retried, unless it `is_final`, and a
+    /// record whose declared work is in doubt. Adds the first failure to the record of a retry.
+    fn accept(&mut self, mut record: Record, is_final: bool) {
         let is_same = |first: &Record| first.case.cache == record.case.cache;
         if let Some(failure) = record.failure()
             && self.may_retry
             && !is_final
-            && !self.confirmed.are_enough(&record.case.benchmark, failure)
+            && !self.confirmed.need_no_retry(&record.case.benchmark, failure)
         {
             return self.failed.push(record);
         }
@@ -175,7 +180,7 @@ impl DeviceThread<'_> {
                     .map(|answer| {
                         self.send(Ok(answer.map_or_else(Reply::NoDevice, Reply::DeviceInfo)));
                     }),
-                Request::Measure(request) => self.job(&request),
+                Request::Measure(request) => self.measure_job(&request),
                 _ => {
                     self.supervisor.dismiss();
                     Ok(())
@@ -191,35 +196,36 @@ impl DeviceThread<'_> {
         _ = self.replies.send((self.number, reply));
     }
 
-    /// Measures a job, and once more the cases that fail. If it seems to have written less than it declares, detects its writes before
-    /// its records are sent.
-    fn job(&mut self, request: &MeasureRequest) -> Result<(), RunError> {
+    /// Measures a job, and retries failed cases in a new worker. Before it sends records of launches that
+    /// seem to write less than they declare, detects the writes of the job.
+    fn measure_job(&mut self, request: &MeasureRequest) -> Result<(), RunError> {
         let (number, replies, job) = (self.number, self.replies.clone(), &request.job);
         let reply = move |reply| _ = replies.send((number, Ok(reply)));
         let record = |record| reply(Reply::Record(Box::new(record)));
         let (failed, in_doubt) = (Vec::new(), Vec::new());
         let may_retry = !self.config.in_process;
         let confirmed = std::mem::take(&mut self.confirmed);
-        let mut tries = Tries { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
-        let mut ended = self.attempt(request, job.caches.clone(), &mut tries);
-        let is_tried_again = self.given_up(&job.device).is_none();
-        if ended.is_ok() && !tries.failed.is_empty() && is_tried_again {
-            tries.may_retry = false;
-            self.supervisor.replace(&job.device);
-            let caches = tries.failed.iter().map(|record| record.case.cache).collect();
-            ended = self.attempt(request, caches, &mut tries);
+        let mut attempts =
+            JobAttempts { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
+        let mut ended = self.measure_cases(request, job.caches.clone(), &mut attempts);
+        let is_measured_again_ = self.open_failure(&job.device).is_none();
+        if ended.is_ok() && !attempts.failed.is_empty() && is_measured_again_ {
+            attempts.may_retry = false;
+            self.supervisor.dismiss_worker_of(&job.device);
+            let caches = attempts.failed.iter().map(|record| record.case.cache).collect();
+            ended = self.measure_cases(request, caches, &mut attempts);
         }
-        self.confirmed = std::mem::take(&mut tries.confirmed);
+        self.confirmed = std::mem::take(&mut attempts.confirmed);
         // After an interrupt the second try is missing: the run that resumes this one measures these cases again.
         if !matches!(ended, Err(RunError::Interrupted)) {
-            tries.failed.into_iter().for_each(record);
+            attempts.failed.into_iter().for_each(record);
         }
-        let enough = tries.in_doubt.iter().map(|(_, enough)| *enough).max_by_key(|enough| enough.0);
+        let enough = attempts.in_doubt.iter().map(|(_, enough)| *enough).max_by_key(|enough| enough.0);
         let changed = match enough.filter(|_| ended.is_ok()) {
             None => Ok(None),
-            Some(enough) => self.writes(job, enough),
+            Some(enough) => self.detect_writes(job, enough),
         };
-        for (mut doubtful, _) in tries.in_doubt {
+        for (mut doubtful, _) in attempts.in_doubt {
             doubtful.set_changed_when_altered(*changed.as_ref().unwrap_or(&None), &request.info);
             record(doubtful);
         }
@@ -227,27 +233,28 @@ impl DeviceThread<'_> {
     }
 
     /// Returns the reason if no worker can open a device.
-    fn given_up(&self, device: &str) -> Option<&String> {
-        self.refused.get(device).filter(|(_, times)| *times >= OPENINGS).map(|(why, _)| why)
+    fn open_failure(&self, device: &str) -> Option<&String> {
+        self.open_failures.get(device).filter(|(_, times)| *times >= MAX_OPEN_ATTEMPTS).map(|(why, _)| why)
     }
 
-    /// Measures these cases of a job. Each worker that exits costs one of them.
-    fn attempt(
+    /// Measures the cases of a job with these cache states, in as many workers as needed: a worker that exits
+    /// fails one case. Passes all records to `attempts`.
+    fn measure_cases(
         &mut self,
         request: &MeasureRequest,
         caches: Vec<Cache>,
-        tries: &mut Tries<'_>,
+        attempts: &mut JobAttempts<'_>,
     ) -> Result<(), RunError> {
         let mut job = request.job.clone().with_caches(caches);
         while !job.caches.is_empty() {
-            if let Some(why) = self.given_up(&job.device) {
+            if let Some(why) = self.open_failure(&job.device) {
                 let failure = Failure::new(Stage::Device, why);
                 let failed = |cache: &Cache| Record::failed(job.case(*cache), failure.clone());
-                job.caches.iter().for_each(|cache| tries.take(failed(cache), true));
+                job.caches.iter().for_each(|cache| attempts.accept(failed(cache), true));
                 return Ok(());
             }
             let asked = Request::Measure(Box::new(MeasureRequest { job: job.clone(), ..request.clone() }));
-            let (before, is_used) = (job.caches.len(), self.supervisor.is_used(&job.device));
+            let (before, is_used) = (job.caches.len(), self.supervisor.has_run_benchmark(&job.device));
             let (mut refused, mut sampled) = (None, None);
             // Records whose launches are still to be traced.
             let (mut untraced, mut was_traced) = (Vec::new(), false);
@@ -256,7 +263,7 @@ impl DeviceThread<'_> {
                 Reply::Record(record) => {
                     sampled = None;
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if request.verify { untraced.push(*record) } else { tries.take(*record, false) }
+                    if request.verify { untraced.push(*record) } else { attempts.accept(*record, false) }
                 }
                 Reply::Traced { cache, pass } => {
                     was_traced = true;
@@ -264,12 +271,12 @@ impl DeviceThread<'_> {
                     record.into_iter().for_each(|record| record.set_cupti(pass.clone()));
                 }
                 Reply::NoDevice(message) => refused = Some(message),
-                Reply::Step(_) => (tries.reply)(reply),
+                Reply::Step(_) => (attempts.reply)(reply),
                 _ => {}
             });
             if was_traced {
                 // Tracing changes the process.
-                self.supervisor.replace(&job.device);
+                self.supervisor.dismiss_worker_of(&job.device);
             }
             let lost = ended.as_ref().ok().and_then(Option::as_ref);
             let why = lost.map_or_else(|| "nothing came of it".to_owned(), LostWorker::to_string);
@@ -277,19 +284,19 @@ impl DeviceThread<'_> {
                 if record.lacks_cupti() {
                     record.set_cupti(CuptiPass::Failed(why.clone()));
                 }
-                tries.take(record, false);
+                attempts.accept(record, false);
             }
             let lost = ended?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.step.is_none()) {
                 refused = Some(lost.to_string());
             }
             if let Some(why) = refused {
-                self.supervisor.replace(&job.device);
-                let times = self.refused.get(&job.device).map_or(1, |(_, times)| times + 1);
-                self.refused.insert(job.device.clone(), (why, times));
+                self.supervisor.dismiss_worker_of(&job.device);
+                let times = self.open_failures.get(&job.device).map_or(1, |(_, times)| times + 1);
+                self.open_failures.insert(job.device.clone(), (why, times));
                 continue;
             }
-            self.refused.remove(&job.device);
+            self.open_failures.remove(&job.device);
             // A case that reached its limit in a new worker would reach it again.
             let is_final = lost.as_ref().is_some_and(|lost| lost.timed_out() && !is_used);
             let failure = match lost {
@@ -307,7 +314,7 @@ impl DeviceThread<'_> {
                     }
                     None => Record::failed(job.case(cache), failure),
                 };
-                tries.take(record, is_final);
+                attempts.accept(record, is_final);
             }
         }
         Ok(())
@@ -315,19 +322,19 @@ impl DeviceThread<'_> {
 
     /// Returns the size of the memory that launches of `job` change if it contains other values than before, up to `enough`.
     /// Such launches may access invalid memory, so they run in a worker that exits afterwards. Without worker processes there is no test.
-    fn writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
+    fn detect_writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
         if self.config.in_process {
             return Ok(None);
         }
         let request = Request::Writes { job: job.clone(), enough };
         let mut changed = None;
-        let limit = self.config.limit(job).min(WRITES_LIMIT);
+        let limit = self.config.limit(job).min(WRITE_DETECTION_LIMIT);
         let lost = self.supervisor.ask(&request, limit, &mut |reply| {
             if let Reply::Writes(found) = reply {
                 changed = found;
             }
         })?;
-        self.supervisor.replace(&job.device);
+        self.supervisor.dismiss_worker_of(&job.device);
         Ok(changed.filter(|_| lost.is_none()))
     }
 }
@@ -341,15 +348,15 @@ impl Drop for DeviceThread<'_> {
     }
 }
 
-/// A job as the schedule sees it.
+/// The properties of a job that decide when it runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduled {
-    /// Its number in the plan.
+    /// The index of the job in the plan.
     pub number: usize,
     /// The number of the thread that measures it.
     pub thread: usize,
-    /// The number of its row: jobs that differ only in their device have the same.
-    pub row: usize,
+    /// The number of its group: jobs that differ only in their device have the same.
+    pub group: usize,
     /// What it shares with jobs on other devices.
     pub shares: SharedResource,
 }
@@ -369,7 +376,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Schedules `jobs` on this many threads. Each kind is in the order of its rows.
+    /// Schedules `jobs` on this many threads. Each kind is in the order of its groups.
     pub(super) fn new(mut jobs: Vec<Scheduled>, threads: usize) -> Self {
         let rank = |shares| match shares {
             _ if threads < 2 => 0,
@@ -378,22 +385,23 @@ impl Schedule {
             SharedResource::Nothing => 1,
             _ => 2,
         };
-        jobs.sort_by_key(|job| (rank(job.shares), job.row));
+        jobs.sort_by_key(|job| (rank(job.shares), job.group));
         Self { waiting: jobs, running: Vec::new() }
     }
 
-    /// Begins the next job, if one may begin now.
-    pub(super) fn next(&mut self) -> Option<Scheduled> {
+    /// Moves the next job that can run alongside the jobs in progress from the waiting to the running jobs,
+    /// and returns it. Returns `None` if no job can begin now.
+    pub(super) fn begin_next(&mut self) -> Option<Scheduled> {
         let may_begin = |job: &Scheduled| self.running.iter().all(|other| job.can_run_alongside(other));
         let next = self.waiting.remove(self.waiting.iter().position(may_begin)?);
         self.running.push(next);
         Some(next)
     }
 
-    /// Ends a job in progress. Returns true if it was the last of its row.
-    pub(super) fn end(&mut self, job: Scheduled) -> bool {
+    /// Ends a job in progress. Returns true if it was the last of its group.
+    pub(super) fn end_job(&mut self, job: Scheduled) -> bool {
         self.running.retain(|other| other.number != job.number);
-        self.waiting.iter().chain(&self.running).all(|other| other.row != job.row)
+        self.waiting.iter().chain(&self.running).all(|other| other.group != job.group)
     }
 
     /// Returns true if no job is in progress.
@@ -402,7 +410,7 @@ impl Schedule {
     }
 
     /// Returns the job in progress on a thread.
-    pub(super) fn on(&self, thread: usize) -> Option<Scheduled> {
+    pub(super) fn running_on(&self, thread: usize) -> Option<Scheduled> {
         self.running.iter().find(|job| job.thread == thread).copied()
     }
 }
@@ -415,24 +423,24 @@ mod tests {
     fn jobs() -> Vec<Scheduled> {
         let shares =
             [SharedResource::Nothing, SharedResource::Link, SharedResource::Machine, SharedResource::Nothing];
-        let job = move |thread, row: usize| Scheduled {
-            number: 4 * thread + row,
+        let job = move |thread, group: usize| Scheduled {
+            number: 4 * thread + group,
             thread,
-            row,
-            shares: shares[row],
+            group,
+            shares: shares[group],
         };
-        (0..2).flat_map(|thread| (0..4).map(move |row| job(thread, row))).collect()
+        (0..2).flat_map(|thread| (0..4).map(move |group| job(thread, group))).collect()
     }
 
     /// The jobs that are in progress together, until all are done.
     fn steps(mut schedule: Schedule) -> Vec<Vec<usize>> {
         let mut steps = Vec::new();
         loop {
-            let together: Vec<Scheduled> = std::iter::from_fn(|| schedule.next()).collect();
+            let together: Vec<Scheduled> = std::iter::from_fn(|| schedule.begin_next()).collect();
             if together.is_empty() {
                 return steps;
             }
-            together.iter().for_each(|job| _ = schedule.end(*job));
+            together.iter().for_each(|job| _ = schedule.end_job(*job));
             steps.push(together.iter().map(|job| job.number).collect());
         }
     }
@@ -460,20 +468,20 @@ mod tests {
     #[test]
     fn nothing_begins_alongside_a_job_that_runs_alone() {
         let (mut schedule, all) = (Schedule::new(jobs(), 2), jobs());
-        let next = |schedule: &mut Schedule| schedule.next().map(|job| job.number);
+        let next = |schedule: &mut Schedule| schedule.begin_next().map(|job| job.number);
         assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(1), Some(4), None]);
-        assert!(!schedule.end(all[4]));
+        assert!(!schedule.end_job(all[4]));
         assert_eq!(next(&mut schedule), Some(7), "the link is not free");
-        assert!(!schedule.end(all[1]) && !schedule.end(all[7]));
+        assert!(!schedule.end_job(all[1]) && !schedule.end_job(all[7]));
         assert_eq!([next(&mut schedule), next(&mut schedule), next(&mut schedule)], [Some(5), Some(0), None]);
-        assert!(schedule.end(all[5]), "job 1 was the other one of its row");
+        assert!(schedule.end_job(all[5]), "job 1 was the other one of its group");
         assert_eq!(next(&mut schedule), None, "thread 0 is still at work");
-        assert!(schedule.end(all[0]));
+        assert!(schedule.end_job(all[0]));
         assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(3), None]);
-        assert!(schedule.end(all[3]));
+        assert!(schedule.end_job(all[3]));
         assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(2), None]);
-        assert!(!schedule.end(all[2]));
-        assert_eq!([next(&mut schedule), schedule.on(1).map(|job| job.number)], [Some(6); 2]);
-        assert!(schedule.end(all[6]) && schedule.is_idle());
+        assert!(!schedule.end_job(all[2]));
+        assert_eq!([next(&mut schedule), schedule.running_on(1).map(|job| job.number)], [Some(6); 2]);
+        assert!(schedule.end_job(all[6]) && schedule.is_idle());
     }
 }

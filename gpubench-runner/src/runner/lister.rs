@@ -3,9 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{RunConfig, RunError, supervisor::Supervisor};
-use crate::{plan::Lister, select::Search};
+use crate::{plan::CaseLister, select::SearchResult};
 use gpubench_records::{BenchmarkId, CaseSelection, DeviceInfo, Failure, Property, Stage, Value};
-use gpubench_runtime::cases::{ComparisonTarget, Listed, ListedVariant};
+use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::worker::{Reply, Request};
 use gpubench_runtime::{Job, device::DeviceKind};
 
@@ -31,7 +31,10 @@ impl<'a> WorkerLister<'a> {
     }
 
     /// Lists the devices of these kinds.
-    pub(crate) fn devices(&mut self, kinds: &[&'static DeviceKind]) -> Vec<(&'static DeviceKind, Search)> {
+    pub(crate) fn devices(
+        &mut self,
+        kinds: &[&'static DeviceKind],
+    ) -> Vec<(&'static DeviceKind, SearchResult)> {
         let mut library = None;
         let limit = self.limit.max(DEVICES_LIMIT);
         let request = |kinds: &[&DeviceKind]| Request::Devices {
@@ -46,7 +49,7 @@ impl<'a> WorkerLister<'a> {
             None
         });
         self.library = library.or_else(|| self.library.take());
-        let search = |(kind, mut found): (&&'static DeviceKind, Search)| {
+        let search = |(kind, mut found): (&&'static DeviceKind, SearchResult)| {
             found.iter_mut().flatten().flatten().for_each(|device| device.kind = kind.name);
             (*kind, found)
         };
@@ -86,8 +89,12 @@ impl<'a> WorkerLister<'a> {
     }
 }
 
-impl Lister for WorkerLister<'_> {
-    fn list(&mut self, variants: &[ListedVariant], cases: &CaseSelection) -> Vec<Result<Listed, Failure>> {
+impl CaseLister for WorkerLister<'_> {
+    fn list(
+        &mut self,
+        variants: &[VariantOnDevice],
+        cases: &CaseSelection,
+    ) -> Vec<Result<ListedCases, Failure>> {
         let listed = self.ask(
             variants,
             self.limit,
@@ -194,7 +201,7 @@ mod tests {
                         return Ok(());
                     }
                     let axes = vec![variant.benchmark.clone()];
-                    hear(Reply::Listed(Ok(Listed { axes, ..Listed::default() })));
+                    hear(Reply::Listed(Ok(ListedCases { axes, ..ListedCases::default() })));
                     Ok(())
                 }),
                 Request::Devices { kinds } => {
@@ -232,15 +239,15 @@ mod tests {
         (done, asked)
     }
 
-    fn variant(name: &str) -> ListedVariant {
+    fn variant(name: &str) -> VariantOnDevice {
         let (benchmark, device) = (name.to_owned(), "host".to_owned());
-        ListedVariant { benchmark, variant: 0, device }
+        VariantOnDevice { benchmark, variant: 0, device }
     }
 
     /// A worker that says nothing, or that cannot be started, is no endless wait.
     #[test]
     fn a_list_that_nobody_makes_is_a_failure() {
-        let told = |listed: Vec<Result<Listed, Failure>>| -> Vec<String> {
+        let told = |listed: Vec<Result<ListedCases, Failure>>| -> Vec<String> {
             listed
                 .into_iter()
                 .map(|listed| listed.err().map_or_else(String::new, |why| why.to_string()))

@@ -14,31 +14,31 @@ use super::RunError;
 use gpubench_runtime::device::Available;
 
 /// The pause between two tries for a lock.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An acquired lock. It is released when this is dropped, and at the latest when the process ends.
+/// An acquired lock of a device. It is released when this value is dropped or the process ends.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct DeviceLock {
     file: File,
     path: PathBuf,
     device: String,
     suite: String,
 }
 
-impl Lock {
-    /// Makes sure that others still see the lock. Its file may have been removed, as cleaners of temporary files do: then it is created
-    /// again.
+impl DeviceLock {
+    /// Updates the times of the lock file. If a cleaner of temporary files has removed it, creates and locks
+    /// it again.
     ///
     /// # Errors
     /// Returns an error if another suite has locked the device meanwhile.
-    pub(crate) fn keep(&mut self) -> Result<(), String> {
-        let now = Timestamps { last_access: NOW, last_modification: NOW };
+    pub(crate) fn refresh(&mut self) -> Result<(), String> {
+        let now = Timestamps { last_access: CURRENT_TIME, last_modification: CURRENT_TIME };
         // A file of another user's may have to grow old.
         _ = futimens(&self.file, &now);
-        if is_at(&self.file, &self.path) {
+        if is_file_at(&self.file, &self.path) {
             return Ok(());
         }
-        match acquire(&self.path, &self.device, &self.suite) {
+        match try_acquire(&self.path, &self.device, &self.suite) {
             Ok(Ok(lock)) => {
                 *self = lock;
                 Ok(())
@@ -47,7 +47,7 @@ impl Lock {
                 "device `{}` is now being measured by {} too: {} was removed while this suite had it locked; keep cleaners of \
                  temporary files away from it",
                 self.device,
-                holder(held),
+                read_holder(held),
                 self.path.display()
             )),
             // The path is no lock file, and other programs do not take it for one.
@@ -56,19 +56,19 @@ impl Lock {
     }
 }
 
-/// Locks the `devices` that have a UUID, in the same order for every suite. If a lock is not free, names the
-/// holder by `warn` and waits, but only with `wait`; `stop` ends the wait. If a lock fails for another
-/// reason, gives it to `warn` and leaves the device unlocked.
+/// Locks the `devices` that have a UUID, in the same order in every benchmark binary. If another process has
+/// the lock of a device, warns with its name and waits until `stop` returns true, but only with `wait`. If a
+/// lock file cannot be used, warns and leaves the device unlocked.
 ///
 /// # Errors
 /// Returns an error if the device is busy or the user stops the wait.
-pub(crate) fn lock(
+pub(crate) fn lock_devices(
     devices: &[Available],
     suite: &str,
     wait: bool,
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
-) -> Result<Vec<Lock>, RunError> {
+) -> Result<Vec<DeviceLock>, RunError> {
     let mut wanted: Vec<(&str, &str)> =
         devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
     wanted.sort_unstable();
@@ -76,7 +76,7 @@ pub(crate) fn lock(
     let mut locks = Vec::new();
     for (uuid, device) in wanted {
         let path = env::temp_dir().join(format!("gpubench-{uuid}.lock"));
-        match one(&path, suite, device, wait, warn, stop)? {
+        match lock_or_wait(&path, suite, device, wait, warn, stop)? {
             Ok(lock) => locks.push(lock),
             Err(error) => warn(&format!(
                 "device `{device}` is not locked against other suites: {}: {error}",
@@ -87,44 +87,44 @@ pub(crate) fn lock(
     Ok(locks)
 }
 
-/// Locks one device, and waits for the program that has it if `wait`. The inner error: its lock file cannot be
-/// used. The outer error: another program has it and `wait` is false, or the user interrupted the wait.
-fn one(
+/// Locks the file at `path` for a device. If another process has the lock, warns once and waits with `wait`,
+/// else returns an error. The inner error means that the file cannot be locked at all.
+fn lock_or_wait(
     path: &Path,
     suite: &str,
     device: &str,
     wait: bool,
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
-) -> Result<io::Result<Lock>, RunError> {
+) -> Result<io::Result<DeviceLock>, RunError> {
     let mut warned = false;
     loop {
-        let held = match acquire(path, device, suite) {
+        let held = match try_acquire(path, device, suite) {
             Ok(Ok(lock)) => return Ok(Ok(lock)),
             Ok(Err(held)) => held,
             Err(error) => return Ok(Err(error)),
         };
-        if !wait || !warned {
-            let holder = holder(held);
-            if !wait {
-                return Err(RunError::Device(format!(
-                    "device `{device}` is being measured by {holder} (without `no-wait` this would wait)"
-                )));
-            }
+        if !wait {
+            return Err(RunError::Device(format!(
+                "device `{device}` is being measured by {} (without `no-wait` this would wait)",
+                read_holder(held)
+            )));
+        }
+        if !std::mem::replace(&mut warned, true) {
             warn(&format!(
-                "device `{device}` is being measured by {holder}: waiting (`no-wait = true` in gpubench.toml refuses)"
+                "device `{device}` is being measured by {}: waiting (`no-wait = true` in gpubench.toml refuses)",
+                read_holder(held)
             ));
-            warned = true;
         }
         if stop() {
             return Err(RunError::Interrupted);
         }
-        thread::sleep(PAUSE);
+        thread::sleep(RETRY_INTERVAL);
     }
 }
 
 /// Writes the holder into the file. If that fails, others still wait, but cannot name the holder.
-fn sign(file: &mut File, suite: &str) {
+fn write_holder(file: &mut File, suite: &str) {
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
     let signed = format!("process {} (`{suite}`, since {now})", process::id());
     let emptied = file.set_len(0).and_then(|()| file.rewind());
@@ -132,7 +132,7 @@ fn sign(file: &mut File, suite: &str) {
 }
 
 /// Reads the holder from a file. Any user may have written anything there.
-fn holder(mut file: File) -> String {
+fn read_holder(mut file: File) -> String {
     let mut bytes = Vec::new();
     _ = file.rewind().and_then(|()| file.take(200).read_to_end(&mut bytes));
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -140,27 +140,28 @@ fn holder(mut file: File) -> String {
     if text.is_empty() { "another process".to_owned() } else { text }
 }
 
-/// The time at which the system reads it.
-const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+/// Stands for the current time in a call of `futimens`.
+const CURRENT_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
 
-/// Every user who measures on the machine must be able to lock the same file, and to write a name into it.
-const EVERYBODY: u32 = 0o666;
+/// The mode of a lock file: every user of the machine must be able to lock it and to write its holder.
+const MODE_READ_WRITE_ALL: u32 = 0o666;
 
-/// Tries to lock the file at `path`, and makes it if it is missing. Returns the file if another has it locked, for reading who.
+/// Tries to lock the file at `path`, which is created if it is missing. The inner error is the file if
+/// another process has locked it: [`read_holder`] reads that process's name.
 ///
 /// # Errors
 /// If it is no lock file, or cannot be opened or locked.
-fn acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<Lock, File>> {
+fn try_acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<DeviceLock, File>> {
     loop {
         let mut file = open(path)?;
         match file.try_lock() {
             // Another process may have removed the file meanwhile. The lock is then on a file that others do
             // not see.
-            Ok(()) if !is_at(&file, path) => {}
+            Ok(()) if !is_file_at(&file, path) => {}
             Ok(()) => {
-                sign(&mut file, suite);
+                write_holder(&mut file, suite);
                 let [device, suite] = [device, suite].map(str::to_owned);
-                return Ok(Ok(Lock { file, path: path.to_owned(), device, suite }));
+                return Ok(Ok(DeviceLock { file, path: path.to_owned(), device, suite }));
             }
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) => return Ok(Err(file)),
@@ -171,7 +172,7 @@ fn acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<Lock, Fi
 /// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
 /// waited for, and what has another name elsewhere is left alone.
 fn open(path: &Path) -> io::Result<File> {
-    let file = opened(path)?;
+    let file = open_or_create(path)?;
     let found = file.metadata()?;
     if !found.is_file() || found.nlink() > 1 {
         return Err(io::Error::other("it is no lock file: remove it"));
@@ -179,7 +180,7 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn opened(path: &Path) -> io::Result<File> {
+fn open_or_create(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();
     options.read(true).write(true).custom_flags(flags);
@@ -193,15 +194,16 @@ fn opened(path: &Path) -> io::Result<File> {
     }
     match options.create_new(true).open(path) {
         Ok(file) => {
-            file.set_permissions(Permissions::from_mode(EVERYBODY))?;
+            file.set_permissions(Permissions::from_mode(MODE_READ_WRITE_ALL))?;
             Ok(file)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => opened(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open_or_create(path),
         Err(error) => Err(error),
     }
 }
 
-fn is_at(file: &File, path: &Path) -> bool {
+/// Returns true if `file` is the file at `path`, and not one that was removed or replaced.
+fn is_file_at(file: &File, path: &Path) -> bool {
     let of = |metadata: io::Result<Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
     of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
 }
@@ -213,8 +215,8 @@ mod tests {
 
     use super::*;
 
-    fn take(path: &Path, wait: bool) -> Result<io::Result<Lock>, RunError> {
-        one(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)
+    fn take(path: &Path, wait: bool) -> Result<io::Result<DeviceLock>, RunError> {
+        lock_or_wait(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)
     }
 
     #[test]
@@ -229,7 +231,7 @@ mod tests {
         drop(lock);
         assert!(take(&path, false).is_ok_and(|lock| lock.is_ok()));
         let mode = fs::metadata(&path).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, EVERYBODY, "others must be able to lock it too");
+        assert_eq!(mode & 0o777, MODE_READ_WRITE_ALL, "others must be able to lock it too");
     }
 
     /// A waiting program reports the holder once, and then gets the lock.
@@ -241,11 +243,11 @@ mod tests {
         let mut warnings = Vec::new();
         thread::scope(|scope| {
             scope.spawn(|| {
-                thread::sleep(5 * PAUSE / 2);
+                thread::sleep(5 * RETRY_INTERVAL / 2);
                 drop(held);
             });
             let mut warn = |warning: &str| warnings.push(warning.to_owned());
-            let waited = one(&path, "suite", "cuda:0", true, &mut warn, &|| false);
+            let waited = lock_or_wait(&path, "suite", "cuda:0", true, &mut warn, &|| false);
             assert!(waited.is_ok_and(|lock| lock.is_ok()));
         });
         let [warning] = &warnings[..] else { panic!("{warnings:?}") };
@@ -265,7 +267,7 @@ mod tests {
         let [one, same] = ["cuda:0", "cuda:7"].map(|name| device(name, Some(uuid.clone())));
         let locked = |devices: &[Available]| {
             let mut warn = |warning: &str| panic!("{warning}");
-            lock(devices, "suite", false, &mut warn, &|| true).map_err(|error| error.to_string())
+            lock_devices(devices, "suite", false, &mut warn, &|| true).map_err(|error| error.to_string())
         };
         let held = locked(&[one, device("host", None)]).expect("nobody has it");
         assert_eq!(held.len(), 1);
@@ -283,16 +285,16 @@ mod tests {
         let mut lock = take(&path, false).expect("nobody has it").expect("it can be made");
         let old = SystemTime::now() - Duration::from_secs(1 << 20);
         lock.file.set_modified(old).expect("it is ours");
-        lock.keep().expect("it is there");
+        lock.refresh().expect("it is there");
         let modified = fs::metadata(&path).and_then(|file| file.modified()).expect("it is there");
         assert!(modified > old, "cleaners look for old files");
         fs::remove_file(&path).expect("it is there");
-        lock.keep().expect("nobody has it");
+        lock.refresh().expect("nobody has it");
         let refused = take(&path, false).expect_err("it is held again").to_string();
         assert!(refused.contains(&format!("process {} (`suite`", process::id())), "{refused}");
         fs::remove_file(&path).expect("it is there");
         let _another = take(&path, false).expect("nobody is seen to have it").expect("it can be made");
-        let lost = lock.keep().expect_err("another has it");
+        let lost = lock.refresh().expect_err("another has it");
         let says =
             format!("device `cuda:0` is now being measured by process {} (`suite`, since ", process::id());
         assert!(lost.starts_with(&says) && lost.contains("lock was removed while"), "{lost}");

@@ -7,9 +7,9 @@ use std::{io, ops::Range, path::PathBuf, thread};
 
 use self::clock_lock::ClockLock;
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
-use self::lock::Lock;
+use self::lock::DeviceLock;
 use self::results::{RunResults, check_completeness};
-use self::supervisor::{Supervisor, Warn};
+use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
 use crate::{environment::environment, peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_records::record::{SCHEMA, Skipped};
@@ -58,7 +58,7 @@ pub(crate) struct RunConfig {
     /// The wall time a case may take.
     pub timeout: Duration,
     /// True if a benchmark's own `timeout` overrides that.
-    pub own_timeout: bool,
+    pub benchmarks_override_timeout: bool,
     /// Measures in this process.
     pub in_process: bool,
     /// Devices with locked clocks, and the clock of each.
@@ -86,7 +86,7 @@ impl RunConfig {
             sampling: settings.sampling(),
             peak_sources,
             timeout: settings.time_limit(),
-            own_timeout: settings.timeout.is_none(),
+            benchmarks_override_timeout: settings.timeout.is_none(),
             in_process: settings.in_process,
             locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
             runs: settings.repeats(),
@@ -98,17 +98,17 @@ impl RunConfig {
     }
 
     /// Returns a supervisor of workers, until `stop` returns true.
-    pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Supervisor<'a> {
+    pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: ShowWarning<'a>) -> Supervisor<'a> {
         Supervisor::new(self.in_process, self.driver.clone(), stop, warn)
     }
 
     /// Returns the wall time that a case of `job` may take.
     pub(crate) fn limit(&self, job: &Job) -> Duration {
-        job.timeout.filter(|_| self.own_timeout).unwrap_or(self.timeout)
+        job.timeout.filter(|_| self.benchmarks_override_timeout).unwrap_or(self.timeout)
     }
 
     fn info_request(&self, device: &str) -> Request {
-        Request::DeviceInfo { device: device.to_owned(), ceilings: self.peak_sources.ceilings.clone() }
+        Request::DeviceInfo { device: device.to_owned(), ceilings: self.peak_sources.stored.clone() }
     }
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn measure<'a>(
     supervisor: &MakeSupervisor<'a>,
     setup: RunSetup,
     config: &RunConfig,
-    locks: &mut [Lock],
+    locks: &mut [DeviceLock],
     retry_regressions: &mut RetryRegressions<'_>,
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
@@ -162,7 +162,7 @@ pub(crate) fn measure<'a>(
         program,
         environment: environment(task),
         started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        wall_time: resumed.wall(),
+        wall_time: resumed.wall_time(),
         notes,
         resumed: None,
         sampling: config.sampling,
@@ -186,8 +186,8 @@ pub(crate) fn measure<'a>(
         let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
         let (results, unusable) = (&mut results, HashMap::new());
         let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
-        runner.devices(&devices, &plan, store)?;
-        runner.repeat(&plan)?;
+        runner.open_devices(&devices, &plan, store)?;
+        runner.measure_repeatedly(&plan)?;
         runner.retry_regressions(&mut |run| retry_regressions(&plan, run))
     });
     // Cases that were measured several times may have ended early.
@@ -202,7 +202,7 @@ struct Runner<'a, 'r> {
     resumed: ResumedRecords,
     threads: DeviceThreads,
     config: &'a RunConfig,
-    locks: &'a mut [Lock],
+    locks: &'a mut [DeviceLock],
     stop: &'a Stop<'a>,
     /// The devices that cannot be used, with the reasons.
     unusable: HashMap<String, String>,
@@ -211,7 +211,7 @@ struct Runner<'a, 'r> {
 impl Runner<'_, '_> {
     /// Asks each device that is still needed for its properties, one after the other: they may measure what they share. An unusable
     /// device costs only its own cases, unless it is the only one.
-    fn devices(
+    fn open_devices(
         &mut self,
         devices: &[Available],
         plan: &Plan,
@@ -222,7 +222,7 @@ impl Runner<'_, '_> {
         let some_run_concurrently = devices.iter().any(|found| runs_concurrently(&found.device));
         for Available { device, .. } in devices {
             let thread = self.threads.thread_of(device);
-            let complete = self.resumed.of_complete(device, plan, &self.config.peak_sources);
+            let complete = self.resumed.info_if_complete(device, plan, &self.config.peak_sources);
             let mut answer = complete.ok_or_else(|| "it sent no properties".to_owned());
             if answer.is_err() {
                 self.threads.ask(thread, self.config.info_request(device), &mut |reply| match reply {
@@ -234,12 +234,12 @@ impl Runner<'_, '_> {
             }
             if self.threads.count() > 1 && some_run_concurrently && !runs_concurrently(device) {
                 // Its cases come last. Other devices report every other process on their GPU, so this worker exits until then.
-                self.renew(thread..thread + 1)?;
+                self.replace_workers(thread..thread + 1)?;
             }
             match answer {
                 Ok(mut info) => {
                     self.results.run.notes.extend(self.config.peak_sources.add_to(&mut info));
-                    self.results.run.devices.push(self.resumed.on(info));
+                    self.results.run.devices.push(self.resumed.adopt_info(info));
                 }
                 Err(why) if devices.len() == 1 => {
                     return Err(RunError::Device(format!("device `{device}`: {why}")));
@@ -250,20 +250,20 @@ impl Runner<'_, '_> {
             }
         }
         self.resumed.remarks().iter().for_each(|remark| self.results.warn(remark));
-        let resumed = self.resumed.of(plan);
+        let resumed = self.resumed.for_plan(plan);
         self.results.run.resumed = self.resumed.note(resumed.len(), plan.cases());
-        self.results.start(&resumed, store);
+        self.results.start_run(&resumed, store);
         Ok(())
     }
 
     /// Measures `plan` the requested number of times, each time with new workers.
-    fn repeat(&mut self, plan: &Plan) -> Result<(), RunError> {
+    fn measure_repeatedly(&mut self, plan: &Plan) -> Result<(), RunError> {
         let runs = self.config.runs.max(1);
         for number in 0..runs {
             if number > 0 {
-                self.renew(0..self.threads.count())?;
+                self.replace_workers(0..self.threads.count())?;
             }
-            self.plan(plan)?;
+            self.measure_plan(plan)?;
         }
         check_completeness(plan, &self.results.run.records, runs).map_err(RunError::OtherRecords)
     }
@@ -275,16 +275,16 @@ impl Runner<'_, '_> {
             *records = merged(std::mem::take(records));
             let before = records.len();
             let Some(plan) = next(&self.results.run) else { return Ok(()) };
-            self.renew(0..self.threads.count())?;
-            self.results.begin_again(&plan);
-            self.plan(&plan)?;
+            self.replace_workers(0..self.threads.count())?;
+            self.results.begin_retry(&plan);
+            self.measure_plan(&plan)?;
             check_completeness(&plan, &self.results.run.records[before..], 1)
                 .map_err(RunError::OtherRecords)?;
         }
     }
 
     /// Ends the workers of these threads, so that the next requests get new ones.
-    fn renew(&mut self, threads: Range<usize>) -> Result<(), RunError> {
+    fn replace_workers(&mut self, threads: Range<usize>) -> Result<(), RunError> {
         for thread in threads {
             self.threads.ask(thread, Request::End, &mut |_| {})?;
         }
@@ -292,36 +292,36 @@ impl Runner<'_, '_> {
     }
 
     /// Measures `plan` once. After an error nothing new begins, and jobs in progress come to their end.
-    fn plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        let (mut rows, mut jobs) = (HashMap::new(), Vec::with_capacity(plan.jobs.len()));
+    fn measure_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
+        let (mut groups, mut jobs) = (HashMap::new(), Vec::with_capacity(plan.jobs.len()));
         for (number, (Job { benchmark, args, device, with, shares, .. }, _)) in plan.jobs.iter().enumerate() {
-            let next = rows.len();
-            let row = *rows.entry((benchmark, args, with)).or_insert(next);
-            jobs.push(Scheduled { number, thread: self.threads.thread_of(device), row, shares: *shares });
+            let next = groups.len();
+            let group = *groups.entry((benchmark, args, with)).or_insert(next);
+            jobs.push(Scheduled { number, thread: self.threads.thread_of(device), group, shares: *shares });
         }
         let mut schedule = Schedule::new(jobs, self.threads.count());
-        let ended = self.scheduled(plan, &mut schedule);
-        self.results.finish_all();
+        let ended = self.run_schedule(plan, &mut schedule);
+        self.results.finish_all_groups();
         ended
     }
 
-    fn scheduled(&mut self, plan: &Plan, schedule: &mut Schedule) -> Result<(), RunError> {
+    fn run_schedule(&mut self, plan: &Plan, schedule: &mut Schedule) -> Result<(), RunError> {
         let mut ended = Ok(());
         loop {
             while ended.is_ok()
-                && let Some(next) = schedule.next()
+                && let Some(next) = schedule.begin_next()
             {
-                match self.begin(plan, next) {
+                match self.begin_job(plan, next) {
                     Ok(true) => {}
-                    done => ended = self.end(schedule, next, done.map(drop)),
+                    done => ended = self.end_job(schedule, next, done.map(drop)),
                 }
             }
             if schedule.is_idle() {
                 return ended;
             }
             let (last, done) = loop {
-                let (thread, reply) = self.threads.wait()?;
-                let Some(scheduled) = schedule.on(thread) else { continue };
+                let (thread, reply) = self.threads.next_reply()?;
+                let Some(scheduled) = schedule.running_on(thread) else { continue };
                 let job = &plan.jobs[scheduled.number].0;
                 match reply {
                     Ok(Reply::Step(step)) => self.results.event(&RunEvent::StepReached(job, step)),
@@ -332,48 +332,48 @@ impl Runner<'_, '_> {
                     Err(error) => break (scheduled, Err(error)),
                 }
             };
-            ended = ended.and(self.end(schedule, last, done));
+            ended = ended.and(self.end_job(schedule, last, done));
         }
     }
 
-    /// Ends a job. The last of its row finishes that, unless it has failed.
-    fn end(
+    /// Ends a job. The last of its group finishes that, unless it has failed.
+    fn end_job(
         &mut self,
         schedule: &mut Schedule,
         job: Scheduled,
         done: Result<(), RunError>,
     ) -> Result<(), RunError> {
-        if schedule.end(job) && done.is_ok() {
-            self.results.finish(job.row);
+        if schedule.end_job(job) && done.is_ok() {
+            self.results.finish_group(job.group);
         }
         done
     }
 
     /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it.
-    fn begin(&mut self, plan: &Plan, scheduled: Scheduled) -> Result<bool, RunError> {
+    fn begin_job(&mut self, plan: &Plan, scheduled: Scheduled) -> Result<bool, RunError> {
         let (job, status) = &plan.jobs[scheduled.number];
         let mut left = job.clone();
         left.caches.retain(|cache| match self.resumed.take(job, *cache) {
             Some(record) => {
-                self.results.keep((scheduled, job), record);
+                self.results.place((scheduled, job), record);
                 false
             }
             None => true,
         });
         match status {
             JobStatus::Skipped(_) => {}
-            JobStatus::Broken(failure) => self.results.fail((scheduled, job), &left, failure),
+            JobStatus::Broken(failure) => self.results.add_failures((scheduled, job), &left, failure),
             _ if left.caches.is_empty() => {}
             _ => {
                 if (self.stop)() {
                     return Err(RunError::Interrupted);
                 }
-                self.locks.iter_mut().try_for_each(Lock::keep).map_err(RunError::Device)?;
+                self.locks.iter_mut().try_for_each(DeviceLock::refresh).map_err(RunError::Device)?;
                 self.results.event(&RunEvent::JobStarted(job));
                 let info = self.results.run.devices.iter().find(|info| info.device == job.device);
                 let Some(info) = info.cloned() else {
                     let why = self.unusable.get(&job.device).map_or("it is not there", String::as_str);
-                    self.results.fail((scheduled, job), &left, &Failure::new(Stage::Device, why));
+                    self.results.add_failures((scheduled, job), &left, &Failure::new(Stage::Device, why));
                     return Ok(false);
                 };
                 let (sampling, limit, verify) =

@@ -1,4 +1,4 @@
-//! The results of a run so far: each record goes to the file of the run and to its observer. The records of a row, those of a benchmark
+//! The results of a run so far: each record goes to the file of the run and to its observer. The records of a group, those of a benchmark
 //! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
 use std::collections::{HashMap, HashSet};
@@ -25,32 +25,32 @@ type PlacedRecord = ((usize, usize), Record);
 
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
-    /// The run, with the records of all rows that are finished.
+    /// The run, with the records of all groups that are finished.
     pub run: Run,
     events: &'a mut dyn RunEvents,
     store: Option<Store>,
     file: RunFile,
     /// True if only the file of the run needs samples.
     drops_samples: bool,
-    /// The records of each row in progress.
-    rows: HashMap<usize, Vec<PlacedRecord>>,
+    /// The records of each group in progress.
+    groups: HashMap<usize, Vec<PlacedRecord>>,
     /// True if the cases have been measured before.
-    is_again: bool,
+    is_retry: bool,
     /// The warnings so far.
     warnings: HashSet<String>,
 }
 
 impl<'a> RunResults<'a> {
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
-        let (store, file, rows) = (None, RunFile::None, HashMap::new());
-        Self { run, events, store, file, drops_samples, rows, is_again: false, warnings: HashSet::new() }
+        let (store, file, groups) = (None, RunFile::None, HashMap::new());
+        Self { run, events, store, file, drops_samples, groups, is_retry: false, warnings: HashSet::new() }
     }
 
     pub(super) fn event(&mut self, event: &RunEvent<'_>) {
         self.events.event(event);
     }
 
-    /// Prints a warning, unless it was printed before.
+    /// Reports a warning to the observer, unless the same text was reported before.
     pub(super) fn warn(&mut self, warning: &str) {
         if self.warnings.insert(warning.to_owned()) {
             self.event(&RunEvent::Warning(warning));
@@ -59,7 +59,7 @@ impl<'a> RunResults<'a> {
 
     /// Tells the observer that the run starts with these records, and begins its file in a folder. If the folder is `required`, a run
     /// without a file has failed.
-    pub(super) fn start(&mut self, resumed: &[&Record], store: Option<(PathBuf, bool)>) {
+    pub(super) fn start_run(&mut self, resumed: &[&Record], store: Option<(PathBuf, bool)>) {
         self.events.event(&RunEvent::RunStarted(&self.run, resumed));
         // A run with nothing left to measure already has a file.
         let Some((folder, required)) = store.filter(|_| resumed.len() < self.run.planned_cases) else {
@@ -79,11 +79,12 @@ impl<'a> RunResults<'a> {
     /// Ends the file of the run.
     pub(super) fn into_run(mut self) -> (Run, RunFile) {
         let ended = self.store.take().map_or(Ok(()), |store| store.end(self.run.wall_time));
-        self.lose_file(ended);
+        self.drop_file_on_error(ended);
         (self.run, self.file)
     }
 
-    fn lose_file(&mut self, written: std::io::Result<()>) {
+    /// Warns and gives up the file of the run if `written` is an error.
+    fn drop_file_on_error(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written {
             self.warn(&format!("this run is no longer kept: {error}"));
             (self.store, self.file) = (None, RunFile::Failed);
@@ -91,50 +92,54 @@ impl<'a> RunResults<'a> {
     }
 
     /// Begins to measure cases again, those of `plan`.
-    pub(super) fn begin_again(&mut self, plan: &Plan) {
+    pub(super) fn begin_retry(&mut self, plan: &Plan) {
         self.event(&RunEvent::MeasuredAgain(plan));
-        self.is_again = true;
+        self.is_retry = true;
     }
 
-    /// Adds a new record of `job`.
+    /// Adds a new record of `job`: completes it, reports it to the observer and writes it to the file.
     pub(super) fn add(&mut self, (scheduled, job): (Scheduled, &Job), mut record: Record) {
         if let Some(info) = self.run.device_of(&record) {
             record.measured_on(info);
         }
-        record.remeasured = usize::from(self.is_again);
+        record.remeasured = usize::from(self.is_retry);
         self.event(&RunEvent::RecordFinished(&record));
         let written = self.store.as_mut().map_or(Ok(()), |store| store.add(&record));
-        self.lose_file(written);
-        self.keep((scheduled, job), record);
+        self.drop_file_on_error(written);
+        self.place((scheduled, job), record);
     }
 
-    /// Adds a record of an earlier run.
-    pub(super) fn keep(&mut self, (Scheduled { number, row, .. }, job): (Scheduled, &Job), record: Record) {
+    /// Adds a record to its group, for the order of the results. Neither reports nor writes it.
+    pub(super) fn place(
+        &mut self,
+        (Scheduled { number, group, .. }, job): (Scheduled, &Job),
+        record: Record,
+    ) {
         let position = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
-        self.rows.entry(row).or_default().push(((number, position), record));
+        self.groups.entry(group).or_default().push(((number, position), record));
     }
 
-    /// Records the same failure for the cases `left` of `job`.
-    pub(super) fn fail(&mut self, scheduled: (Scheduled, &Job), left: &Job, failure: &Failure) {
+    /// Adds a record with `failure` for each case of `left`, the part of `job` that is not measured yet.
+    pub(super) fn add_failures(&mut self, scheduled: (Scheduled, &Job), left: &Job, failure: &Failure) {
         for cache in &left.caches {
             self.add(scheduled, Record::failed(left.case(*cache), failure.clone()));
         }
     }
 
-    /// Finishes all rows as they are.
-    pub(super) fn finish_all(&mut self) {
-        while let Some(row) = self.rows.keys().min() {
-            self.finish(*row);
+    /// Finishes all groups as they are.
+    pub(super) fn finish_all_groups(&mut self) {
+        while let Some(group) = self.groups.keys().min() {
+            self.finish_group(*group);
         }
     }
 
-    /// Finishes a row, whose jobs are done.
-    pub(super) fn finish(&mut self, row: usize) {
-        let mut records = self.rows.remove(&row).unwrap_or_default();
+    /// Finishes a group, whose jobs are done.
+    pub(super) fn finish_group(&mut self, group: usize) {
+        let mut records = self.groups.remove(&group).unwrap_or_default();
         records.sort_by_key(|(position, _)| *position);
         let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
-        // A row that is measured again is there already.
-        if !records.is_empty() && !self.is_again {
+        // A group that is measured again is there already.
+        if !records.is_empty() && !self.is_retry {
             self.event(&RunEvent::JobFinished(&records));
         }
         if self.drops_samples && self.store.is_some() {

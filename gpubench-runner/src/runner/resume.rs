@@ -11,7 +11,7 @@ use gpubench_records::{
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, format};
 
-/// A case and its partner, if it is compared.
+/// A case, and the benchmark that it is compared with, if there is one.
 type CaseKey = (PlannedCase, Option<BenchmarkId>);
 
 /// The records of an earlier run that are still valid.
@@ -37,21 +37,21 @@ impl ResumedRecords {
     ) -> Self {
         let EarlierRun { name, mut run, remarks } = earlier;
         let mut resumed = Self { name, remarks, ..Self::default() };
-        if let Some(difference) = difference(&run, program, sampling) {
+        if let Some(difference) = sampling_or_build_difference(&run, program, sampling) {
             resumed.remarks.push(format!("{difference}: all cases are measured again"));
             return resumed;
         }
         (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
         let planned: HashSet<CaseKey> =
-            plan.planned_cases().map(|(job, cache)| planned_case(job, cache)).collect();
+            plan.planned_cases().map(|(job, cache)| key_of_job(job, cache)).collect();
         let (mut again, mut others) = (0, HashSet::new());
         // A failure does not tell if it happened in a comparison.
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {
             let unclear = compared && record.measurement.is_none();
-            let case = case(&record);
-            if unclear || is_tried_again(&record, other_limit) {
+            let case = key_of_record(&record);
+            if unclear || is_measured_again_(&record, other_limit) {
                 again += 1;
             } else if planned.contains(&case) {
                 resumed.records.insert(case, record);
@@ -81,13 +81,14 @@ impl ResumedRecords {
     }
 
     /// Returns the time that the earlier run took.
-    pub fn wall(&self) -> Nanoseconds {
+    pub fn wall_time(&self) -> Nanoseconds {
         self.wall
     }
 
-    /// Returns the facts of `device` without asking it, and without the user's peaks, if all of its cases in `plan` have a record and the
-    /// user gives the same peaks as then: a task that was complete may come back on another device.
-    pub(crate) fn of_complete(
+    /// Returns the stored properties of `device`, without the user's peaks, if nothing is left to measure on
+    /// it: all of its cases in `plan` have a record, and the user states the same peaks as in the earlier
+    /// run. Returns `None` if the device must be opened.
+    pub(crate) fn info_if_complete(
         &self,
         device: &str,
         plan: &Plan,
@@ -95,7 +96,7 @@ impl ResumedRecords {
     ) -> Option<DeviceInfo> {
         let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
-        if !ours.all(|(job, cache)| self.records.contains_key(&planned_case(job, cache))) {
+        if !ours.all(|(job, cache)| self.records.contains_key(&key_of_job(job, cache))) {
             return None;
         }
         let info = self.info(device)?;
@@ -103,14 +104,14 @@ impl ResumedRecords {
         bare.peaks.retain(|peak| peak.source != PeakSource::User);
         let mut now = bare.clone();
         peak_sources.add_to(&mut now);
-        (given(&now) == given(info)).then_some(bare)
+        (user_peaks(&now) == user_peaks(info)).then_some(bare)
     }
 
-    /// Returns the facts to use for a device that reports these `info`. On the same device, these are the
-    /// facts of the kept records. On another device, the kept records are dropped.
-    pub fn on(&mut self, info: DeviceInfo) -> DeviceInfo {
+    /// Returns the properties to use for a device that reports `info`: those of the earlier run if it is the
+    /// same device. If it is another device, drops its records, adds a remark and returns `info`.
+    pub fn adopt_info(&mut self, info: DeviceInfo) -> DeviceInfo {
         let Some(theirs) = self.info(&info.device).cloned() else { return info };
-        let Some(difference) = other_device(&theirs, &info) else { return theirs };
+        let Some(difference) = device_difference(&theirs, &info) else { return theirs };
         let before = self.records.len();
         self.records.retain(|(case, _), _| case.device != info.device);
         let cases = format::counted(before - self.records.len(), "case");
@@ -124,12 +125,12 @@ impl ResumedRecords {
 
     /// Takes the record of a case out, for the run.
     pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
-        self.records.remove(&planned_case(job, cache))
+        self.records.remove(&key_of_job(job, cache))
     }
 
-    /// Returns the records in the order of `plan`.
-    pub fn of(&self, plan: &Plan) -> Vec<&Record> {
-        plan.planned_cases().filter_map(|(job, cache)| self.records.get(&planned_case(job, cache))).collect()
+    /// Returns the records of the cases in `plan`, in its order.
+    pub fn for_plan(&self, plan: &Plan) -> Vec<&Record> {
+        plan.planned_cases().filter_map(|(job, cache)| self.records.get(&key_of_job(job, cache))).collect()
     }
 
     /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it
@@ -139,25 +140,26 @@ impl ResumedRecords {
     }
 }
 
-fn case(record: &Record) -> CaseKey {
+fn key_of_record(record: &Record) -> CaseKey {
     let with = record.compared.as_ref().map(|compared| compared.with.clone());
     (record.planned(), with)
 }
 
-fn planned_case(job: &Job, cache: Cache) -> CaseKey {
+fn key_of_job(job: &Job, cache: Cache) -> CaseKey {
     (job.case(cache), job.with.clone())
 }
 
-/// Returns true if the record says nothing about the case: its device was missing, or its process was lost
-/// and the limit is another now.
-fn is_tried_again(record: &Record, other_limit: bool) -> bool {
+/// Returns true if a record of an earlier run is dropped, because its failure may not happen again: its
+/// device was missing, or its worker was lost and the time limit has changed (`other_limit`).
+fn is_measured_again_(record: &Record, other_limit: bool) -> bool {
     record.failure().is_some_and(|failure| {
         failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
     })
 }
 
-/// Returns the reason that no record of `run` is comparable with a new measurement.
-fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
+/// Returns a phrase with the reason if all records of `run` are invalid for a new run: another build, or
+/// other sampling options.
+fn sampling_or_build_difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
     // One build is of one commit, even if the commit was not known each time.
     let build = |program: &Program| Program { package: None, ..program.clone() };
     if build(&run.program) != build(program) || program.fingerprint.is_none() {
@@ -169,7 +171,7 @@ fn difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<Strin
 
 /// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
 /// gave for it. Measured peaks are ignored, because they differ from run to run.
-fn other_device(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
+fn device_difference(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     let device = &now.device;
     if then.name != now.name {
         return Some(format!("`{device}` was {}, and is {}", then.name, now.name));
@@ -180,11 +182,11 @@ fn other_device(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     if let Some(property) = property {
         return Some(format!("`{device}` is another device now (its {} is another)", property.name));
     }
-    (given(then) != given(now)).then(|| format!("other peaks are given for `{device}` now"))
+    (user_peaks(then) != user_peaks(now)).then(|| format!("other peaks are given for `{device}` now"))
 }
 
 /// Returns the peaks that the user gives.
-fn given(info: &DeviceInfo) -> Vec<&Peak> {
+fn user_peaks(info: &DeviceInfo) -> Vec<&Peak> {
     info.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
 }
 
@@ -206,9 +208,12 @@ mod tests {
         };
         let then = of(&[("clock", "1980 MHz"), ("driver", "580")]);
         let told = |name| Some(format!("`cuda:0` is another device now (its {name} is another)"));
-        assert_eq!(other_device(&then, &then), None);
-        assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz"), ("driver", "590")])), told("driver"));
-        assert_eq!(other_device(&then, &of(&[("clock", "1980 MHz")])), told("driver"));
-        assert_eq!(other_device(&of(&[("clock", "1980 MHz")]), &then), told("driver"));
+        assert_eq!(device_difference(&then, &then), None);
+        assert_eq!(
+            device_difference(&then, &of(&[("clock", "1980 MHz"), ("driver", "590")])),
+            told("driver")
+        );
+        assert_eq!(device_difference(&then, &of(&[("clock", "1980 MHz")])), told("driver"));
+        assert_eq!(device_difference(&of(&[("clock", "1980 MHz")]), &then), told("driver"));
     }
 }

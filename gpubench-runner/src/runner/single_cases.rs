@@ -13,27 +13,31 @@ use gpubench_runtime::{Job, JobStatus};
 pub struct SingleCases<'a> {
     pub(crate) supervisor: Supervisor<'a>,
     config: &'a RunConfig,
-    /// The facts of the devices that were used so far.
+    /// The properties of the devices that were used so far.
     pub devices: Vec<DeviceInfo>,
-    /// Notes on their peaks.
+    /// Notes on the peaks of these devices.
     pub notes: Vec<String>,
     confirmed: ConfirmedFailures,
 }
 
-/// The number of cases of a benchmark that fail twice at a stage before its other cases are not tried again there: failures are likely to
-/// have one cause, and ten thousand of them would cost as many processes.
-const CONFIRMED: usize = 3;
+/// The number of cases of a benchmark that fail twice at a stage. After that, its further failures at this
+/// stage are not retried: they probably have the same cause, and each retry costs a process.
+const MAX_CONFIRMED_FAILURES: usize = 3;
 
-/// The failures that a second try has confirmed, by benchmark and stage.
+/// The number of failures that a retry has confirmed, by benchmark and stage.
 #[derive(Default)]
 pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
 
 impl ConfirmedFailures {
-    /// Returns true if another failure of this benchmark at this stage needs no second try.
-    pub(super) fn are_enough(&self, benchmark: &str, failure: &Failure) -> bool {
-        self.0.get(&(benchmark.to_owned(), failure.stage)).is_some_and(|times| *times >= CONFIRMED)
+    /// Returns true if a failure of this benchmark is not retried, because enough failures at its stage were
+    /// confirmed.
+    pub(super) fn need_no_retry(&self, benchmark: &str, failure: &Failure) -> bool {
+        self.0
+            .get(&(benchmark.to_owned(), failure.stage))
+            .is_some_and(|times| *times >= MAX_CONFIRMED_FAILURES)
     }
 
+    /// Counts a failure that a retry has confirmed.
     pub(super) fn add(&mut self, benchmark: &str, failure: &Failure) {
         *self.0.entry((benchmark.to_owned(), failure.stage)).or_default() += 1;
     }
@@ -48,7 +52,8 @@ impl<'a> SingleCases<'a> {
         Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }
     }
 
-    /// Returns the facts of a device.
+    /// Returns the properties of a device. Asks a worker the first time, and stores them with notes on the
+    /// peaks.
     pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
         if let Some(known) = self.devices.iter().find(|info| info.device == device) {
             return Ok(known.clone());
@@ -64,38 +69,38 @@ impl<'a> SingleCases<'a> {
         let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
         let request =
             MeasureRequest { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
-        self.confirm(job, &Request::Measure(Box::new(request)), |reply| match reply {
-            Reply::Record(record) => Some(usable(*record)),
+        self.ask_with_retry(job, &Request::Measure(Box::new(request)), |reply| match reply {
+            Reply::Record(record) => Some(require_usable(*record)),
             _ => None,
         })
     }
 
     /// Launches a job once and checks its outputs. Returns false if it has no check.
     pub fn test(&mut self, job: &Job) -> Answer<bool> {
-        self.confirm(job, &Request::Test { job: job.clone() }, |reply| match reply {
+        self.ask_with_retry(job, &Request::Test { job: job.clone() }, |reply| match reply {
             Reply::Tested(outcome) => Some(outcome),
             _ => None,
         })
     }
 
-    /// Sends a request, and once more to a new worker if it fails. A job that took its whole limit in a worker of its own is not
-    /// tried again.
-    fn confirm<T>(
+    /// Sends a request, and retries a failure in a new worker. Does not retry a job that reached its time
+    /// limit in a new worker, nor a failure like enough confirmed ones.
+    fn ask_with_retry<T>(
         &mut self,
         job: &Job,
         request: &Request,
         read: impl Fn(Reply) -> Option<Result<T, Failure>>,
     ) -> Answer<T> {
         let limit = self.config.limit(job);
-        let is_used = self.supervisor.is_used(&job.device);
-        let (first, timed_out) = self.supervisor.answer(request, limit, &read)?;
+        let is_used = self.supervisor.has_run_benchmark(&job.device);
+        let (first, timed_out) = self.supervisor.ask_once(request, limit, &read)?;
         let Err(failure) = first else { return Ok(first) };
-        let is_known = self.confirmed.are_enough(&job.benchmark, &failure);
+        let is_known = self.confirmed.need_no_retry(&job.benchmark, &failure);
         if self.config.in_process || is_known || (timed_out && !is_used) {
             return Ok(Err(failure));
         }
-        self.supervisor.replace(&job.device);
-        let (second, _) = self.supervisor.answer(request, limit, &read)?;
+        self.supervisor.dismiss_worker_of(&job.device);
+        let (second, _) = self.supervisor.ask_once(request, limit, &read)?;
         if second.is_err() {
             self.confirmed.add(&job.benchmark, &failure);
         }
@@ -103,8 +108,8 @@ impl<'a> SingleCases<'a> {
     }
 }
 
-/// Returns a record whose measurement can be used.
-fn usable(record: Record) -> Result<Record, Failure> {
+/// Returns the record, or a failure with the reasons if it has no usable measurement.
+fn require_usable(record: Record) -> Result<Record, Failure> {
     if let Some(failure) = record.failure() {
         return Err(failure.clone());
     }
@@ -165,7 +170,7 @@ pub(crate) fn run_trials(
         let outcome = match status {
             JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
             JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
-            _ if cases.supervisor.stops() => return (trials, Err(RunError::Interrupted)),
+            _ if cases.supervisor.is_stopped() => return (trials, Err(RunError::Interrupted)),
             _ => {
                 job_started(job);
                 match cases.test(job) {
@@ -188,8 +193,9 @@ pub(crate) fn run_trials(
     (trials, Ok(()))
 }
 
-/// Returns the jobs of `plan` that need a missing device. They fail if exactly those were `demanded`.
-pub(crate) fn absent_trials(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
+/// Returns a trial for each job of `plan` that needs a missing device: failed if the user `demanded` ignored
+/// benchmarks, else ignored.
+pub(crate) fn trials_without_device(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
     plan.absent.iter().map(move |(job, why)| {
         let outcome = match demanded {
             true => Outcome::Failed(Failure::new(Stage::Device, why)),

@@ -21,13 +21,13 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest wait for a worker that was killed. The driver may block its exit until a kernel is done.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest time between the signal that ends a worker and the one that ends this process, where a scheduler signals all
-/// processes of a job in any order.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(500);
+/// The longest time from the signal that ends a worker to the signal that ends this process: a scheduler
+/// signals all processes of a job in any order.
+const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 /// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker may still run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Answers requests: a process of its own, this process, or a script in tests.
+/// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
 pub(crate) trait Worker {
     /// Sends `request` and passes each reply to `hear`, until the request is done, a case takes longer than `limit`, or `stop`
     /// returns true.
@@ -42,7 +42,7 @@ pub(crate) trait Worker {
         hear: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerExit>;
 
-    /// Asks an idle worker to exit.
+    /// Asks an idle worker to exit, and waits briefly until it has.
     fn dismiss(self: Box<Self>);
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum WorkerExit {
     /// It sent an invalid reply.
     #[error("the process sent an invalid reply: {0}")]
     InvalidReply(io::Error),
-    /// It was killed and does not exit.
+    /// It was killed and has not exited.
     #[error("the process was killed and has not ended: the driver may hold it")]
     StillRunning,
     /// The user asked to stop.
@@ -108,20 +108,20 @@ impl LostWorker {
     }
 }
 
-type Start<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
+type StartWorker<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
 /// Shows a warning of a worker.
-pub(crate) type Warn<'a> = Box<dyn FnMut(String) + 'a>;
+pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 
 /// The workers of the devices.
 pub(crate) struct Supervisor<'a> {
     /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the process. A shared worker has
     /// an empty name.
     workers: HashMap<String, (Box<dyn Worker>, bool)>,
-    start: Start<'a>,
+    start: StartWorker<'a>,
     /// True if one worker has all devices open.
     is_shared: bool,
     stop: &'a dyn Fn() -> bool,
-    warn: Warn<'a>,
+    warn: ShowWarning<'a>,
 }
 
 impl<'a> Supervisor<'a> {
@@ -131,9 +131,9 @@ impl<'a> Supervisor<'a> {
         in_process: bool,
         driver: Option<PathBuf>,
         stop: &'a dyn Fn() -> bool,
-        warn: Warn<'a>,
+        warn: ShowWarning<'a>,
     ) -> Self {
-        let start: Start<'a> = if in_process {
+        let start: StartWorker<'a> = if in_process {
             Box::new(|| Ok(Box::new(WorkerState::begin())))
         } else {
             Box::new(move || Ok(Box::new(Process::start(driver.as_ref())?)))
@@ -143,23 +143,29 @@ impl<'a> Supervisor<'a> {
 
     /// Uses workers made by `start`, one for each device.
     #[cfg(test)]
-    pub(crate) fn with_workers(start: Start<'a>, stop: &'a dyn Fn() -> bool, warn: Warn<'a>) -> Self {
+    pub(crate) fn with_workers(
+        start: StartWorker<'a>,
+        stop: &'a dyn Fn() -> bool,
+        warn: ShowWarning<'a>,
+    ) -> Self {
         Self { workers: HashMap::new(), start, is_shared: false, stop, warn }
     }
 
-    /// Returns true if the user wants to stop.
-    pub(crate) fn stops(&self) -> bool {
+    /// Returns true if the user has asked to stop.
+    pub(crate) fn is_stopped(&self) -> bool {
         (self.stop)()
     }
 
-    /// Sends a request to the worker of its device. Returns a [`LostWorker`] if the worker exited or was killed.
+    /// Sends a request to the worker of its device, which is started if needed, and passes replies to
+    /// `reply`. Returns `None` when the request is done, or a [`LostWorker`] if the worker exited or was
+    /// killed. Shows remarks as warnings, and discards a worker whose process cannot serve another request.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
         limit: Duration,
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Option<LostWorker>, RunError> {
-        let name = self.name(request.device()).to_owned();
+        let name = self.worker_key(request.device()).to_owned();
         let (mut worker, is_used) = match self.workers.remove(&name) {
             Some(worker) => worker,
             None => ((self.start)().map_err(RunError::NoWorker)?, false),
@@ -185,15 +191,15 @@ impl<'a> Supervisor<'a> {
             Ok(()) if is_spent => worker.dismiss(),
             Ok(()) => _ = self.workers.insert(name, (worker, is_used || request.is_job())),
             Err(WorkerExit::Interrupted) => return Err(RunError::Interrupted),
-            Err(_) if self.stops() => return Err(RunError::Interrupted),
+            Err(_) if self.is_stopped() => return Err(RunError::Interrupted),
             Err(exit) => return Ok(Some(LostWorker { exit, step })),
         }
         Ok(None)
     }
 
-    /// Sends a request that has one answer, which `read` finds among the replies. Returns true with it if the worker took longer
-    /// than its limit.
-    pub(crate) fn answer<T>(
+    /// Sends a request that has one answer, which `read` returns for one of the replies. Returns the answer,
+    /// or the failure of the worker or device, and true if the worker took longer than its limit.
+    pub(crate) fn ask_once<T>(
         &mut self,
         request: &Request,
         limit: Duration,
@@ -209,20 +215,21 @@ impl<'a> Supervisor<'a> {
         Ok((found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure()))), timed_out))
     }
 
-    fn name<'d>(&self, device: &'d str) -> &'d str {
+    /// Returns the key of a device's worker in the map.
+    fn worker_key<'d>(&self, device: &'d str) -> &'d str {
         if self.is_shared { "" } else { device }
     }
 
     /// Dismisses the worker of a device, so that the next request gets a new one.
-    pub(crate) fn replace(&mut self, device: &str) {
-        if let Some((worker, _)) = self.workers.remove(self.name(device)) {
+    pub(crate) fn dismiss_worker_of(&mut self, device: &str) {
+        if let Some((worker, _)) = self.workers.remove(self.worker_key(device)) {
             worker.dismiss();
         }
     }
 
     /// Returns true if the next request for a device goes to a worker that has run a benchmark.
-    pub(crate) fn is_used(&self, device: &str) -> bool {
-        self.workers.get(self.name(device)).is_some_and(|(_, is_used)| *is_used)
+    pub(crate) fn has_run_benchmark(&self, device: &str) -> bool {
+        self.workers.get(self.worker_key(device)).is_some_and(|(_, is_used)| *is_used)
     }
 
     /// Asks all workers to exit.
@@ -237,7 +244,7 @@ struct Process {
     requests: UnixStream,
     replies: Receiver<io::Result<(u64, Reply)>>,
     /// The number of requests so far.
-    asked: u64,
+    request_number: u64,
     /// True if the process was reaped: the system may then reuse its number.
     reaped: bool,
 }
@@ -250,8 +257,8 @@ impl Worker for Process {
         stop: &dyn Fn() -> bool,
         hear: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerExit> {
-        self.asked += 1;
-        if send_request(&mut self.requests, self.asked, request).is_err() {
+        self.request_number += 1;
+        if send_request(&mut self.requests, self.request_number, request).is_err() {
             return Err(self.exit_reason(stop));
         }
         let mut begin = Instant::now();
@@ -259,11 +266,11 @@ impl Worker for Process {
         loop {
             match self.replies.recv_timeout(POLL_INTERVAL) {
                 // Only a forked child of the worker replies to an earlier request.
-                Ok(Ok((number, _))) if number != self.asked => {}
+                Ok(Ok((number, _))) if number != self.request_number => {}
                 Ok(Ok((_, Reply::Done))) => return Ok(()),
                 Ok(Ok((_, reply))) => {
                     // The limit is per case, and per list for a plan. The first begins with its first step.
-                    if !opened || reply.ends_case() {
+                    if !opened || reply.restarts_time_limit() {
                         (begin, opened, allowed) = (Instant::now(), true, limit);
                     }
                     let is_last = matches!(reply, Reply::DeviceLost);
@@ -294,8 +301,8 @@ impl Worker for Process {
     /// Asks an idle worker to exit, so that it prints its buffered output.
     fn dismiss(mut self: Box<Self>) {
         // Fails if the worker is already exiting.
-        _ = send_request(&mut self.requests, self.asked + 1, &Request::End);
-        self.ends_within(EXIT_TIMEOUT);
+        _ = send_request(&mut self.requests, self.request_number + 1, &Request::End);
+        self.has_ended_within(EXIT_TIMEOUT);
     }
 }
 
@@ -308,32 +315,33 @@ impl Process {
         let (group, requests) = ProcessGroup::start_with_channel(command)?;
         let (stream, (sender, replies)) = (requests.try_clone()?, channel());
         // Created first, so that the process is killed if no thread can listen to it.
-        let process = Self { group, requests, replies, asked: 0, reaped: false };
-        threads::start("replies", move || forward(stream, &sender))?;
+        let process = Self { group, requests, replies, request_number: 0, reaped: false };
+        threads::start("replies", move || forward_replies(stream, &sender))?;
         Ok(process)
     }
 
     /// Returns why the process exited, after its channel closed. If an external signal ended it, waits briefly for the signal that
     /// stops this process too: the exit is then no result of the case in progress.
     fn exit_reason(&mut self, stop: &dyn Fn() -> bool) -> WorkerExit {
-        self.ends_within(EXIT_TIMEOUT);
-        let Some(status) = self.end() else { return WorkerExit::StillRunning };
-        let deadline = Instant::now() + BETWEEN_SIGNALS;
+        self.has_ended_within(EXIT_TIMEOUT);
+        let Some(status) = self.kill() else { return WorkerExit::StillRunning };
+        let deadline = Instant::now() + MAX_SIGNAL_DELAY;
         while children::is_external_signal(status) && !stop() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
         WorkerExit::Exited(status)
     }
 
-    /// Kills the process group. Returns the exit status if the process exited.
-    fn end(&mut self) -> Option<ExitStatus> {
+    /// Kills the process group. Returns the exit status, or `None` if the process has not exited within
+    /// [`KILL_TIMEOUT`].
+    fn kill(&mut self) -> Option<ExitStatus> {
         self.group.kill();
-        let ended = self.ends_within(KILL_TIMEOUT);
+        let ended = self.has_ended_within(KILL_TIMEOUT);
         self.reaped = true;
         if ended { self.group.wait().ok() } else { None }
     }
 
-    fn ends_within(&mut self, limit: Duration) -> bool {
+    fn has_ended_within(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         while !self.group.has_ended() {
             if Instant::now() > deadline {
@@ -350,14 +358,15 @@ impl Drop for Process {
     fn drop(&mut self) {
         if !self.reaped {
             self.group.terminate();
-            self.ends_within(TERMINATE_TIMEOUT);
-            self.end();
+            self.has_ended_within(TERMINATE_TIMEOUT);
+            self.kill();
         }
     }
 }
 
-/// Reads replies until the channel closes. One that is reset is closed too: its process ended with requests unread.
-fn forward(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
+/// Reads replies and their request numbers, and sends them to `to` until the channel closes. A connection
+/// reset counts as closed: the process ended with requests unread.
+fn forward_replies(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
     for line in BufReader::new(from).lines() {
         let reply = match line {
             Err(error) if error.kind() != ErrorKind::InvalidData => return,
@@ -383,7 +392,7 @@ mod tests {
         theirs.write_all(says).expect("it is open");
         drop(theirs);
         let (sender, replies) = channel();
-        forward(ours, &sender);
+        forward_replies(ours, &sender);
         drop(sender);
         replies.iter().collect()
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, thread, time::Duration};
 
-use super::supervisor::{Supervisor, Warn, Worker, WorkerExit};
+use super::supervisor::{ShowWarning, Supervisor, Worker, WorkerExit};
 use super::{
     RetryRegressions, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure,
     results::check_completeness as check, resume::ResumedRecords,
@@ -278,7 +278,7 @@ pub(super) fn config(runs: usize) -> RunConfig {
         sampling: Sampling::USUAL,
         peak_sources: PeakSources::default(),
         timeout: Duration::from_secs(7),
-        own_timeout: true,
+        benchmarks_override_timeout: true,
         in_process: false,
         locked: Vec::new(),
         runs,

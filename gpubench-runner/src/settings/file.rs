@@ -10,11 +10,11 @@ use super::{ArgValues, Settings, StatedPeak};
 use gpubench_records::text::did_you_mean;
 
 /// The name of the file.
-const NAME: &str = "gpubench.toml";
+const FILE_NAME: &str = "gpubench.toml";
 
 /// The only setting without a flag.
-const PEAKS: &str = "peaks";
-const NOT_PEAKS: &str = "peaks: give a section for each device, such as [peaks.\"NVIDIA H200\"], with lines such as memory = \"4800GB/s\"";
+const PEAKS_KEY: &str = "peaks";
+const PEAKS_FORMAT_HINT: &str = "peaks: give a section for each device, such as [peaks.\"NVIDIA H200\"], with lines such as memory = \"4800GB/s\"";
 
 impl Settings {
     /// Returns the settings of the command line and its variables, then those of the file that `GPUBENCH_CONFIG` names, else of the nearest
@@ -23,7 +23,7 @@ impl Settings {
     /// # Errors
     /// Returns a sentence that names the file, if it cannot be used.
     pub(crate) fn with_file(flags: &ArgMatches) -> Result<Self, String> {
-        let file = file().map(|path| read(&path));
+        let file = settings_file().map(|path| read_file(&path));
         file.transpose()?.unwrap_or_default().with_flags(flags)
     }
 
@@ -52,7 +52,7 @@ impl Settings {
         let table = DeTable::parse(text).map_err(|error| {
             format!("{}\na switch is true or false, and text is in quotes", error.to_string().trim_end())
         })?;
-        let command = Self::augment_args(Command::new(NAME).no_binary_name(true));
+        let command = Self::augment_args(Command::new(FILE_NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
         let (mut flags, mut filters, mut args, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (name, value) in table.get_ref() {
@@ -61,20 +61,23 @@ impl Settings {
             };
             let at_line = |error| at(name.span().start, error);
             let (key, value) = (&**name.get_ref(), value.get_ref());
-            if key == PEAKS {
+            if key == PEAKS_KEY {
                 peaks = stated_peaks(value)
                     .map_err(|(place, error)| at(place.unwrap_or(name.span().start), error))?;
                 continue;
             }
             if let ("arg", Value::Table(axes)) = (key, value) {
                 for (name, values) in axes {
-                    args.push(ArgValues::new(&**name.get_ref(), texts(values.get_ref()).map_err(at_line)?));
+                    args.push(ArgValues::new(
+                        &**name.get_ref(),
+                        value_texts(values.get_ref()).map_err(at_line)?,
+                    ));
                 }
                 continue;
             }
             let given = flags_of(&command, key, value).and_then(|given| {
                 let read = command.clone().try_get_matches_from(&given);
-                read.map(|_| given).map_err(|error| plain(&error))
+                read.map(|_| given).map_err(|error| plain_message(&error))
             });
             let given = given.map_err(at_line)?;
             let is_filter = given.first().is_some_and(|first| first == "--");
@@ -83,7 +86,7 @@ impl Settings {
         flags.extend(filters);
         let matches = command.try_get_matches_from(flags);
         let settings = matches.and_then(|matches| Self::from_arg_matches(&matches));
-        let mut settings = Self { peaks, ..settings.map_err(|error| plain(&error))? };
+        let mut settings = Self { peaks, ..settings.map_err(|error| plain_message(&error))? };
         settings.arg.extend(args);
         Ok(settings)
     }
@@ -91,7 +94,7 @@ impl Settings {
 
 /// Reads the peaks: tables of texts, one for each device.
 fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, String)> {
-    let wrong = || (None, NOT_PEAKS.to_owned());
+    let wrong = || (None, PEAKS_FORMAT_HINT.to_owned());
     let mut peaks = Vec::new();
     for (device, quantities) in devices.as_table().ok_or_else(wrong)? {
         for (quantity, value) in quantities.get_ref().as_table().ok_or_else(wrong)? {
@@ -117,7 +120,7 @@ fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, 
     // The filters are no flag on the command line.
     let name = |arg: &Arg| arg.get_long().unwrap_or("filter").to_owned();
     let Some(arg) = command.get_arguments().find(|arg| name(arg) == key) else {
-        let near = did_you_mean(key, command.get_arguments().map(name).chain([PEAKS.to_owned()]));
+        let near = did_you_mean(key, command.get_arguments().map(name).chain([PEAKS_KEY.to_owned()]));
         let near = if near.is_empty() { ": `--help` lists the settings" } else { &near };
         return Err(format!("unknown setting `{key}`{near}"));
     };
@@ -127,7 +130,7 @@ fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, 
             Ok(is_on.then_some(flag).into_iter().collect())
         }
         (value, flag) => {
-            let texts = texts(value)?;
+            let texts = value_texts(value)?;
             if texts.is_empty() && !matches!(arg.get_action(), ArgAction::Append) {
                 return Err(format!("{key}: an empty list: give a value, or leave out the line"));
             }
@@ -139,16 +142,13 @@ fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, 
     }
 }
 
-/// Returns a value of the file as texts, as the command line has them: of a list those of its values.
-fn texts(value: &Value) -> Result<Vec<String>, String> {
+/// Returns a value of the file as the texts of a flag: one, or one for each item of a list.
+fn value_texts(value: &Value) -> Result<Vec<String>, String> {
     match value {
         Value::String(text) => Ok(vec![text.to_string()]),
         Value::Array(values) if values.iter().all(|value| !value.get_ref().is_array()) => {
-            let mut all = Vec::new();
-            for value in values.iter() {
-                all.extend(texts(value.get_ref())?);
-            }
-            Ok(all)
+            let texts = values.iter().map(|value| value_texts(value.get_ref()));
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.concat())
         }
         Value::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Ok(vec![number.to_string()]),
@@ -164,8 +164,8 @@ fn texts(value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Returns the message of an error of the command line, without its frame.
-fn plain(error: &clap::Error) -> String {
+/// Returns the message of an error of clap, without `error: `, usage and hints.
+fn plain_message(error: &clap::Error) -> String {
     let text = error.to_string();
     let text =
         text.split("\n\nFor more").next().and_then(|text| text.split("\n\nUsage").next()).unwrap_or_default();
@@ -173,26 +173,29 @@ fn plain(error: &clap::Error) -> String {
 }
 
 /// Returns the file that `GPUBENCH_CONFIG` names, else the nearest one, if there is one.
-fn file() -> Option<PathBuf> {
+fn settings_file() -> Option<PathBuf> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
-    variable("GPUBENCH_CONFIG").or_else(|| find(folders.iter().flatten().map(PathBuf::as_path)))
+    variable("GPUBENCH_CONFIG").or_else(|| find_file(folders.iter().flatten().map(PathBuf::as_path)))
 }
 
 /// The variables that set what a flag sets.
-const VARIABLES: [&str; 4] = ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
+const SETTING_VARIABLES: [&str; 4] =
+    ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
-/// Returns the variable, or the line of the file, with the value that an error quotes first, as in ` (`7` is from GPUBENCH_DEVICE)`; nothing
-/// for a value that may be one of the command line.
-pub(crate) fn origin(error: &str) -> String {
+/// Returns a phrase with the variable or the line of the file that contains the first value quoted by
+/// `error`, such as ` (`7` is from GPUBENCH_DEVICE)`. Returns an empty text if the value may come from the
+/// command line.
+pub(crate) fn value_origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
     if env::args().skip(1).any(|arg| arg.contains(quoted)) {
         return String::new();
     }
     let has = |text: &str| text.split([',', '"', '\'', '[', ']']).any(|value| value.trim() == quoted);
-    let by_variable = VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(|value| has(&value)));
+    let by_variable =
+        SETTING_VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(|value| has(&value)));
     let by_file = || {
-        let path = file()?;
+        let path = settings_file()?;
         let text = fs::read_to_string(&path).ok()?;
         let value = |line: &str| {
             !line.trim_start().starts_with('#') && has(line.split_once('=').map_or(line, |(_, value)| value))
@@ -204,14 +207,14 @@ pub(crate) fn origin(error: &str) -> String {
 }
 
 /// Finds the nearest file in one of these folders or above. Earlier folders come first.
-fn find<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
-    let files = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(NAME));
+fn find_file<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
+    let files = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(FILE_NAME));
     // Also a broken link or a folder, which cannot be read: a user who put it there wants its settings.
     files.into_iter().find(|file| file.symlink_metadata().is_ok())
 }
 
 /// Reads the file at `path`.
-fn read(path: &Path) -> Result<Settings, String> {
+fn read_file(path: &Path) -> Result<Settings, String> {
     let text = match fs::metadata(path) {
         // A pipe or a device may have no end.
         Ok(found) if !found.is_file() && !found.is_dir() => Err(io::Error::other("not a file")),
@@ -233,7 +236,7 @@ fn read(path: &Path) -> Result<Settings, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::TIMEOUT;
+    use crate::settings::DEFAULT_TIMEOUT;
 
     #[test]
     fn the_command_line_comes_before_the_file() {
@@ -249,7 +252,7 @@ mod tests {
         let flags = Settings::augment_args(Command::new("suite")).try_get_matches_from(given);
         let both = file.with_flags(&flags.expect("they are flags")).expect("they are settings");
         assert_eq!((both.quick, both.samples, both.explain), (Some(false), Some(7), true));
-        assert_eq!((both.skip, both.timeout), (vec!["x".to_owned()], Some(TIMEOUT)));
+        assert_eq!((both.skip, both.timeout), (vec!["x".to_owned()], Some(DEFAULT_TIMEOUT)));
         assert!(both.exact && both.ignored && both.include_ignored && both.in_process && both.quiet);
     }
 
@@ -280,9 +283,9 @@ mod file_tests {
 
     fn parsed(text: &str) -> Result<Settings, String> {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join(NAME);
+        let path = folder.path().join(FILE_NAME);
         fs::write(&path, text).expect("it can be written");
-        read(&path)
+        read_file(&path)
     }
 
     #[test]
@@ -343,7 +346,7 @@ mod file_tests {
             ("quick = ", "line 1"),
         ] {
             let told = parsed(text).expect_err("it is wrong");
-            assert!(told.contains(words) && told.contains(NAME), "no `{words}` in `{told}`");
+            assert!(told.contains(words) && told.contains(FILE_NAME), "no `{words}` in `{told}`");
         }
     }
 
@@ -352,32 +355,35 @@ mod file_tests {
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).expect("it can be made");
-        let samples = || read(&find([inner.as_path()]).expect("it is there")).expect("it is right").samples;
+        let samples =
+            || read_file(&find_file([inner.as_path()]).expect("it is there")).expect("it is right").samples;
         let write =
             |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("it can be written");
         write("gpubench.toml", "samples = 2");
         assert_eq!(samples(), Some(2));
         write("a/gpubench.toml", "samples = 3");
         assert_eq!(samples(), Some(3));
-        let elsewhere = find([Path::new("/nowhere"), folder.path()]);
-        assert_eq!(elsewhere, Some(folder.path().join(NAME)));
+        let elsewhere = find_file([Path::new("/nowhere"), folder.path()]);
+        assert_eq!(elsewhere, Some(folder.path().join(FILE_NAME)));
     }
 
     /// A file that is there and cannot be read is not passed over.
     #[test]
     fn an_unreadable_file_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join(NAME);
+        let path = folder.path().join(FILE_NAME);
         std::os::unix::fs::symlink("moved.toml", &path).expect("a link");
-        assert!(find([folder.path()]).is_some_and(|file| read(&file).is_err()));
+        assert!(find_file([folder.path()]).is_some_and(|file| read_file(&file).is_err()));
         fs::remove_file(&path).expect("it is there");
         fs::create_dir(&path).expect("a folder");
-        assert!(find([folder.path()]).is_some_and(|file| read(&file).is_err()));
+        assert!(find_file([folder.path()]).is_some_and(|file| read_file(&file).is_err()));
         fs::remove_dir(&path).expect("it is there");
         rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o666.into(), 0)
             .expect("a pipe");
         assert!(
-            read(&find([folder.path()]).expect("it is there")).expect_err("a pipe").contains("not a file")
+            read_file(&find_file([folder.path()]).expect("it is there"))
+                .expect_err("a pipe")
+                .contains("not a file")
         );
     }
 }

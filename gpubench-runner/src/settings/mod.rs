@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use self::validate::MOST_RUNS;
+use self::validate::MAX_RUNS;
 use crate::plan::{Ignored, Selection};
 use gpubench_records::{
     BenchmarkId, CaseSelection, HeatLevel, Sampling, Threshold, comparison::equivalence_margin,
@@ -12,7 +12,7 @@ use gpubench_records::{
 use gpubench_runtime::device::ClockTarget;
 use gpubench_stats::Nanoseconds;
 
-pub(crate) use self::file::origin;
+pub(crate) use self::file::value_origin;
 pub(crate) use self::validate::peaks_of;
 pub use self::values::{
     CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
@@ -142,7 +142,7 @@ pub struct Settings {
     pub lock_clocks: Option<ClockTarget>,
 
     /// Measure everything N times, in new processes, and report how much these differ
-    #[arg(long, value_name = "N", value_parser = whole_number(1..=MOST_RUNS))]
+    #[arg(long, value_name = "N", value_parser = whole_number(1..=MAX_RUNS))]
     pub runs: Option<usize>,
 
     /// Measure in this process, for debuggers: a crash ends the run, and --timeout has no effect
@@ -238,8 +238,10 @@ pub struct StatedPeak {
     pub value: String,
 }
 
-/// The sampling options of `--quick`. A cold sample on a CPU with half a gigabyte of cache takes 40 ms: six of them take longer than 50 ms.
-const QUICK: Sampling = Sampling {
+/// The sampling options of `--quick`. A case on a CPU, and a case whose fewest samples take longer than
+/// `max_time`, may take `extended_max_time`: six cold samples on a CPU with half a gigabyte of cache take
+/// 240 ms.
+const QUICK_SAMPLING: Sampling = Sampling {
     precision: 0.02,
     max_time: Nanoseconds::from_seconds(0.05),
     extended_max_time: Nanoseconds::from_seconds(0.3),
@@ -247,8 +249,9 @@ const QUICK: Sampling = Sampling {
     ..Sampling::USUAL
 };
 
-/// The time that a case may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// The wall time after which the process of a case is killed, if neither the user nor the benchmark sets a
+/// limit.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Settings {
     /// Returns the selection of cases.
@@ -256,7 +259,7 @@ impl Settings {
         let ignored = match (self.ignored, self.include_ignored) {
             (_, true) => Ignored::Included,
             (true, false) => Ignored::Only,
-            (false, false) => Ignored::Left,
+            (false, false) => Ignored::Excluded,
         };
         Ok(Selection {
             cases: CaseSelection {
@@ -276,7 +279,7 @@ impl Settings {
     /// Returns the sampling options.
     pub(crate) fn sampling(&self) -> Sampling {
         let is_quick = self.quick.unwrap_or_default();
-        let usual = if is_quick { QUICK } else { Sampling::USUAL };
+        let usual = if is_quick { QUICK_SAMPLING } else { Sampling::USUAL };
         let min_time = self.min_time.map_or(usual.min_time, Into::into);
         let margin = self.equivalence_margin.map(Percent::fraction);
         let (warm_up, warm_up_launches) = match self.warmup {
@@ -304,7 +307,7 @@ impl Settings {
 
     /// Returns the time that a case may take, unless its benchmark has a limit of its own.
     pub(crate) fn time_limit(&self) -> Duration {
-        self.timeout.unwrap_or(TIMEOUT)
+        self.timeout.unwrap_or(DEFAULT_TIMEOUT)
     }
 
     /// Returns the number of times to measure everything.

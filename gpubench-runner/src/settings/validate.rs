@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{ArgValues, Percent, RunsDir, Settings, StatedPeak};
-use crate::select::FORMS;
+use crate::select::DEVICE_FORMS;
 use gpubench_records::{
     DeviceInfo, Peak, PeakSource, Quantity, Sampling, Threshold, device_info::UUID, files::is_name_of_run,
     sampling::MOST_SAMPLES,
@@ -12,7 +12,7 @@ use gpubench_stats::Rate;
 use gpubench_table::check_columns;
 
 /// The most repetitions of a run: a mistyped number should not measure for years.
-pub(super) const MOST_RUNS: usize = 10_000;
+pub(super) const MAX_RUNS: usize = 10_000;
 
 impl Settings {
     /// Checks the settings.
@@ -41,15 +41,15 @@ impl Settings {
             }
         }
         for (flag, number, most) in
-            [("--samples", self.samples, MOST_SAMPLES), ("--runs", self.runs, MOST_RUNS)]
+            [("--samples", self.samples, MOST_SAMPLES), ("--runs", self.runs, MAX_RUNS)]
         {
             if let Some(wrong) = number.filter(|number| *number == 0 || *number > most) {
                 return Err(format!("{flag} {wrong}: give 1 to {most}"));
             }
         }
         let is_zero = |time: Option<Duration>| time.is_some_and(|time| time.is_zero());
-        refuse(is_zero(self.timeout), "--timeout 0s: give a time above 0")?;
-        refuse(is_zero(self.max_time), "--max-time 0s: give a time above 0")
+        error_if(is_zero(self.timeout), "--timeout 0s: give a time above 0")?;
+        error_if(is_zero(self.max_time), "--max-time 0s: give a time above 0")
     }
 
     /// Checks devices, arguments, baselines, folders and peaks for those without a name or a value.
@@ -73,10 +73,10 @@ impl Settings {
         }
         check_columns(&self.columns)?;
         let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
-        refuse(is_nameless, "--compare-with: give the name of a benchmark")?;
+        error_if(is_nameless, "--compare-with: give the name of a benchmark")?;
         let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();
         let runs_dir = matches!(&self.runs_dir, Some(RunsDir::In(folder)) if is_empty(folder));
-        refuse(runs_dir, "--runs-dir: give a folder, or `none`")?;
+        error_if(runs_dir, "--runs-dir: give a folder, or `none`")?;
         self.peaks.iter().try_for_each(|StatedPeak { device, quantity, value }| {
             let refused = |error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}");
             read_peak(quantity, value).map(drop).map_err(refused)
@@ -86,50 +86,51 @@ impl Settings {
     fn validate_conflicts(&self) -> Result<(), String> {
         let Sampling { min_time, max_time, .. } = self.sampling();
         let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
-        refuse(min_time > max_time, "--min-time is more than --max-time: lower one or raise the other")?;
-        refuse(
+        error_if(min_time > max_time, "--min-time is more than --max-time: lower one or raise the other")?;
+        error_if(
             self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
             "--fail-on-regression needs --baseline or --compare-with",
         )?;
-        refuse(
+        error_if(
             repeated && compared,
             "--runs and --compare-with: a comparison repeats itself; leave out --runs",
         )?;
-        refuse(
+        error_if(
             repeated && self.in_process,
             "--runs and --in-process: each run needs a process of its own; leave out one of them",
         )?;
-        refuse(
+        error_if(
             repeated && self.resume.is_some(),
             "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
         )?;
-        refuse(
+        error_if(
             self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
             "--resume needs a folder of runs: leave out `--runs-dir none`",
         )?;
-        refuse(
+        error_if(
             self.verify.is_some() && compared,
             "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
         )?;
-        refuse(
+        error_if(
             self.verify.is_some() && self.in_process,
             "--verify and --in-process: tracing needs a process of its own; leave out one of them",
         )?;
-        refuse(
+        error_if(
             self.verify.is_some() && !cfg!(feature = "verify"),
             "--verify `cupti` needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
         )
     }
 }
 
-fn refuse(is_wrong: bool, message: &str) -> Result<(), String> {
+/// Returns `message` as an error if `is_wrong`.
+fn error_if(is_wrong: bool, message: &str) -> Result<(), String> {
     if is_wrong { Err(message.to_owned()) } else { Ok(()) }
 }
 
 fn validate_device(device: &str) -> Result<(), String> {
     let names: Vec<&str> = device.split(',').map(str::trim).collect();
     if names.contains(&"") {
-        return Err(format!("--device `{device}`: give {FORMS}; several with commas between them"));
+        return Err(format!("--device `{device}`: give {DEVICE_FORMS}; several with commas between them"));
     }
     if names.len() > 1 && names.contains(&"all") {
         return Err(format!(
@@ -151,8 +152,8 @@ pub(crate) fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
     stated.filter_map(peak).collect()
 }
 
-const BYTES: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
-const OPERATIONS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
+const BANDWIDTH_UNITS: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+const COMPUTE_UNITS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
 
 /// Returns the quantity called `name` and its peak `value`, in bytes or operations per second.
 ///
@@ -165,16 +166,16 @@ fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     let quantity = Quantity::named(name);
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
-            &OPERATIONS,
+            &COMPUTE_UNITS,
             "this is no bandwidth (memory, l2, h2d, d2h, p2p), and a data type has a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
         ),
-        _ => (&BYTES, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
+        _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };
-    Ok((quantity, with_unit(value, units).ok_or(otherwise)?))
+    Ok((quantity, parse_with_unit(value, units).ok_or(otherwise)?))
 }
 
 /// Returns the number before one of these units, in units of 1.
-fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, factor) =
         units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;
     let value = number.trim_end().parse::<f64>().ok()? * factor;

@@ -55,7 +55,7 @@ impl FromStr for WarmUp {
 }
 
 /// Units of time: the name, and the number of units and of seconds that are equal, both whole, since a product of tenths is inexact.
-const UNITS: [(&str, f64, f64); 8] = [
+const TIME_UNITS: [(&str, f64, f64); 8] = [
     ("s", 1.0, 1.0),
     ("ms", 1e3, 1.0),
     ("us", 1e6, 1.0),
@@ -72,7 +72,7 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, &'static str> {
     let split = text.find(|letter: char| letter.is_alphabetic() && !matches!(letter, 'e' | 'E'));
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
     let unit = if unit.is_empty() { "s" } else { unit };
-    let factors = UNITS.iter().find(|(name, ..)| *name == unit);
+    let factors = TIME_UNITS.iter().find(|(name, ..)| *name == unit);
     let seconds = factors.and_then(|(_, units, seconds)| {
         number.trim_end().parse::<f64>().ok().map(|number| number * seconds / units)
     });

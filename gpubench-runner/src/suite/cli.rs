@@ -9,20 +9,20 @@ use clap::{
 };
 
 use super::{SuiteError, bench_targets, measure::Extension};
-use crate::settings::{Settings, ShareChoice, origin};
+use crate::settings::{Settings, ShareChoice, value_origin};
 use gpubench_records::{selection::split_names, text::did_you_mean};
 use gpubench_stats::format::joined;
 
 pub(crate) use gpubench_records::exit::Exit;
 
-const INSTEAD: &str = "Instead of measuring";
+const INSTEAD_TOPIC: &str = "Instead of measuring";
 
 /// The topics of --help, each with its first flag: those after it have the same topic.
-const TOPICS: [(&str, &str); 4] =
-    [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD)];
+const HELP_TOPICS: [(&str, &str); 4] =
+    [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD_TOPIC)];
 
 /// The flags of -h.
-const SHORT: [&str; 17] = [
+const SHORT_HELP_FLAGS: [&str; 17] = [
     "filter",
     "skip",
     "arg",
@@ -61,12 +61,13 @@ struct Args {
 }
 
 /// Flags of results, which only a measurement has.
-const RESULTS: [&str; 6] = ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
+const RESULT_FLAGS: [&str; 6] =
+    ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
 
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the selected benchmarks, with their arguments
-    #[arg(long, conflicts_with_all = RESULTS)]
+    #[arg(long, conflicts_with_all = RESULT_FLAGS)]
     list: bool,
 
     /// Print --list and --test as pretty, terse or json [default: pretty]
@@ -74,7 +75,7 @@ struct InsteadArgs {
     format: Option<TextFormat>,
 
     /// Launch and check each case once (the default under `cargo test`)
-    #[arg(long, conflicts_with_all = RESULTS)]
+    #[arg(long, conflicts_with_all = RESULT_FLAGS)]
     test: bool,
 
     /// Measure the device's peaks (memory, L2, arithmetic), and keep them for later runs
@@ -146,17 +147,19 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
         {
-            return Err(short(command).try_get_matches_from(arguments).err().unwrap_or(error));
+            return Err(short_help(command).try_get_matches_from(arguments).err().unwrap_or(error));
         }
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
-            return Err(command.error(ErrorKind::InvalidUtf8, not_utf8(&command.clone(), &arguments)));
+            return Err(
+                command.error(ErrorKind::InvalidUtf8, invalid_utf8_message(&command.clone(), &arguments))
+            );
         }
         matches => matches.map_err(|error| with_hint(error, caller, &arguments))?,
     };
     let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let action = action(&args, &matches, caller);
     let mut refused =
-        |error: &str| command.error(ErrorKind::ValueValidation, error.to_owned() + &origin(error));
+        |error: &str| command.error(ErrorKind::ValueValidation, error.to_owned() + &value_origin(error));
     // The usage of the command line would distract from the line of the file.
     let wrong_file = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("{error}\n"));
     let mut settings = Settings::with_file(&matches).map_err(wrong_file)?;
@@ -212,7 +215,7 @@ fn action(args: &Args, matches: &ArgMatches, caller: &Caller) -> Action {
 }
 
 /// Names the arguments and the variables that are not UTF-8, which clap does not.
-fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
+fn invalid_utf8_message(command: &Command, arguments: &[OsString]) -> String {
     let arguments = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
     let variables = command.get_arguments().filter_map(|arg| {
         let value = env::var_os(arg.get_env()?).filter(|value| value.to_str().is_none())?;
@@ -223,7 +226,7 @@ fn not_utf8(command: &Command, arguments: &[OsString]) -> String {
 }
 
 /// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
-const HINTS: &str = "\
+const UNKNOWN_FLAG_HINTS: &str = "\
 --tune --budget --save-tuning: races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's features in Cargo.toml
 --measurement-time: use --max-time
 --warm-up-time -w: use --warmup
@@ -301,7 +304,7 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
         .and_then(|long| command.get_arguments().find(|arg| arg.get_long() == Some(long)));
     let hint = match error.kind() {
         ErrorKind::UnknownArgument | ErrorKind::TooManyValues | ErrorKind::InvalidSubcommand => {
-            let mut hints = HINTS.lines().filter_map(|line| line.split_once(": "));
+            let mut hints = UNKNOWN_FLAG_HINTS.lines().filter_map(|line| line.split_once(": "));
             let ours = hints.find(|(others, _)| others.split(' ').any(|other| other == given));
             let guess = get(SuggestedArg).or_else(|| get(SuggestedSubcommand));
             let hint = match (ours, flag) {
@@ -377,7 +380,7 @@ impl Default for Caller {
     }
 }
 
-const NOTES: &str = "\
+const HELP_NOTES: &str = "\
 A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). \
 Flags that take lists can be repeated. `-` as a FILE is standard output.
 
@@ -409,11 +412,11 @@ Exit codes, the first that applies:
 
 /// Returns the flags as the command of the program.
 pub(super) fn command(caller: &Caller) -> Command {
-    let mut topic = INSTEAD;
+    let mut topic = INSTEAD_TOPIC;
     let own = Args::command().mut_args(|arg| {
         let id = arg.get_id().as_str();
-        topic = TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
-        let is_short = SHORT.contains(&id);
+        topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
+        let is_short = SHORT_HELP_FLAGS.contains(&id);
         arg.help_heading(topic).hide_short_help(!is_short).hide_env(true)
     });
     let command = match caller.extension {
@@ -426,11 +429,11 @@ pub(super) fn command(caller: &Caller) -> Command {
         .display_name(caller.name.clone())
         .version(caller.version.clone())
         .after_help("--help describes all flags.")
-        .after_long_help(NOTES)
+        .after_long_help(HELP_NOTES)
 }
 
 /// Makes the help fit a screen: one list of flags, without variables and possible values.
-pub(super) fn short(command: Command) -> Command {
+pub(super) fn short_help(command: Command) -> Command {
     command.mut_args(|arg| {
         let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
         arg.hide_env(true).hide_possible_values(takes_value).help_heading(None)
@@ -472,7 +475,7 @@ mod tests {
 
     #[test]
     fn flags_of_other_tools_are_answered_with_ours() {
-        let hints = HINTS.lines().filter_map(|line| line.split_once(": "));
+        let hints = UNKNOWN_FLAG_HINTS.lines().filter_map(|line| line.split_once(": "));
         let flags = hints.flat_map(|(flags, hint)| flags.split(' ').map(move |flag| (flag, hint)));
         for (flag, hint) in flags.filter(|(flag, _)| flag.starts_with('-')) {
             let told = parsed(&[&format!("{flag}=1")]).expect_err("there is none");
@@ -545,7 +548,7 @@ mod help_tests {
     #[test]
     fn short_help_is_a_selection_that_fits_a_screen() {
         usual().debug_assert();
-        let text = short(usual()).term_width(80).render_help().to_string();
+        let text = short_help(usual()).term_width(80).render_help().to_string();
         assert!(text.lines().count() <= 40 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(text);
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::{plan::PlanError, runner::RunError, settings::origin, system::stopping};
+use crate::{plan::PlanError, runner::RunError, settings::value_origin, system::stopping};
 use gpubench_records::exit::Exit;
 use gpubench_records::{Run, text::printable_lines};
 use gpubench_runtime::system::stdio::RetryOnWouldBlock;
@@ -22,7 +22,7 @@ pub enum SuiteError {
     /// The environment or the user's file has a wrong setting.
     #[error(transparent)]
     Environment(clap::Error),
-    /// Ceilings of a GPU are requested, and there is none.
+    /// Peaks of a GPU are requested, and there is none.
     #[error(
         "--measure-peaks is for GPUs, and there is none: no benchmark of this program runs on the CPU either"
     )]
@@ -124,7 +124,7 @@ pub(super) fn print_problems(error: &SuiteError, has_flags: bool) {
             say(&format!("error: {error} (--resume goes on with what is left)"));
         }
         SuiteError::Message { message, exit: Exit::Usage | Exit::NoDevice | Exit::Nothing } => {
-            say(&format!("error: {message}{}", origin(message)));
+            say(&format!("error: {message}{}", value_origin(message)));
         }
         error => say(&format!("error: {error}")),
     }

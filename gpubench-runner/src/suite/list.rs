@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cli::TextFormat;
-use super::prepare::{Planner, Task, kinds_of};
+use super::prepare::{Planner, Purpose, kinds_of};
 use super::{SuiteError, share::Share};
 use crate::plan::{Ignored, Plan, PlanError, Selection};
 use crate::{select, settings::Settings};
@@ -18,7 +18,7 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
     let (entries, device) = (registry::entries(), options.device.as_deref());
     let kinds: Vec<_> = kinds_of(&entries)
         .into_iter()
-        .filter(|kind| device.is_none_or(|device| select::asks_for(device, kind)))
+        .filter(|kind| device.is_none_or(|device| select::may_name_kind(device, kind)))
         .map(|kind| Available::new(kind, kind))
         .collect();
     // A runner lists all programs of a workspace for one device: of those for others it lists nothing.
@@ -28,17 +28,17 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         );
         return Err(SuiteError::new(message, Exit::NoDevice));
     }
-    let mut planner = Planner::new(Task::Measure, &entries, options, Share::new(options)?)?;
+    let mut planner = Planner::new(Purpose::Measure, &entries, options, Share::new(options)?)?;
     let mut selection = planner.selection.clone();
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
     let missing = if selection.ignored == Ignored::Only && format == TextFormat::Terse {
-        planner.found(device).missing(device)
+        planner.search_devices(device).missing(device)
     } else {
         Vec::new()
     };
     let all = Selection { ignored: Ignored::Included, ..selection.clone() };
     // Test runners expect ignored benchmarks in a list.
-    if selection.ignored == Ignored::Left {
+    if selection.ignored == Ignored::Excluded {
         selection.ignored = Ignored::Included;
     }
     let (lacking, there): (Vec<_>, Vec<_>) =
@@ -56,11 +56,11 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
     }
     let is_ignored =
         |job: &Job| entries.iter().any(|entry| entry.options.ignore && entry.path() == job.benchmark);
-    Ok(text(&planner.share.narrow(plan), format, is_ignored))
+    Ok(list_text(&planner.share.keep_own_part(plan), format, is_ignored))
 }
 
 /// Writes one line for each job of `plan`.
-fn text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool) -> String {
+fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     for (job, status) in &plan.jobs {

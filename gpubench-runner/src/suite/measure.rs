@@ -6,7 +6,7 @@ use std::{collections::HashSet, path::PathBuf};
 
 use clap::{ArgMatches, Command};
 
-use super::prepare::{Planner, Task, runs_folder, with_commit};
+use super::prepare::{Planner, Purpose, runs_folder, with_commit};
 use super::{
     SuiteError, peaks,
     printer::{MeasuredRun, Printer},
@@ -14,7 +14,7 @@ use super::{
     share::Share,
 };
 use crate::plan::{Plan, Selection};
-use crate::runner::lock::{self, Lock};
+use crate::runner::lock::{self, DeviceLock};
 use crate::runner::single_cases::{Answer, SingleCases};
 use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
@@ -29,8 +29,8 @@ use gpubench_stats::format::counted;
 use gpubench_table::Page;
 
 /// A run that can begin: only the devices themselves may still refuse it.
-pub(super) struct Prepared<'a> {
-    task: Task,
+pub(super) struct PreparedRun<'a> {
+    purpose: Purpose,
     options: &'a Settings,
     selection: Selection,
     entries: Vec<&'static Entry>,
@@ -41,36 +41,36 @@ pub(super) struct Prepared<'a> {
     driver: Option<PathBuf>,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedRun<'a> {
     /// Plans the run, and opens everything that it reads from.
     pub(super) fn new(
-        task: Task,
+        purpose: Purpose,
         mut program: Program,
         options: &'a Settings,
         events: &mut dyn RunEvents,
     ) -> Result<Self, SuiteError> {
-        let entries = task.entries();
-        // Ceilings are stored elsewhere, and are no run of the suite.
-        let is_run = task == Task::Measure;
+        let entries = purpose.entries();
+        // Measured peaks are stored elsewhere, and are no run of the suite.
+        let is_run = purpose == Purpose::Measure;
         let share = if is_run { Share::new(options)? } else { Share::default() };
-        let mut planner = Planner::new(task, &entries, options, share)?;
+        let mut planner = Planner::new(purpose, &entries, options, share)?;
         let store = if is_run { runs_folder(options, events)? } else { None };
-        let is_stored = store.is_some() || task == Task::Extension;
+        let is_stored = store.is_some() || purpose == Purpose::Extension;
         program.fingerprint = is_stored.then(store::fingerprint).flatten();
         let mut setup = planner.run_setup(program, store)?;
         let Planner { selection, mut lister, .. } = planner;
         let driver = lister.library.take();
         drop(lister);
-        if task == Task::MeasurePeaks {
+        if purpose == Purpose::MeasurePeaks {
             peaks::set_cache_states(&mut setup.plan);
         }
         if options.one_at_a_time || options.in_process {
             setup.plan.one_at_a_time();
         }
-        let (peak_sources, remarks) = peaks::sources(task, &entries, options);
+        let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
         setup.notes.extend(remarks);
-        let baselines = match task {
-            Task::Extension => OpenBaselines::default(),
+        let baselines = match purpose {
+            Purpose::Extension => OpenBaselines::default(),
             _ => {
                 let last = last_baseline(&setup.program.suite, options)?;
                 OpenBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
@@ -82,11 +82,11 @@ impl<'a> Prepared<'a> {
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
             setup.notes.push(slow.to_owned());
         }
-        Ok(Self { task, options, selection, entries, setup, peak_sources, baselines, driver })
+        Ok(Self { purpose, options, selection, entries, setup, peak_sources, baselines, driver })
     }
 
     /// Returns a sentence if no case is this task's.
-    pub(super) fn empty_share(&self) -> Option<String> {
+    pub(super) fn empty_share_message(&self) -> Option<String> {
         let task = self.setup.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
         let cases = counted(task.cases.unwrap_or_default(), "result");
         Some(format!("share {}/{}: no result is left for this task ({cases} in all)", task.number, task.of))
@@ -102,11 +102,11 @@ impl<'a> Prepared<'a> {
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let Self { task, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
+        let Self { purpose, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
         stopping::watch();
-        let is_measured = setup.resumed.of(&setup.plan).len() < setup.plan.planned_cases().count();
+        let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
-        let (mut locks, clock_lock) = lock(&setup, options, events)?;
+        let (mut locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
         let mut config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
@@ -115,8 +115,8 @@ impl<'a> Prepared<'a> {
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let began = Instant::now();
-        let mut again = MeasureAgain { baselines: &baselines, threshold, began, measured: None, passes: 0 };
-        let mut next = |plan: &Plan, run: &Run| again.next(plan, run);
+        let mut again = RetryPlanner { baselines: &baselines, threshold, began, measured: None, passes: 0 };
+        let mut next = |plan: &Plan, run: &Run| again.next_plan(plan, run);
         let supervisor = |warn| config.supervisor(&stopping::has_signal, warn);
         let (mut run, file, ended) = runner::measure(
             &supervisor,
@@ -137,11 +137,11 @@ impl<'a> Prepared<'a> {
             signal: stopping::signal(),
             resumable,
         }));
-        problems.extend(release(clock_lock).err());
-        if task == Task::MeasurePeaks {
+        problems.extend(unlock_clocks(clock_lock).err());
+        if purpose == Purpose::MeasurePeaks {
             problems.extend(peaks::store(&mut run, options, events));
         }
-        compare(&mut run, &baselines, &entries, options, &selection);
+        compare_with_baseline(&mut run, &baselines, &entries, options, &selection);
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
             // It is stored without its own comparison.
@@ -180,7 +180,7 @@ impl<'a> Prepared<'a> {
         }
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
         stopping::watch();
-        let (_locks, clock_lock) = lock(&setup, options, progress)?;
+        let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, progress)?;
         setup.program.package = setup.program.package.map(with_commit);
         let config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
         progress.begin(None, "measurements");
@@ -189,7 +189,7 @@ impl<'a> Prepared<'a> {
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
         session.cases.supervisor.dismiss();
-        let released = release(clock_lock);
+        let released = unlock_clocks(clock_lock);
         match ended {
             Err(error @ SuiteError::Ended { .. }) => Err(error),
             ended => released.and(ended),
@@ -198,13 +198,14 @@ impl<'a> Prepared<'a> {
 }
 
 /// Locks the devices of a run, and their clocks if the user wants that.
-fn lock(
+fn lock_devices_and_clocks(
     RunSetup { devices, program, .. }: &RunSetup,
     options: &Settings,
     events: &mut dyn RunEvents,
-) -> Result<(Vec<Lock>, Option<ClockLock>), SuiteError> {
+) -> Result<(Vec<DeviceLock>, Option<ClockLock>), SuiteError> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
-    let locks = lock::lock(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;
+    let locks =
+        lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;
     // If clocks cannot be locked, nothing is measured with other clocks instead.
     let clocks = options.lock_clocks.map(|target| {
         ClockLock::lock(devices, target)
@@ -214,7 +215,7 @@ fn lock(
 }
 
 /// Unlocks clocks.
-fn release(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
+fn unlock_clocks(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
     clock_lock.map_or(Ok(()), ClockLock::release).map_err(SuiteError::failed)
 }
 
@@ -233,7 +234,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
 }
 
 /// Compares a run with the baseline.
-fn compare(
+fn compare_with_baseline(
     run: &mut Run,
     baselines: &OpenBaselines,
     entries: &[&Entry],
@@ -246,17 +247,17 @@ fn compare(
     let is_selected = |record: &Record| {
         let CaseId { benchmark, args, model, cache } = &record.case;
         (options.device.is_none() || devices.contains(&record.device) || models.contains(model))
-            && selection.takes(entries, benchmark, args, *cache)
+            && selection.selects(entries, benchmark, args, *cache)
     };
     run.regression_threshold = options.fail_on_regression;
     baselines.check(run, &is_selected);
 }
 
 /// The time that measuring again may always take. It may take as long as the run took before, if that is more.
-const LEAST_BUDGET: Duration = Duration::from_secs(60);
+const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// The plans of what is measured again.
-struct MeasureAgain<'a> {
+struct RetryPlanner<'a> {
     baselines: &'a OpenBaselines,
     /// The gate; without one nothing is measured again.
     threshold: Option<Threshold>,
@@ -266,14 +267,14 @@ struct MeasureAgain<'a> {
     passes: usize,
 }
 
-impl MeasureAgain<'_> {
+impl RetryPlanner<'_> {
     /// Returns the next pass of `plan`, if one is needed and there is time. Both cases of a job, hot and cold, are measured again: they
     /// are measured together.
-    fn next(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
+    fn next_plan(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
         let threshold = self.threshold?;
         let now = Instant::now();
         let measured = *self.measured.get_or_insert(now);
-        let budget = (measured - self.began).max(LEAST_BUDGET);
+        let budget = (measured - self.began).max(MIN_RETRY_TIME);
         if self.passes == MAX_REMEASURING_PROCESSES || now - measured >= budget {
             return None;
         }

@@ -5,8 +5,8 @@ use std::{env, error::Error as StdError, io::ErrorKind, process::ExitCode};
 
 use self::cli::{Action, Caller, Exit, Options};
 use self::error::{conclude, print_problems, say, warn};
-use self::measure::{Extension, Prepared};
-use self::prepare::Task;
+use self::measure::{Extension, PreparedRun};
+use self::prepare::Purpose;
 use self::printer::Printer;
 use self::progress::Progress;
 use crate::runner::{RunEvents, clock_lock};
@@ -33,7 +33,7 @@ mod test_mode;
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) -> ExitCode {
     // A worker too: it writes a file in memory, and starts without what this process has set.
-    stopping::outlive_file_limits();
+    stopping::ignore_file_size_signal();
     if let Some(ended) = run_as_child() {
         return ended;
     }
@@ -56,7 +56,9 @@ pub fn run_as_child() -> Option<ExitCode> {
     let mut arguments = env::args_os().skip(1);
     let served = match arguments.next()? {
         flag if flag == worker::FLAG => worker::serve(),
-        flag if flag == clock_lock::FLAG => clock_lock::serve(&env::args().skip(2).collect::<Vec<_>>()),
+        flag if flag == clock_lock::FLAG => {
+            clock_lock::keep_clocks_locked(&env::args().skip(2).collect::<Vec<_>>())
+        }
         flag if flag == worker::PROFILED_FLAG => {
             worker::serve_profiled(arguments.next().unwrap_or_default().as_ref())
         }
@@ -84,20 +86,20 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let Options { action, settings, warning } = options;
     let printer = Printer::new(settings)?;
     warning.iter().for_each(|warning| warn(warning));
-    let measure = |task| measure_and_show(task, program.clone(), settings, &printer);
+    let measure = |purpose| measure_and_show(purpose, program.clone(), settings, &printer);
     match action {
-        Action::Measure => measure(Task::Measure),
+        Action::Measure => measure(Purpose::Measure),
         // Of the devices that the user names, of the GPU if none is named, and of the CPU if there is no GPU.
-        Action::MeasurePeaks => match peaks::of_this_machine(settings.device.as_deref()) {
+        Action::MeasurePeaks => match peaks::device_with_kept_peaks(settings.device.as_deref()) {
             Some(device) if settings.device.is_some() => peaks::measure_again(device, settings, &printer),
-            this_machine => match (measure(Task::MeasurePeaks), this_machine) {
+            this_machine => match (measure(Purpose::MeasurePeaks), this_machine) {
                 (Err(SuiteError::NoGpu), Some(device)) => peaks::measure_again(device, settings, &printer),
                 (measured, _) => measured,
             },
         },
         Action::Extension(extension, flags) => {
             let mut progress = progress(settings);
-            let prepared = Prepared::new(Task::Extension, program, settings, &mut progress)?;
+            let prepared = PreparedRun::new(Purpose::Extension, program, settings, &mut progress)?;
             prepared.extend(extension, flags, &printer, &mut progress)
         }
         Action::List(format) => {
@@ -117,15 +119,15 @@ fn progress<'a>(options: &Settings) -> Progress<'a> {
 }
 
 fn measure_and_show(
-    task: Task,
+    purpose: Purpose,
     program: Program,
     options: &Settings,
     printer: &Printer<'_>,
 ) -> Result<Exit, SuiteError> {
     let mut progress = progress(options);
     progress.printer = Some(printer);
-    let prepared = Prepared::new(task, program, options, &mut progress)?;
-    if let Some(empty) = prepared.empty_share() {
+    let prepared = PreparedRun::new(purpose, program, options, &mut progress)?;
+    if let Some(empty) = prepared.empty_share_message() {
         warn(&empty);
         return Ok(Exit::Done);
     }
@@ -210,7 +212,7 @@ impl Suite {
     pub fn measure_with(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, Error> {
         let mut measured = || {
             options.validate().map_err(SuiteError::usage)?;
-            let prepared = Prepared::new(Task::Measure, self.build.clone(), options, events)?;
+            let prepared = PreparedRun::new(Purpose::Measure, self.build.clone(), options, events)?;
             prepared.measure(events, false)?.into_result()
         };
         Ok(measured()?)

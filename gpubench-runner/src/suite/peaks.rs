@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::prepare::{Task, kinds_of};
+use super::prepare::{Purpose, kinds_of};
 use super::{SuiteError, printer::Printer};
 use crate::runner::{RunConfig, RunEvent, RunEvents};
 use crate::{peaks::PeakSources, plan::Plan, runner::single_cases::info_with_peaks, settings::Settings};
@@ -13,7 +13,7 @@ use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{CeilingCache, ceiling_cache};
 use gpubench_table as report;
 
-/// Sets the cache state of each ceiling benchmark to the one that its limit needs.
+/// Sets the cache state of each peak benchmark to the one that its limit needs.
 pub(super) fn set_cache_states(plan: &mut Plan) {
     for (job, _) in &mut plan.jobs {
         if let Some(cache) = kinds::ceilings::cache(&job.benchmark) {
@@ -22,41 +22,45 @@ pub(super) fn set_cache_states(plan: &mut Plan) {
     }
 }
 
-fn cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
+fn peak_cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
     ceiling_cache(options.cache_dir.as_deref()).ok_or_else(|| {
         SuiteError::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")
     })
 }
 
-/// Stores the ceilings that a run has measured, and adds them to the run for display. Returns the problems.
+/// Stores the peaks that a run has measured, and adds them to the run for display. Returns the problems.
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
     let reached: Vec<_> =
         run.devices.iter().map(|info| kinds::ceilings::reached(run, &info.device)).collect();
     for (info, reached) in run.devices.iter_mut().zip(reached) {
-        match cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
+        match peak_cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
             Ok(Some(file)) => {
                 events.event(&RunEvent::Remark(&format!("kept for later runs in {}", file.display())));
             }
             Ok(None) => {}
             Err(error) => problems.push(error),
         }
-        info.add(reached.into_iter().map(|ceiling| ceiling.peak).collect());
+        info.add(reached.into_iter().map(|measured| measured.peak).collect());
     }
     problems
 }
 
 /// Collects the peaks that devices do not report. Returns remarks on peaks of the user's file that no benchmark needs.
-pub(super) fn sources(task: Task, entries: &[&Entry], options: &Settings) -> (PeakSources, BTreeSet<String>) {
-    let ceilings = cache(options).ok().filter(|_| task != Task::MeasurePeaks);
-    let sources = PeakSources { stated: options.peaks.clone(), ceilings };
-    let remarks = sources.unknown_data_types(entries.iter().map(|entry| entry.options.data_type));
+pub(super) fn sources(
+    purpose: Purpose,
+    entries: &[&Entry],
+    options: &Settings,
+) -> (PeakSources, BTreeSet<String>) {
+    let stored = peak_cache(options).ok().filter(|_| purpose != Purpose::MeasurePeaks);
+    let sources = PeakSources { stated: options.peaks.clone(), stored };
+    let remarks = sources.unknown_data_type_remarks(entries.iter().map(|entry| entry.options.data_type));
     (sources, remarks)
 }
 
 /// Returns the device of this program whose peaks the cache keeps, if the user `wanted` no other.
-pub(super) fn of_this_machine(wanted: Option<&str>) -> Option<&'static str> {
-    kinds_of(&Task::Measure.entries())
+pub(super) fn device_with_kept_peaks(wanted: Option<&str>) -> Option<&'static str> {
+    kinds_of(&Purpose::Measure.entries())
         .into_iter()
         .find(|kind| *kind == kinds::KIND_WITH_CACHED_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
 }
@@ -67,20 +71,20 @@ pub(super) fn measure_again(
     options: &Settings,
     printer: &Printer<'_>,
 ) -> Result<Exit, SuiteError> {
-    let ceilings = cache(options)?;
-    let sources = PeakSources { ceilings: Some(ceilings.clone()), ..PeakSources::default() };
+    let cache = peak_cache(options)?;
+    let sources = PeakSources { stored: Some(cache.clone()), ..PeakSources::default() };
     let config = RunConfig::new(options, sources, None, None);
     let mut supervisor = config.supervisor(&|| false, Box::new(drop));
     let mut info = || info_with_peaks(&mut supervisor, &config, device);
     // The device knows which file is its own.
     let before = info()?.0;
-    let stored = ceilings.read(&before).unwrap_or_default();
-    ceilings.forget(&before).map_err(SuiteError::failed)?;
+    let stored = cache.read(&before).unwrap_or_default();
+    cache.forget(&before).map_err(SuiteError::failed)?;
     let measured = info()?.0;
     supervisor.dismiss();
     printer.print(&report::peaks_of(&measured))?;
-    if !stored.is_empty() && ceilings.read(&measured).is_ok_and(|new| new.is_empty()) {
-        ceilings.keep(&measured, &stored).map_err(SuiteError::failed)?;
+    if !stored.is_empty() && cache.read(&measured).is_ok_and(|new| new.is_empty()) {
+        cache.keep(&measured, &stored).map_err(SuiteError::failed)?;
         printer.print("not stored, since the processors were busy: later runs use the peaks of before\n")?;
     }
     Ok(Exit::Done)

@@ -11,7 +11,7 @@ use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
 use crate::runner::{RunEvent, RunEvents, RunSetup};
-use crate::select::{self, Devices, Missing, Selected};
+use crate::select::{self, FoundDevices, MissingKind, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
 use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
@@ -20,10 +20,10 @@ use gpubench_runtime::{devices::kinds, registry, system::machine::host};
 
 /// The purpose of a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Task {
+pub(super) enum Purpose {
     /// Measures benchmarks.
     Measure,
-    /// Measures the ceilings of the device.
+    /// Measures the peaks of the device.
     MeasurePeaks,
     /// Launches each benchmark once.
     Test,
@@ -31,7 +31,7 @@ pub(super) enum Task {
     Extension,
 }
 
-impl Task {
+impl Purpose {
     /// Returns the benchmarks for this task.
     pub(super) fn entries(self) -> Vec<&'static Entry> {
         if self == Self::MeasurePeaks { kinds::ceilings::entries() } else { registry::entries() }
@@ -40,7 +40,7 @@ impl Task {
 
 /// Plans cases on devices.
 pub(super) struct Planner<'a> {
-    task: Task,
+    purpose: Purpose,
     entries: &'a [&'a Entry],
     options: &'a Settings,
     pub selection: Selection,
@@ -52,7 +52,7 @@ pub(super) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(super) fn new(
-        task: Task,
+        purpose: Purpose,
         entries: &'a [&'a Entry],
         options: &'a Settings,
         share: Share,
@@ -61,7 +61,7 @@ impl<'a> Planner<'a> {
         // A signal ends this process while it plans, and with it the worker.
         let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
         let lister = WorkerLister::new(supervisor, options.time_limit());
-        Ok(Self { task, entries, options, selection, lister, share })
+        Ok(Self { purpose, entries, options, selection, lister, share })
     }
 
     /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
@@ -77,11 +77,11 @@ impl<'a> Planner<'a> {
             _ => None,
         };
         // A task that is started again is given other devices, perhaps on another node.
-        let before = earlier.iter().filter(|_| self.share.given().is_none());
+        let before = earlier.iter().filter(|_| self.share.given_gpus().is_none());
         let names: Vec<&str> =
             before.flat_map(|earlier| &earlier.run.devices).map(|info| &*info.device).collect();
         let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
-        let (planned, Selected { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
+        let (planned, SelectedDevices { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
         let planned = planned?;
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
             let benchmarks = match planned.absent.len() {
@@ -92,8 +92,8 @@ impl<'a> Planner<'a> {
             return Err(SuiteError::new(message, super::Exit::NoDevice));
         }
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
-        notes.extend(note_unmatched(&planned).filter(|note| !notes.contains(note)));
-        let plan = self.share.narrow(planned);
+        notes.extend(unmatched_note(&planned).filter(|note| !notes.contains(note)));
+        let plan = self.share.keep_own_part(planned);
         let resumed = earlier.map(|earlier| {
             let limit = options.time_limit().into();
             ResumedRecords::from_earlier(earlier, &plan, &program, &options.sampling(), limit)
@@ -117,23 +117,26 @@ impl<'a> Planner<'a> {
     pub(super) fn plan_on_devices(
         &mut self,
         device: Option<&str>,
-    ) -> Result<(Result<Plan, PlanError>, Selected), SuiteError> {
+    ) -> Result<(Result<Plan, PlanError>, SelectedDevices), SuiteError> {
         let no_device = |error| SuiteError::new(error, super::Exit::NoDevice);
-        let given = self.share.given().map(|(given, all)| (given.to_owned(), all));
+        let given = self.share.given_gpus().map(|(given, all)| (given.to_owned(), all));
         let selected = match (&given, device) {
-            (Some((given, all)), None) => self.found(None).given(given, *all),
+            (Some((given, all)), None) => self.search_devices(None).select_given(given, *all),
             // The error names all that is there.
-            (_, Some(_)) => self.found(device).select(device).or_else(|_| self.found(None).select(device)),
+            (_, Some(_)) => self
+                .search_devices(device)
+                .select(device)
+                .or_else(|_| self.search_devices(None).select(device)),
             // Nothing is timed, so the CPU is tested in addition to a GPU.
-            (_, None) if self.task == Task::Test => self.found(None).one_of_each_kind(),
-            (_, None) => self.found(None).select(None),
+            (_, None) if self.purpose == Purpose::Test => self.search_devices(None).one_of_each_kind(),
+            (_, None) => self.search_devices(None).select(None),
         };
         let mut selected = selected.map_err(no_device)?;
         let mut planned = self.plan_all(&selected);
         // A test runner starts a process for each listed name, whatever its device.
         let is_one_name = self.options.exact && device.is_none() && given.is_none();
         if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
-            let all = self.found(None).one_of_each_kind().map_err(no_device)?;
+            let all = self.search_devices(None).one_of_each_kind().map_err(no_device)?;
             let on_others = self.plan_all(&all);
             if let Ok(plan) = &on_others {
                 let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
@@ -143,32 +146,35 @@ impl<'a> Planner<'a> {
             }
         }
         if let Ok(plan) = &planned {
-            note_absent(plan, &mut selected.notes);
+            add_absent_note(plan, &mut selected.notes);
         }
-        if self.task == Task::MeasurePeaks && selected.devices.is_empty() {
+        if self.purpose == Purpose::MeasurePeaks && selected.devices.is_empty() {
             return Err(SuiteError::NoGpu);
         }
         Ok((planned, selected))
     }
 
     /// Searches for devices of the entries' kinds, or only for those that `wanted` may name: a driver that is not needed is not started.
-    pub(super) fn found(&mut self, wanted: Option<&str>) -> Devices {
+    pub(super) fn search_devices(&mut self, wanted: Option<&str>) -> FoundDevices {
         let searched: Vec<&DeviceKind> = kinds::listed()
             .iter()
             .copied()
-            .filter(|kind| wanted.is_none_or(|wanted| select::asks_for(wanted, kind.name)))
+            .filter(|kind| wanted.is_none_or(|wanted| select::may_name_kind(wanted, kind.name)))
             .collect();
-        Devices::new(&kinds_of(self.entries), self.lister.devices(&searched))
+        FoundDevices::new(&kinds_of(self.entries), self.lister.devices(&searched))
     }
 
-    fn plan(&mut self, devices: &[Available], missing: &[Missing]) -> Result<Plan, PlanError> {
+    fn plan(&mut self, devices: &[Available], missing: &[MissingKind]) -> Result<Plan, PlanError> {
         Plan::new(self.entries, &self.selection, devices, missing, &mut self.lister)
     }
 
     /// Plans the selection while devices are missing. In test mode, benchmarks that need one are ignored, so `--ignored` selects them
     /// too.
-    fn plan_all(&mut self, Selected { devices, missing, .. }: &Selected) -> Result<Plan, PlanError> {
-        if self.task != Task::Test || self.selection.ignored != Ignored::Only {
+    fn plan_all(
+        &mut self,
+        SelectedDevices { devices, missing, .. }: &SelectedDevices,
+    ) -> Result<Plan, PlanError> {
+        if self.purpose != Purpose::Test || self.selection.ignored != Ignored::Only {
             return self.plan(devices, missing);
         }
         let all = Selection { ignored: Ignored::Included, ..self.selection.clone() };
@@ -183,7 +189,7 @@ impl<'a> Planner<'a> {
 }
 
 /// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that device.
-fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
+fn add_absent_note(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
     let left_out = match plan.absent.len() {
         1 => "1 benchmark needs such a device and is left out".to_owned(),
@@ -196,7 +202,7 @@ fn note_absent(plan: &Plan, notes: &mut Vec<String>) {
 }
 
 /// Returns a note about filters that match nothing, with others that do.
-fn note_unmatched(plan: &Plan) -> Option<String> {
+fn unmatched_note(plan: &Plan) -> Option<String> {
     let filters: Vec<String> = plan.unmatched.iter().map(|filter| format!("`{filter}`")).collect();
     (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
 }
@@ -238,11 +244,11 @@ pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
 }
 
 /// The endings of files that programs are built from. Changes to other files leave a program unchanged.
-const SOURCES: [&str; 13] =
+const SOURCE_ENDINGS: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 
 /// The longest wait for git, which answers in milliseconds.
-const PATIENCE: Duration = Duration::from_secs(1);
+const GIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Returns the package with the commit that this program was built from, if git knows it.
 pub(crate) fn with_commit(package: Package) -> Package {
@@ -251,23 +257,23 @@ pub(crate) fn with_commit(package: Package) -> Package {
     // If no thread can be started, there is no answer. A late answer is ignored.
     _ = threads::start("git", move || {
         let built = store::open_program().and_then(|program| program.metadata()?.modified()).ok();
-        _ = sender.send(built.and_then(|built| state("git", Path::new(&folder), built)));
+        _ = sender.send(built.and_then(|built| built_commit("git", Path::new(&folder), built)));
     });
-    let (commit, dirty) = answer.recv_timeout(PATIENCE).ok().flatten().unzip();
+    let (commit, dirty) = answer.recv_timeout(GIT_TIMEOUT).ok().flatten().unzip();
     Package { commit, dirty, ..package }
 }
 
 /// Returns the commit of the checkout with the package in `folder`, and true if files have changed since, if none of its sources is newer than a
 /// program `built` at this time.
-fn state(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> {
+fn built_commit(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> {
     // The paths of all files of the checkout, as seen from `folder`.
-    let files = ask(git, folder, &["ls-files", "-z", ":/"])?;
+    let files = run_git(git, folder, &["ls-files", "-z", ":/"])?;
     let files = files.split('\0').filter(|file| !file.is_empty());
     // A package that another project's checkout ignores, such as one of cargo's registry, is not part of its
     // commit.
     let is_tracked = files.clone().any(|file| file == "Cargo.toml");
     let is_source =
-        |file: &Path| file.extension().is_some_and(|ending| SOURCES.iter().any(|it| ending == *it));
+        |file: &Path| file.extension().is_some_and(|ending| SOURCE_ENDINGS.iter().any(|it| ending == *it));
     // Git reports a missing file as a change.
     let is_newer = |file: &Path| {
         file.symlink_metadata().and_then(|file| file.modified()).is_ok_and(|modified| modified > built)
@@ -275,7 +281,7 @@ fn state(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> 
     if !is_tracked || files.map(|file| folder.join(file)).any(|file| is_source(&file) && is_newer(&file)) {
         return None;
     }
-    let status = ask(git, folder, &["status", "--porcelain=v2", "--branch", "--untracked-files=no"])?;
+    let status = run_git(git, folder, &["status", "--porcelain=v2", "--branch", "--untracked-files=no"])?;
     let commit = status.lines().find_map(|line| line.strip_prefix("# branch.oid "))?;
     let is_commit = commit.len() >= 40 && commit.bytes().all(|digit| digit.is_ascii_hexdigit());
     let dirty = status.lines().any(|line| !line.starts_with('#'));
@@ -283,7 +289,7 @@ fn state(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> 
 }
 
 /// Runs git in `folder` and returns what it prints, if it succeeds.
-fn ask(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
+fn run_git(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(git);
     // A hook of another checkout sets these to that checkout.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
@@ -327,7 +333,7 @@ mod tests {
         fn git(&self, arguments: &[&str]) -> String {
             let who =
                 ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
-            ask("git", self.0.path(), &[&who, arguments].concat()).expect("git does it")
+            run_git("git", self.0.path(), &[&who, arguments].concat()).expect("git does it")
         }
 
         fn commit(&self) -> String {
@@ -345,8 +351,8 @@ mod tests {
                 .expect("a time");
         }
 
-        fn state(&self, built: SystemTime) -> Option<(String, bool)> {
-            state("git", &self.package(), built)
+        fn built_commit(&self, built: SystemTime) -> Option<(String, bool)> {
+            built_commit("git", &self.package(), built)
         }
     }
 
@@ -359,35 +365,35 @@ mod tests {
         let checkout = Checkout::new();
         let commit = checkout.git(&["rev-parse", "HEAD"]).trim().to_owned();
         let clean = (commit.clone(), false);
-        assert_eq!(checkout.state(SystemTime::now()), Some(clean));
+        assert_eq!(checkout.built_commit(SystemTime::now()), Some(clean));
         // Changed, then built, and only then committed.
         checkout.write("src/main.rs", "after", hours_ago(1));
-        assert_eq!(checkout.state(hours_ago(0)), Some((commit.clone(), true)));
+        assert_eq!(checkout.built_commit(hours_ago(0)), Some((commit.clone(), true)));
         let later = checkout.commit();
         assert_ne!(later, commit);
-        assert_eq!(checkout.state(hours_ago(0)), Some((later, false)));
+        assert_eq!(checkout.built_commit(hours_ago(0)), Some((later, false)));
     }
 
     #[test]
     fn what_changed_after_the_build_leaves_it_unknown() {
         let checkout = Checkout::new();
-        assert_eq!(checkout.state(hours_ago(2)), None, "its source is newer than the program");
+        assert_eq!(checkout.built_commit(hours_ago(2)), None, "its source is newer than the program");
         // No program is built from a text for people.
         checkout.write("README.md", "after", SystemTime::now());
-        assert!(checkout.state(hours_ago(0)).is_some_and(|(_, dirty)| dirty));
+        assert!(checkout.built_commit(hours_ago(0)).is_some_and(|(_, dirty)| dirty));
         checkout.write("src/main.rs", "after", SystemTime::now());
-        assert_eq!(checkout.state(hours_ago(0) - Duration::from_secs(60)), None);
+        assert_eq!(checkout.built_commit(hours_ago(0) - Duration::from_secs(60)), None);
     }
 
     #[test]
     fn without_a_checkout_or_git_it_is_unknown() {
         let checkout = Checkout::new();
-        assert_eq!(state("no-git-here", &checkout.package(), SystemTime::now()), None);
-        assert_eq!(state("git", &checkout.package().join("gone"), SystemTime::now()), None);
+        assert_eq!(built_commit("no-git-here", &checkout.package(), SystemTime::now()), None);
+        assert_eq!(built_commit("git", &checkout.package().join("gone"), SystemTime::now()), None);
         // A package in another project's checkout, and not part of it.
         let other = checkout.0.path().join("vendored");
         fs::create_dir(&other).expect("a folder");
         fs::write(other.join("Cargo.toml"), "").expect("a file");
-        assert_eq!(state("git", &other, SystemTime::now()), None);
+        assert_eq!(built_commit("git", &other, SystemTime::now()), None);
     }
 }

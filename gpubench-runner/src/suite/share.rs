@@ -11,8 +11,8 @@ use crate::settings::{Settings, ShareChoice};
 use gpubench_records::{BenchmarkId, DeviceId, Part, ShareMode, Task};
 use gpubench_runtime::{Job, JobStatus};
 
-const NOT_SCHEDULED: &str = "--share `split`: no scheduler, such as Slurm, says which task this is; --share 3/8 or GPUBENCH_SHARE=3/8 says that it is task 3 of 8";
-const GAPS: &str = "--share `split`: the numbers of this job array have gaps, so that some shares would have no task; submit \
+const NO_SCHEDULER_ERROR: &str = "--share `split`: no scheduler, such as Slurm, says which task this is; --share 3/8 or GPUBENCH_SHARE=3/8 says that it is task 3 of 8";
+const ARRAY_GAPS_ERROR: &str = "--share `split`: the numbers of this job array have gaps, so that some shares would have no task; submit \
     --array=1-N, or give --share NUMBER/N";
 
 /// The share of a run, before its plan is known.
@@ -28,36 +28,38 @@ impl Share {
     /// Finds the share that `options` ask for.
     pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let task = task(options.share.unwrap_or_default(), slurm(&variable)).map_err(SuiteError::usage)?;
+        let task = choose_task(options.share.unwrap_or_default(), slurm_task(&variable))
+            .map_err(SuiteError::usage)?;
         let given = variable("CUDA_VISIBLE_DEVICES").filter(|_| task.is_some());
         Ok(Self { task, given })
     }
 
     /// Returns the GPUs that this task was given, and true if it measures on all of them: a share of the cases is measured on the
     /// first.
-    pub(super) fn given(&self) -> Option<(&str, bool)> {
+    pub(super) fn given_gpus(&self) -> Option<(&str, bool)> {
         Some((self.given.as_deref()?, self.task.as_ref()?.share == ShareMode::Replicate))
     }
 
-    /// Returns the task's part of `plan`, and notes the number of cases of all tasks.
-    pub(super) fn narrow(&mut self, plan: Plan) -> Plan {
+    /// Returns the part of `plan` that this task measures, and stores the number of cases of all tasks.
+    /// Returns the whole plan if nothing is split.
+    pub(super) fn keep_own_part(&mut self, plan: Plan) -> Plan {
         let Some(task) = self.task.as_mut().filter(|task| task.share == ShareMode::Split) else {
             return plan;
         };
         task.cases = Some(distinct_cases(&plan.jobs));
         match Part::new(task.number, task.of) {
-            Some(part) => Plan { jobs: share(plan.jobs, part), ..plan },
+            Some(part) => Plan { jobs: jobs_of_part(plan.jobs, part), ..plan },
             None => plan,
         }
     }
 }
 
 /// Returns the task of a run. `scheduled` is the scheduler's task, and true if the numbers of its array have gaps.
-fn task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<Task>, &'static str> {
+fn choose_task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<Task>, &'static str> {
     Ok(match (choice, scheduled) {
         (ShareChoice::Whole, _) | (ShareChoice::Scheduled(ShareMode::Replicate), None) => None,
-        (ShareChoice::Scheduled(ShareMode::Split), None) => return Err(NOT_SCHEDULED),
-        (ShareChoice::Scheduled(ShareMode::Split), Some((_, true))) => return Err(GAPS),
+        (ShareChoice::Scheduled(ShareMode::Split), None) => return Err(NO_SCHEDULER_ERROR),
+        (ShareChoice::Scheduled(ShareMode::Split), Some((_, true))) => return Err(ARRAY_GAPS_ERROR),
         (ShareChoice::Scheduled(share), Some((task, _))) => Some(Task { share, ..task }),
         (ShareChoice::Given(share, part), scheduled) => {
             let (task, _) = scheduled.unwrap_or_default();
@@ -67,11 +69,11 @@ fn task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<T
 }
 
 /// Reads Slurm's variables: the task, and true if the numbers of an array's tasks have gaps, so that some have no task. `None` outside of a job.
-fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
+fn slurm_task(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
     let number = |name: &str| variable(name)?.parse::<usize>().ok();
     let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"))?;
-    let (array, has_gaps) = in_array(&number).unwrap_or((Part::WHOLE, false));
-    let part = array.divided(in_step(&number).unwrap_or(Part::WHOLE));
+    let (array, has_gaps) = array_part(&number).unwrap_or((Part::WHOLE, false));
+    let part = array.divided(step_part(&number).unwrap_or(Part::WHOLE));
     let task = Task {
         number: part.number(),
         of: part.of(),
@@ -84,8 +86,9 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
     Some((task, has_gaps))
 }
 
-/// The position in an array, and true if its numbers have gaps.
-fn in_array(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
+/// Returns the part that this task has in a Slurm job array, and true if the numbers of the array have gaps;
+/// `None` outside of an array.
+fn array_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     let [id, least, most] = ["ID", "MIN", "MAX"].map(|name| number(&format!("SLURM_ARRAY_TASK_{name}")));
     let (id, least, most) = (id?, least?, most?);
     let step = number("SLURM_ARRAY_TASK_STEP").filter(|step| *step > 0).unwrap_or(1);
@@ -94,16 +97,17 @@ fn in_array(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     Some((Part::new(before / step + 1, all)?, has_gaps))
 }
 
-/// The position in a step, which `srun` starts. A batch script has the number of tasks too, but is one process.
-fn in_step(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
+/// Returns the part that this process has in a step of `srun`. Returns `None` in a batch script, which has
+/// the number of tasks but is one process.
+fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     number("SLURM_STEP_ID")?;
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)
 }
 
 /// The cases that are never apart: those of a benchmark with its arguments on devices of a kind, hot and cold.
-type Unit = (String, BenchmarkId);
+type CaseGroup = (String, BenchmarkId);
 
-fn unit(job: &Job) -> Unit {
+fn case_group(job: &Job) -> CaseGroup {
     let id = BenchmarkId { benchmark: job.benchmark.clone(), args: job.args.clone() };
     (DeviceId::parse(&job.device).kind.to_owned(), id)
 }
@@ -111,11 +115,11 @@ fn unit(job: &Job) -> Unit {
 /// Returns the jobs of `part`. Units with the most cases go first, each to the task with the fewest cases so far, and of several such tasks to
 /// the first. What is measured on one kind of device is distributed by itself, so that a task without such a device does not
 /// change the shares of the others.
-fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
-    let mut units: Vec<(usize, Unit)> = Vec::new();
+fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
+    let mut units: Vec<(usize, CaseGroup)> = Vec::new();
     let mut seen = HashSet::new();
     for (job, status) in &jobs {
-        let unit = unit(job);
+        let unit = case_group(job);
         if seen.insert(unit.clone()) {
             let cases = if matches!(status, JobStatus::Skipped(_)) { 0 } else { job.caches.len() };
             units.push((cases, unit));
@@ -134,7 +138,7 @@ fn share(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
             own.insert(unit);
         }
     }
-    jobs.retain(|(job, _)| own.contains(&unit(job)));
+    jobs.retain(|(job, _)| own.contains(&case_group(job)));
     jobs
 }
 
@@ -143,7 +147,7 @@ fn distinct_cases(jobs: &[(Job, JobStatus)]) -> usize {
     let mut seen = HashSet::new();
     let measured = jobs
         .iter()
-        .filter(|(job, status)| !matches!(status, JobStatus::Skipped(_)) && seen.insert(unit(job)));
+        .filter(|(job, status)| !matches!(status, JobStatus::Skipped(_)) && seen.insert(case_group(job)));
     measured.map(|(job, _)| job.caches.len()).sum()
 }
 
@@ -160,7 +164,7 @@ mod tests {
     fn the_scheduler_numbers_tasks_unless_the_user_does() {
         let (second, third) = (Part::new(2, 4).expect("a part"), Part::new(3, 8).expect("a part"));
         let told = |choice, scheduled| {
-            let task = task(choice, scheduled).expect("a task")?;
+            let task = choose_task(choice, scheduled).expect("a task")?;
             Some((task.share, task.number, task.of, task.job.is_some()))
         };
         let (replicate, split) = (ShareMode::Replicate, ShareMode::Split);
@@ -175,13 +179,13 @@ mod tests {
         );
         assert_eq!(told(ShareChoice::Given(replicate, third), None), Some((replicate, 3, 8, false)));
         assert_eq!(told(ShareChoice::Whole, scheduled(second, false)), None);
-        assert_eq!(task(splits, None), Err(NOT_SCHEDULED));
-        assert_eq!(task(splits, scheduled(second, true)), Err(GAPS));
+        assert_eq!(choose_task(splits, None), Err(NO_SCHEDULER_ERROR));
+        assert_eq!(choose_task(splits, scheduled(second, true)), Err(ARRAY_GAPS_ERROR));
     }
 
     fn found(environment: &[(&str, &str)]) -> Option<(Task, bool)> {
         let of = |name: &str| environment.iter().find(|(other, _)| *other == name);
-        slurm(&|name| of(name).map(|(_, value)| (*value).to_owned()))
+        slurm_task(&|name| of(name).map(|(_, value)| (*value).to_owned()))
     }
 
     fn place(environment: &[(&str, &str)]) -> (String, bool) {
@@ -276,14 +280,14 @@ mod distribution_tests {
         let caches = |name: &str| if name < "c" { &BOTH[..1] } else { &BOTH[..] };
         let jobs = ["a", "b", "c", "d", "e"].map(|name| job(name, "cuda:0", caches(name))).to_vec();
         // Two of `c` and `d` each; then two of `e` to the first, and one of `a` and `b` each to the second.
-        assert_eq!(names(&share(jobs.clone(), part(1, 2))), ["c", "e"]);
-        assert_eq!(names(&share(jobs, part(2, 2))), ["a", "b", "d"]);
+        assert_eq!(names(&jobs_of_part(jobs.clone(), part(1, 2))), ["c", "e"]);
+        assert_eq!(names(&jobs_of_part(jobs, part(2, 2))), ["a", "b", "d"]);
     }
 
     #[test]
     fn of_more_tasks_than_cases_the_last_get_none() {
         let jobs = ["a", "b"].map(|name| job(name, "cuda:0", &[Cache::Hot])).to_vec();
-        let of = |number| share(jobs.clone(), part(number, usize::MAX));
+        let of = |number| jobs_of_part(jobs.clone(), part(number, usize::MAX));
         assert_eq!([names(&of(1)), names(&of(2))], [["a"], ["b"]]);
         assert!(of(3).is_empty() && of(usize::MAX).is_empty());
     }
@@ -293,7 +297,7 @@ mod distribution_tests {
         let mut jobs = vec![job("a", "cuda:0", &BOTH), job("b", "cuda:0", &BOTH)];
         jobs.extend([job("a", "cuda:1", &BOTH), job("b", "cuda:1", &BOTH)]);
         assert_eq!(distinct_cases(&jobs), 4);
-        let second = share(jobs, part(2, 2));
+        let second = jobs_of_part(jobs, part(2, 2));
         assert_eq!(names(&second), ["b", "b"]);
         assert_eq!(second[1].0.caches, BOTH);
     }
@@ -305,8 +309,8 @@ mod distribution_tests {
         let mut both = gpu.clone();
         both.extend([job("a", "host", &BOTH), job("x", "host", &[Cache::Hot])]);
         for number in 1..=3 {
-            let alone = share(gpu.clone(), part(number, 3));
-            let mut with_host = share(both.clone(), part(number, 3));
+            let alone = jobs_of_part(gpu.clone(), part(number, 3));
+            let mut with_host = jobs_of_part(both.clone(), part(number, 3));
             with_host.retain(|(job, _)| job.device != "host");
             assert_eq!(alone, with_host);
         }
@@ -322,7 +326,7 @@ mod distribution_tests {
             let caches = |both: bool| if both { &BOTH[..] } else { &BOTH[..1] };
             let jobs = hot_and_cold.iter().enumerate().map(|(number, both)| job(&format!("k{number}"), "cuda:0", caches(*both)));
             let mut jobs: Vec<_> = jobs.collect();
-            let shares: Vec<_> = (1..=of).map(|number| share(jobs.clone(), part(number, of))).collect();
+            let shares: Vec<_> = (1..=of).map(|number| jobs_of_part(jobs.clone(), part(number, of))).collect();
             let mut all: Vec<_> = shares.iter().flatten().cloned().collect();
             for share in &shares {
                 let places = share.iter().map(|own| jobs.iter().position(|job| job == own));

@@ -8,9 +8,9 @@ use gpubench_table::text::shortened;
 use terminal_size::{Width, terminal_size_of};
 
 /// The number of columns of the bar.
-const BAR: usize = 16;
+const BAR_COLUMNS: usize = 16;
 /// The least time from one message to the next.
-const INTERVAL: Duration = Duration::from_millis(50);
+const MESSAGE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A number of things that are done, and the current activity.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl StatusLine {
 
     /// Shows the activity, unless another was shown just before.
     pub(super) fn update_message(&mut self, message: String) {
-        if self.message_shown.is_none_or(|shown| shown.elapsed() > INTERVAL) {
+        if self.message_shown.is_none_or(|shown| shown.elapsed() > MESSAGE_INTERVAL) {
             self.set_message(message);
         }
     }
@@ -92,8 +92,8 @@ impl StatusLine {
         let seconds = self.began.map_or(0, |began| began.elapsed().as_secs());
         let elapsed = humantime::format_duration(Duration::from_secs(seconds));
         let Some(total) = self.total else { return format!("{done} {unit} {elapsed}  {message}") };
-        let full = (BAR * done / total.max(1)).min(BAR);
-        let (full, rest) = ("█".repeat(full), "░".repeat(BAR - full));
+        let full = (BAR_COLUMNS * done / total.max(1)).min(BAR_COLUMNS);
+        let (full, rest) = ("█".repeat(full), "░".repeat(BAR_COLUMNS - full));
         format!("{full}{rest} {done}/{total} {unit} {elapsed}  {message}")
     }
 }

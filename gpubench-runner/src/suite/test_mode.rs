@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::cli::TextFormat;
-use super::prepare::{Planner, Task};
+use super::prepare::{Planner, Purpose};
 use super::{SuiteError, error::warn, progress::Progress, share::Share};
 use crate::plan::{Plan, PlanError};
 use crate::runner::RunConfig;
-use crate::runner::single_cases::{Outcome, SingleCases, Trial, absent_trials, run_trials};
+use crate::runner::single_cases::{Outcome, SingleCases, Trial, run_trials, trials_without_device};
 use crate::{peaks::PeakSources, settings::Settings, system::stopping};
 use gpubench_records::State;
 use gpubench_records::exit::Exit;
@@ -28,14 +28,14 @@ pub(super) fn test(
     fail_fast: bool,
 ) -> Result<(String, Result<Exit, SuiteError>), SuiteError> {
     let began = Instant::now();
-    let entries = Task::Test.entries();
-    let mut planner = Planner::new(Task::Test, &entries, options, Share::default())?;
+    let entries = Purpose::Test.entries();
+    let mut planner = Planner::new(Purpose::Test, &entries, options, Share::default())?;
     let plan = match planner.plan_on_devices(options.device.as_deref())?.0 {
         Ok(plan) => plan,
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
-    let plan = Share::new(options)?.narrow(plan);
+    let plan = Share::new(options)?.keep_own_part(plan);
     let driver = planner.lister.library.take();
     drop(planner);
     stopping::watch();
@@ -49,7 +49,7 @@ pub(super) fn test(
     drop(progress);
     let left = plan.jobs.len() - trials.len();
     let demanded = options.ignored && !options.include_ignored;
-    trials.extend(absent_trials(&plan, demanded));
+    trials.extend(trials_without_device(&plan, demanded));
     let counts = Counts::new(&trials, plan.ignored, left);
     let ended = match ended {
         Ok(()) => {
@@ -59,8 +59,8 @@ pub(super) fn test(
         Err(cause) => Err(cause.into()),
     };
     let text = match format {
-        TextFormat::Pretty | TextFormat::Terse => lines(&trials, &counts, format),
-        TextFormat::Json => json(&trials, &counts, began.elapsed()),
+        TextFormat::Pretty | TextFormat::Terse => text_report(&trials, &counts, format),
+        TextFormat::Json => json_report(&trials, &counts, began.elapsed()),
     };
     Ok((text, ended))
 }
@@ -91,7 +91,7 @@ impl Counts {
     }
 }
 
-fn lines(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
+fn text_report(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
     // Writing to a string cannot fail.
     let (mut text, mut failures) = (String::new(), String::new());
     for Trial { name, outcome } in trials {
@@ -136,7 +136,7 @@ fn lines(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
 }
 
 /// Returns the events of libtest's JSON, which editors read.
-fn json(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
+fn json_report(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
     let mut text = format!("{{\"type\":\"suite\",\"event\":\"started\",\"test_count\":{}}}\n", trials.len());
     for Trial { name, outcome } in trials {
         let (event, more) = match outcome {

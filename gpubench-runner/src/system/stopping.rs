@@ -11,28 +11,28 @@ use signal_hook::flag::{register, register_usize};
 use signal_hook::{iterator::Signals, low_level::exit};
 
 /// The signals that ask this process to end.
-const ASKING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
+const STOP_SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// The same signal again within this time is the same request: `timeout` of GNU sends its signal to a process and to its group.
-const SAME_REQUEST: Duration = Duration::from_millis(500);
+const SAME_REQUEST_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The number of a signal that came since the last watch began, 0 before.
-static SEEN: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+/// The number of the last signal since [`watch`] was called; 0 if none came.
+static LAST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// The first signal, and when it came: decides whether a second one is a new request.
-static FIRST: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
+static FIRST_SIGNAL: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
 /// Begins to watch for a signal that asks this process to end, and discards earlier ones. A second signal ends the process at once, unless it
 /// is the same one within half a second.
 pub(crate) fn watch() {
     static LISTENING: Once = Once::new();
 
-    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    SEEN.store(0, Ordering::SeqCst);
+    *FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    LAST_SIGNAL.store(0, Ordering::SeqCst);
     LISTENING.call_once(listen);
 }
 
 /// Returns the number of the signal that came since, if any.
 pub(crate) fn signal() -> Option<u8> {
-    u8::try_from(SEEN.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
+    u8::try_from(LAST_SIGNAL.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
 }
 
 /// Returns true if a signal came.
@@ -47,10 +47,10 @@ fn listen() {
     let is_ready = Arc::clone(&ready);
     let thread = threads::start("signals", move || {
         // `nohup` ignores the end of the terminal, and its child processes inherit that.
-        let heeded = ASKING.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        let heeded = STOP_SIGNALS.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
         // Fails only for signals that cannot be caught, and these can.
         let signals = Signals::new(heeded.clone());
-        heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&SEEN), signal as usize));
+        heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&LAST_SIGNAL), signal as usize));
         ready.wait();
         if let Ok(mut signals) = signals {
             signals.forever().for_each(handle);
@@ -61,9 +61,9 @@ fn listen() {
     }
 }
 
-/// Ends the process by a second signal.
+/// Stores the first signal. Ends the process at a second one, unless it belongs to the same request.
 fn handle(signal: c_int) {
-    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut first = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner);
     match *first {
         None => *first = Some((signal, Instant::now())),
         Some(first) if is_same_request(first, signal, Instant::now()) => {}
@@ -73,19 +73,19 @@ fn handle(signal: c_int) {
 
 /// Returns true if a signal that comes `now` asks for no more than the first one.
 fn is_same_request((first, came): (c_int, Instant), signal: c_int, now: Instant) -> bool {
-    signal == first && now.duration_since(came) < SAME_REQUEST
+    signal == first && now.duration_since(came) < SAME_REQUEST_INTERVAL
 }
 
-/// Has all such signals end nothing.
-pub(crate) fn outlive() -> io::Result<()> {
-    for signal in ASKING {
+/// Makes this process ignore the signals that ask it to end.
+pub(crate) fn ignore_stop_signals() -> io::Result<()> {
+    for signal in STOP_SIGNALS {
         register(signal, Arc::default())?;
     }
     Ok(())
 }
 
 /// Has writes beyond a limit on the size of files return an error, where the system would end the process.
-pub(crate) fn outlive_file_limits() {
+pub(crate) fn ignore_file_size_signal() {
     // Fails only for signals that cannot be caught, and this one can. No code reads the flag: the write returns an error.
     _ = register(SIGXFSZ, Arc::default());
 }

@@ -10,7 +10,7 @@ use gpubench_records::files::OpenBaselines;
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
-use gpubench_runner::__private::steps::{Caller, ResumedRecords, asks_for, parse};
+use gpubench_runner::__private::steps::{Caller, ResumedRecords, may_name_kind, parse};
 use gpubench_runner::{Plan, Settings};
 use gpubench_runtime::JobStatus;
 use gpubench_runtime::worker::{Reply, Request};
@@ -108,8 +108,8 @@ fn resumed(run: Run) {
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };
     let mut resumed =
         ResumedRecords::from_earlier(earlier, &plan, &program, &sampling, Nanoseconds::from_seconds(60.0));
-    drop(info.map(|info| resumed.on(info)));
-    assert!(resumed.of(&plan).len() <= plan.cases());
+    drop(info.map(|info| resumed.adopt_info(info)));
+    assert!(resumed.for_plan(&plan).len() <= plan.cases());
     drop(resumed.remarks());
 }
 
@@ -118,7 +118,7 @@ fn command_line(bytes: &[u8]) -> bool {
     let arguments = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let arguments: Vec<OsString> = arguments.map(|line| OsString::from_vec(line.to_vec())).collect();
     for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
-        _ = (DeviceId::parse(argument), asks_for(argument, "cuda"));
+        _ = (DeviceId::parse(argument), may_name_kind(argument, "cuda"));
     }
     let arguments = std::iter::once(OsString::from("suite")).chain(arguments);
     match parse(arguments, &Caller::default()) {

@@ -2,20 +2,23 @@
 
 use std::time::Instant;
 
-use super::job::{JobInProgress, StepReporter, measurement, own_sampling, time_until};
-use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, launch, remarked, set_up};
+use super::job::{JobInProgress, StepReporter, benchmark_sampling, derive_measurement, time_until};
+use super::prepared::{
+    FollowUpLaunches, PreparedCase, UsedInputsFindings, launch_and_wait, make_inputs, with_driver_message,
+};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, Sampler};
 use crate::method::{self, RoundLayout, Rounds};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use gpubench_core::Variant;
 use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Measurement, Record, Stage, Step};
 use gpubench_stats::Nanoseconds;
 
-/// Compares the cases of a job, on one stream.
+/// Measures each case of a job interleaved with the same case of the benchmark `with`, on one stream. Sends a
+/// record for each.
 pub(super) fn run(
-    task: &MeasureRequest,
+    request: &MeasureRequest,
     with: &BenchmarkId,
     found: [(&Entry, &Variant); 2],
     device: &mut dyn Device,
@@ -23,19 +26,19 @@ pub(super) fn run(
 ) {
     let [(_, variant), (_, other)] = found;
     let options = found.map(|(entry, _)| &entry.options);
-    let mut job = JobInProgress::new(task, device, reply);
-    let shown = show(variant, |sweeps, case| {
-        select(&task.job.args, sweeps)?;
-        show(other, |sweeps, partner| {
-            job.attempt(|job| {
-                select(&with.args, sweeps).map_err(|failure| of_partner(failure, with))?;
-                case.open(job.device)?;
+    let mut job = JobInProgress::new(request, device, reply);
+    let shown = visit_case(variant, |sweeps, case| {
+        select_args(&request.job.args, sweeps)?;
+        visit_case(other, |sweeps, partner| {
+            job.run_or_fail(|job| {
+                select_args(&with.args, sweeps).map_err(|failure| name_partner_in(failure, with))?;
+                case.open_stream(job.device)?;
                 let stream =
                     case.0.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
-                partner.open_on(stream)?;
+                partner.adopt_stream(stream)?;
                 let mut hot = [None; 2];
-                job.each(|job, cache| {
-                    let record = record(job, case, partner, (with, options), (cache, hot))?;
+                job.for_each_case(|job, cache| {
+                    let record = measure_pair(job, case, partner, (with, options), (cache, hot))?;
                     if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
                         let usable = [record.usable_measurement(), compared.usable_measurement()];
                         hot = usable.map(|usable| usable.map(Measurement::median));
@@ -48,32 +51,33 @@ pub(super) fn run(
         })
     });
     if let Err(failure) = shown {
-        job.fail(&failure);
+        job.fail_remaining(&failure);
     }
 }
 
-/// Measures one case of both. `hot` are their times with the data cached.
-fn record(
+/// Measures one case of both benchmarks, and returns the record. `hot` are the median times of their hot
+/// cases, if these are known.
+fn measure_pair(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     partner: &mut CaughtCase<'_>,
     (with, options): (&BenchmarkId, [&BenchmarkOptions; 2]),
     (cache, hot): (Cache, [Option<Nanoseconds>; 2]),
 ) -> Result<Record, Failure> {
-    let MeasureRequest { info, unchecked, .. } = job.task;
+    let MeasureRequest { info, unchecked, .. } = job.request;
     let [own, other] = options;
     let (begin, deadline) = (Instant::now(), job.deadline);
-    let sampling = own_sampling(own, &job.task.sampling, deadline);
+    let sampling = benchmark_sampling(own, &job.request.sampling, deadline);
     let device = &mut *job.device;
     let monitor = device.monitor().ok();
     let (flush, path, host_work) = (sampling.flush, sampling.path, own.host_work || other.host_work);
     let mut progress = StepReporter::new(job.reply);
     let mut rounds = InterleavedCases {
-        works: [case.reborrow(), partner.reborrow()],
+        cases: [case.reborrow(), partner.reborrow()],
         options,
         with,
         device: &mut *device,
-        wanted: SampleOptions { cache, flush, path, host_work, relocates_inputs: false },
+        sample_options: SampleOptions { cache, flush, path, host_work, relocates_inputs: false },
         unchecked: *unchecked,
         prepared: None,
     };
@@ -81,7 +85,7 @@ fn record(
         // Draws a seed of 53 bits, which readers of JSON can represent. The worker is killed at its limit, and its samples are lost: use
         // half of the time.
         let seed = RoundLayout::random_seed(false) >> 11;
-        let report_step = &mut |step| progress.reached(step);
+        let report_step = &mut |step| progress.report(step);
         method::compare(&mut rounds, seed, &sampling, time_until(deadline) / 2, monitor, report_step)
     });
     let prepared = rounds.prepared;
@@ -92,12 +96,12 @@ fn record(
             Step::Setup | Step::Reset | Step::Counts | Step::Check => failure,
             step => failure.at(step),
         };
-        remarked(failure, device)
+        with_driver_message(failure, device)
     })?;
     let prepared = prepared.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
     let found = |index: usize, samples| {
         let prepared = &prepared[index];
-        measurement(options[index], &sampling, info, (samples, None), prepared, (cache, hot[index]))
+        derive_measurement(options[index], &sampling, info, (samples, None), prepared, (cache, hot[index]))
     };
     let [samples, others] = compared.samples;
     let mut found = [found(0, samples), found(1, others)];
@@ -107,35 +111,36 @@ fn record(
         let cases = [(case.reborrow(), own), (partner.reborrow(), other)];
         for ((measurement, verdict), (mut case, options)) in found.iter_mut().zip(cases) {
             let time = (round, time_until(deadline));
-            let mut checks = PostSamplingChecks {
+            let mut checks = FollowUpLaunches {
                 case: case.reborrow(),
                 device: &mut *device,
                 host_work: options.host_work,
             };
-            let reasons = checks.on_fresh_inputs(time, None, OnUsedInputs::default(), measurement);
+            let reasons =
+                checks.check_on_fresh_inputs(time, None, UsedInputsFindings::default(), measurement);
             verdict.add(reasons);
         }
     }
     let [(own, own_verdict), (measurement, verdict)] = found;
-    let mut record = Record::new(job.task.job.case(cache), Some(own), own_verdict);
+    let mut record = Record::new(job.request.job.case(cache), Some(own), own_verdict);
     let (with, comparison) = (with.clone(), compared.comparison);
     record.compared = Some(Box::new(Compared { with, comparison, measurement, verdict }));
     Ok(record)
 }
 
-/// Marks a failure as the partner's.
-fn of_partner(mut failure: Failure, with: &BenchmarkId) -> Failure {
+/// Returns `failure` with a message that begins with the benchmark `with`, since its step failed.
+fn name_partner_in(mut failure: Failure, with: &BenchmarkId) -> Failure {
     failure.message.insert_str(0, &format!("`{with}`, which it is compared with: "));
     failure
 }
 
-/// Two launches index inputs exist at the same time.
+/// The cases of the two benchmarks that are compared. The inputs of both exist at the same time.
 struct InterleavedCases<'a> {
-    works: [CaughtCase<'a>; 2],
+    cases: [CaughtCase<'a>; 2],
     options: [&'a BenchmarkOptions; 2],
     with: &'a BenchmarkId,
     device: &'a mut dyn Device,
-    wanted: SampleOptions,
+    sample_options: SampleOptions,
     unchecked: bool,
     /// The first launches of both; present from the first round on.
     prepared: Option<[PreparedCase; 2]>,
@@ -150,39 +155,42 @@ impl Rounds for InterleavedCases<'_> {
         // The inputs that are made first get the addresses of the other's inputs in the previous round.
         let order = if layout.swapped { [1, 0] } else { [0, 1] };
         for index in order {
-            self.works[index].0.clear();
-            self.works[index].0.keep_output(false);
+            self.cases[index].0.clear();
+            self.cases[index].0.keep_output(false);
         }
         self.device.set_allocation_seed(layout.allocation_seed);
         for index in order {
-            self.of(index, set_up)?;
+            self.run_step(index, make_inputs)?;
         }
         if self.prepared.is_some() {
             for index in order {
-                self.of(index, launch)?;
+                self.run_step(index, launch_and_wait)?;
             }
         } else {
             let (options, unchecked) = (self.options, self.unchecked);
             let mut launched = |index| {
                 let options = (!unchecked).then_some(options[index]);
-                self.of(index, |case, device| PreparedCase::launched(case, options, device, report_step))
+                self.run_step(index, |case, device| {
+                    PreparedCase::launch_and_check(case, options, device, report_step)
+                })
             };
             self.prepared = Some([launched(0)?, launched(1)?]);
         }
         // The first launch of a new graph takes longer than later ones.
-        let [own, other] = &mut self.works;
-        self.device.pair_sampler(if layout.swapped { [other, own] } else { [own, other] }, &self.wanted)
+        let [own, other] = &mut self.cases;
+        self.device
+            .pair_sampler(if layout.swapped { [other, own] } else { [own, other] }, &self.sample_options)
     }
 }
 
 impl InterleavedCases<'_> {
-    /// Runs a step of one of the two, and marks a failure of the second as the partner's.
-    fn of<T>(
+    /// Runs a step of the case with this index. The message of a failure of case 1 names its benchmark.
+    fn run_step<T>(
         &mut self,
         index: usize,
         step: impl FnOnce(&mut CaughtCase<'_>, &mut dyn Device) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let done = step(&mut self.works[index], self.device);
-        if index == 0 { done } else { done.map_err(|failure| of_partner(failure, self.with)) }
+        let done = step(&mut self.cases[index], self.device);
+        if index == 0 { done } else { done.map_err(|failure| name_partner_in(failure, self.with)) }
     }
 }

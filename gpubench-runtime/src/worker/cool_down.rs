@@ -6,16 +6,18 @@ use crate::device::Monitor;
 use gpubench_records::{CoolDown, HeatLevel};
 use gpubench_stats::Nanoseconds;
 
-/// The time between two readings.
-pub(super) const PERIOD: Duration = Duration::from_millis(100);
-/// The most pauses of a wait: 60 s.
-const MOST_PAUSES: usize = 600;
-/// The most pauses without a reading below the lowest: 10 s. The device then gets no cooler.
-const MOST_WITHOUT_FALL: usize = 100;
+/// The pause between two readings of the sensors.
+pub(super) const READING_INTERVAL: Duration = Duration::from_millis(100);
+/// The maximum number of pauses, which take 60 s.
+const MAX_PAUSES: usize = 600;
+/// The maximum number of pauses in a row without a new lowest reading, which take 10 s: the device then gets
+/// no cooler.
+const MAX_PAUSES_WITHOUT_FALL: usize = 100;
 
-/// Reads the sensors until they read `threshold` or less, with a `pause` between two readings. Ends at the latest after 60 s, and after 10 s
-/// in which no reading was below all before. Returns `None` if the sensors do not have what is wanted.
-pub(super) fn wait(
+/// Reads the sensor until its value is at most `threshold`, and calls `pause` before each further reading.
+/// Gives up after 60 s, or after 10 s without a new lowest value. Returns the first and the last value, or
+/// `None` if the device has no such sensor.
+pub(super) fn wait_until_cool(
     monitor: &mut dyn Monitor,
     threshold: HeatLevel,
     pause: &mut dyn FnMut(),
@@ -24,7 +26,7 @@ pub(super) fn wait(
     let before = read()?;
     let (mut after, mut lowest, mut without_fall, mut pauses) = (before, before, 0, 0);
     let begin = Instant::now();
-    while after > threshold && pauses < MOST_PAUSES && without_fall < MOST_WITHOUT_FALL {
+    while after > threshold && pauses < MAX_PAUSES && without_fall < MAX_PAUSES_WITHOUT_FALL {
         pause();
         after = read()?;
         pauses += 1;
@@ -56,7 +58,7 @@ mod tests {
     /// The last temperature and the number of pauses before it.
     fn cooled(temperatures: impl IntoIterator<Item = u32>, threshold: HeatLevel) -> (HeatLevel, usize) {
         let (mut monitor, mut pauses) = (Cools(temperatures.into_iter().collect()), 0);
-        let found = wait(&mut monitor, threshold, &mut || pauses += 1).expect("there are sensors");
+        let found = wait_until_cool(&mut monitor, threshold, &mut || pauses += 1).expect("there are sensors");
         assert_eq!((found.threshold, found.waited == Nanoseconds::ZERO), (threshold, pauses == 0));
         (found.after, pauses)
     }
@@ -72,12 +74,12 @@ mod tests {
     #[test]
     fn a_wait_ends_if_the_device_gets_no_cooler() {
         let hot = HeatLevel::Temperature(70);
-        assert_eq!(cooled([72, 70], HeatLevel::Temperature(60)), (hot, 1 + MOST_WITHOUT_FALL));
+        assert_eq!(cooled([72, 70], HeatLevel::Temperature(60)), (hot, 1 + MAX_PAUSES_WITHOUT_FALL));
         let power = HeatLevel::Power(Watts(100.0));
-        assert_eq!(cooled([72], power), (HeatLevel::Power(Watts(200.0)), MOST_WITHOUT_FALL));
+        assert_eq!(cooled([72], power), (HeatLevel::Power(Watts(200.0)), MAX_PAUSES_WITHOUT_FALL));
         // One degree in five seconds: it would take minutes.
         let slowly = (0..2000).map(|number| 100 - number / 50);
-        assert_eq!(cooled(slowly, HeatLevel::Temperature(60)), (HeatLevel::Temperature(88), MOST_PAUSES));
+        assert_eq!(cooled(slowly, HeatLevel::Temperature(60)), (HeatLevel::Temperature(88), MAX_PAUSES));
     }
 
     #[test]
@@ -88,6 +90,6 @@ mod tests {
                 Reading::default()
             }
         }
-        assert_eq!(wait(&mut Nothing, HeatLevel::Temperature(60), &mut || {}), None);
+        assert_eq!(wait_until_cool(&mut Nothing, HeatLevel::Temperature(60), &mut || {}), None);
     }
 }

@@ -4,12 +4,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cool_down;
-use super::prepared::{OnUsedInputs, PostSamplingChecks, PreparedCase, remarked, report_lost_device};
+use super::prepared::{
+    FollowUpLaunches, PreparedCase, UsedInputsFindings, report_lost_device, with_driver_message,
+};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
 use crate::method::{self, RoundLayout};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select, show};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
 use gpubench_records::{
@@ -19,44 +21,54 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// A job whose cases are measured one after the other.
+/// The progress of a job through its cases: sends a record for each, in order.
 pub(super) struct JobInProgress<'a> {
-    pub task: &'a MeasureRequest,
+    pub request: &'a MeasureRequest,
     pub device: &'a mut dyn Device,
     pub reply: &'a mut dyn FnMut(Reply),
-    /// The cases without a record.
-    left: &'a [Cache],
-    /// The time at which this process is killed, with the samples of the case in progress.
+    /// The cache states of the cases without a record.
+    remaining: &'a [Cache],
+    /// The time at which the supervisor kills this process: the samples of the case in progress are then
+    /// lost.
     pub deadline: Instant,
 }
 
 impl<'a> JobInProgress<'a> {
     pub(super) fn new(
-        task: &'a MeasureRequest,
+        request: &'a MeasureRequest,
         device: &'a mut dyn Device,
         reply: &'a mut dyn FnMut(Reply),
     ) -> Self {
-        Self { task, device, reply, left: &task.job.caches, deadline: Instant::now() + task.limit }
+        Self {
+            request,
+            device,
+            reply,
+            remaining: &request.job.caches,
+            deadline: Instant::now() + request.limit,
+        }
     }
 
-    /// Does `work`, whose failure is that of every case without a record.
-    pub(super) fn attempt(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+    /// Runs `work`. If `work` fails, sends its failure for every case without a record, and reports a lost
+    /// device.
+    pub(super) fn run_or_fail(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
         if let Err(failure) = work(self) {
-            self.fail(&failure);
+            self.fail_remaining(&failure);
             report_lost_device(self.device, self.reply);
         }
     }
 
-    /// Replies with the same failure for every case that has no record yet: they share what failed.
-    pub(super) fn fail(&mut self, failure: &Failure) {
-        while let Some(&cache) = self.left.first() {
-            self.finish(self.failed(cache, failure.clone()));
+    /// Sends a record with `failure` for every case that has no record yet.
+    pub(super) fn fail_remaining(&mut self, failure: &Failure) {
+        while let Some(&cache) = self.remaining.first() {
+            self.send_record(self.failed_record(cache, failure.clone()));
         }
     }
 
-    /// Returns the record of a failed case. The driver does not say where a kernel failed, and gpubench only waited for it.
-    fn failed(&self, cache: Cache, mut failure: Failure) -> Record {
-        let job = &self.task.job;
+    /// Returns the record of a failed case. For an illegal access in a kernel, replaces the source location
+    /// of gpubench in the message by a hint to `compute-sanitizer`: that location is only where gpubench
+    /// waited for the kernel.
+    fn failed_record(&self, cache: Cache, mut failure: Failure) -> Record {
+        let job = &self.request.job;
         let is_of_kernel = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"]
             .iter()
             .any(|error| failure.message.contains(error));
@@ -73,46 +85,48 @@ impl<'a> JobInProgress<'a> {
         Record::failed(job.case(cache), failure)
     }
 
-    fn finish(&mut self, record: Record) {
-        self.left = &self.left[1..];
+    fn send_record(&mut self, record: Record) {
+        self.remaining = &self.remaining[1..];
         (self.reply)(Reply::Record(Box::new(record)));
-        self.deadline = Instant::now() + self.task.limit;
+        self.deadline = Instant::now() + self.request.limit;
     }
 
-    /// Waits until the device is cool, if that is wanted. The case's time begins afterwards.
+    /// Waits until the device is cool, if `--cool-down` is given, then restarts the deadline. Returns `None`
+    /// without the flag, and with a remark to the user if the device has no such sensor.
     fn cool_down(&mut self) -> Option<CoolDown> {
-        let threshold = self.task.sampling.cool_down?;
+        let threshold = self.request.sampling.cool_down?;
         let reply = &mut *self.reply;
         let mut pause = || {
             reply(Reply::Step(Step::CoolDown));
-            thread::sleep(cool_down::PERIOD);
+            thread::sleep(cool_down::READING_INTERVAL);
         };
         let waited = self.device.monitor().map_err(|why| why.to_string()).and_then(|mut monitor| {
-            let waited = cool_down::wait(monitor.as_mut(), threshold, &mut pause);
+            let waited = cool_down::wait_until_cool(monitor.as_mut(), threshold, &mut pause);
             waited.ok_or_else(|| "its sensors do not read that".to_owned())
         });
-        self.deadline = Instant::now() + self.task.limit;
+        self.deadline = Instant::now() + self.request.limit;
         waited
             .map_err(|why| {
-                let device = &self.task.job.device;
+                let device = &self.request.job.device;
                 let remark = format!("--cool-down {threshold}: cases on `{device}` begin at once: {why}");
                 (self.reply)(Reply::Remark(remark));
             })
             .ok()
     }
 
-    /// Makes the record of each case, and passes it on at once. Returns false if that lost the device: then the remaining cases get no
-    /// record, since another process may still measure them.
-    pub(super) fn each(
+    /// Calls `record` for each remaining case, after its cool-down, and sends the record at once. Returns
+    /// false if a failed case has lost the device: the remaining cases then get no record, so that another
+    /// process measures them.
+    pub(super) fn for_each_case(
         &mut self,
         mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
     ) -> bool {
-        while let Some(&cache) = self.left.first() {
+        while let Some(&cache) = self.remaining.first() {
             let cool_down = self.cool_down();
-            let mut made = record(self, cache).unwrap_or_else(|failure| self.failed(cache, failure));
+            let mut made = record(self, cache).unwrap_or_else(|failure| self.failed_record(cache, failure));
             let failed = made.measurement.is_none();
             made.measurement.iter_mut().for_each(|measured| measured.cool_down = cool_down);
-            self.finish(made);
+            self.send_record(made);
             if failed && report_lost_device(self.device, self.reply) {
                 return false;
             }
@@ -121,26 +135,27 @@ impl<'a> JobInProgress<'a> {
     }
 }
 
-/// Measures the cases of a job. CUPTI traces launches after all of them, since tracing changes this process.
+/// Measures the cases of a job that has no comparison, and sends their records. With `verify`, CUPTI then
+/// traces launches of each valid case: tracing changes this process, so it comes last.
 pub(super) fn run(
-    task: &MeasureRequest,
+    request: &MeasureRequest,
     (entry, variant): (&Entry, &Variant),
     device: &mut dyn Device,
     reply: &mut dyn FnMut(Reply),
 ) {
-    let mut job = JobInProgress::new(task, device, reply);
+    let mut job = JobInProgress::new(request, device, reply);
     let options = &entry.options;
-    let shown = show(variant, |sweeps, case| {
-        job.attempt(|job| {
-            select(&task.job.args, sweeps)?;
-            let checks = (!task.unchecked).then_some(options);
+    let shown = visit_case(variant, |sweeps, case| {
+        job.run_or_fail(|job| {
+            select_args(&request.job.args, sweeps)?;
+            let checks = (!request.unchecked).then_some(options);
             let prepared = catch(Stage::Device, || PreparedCase::new(case, checks, job.device, job.reply))?;
             let (mut hot, mut no_inputs, mut sampled) = (None, None, Vec::new());
-            let has_device = job.each(|job, cache| {
+            let has_device = job.for_each_case(|job, cache| {
                 if let Some(failure) = &no_inputs {
                     return Err(Failure::clone(failure));
                 }
-                let record = record(job, case, options, &prepared, (cache, hot))?;
+                let record = measure_case(job, case, options, &prepared, (cache, hot))?;
                 let valid = record.usable_measurement();
                 sampled.extend(valid.map(|measured| trace_options(cache, measured)));
                 if cache == Cache::Hot {
@@ -152,20 +167,25 @@ pub(super) fn run(
                 });
                 Ok(record)
             });
-            if has_device && no_inputs.is_none() && task.verify {
-                sampled.iter().for_each(|wanted| trace(job, case, options, wanted));
+            if has_device && no_inputs.is_none() && request.verify {
+                sampled.iter().for_each(|wanted| trace_case(job, case, options, wanted));
             }
             Ok(())
         });
         Ok(())
     });
     if let Err(failure) = shown {
-        job.fail(&failure);
+        job.fail_remaining(&failure);
     }
 }
 
-/// Returns `sampling` with the benchmark's own options applied, and no more time than half of what is left until the worker is killed.
-pub(super) fn own_sampling(options: &BenchmarkOptions, sampling: &Sampling, deadline: Instant) -> Sampling {
+/// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to
+/// half of the time left until `deadline`, when the worker is killed.
+pub(super) fn benchmark_sampling(
+    options: &BenchmarkOptions,
+    sampling: &Sampling,
+    deadline: Instant,
+) -> Sampling {
     let own = options.max_time.filter(|_| sampling.benchmark_max_time);
     let max_time = own.map_or(sampling.max_time, Nanoseconds::from_seconds);
     let most = (time_until(deadline) / 2).into();
@@ -177,8 +197,9 @@ pub(super) fn time_until(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
-/// Traces launches of a case whose samples are taken.
-fn trace(
+/// Traces launches of a sampled case with CUPTI, restores the first inputs, and replies with the trace or
+/// with the reason that there is none.
+fn trace_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
@@ -198,17 +219,19 @@ fn trace(
     (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
-/// Samples a case, and then checks launches on used inputs and on fresh ones. `hot` is the time with the data cached.
-fn record(
+/// Measures one case: samples it, then launches on used and on fresh inputs to find faults. Returns its
+/// record. `hot` is the median time of the job's hot case, if that is known. Sends [`Reply::Sampled`] before
+/// the later launches, which may lose the worker.
+fn measure_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
     prepared: &PreparedCase,
     (cache, hot): (Cache, Option<Nanoseconds>),
 ) -> Result<Record, Failure> {
-    let MeasureRequest { info, unchecked, .. } = job.task;
+    let MeasureRequest { info, unchecked, .. } = job.request;
     let (deadline, host_work) = (job.deadline, options.host_work);
-    let sampling = own_sampling(options, &job.task.sampling, deadline);
+    let sampling = benchmark_sampling(options, &job.request.sampling, deadline);
     // Back-to-back launches are hot, so energy is measured for hot cases only.
     let has_energy = sampling.energy.unwrap_or(options.energy) && cache == Cache::Hot;
     let (flush, path) = (sampling.flush, sampling.path);
@@ -220,37 +243,37 @@ fn record(
         case.0.keep_output(false);
         let (monitor, meter) = (job.device.monitor(), has_energy.then(|| job.device.monitor()));
         let mut sampler = job.device.sampler(case, &wanted)?;
-        let report_step = &mut |step| progress.reached(step);
+        let report_step = &mut |step| progress.report(step);
         let samples = method::measure(sampler.as_mut(), &sampling, deadline, monitor.ok(), report_step)?;
-        let energy = meter.map(|meter| energy(sampler.as_mut(), &samples, sampling.max_time, meter));
+        let energy = meter.map(|meter| measure_energy(sampler.as_mut(), &samples, sampling.max_time, meter));
         Ok((samples, energy))
     });
     let step = progress.step;
     let has_time = sampled
         .as_ref()
         .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
-    let mut checks = PostSamplingChecks { case: case.reborrow(), device: job.device, host_work };
+    let mut checks = FollowUpLaunches { case: case.reborrow(), device: job.device, host_work };
     let left = match &sampled {
-        Ok((samples, _)) if has_time => checks.on_left_inputs(samples.time.median),
+        Ok((samples, _)) if has_time => checks.time_on_sampled_inputs(samples.time.median),
         _ => Ok(None),
     };
     restore_inputs(&mut checks.case, checks.device);
-    let sampled = sampled.map_err(|failure| remarked(failure.at(step), checks.device))?;
+    let sampled = sampled.map_err(|failure| with_driver_message(failure.at(step), checks.device))?;
     let (mut measurement, mut verdict) =
-        measurement(options, &sampling, info, sampled, prepared, (cache, hot));
-    let record = Record::new(job.task.job.case(cache), Some(measurement.clone()), verdict.clone());
+        derive_measurement(options, &sampling, info, sampled, prepared, (cache, hot));
+    let record = Record::new(job.request.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);
     }
     (job.reply)(Reply::Sampled(Box::new(record.clone())));
     let used = left.and_then(|left| {
-        let used = if has_time { checks.on_used_inputs()? } else { OnUsedInputs::default() };
+        let used = if has_time { checks.relaunch_on_used_inputs()? } else { UsedInputsFindings::default() };
         Ok((left, used))
     });
     let reasons = match used {
         Ok((left, used)) => {
-            let time = (prepared.set_up, time_until(deadline));
-            let mut reasons = checks.on_fresh_inputs(time, left, used, &mut measurement);
+            let time = (prepared.setup_time, time_until(deadline));
+            let mut reasons = checks.check_on_fresh_inputs(time, left, used, &mut measurement);
             // The host's time of a launch on the CPU is the time itself.
             if reasons.is_empty() && !info.runs_program_code {
                 match checks.call_time(measurement.median()) {
@@ -266,9 +289,9 @@ fn record(
         }
         Err(failure) => {
             let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
-            let mut failure = remarked(failure, checks.device);
+            let mut failure = with_driver_message(failure, checks.device);
             if measurement.samples.relocations > 0 {
-                failure.message.push_str(KEPT_OUTSIDE);
+                failure.message.push_str(SETUP_KEEPS_STATE_HINT);
             }
             vec![Reason::FailedAfterwards(failure)]
         }
@@ -279,29 +302,33 @@ fn record(
     if !verdict.reasons.iter().any(is_unsteady) {
         verdict.add(methods_disagree(&measurement.samples));
     }
-    Ok(Record::new(job.task.job.case(cache), Some(measurement), verdict))
+    Ok(Record::new(job.request.job.case(cache), Some(measurement), verdict))
 }
 
-/// The launches on used inputs: a timed one, and those that check whether an output is written again.
-const USED_LAUNCHES: f64 = 8.0;
-/// They may take this long whatever is left of the budget.
-const ALWAYS: Nanoseconds = Nanoseconds::from_seconds(0.05);
+/// The number of launches on used inputs, at most: timed launches, and launches that check whether outputs
+/// are written again.
+const LAUNCHES_ON_USED_INPUTS: f64 = 8.0;
+/// The time that launches on used inputs may take even if the time budget of the case is spent.
+const MIN_USED_INPUTS_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
 /// Returns true if the budget of a case allows the launches on used inputs, in addition to those on fresh ones.
 fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let each = samples.time.median;
     let spent = samples.warm_up.elapsed + samples.device_time + method::VALIDATION_LAUNCHES as f64 * each;
-    USED_LAUNCHES * each <= (budget - spent).max(ALWAYS)
+    LAUNCHES_ON_USED_INPUTS * each <= (budget - spent).max(MIN_USED_INPUTS_TIME)
 }
 
-/// The likely reason that a launch on the first inputs fails after launches on relocated ones.
-const KEPT_OUTSIDE: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
+/// The end of a failure message, with the likely cause: a launch on the first inputs fails after launches on
+/// relocated inputs.
+const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
 
-/// The time beyond the budget of the samples that a case may take for its warm-up and its energy.
-const BEYOND: Nanoseconds = Nanoseconds::from_seconds(1.0);
+/// The time that warm-up and energy measurement of a case may take beyond the time budget of its samples.
+const MAX_TIME_BEYOND_BUDGET: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
-/// Measures the energy of a launch that was sampled with this budget. A failure loses the energy only, not the samples.
-fn energy(
+/// Measures the energy of a launch by back-to-back launches, in the time that the samples left of `budget`
+/// plus [`MAX_TIME_BEYOND_BUDGET`]. Returns [`Energy::Unavailable`] with the reason on any failure, so that
+/// the samples are kept.
+fn measure_energy(
     sampler: &mut dyn Sampler,
     samples: &Samples,
     budget: Nanoseconds,
@@ -313,7 +340,7 @@ fn energy(
         // Launching one may take this machine longer than it takes the device.
         _ => each.max(samples.wall_time / samples.event_times.len().max(1) as f64),
     };
-    let left = budget + BEYOND - samples.warm_up.elapsed - samples.wall_time;
+    let left = budget + MAX_TIME_BEYOND_BUDGET - samples.warm_up.elapsed - samples.wall_time;
     let left = Duration::try_from_secs_f64(left.as_seconds()).unwrap_or_default();
     let measured = meter.map_err(|why| format!("there are no sensors: {why}")).and_then(|meter| {
         catch(Stage::Launch, || Ok(method::measure_energy(sampler, each, left, meter)))
@@ -322,8 +349,9 @@ fn energy(
     measured.map_or_else(Energy::Unavailable, Energy::Measured)
 }
 
-/// Derives the measurement of a case from its samples and its energy; `hot` is the time with the data cached.
-pub(super) fn measurement(
+/// Derives the measurement of a case, and the verdict on it, from its samples and its energy. `hot` is the
+/// median time of the job's hot case, from which the metrics of a cold case are derived.
+pub(super) fn derive_measurement(
     options: &BenchmarkOptions,
     sampling: &Sampling,
     info: &DeviceInfo,
@@ -347,7 +375,7 @@ pub(super) fn measurement(
         item: item.map(str::to_owned),
         link,
         checked: prepared.checked,
-        launch: prepared.seen.clone(),
+        launch: prepared.launch_info.clone(),
         call_time: None,
         relaunch: None,
         verification: None,
@@ -369,30 +397,36 @@ pub(super) fn measurement(
     (measurement, verdict)
 }
 
-/// Inputs are not relocated if making them and launching on them took longer the first time, including compiling and loading.
-const QUICK: Duration = Duration::from_millis(100);
-/// The same for a simulated device, whose time does not depend on this machine: a slow machine alone takes less than this.
-const QUICK_SIMULATED: Duration = Duration::from_millis(300);
-/// Inputs in more memory than this are not relocated. An H200's driver clears memory that was freed, 0.5 GiB in a millisecond, and launches
-/// of a gigabyte take 12 % longer meanwhile.
-const MOST: Bytes = Bytes(320 << 20);
+/// Inputs are relocated only if creating them and the first launch on them took at most this long, including
+/// compiling and loading.
+const MAX_RELOCATION_TIME: Duration = Duration::from_millis(100);
+/// The limit of [`MAX_RELOCATION_TIME`] for a simulated device. Its reported times do not depend on this
+/// machine, so a slow machine should not change whether inputs are relocated.
+const MAX_SIMULATED_RELOCATION_TIME: Duration = Duration::from_millis(300);
+/// Inputs larger than this are not relocated. The driver of an H200 clears freed memory, 0.5 GiB per
+/// millisecond: meanwhile, launches on a gigabyte take 12 % longer.
+const MAX_RELOCATED_MEMORY: Bytes = Bytes(320 << 20);
 
-/// Returns true if the inputs of a case may be relocated between its groups. A launch that builds on the outputs of the previous one
-/// would get other inputs each time. If a launch was not observed, as in a race, the amount of memory is unknown.
+/// Returns true if the inputs of a case may be relocated between groups of samples: the case is hot, its
+/// inputs are small and quick to create, and no launch builds on the outputs of the previous one. Returns
+/// false for a launch that was not observed, as in a race: the size of its memory is unknown.
 fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: &DeviceInfo) -> bool {
-    let quick = prepared.first_launch + prepared.set_up <= if info.fake { QUICK_SIMULATED } else { QUICK };
-    let little = prepared.seen.written.as_ref().is_some_and(|written| written.examined <= MOST);
+    let quick = prepared.first_launch_time + prepared.setup_time
+        <= if info.fake { MAX_SIMULATED_RELOCATION_TIME } else { MAX_RELOCATION_TIME };
+    let little =
+        prepared.launch_info.written.as_ref().is_some_and(|written| written.examined <= MAX_RELOCATED_MEMORY);
     cache == Cache::Hot && quick && little && !accumulates
 }
 
-/// Restores the first inputs.
+/// Puts the first inputs back in place of relocated ones, and makes the device current again.
 fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
     work.restore_inputs();
     // Dropping inputs may have left another device current.
     _ = device.make_current();
 }
 
-/// Returns the options for tracing the launches of a case in the same way as they were sampled.
+/// Returns the options with which CUPTI traces launches of a case as they were sampled: same cache state,
+/// flush and allocation seeds.
 fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
     let seed = RoundLayout::random_seed(samples.timer.simulated);
@@ -401,12 +435,12 @@ fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     TraceOptions { cache, flush: samples.method.flush, time: measured.median(), allocation_seeds }
 }
 
-/// Reports the progress of a case. The supervisor hears of each step, and of samples each time their number has
-/// doubled: a message between groups costs microseconds, and one for each group would be too many.
+/// Reports the steps of a case to the supervisor. Reports the number of samples only when it has doubled: a
+/// message between two groups of samples costs microseconds.
 pub(super) struct StepReporter<'a> {
     pub step: Step,
-    /// The number of samples to report next.
-    next: usize,
+    /// The number of samples from which on the next report is due.
+    next_sample_report: usize,
     reply: &'a mut dyn FnMut(Reply),
 }
 
@@ -414,21 +448,18 @@ impl<'a> StepReporter<'a> {
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));
-        Self { step, next: 0, reply }
+        Self { step, next_sample_report: 0, reply }
     }
 
-    pub(super) fn reached(&mut self, step: Step) {
+    /// Stores `step`, and reports it unless it only repeats the warm-up or adds few samples.
+    pub(super) fn report(&mut self, step: Step) {
         self.step = step;
-        let is_due = match step {
-            Step::WarmUp(launches) => launches == 0,
-            Step::Samples(taken) => taken >= self.next,
-            _ => true,
-        };
-        if is_due {
-            (self.reply)(Reply::Step(step));
+        match step {
+            Step::WarmUp(launches) if launches > 0 => return,
+            Step::Samples(taken) if taken < self.next_sample_report => return,
+            Step::Samples(taken) => self.next_sample_report = 2 * taken.max(1),
+            _ => {}
         }
-        if let (true, Step::Samples(taken)) = (is_due, step) {
-            self.next = 2 * taken.max(1);
-        }
+        (self.reply)(Reply::Step(step));
     }
 }

@@ -6,16 +6,17 @@ use std::{collections::HashMap, fs, hint::black_box, thread};
 
 use crate::system::machine::Stat;
 
-/// Processor time, in ticks of 10 ms, after which a thread that was never seen at rest counts as running. A pool's thread spins
-/// for a moment before it sleeps.
-const BUSY: u64 = 8;
-/// The longest wait for that.
-const PATIENCE: Duration = Duration::from_millis(800);
-const PAUSE: Duration = Duration::from_millis(1);
+/// The processor time, in ticks of 10 ms, after which a thread that was runnable at each observation counts
+/// as busy. A pool's thread spins for a moment before it sleeps.
+const BUSY_TICKS: u64 = 8;
+/// The longest time for which threads are observed.
+const MAX_OBSERVATION: Duration = Duration::from_millis(800);
+const OBSERVATION_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Returns the results of sums and products that depend, to the bit, on how this thread rounds and on whether it flushes denormal
-/// numbers to zero. Only unsafe code can read the register itself.
-pub(super) fn arithmetic() -> [u64; 5] {
+/// Returns the bits of sums and products that differ between rounding modes, and if denormal numbers are
+/// flushed to zero. Two equal results mean that this thread's floating-point mode is unchanged; only unsafe
+/// code could read the register itself.
+pub(super) fn arithmetic_fingerprint() -> [u64; 5] {
     let [one, tiny] = [1.0, f64::EPSILON / 1024.0].map(black_box);
     let [least, denormal, half] = [f64::MIN_POSITIVE, f64::from_bits(1), 0.5].map(black_box);
     // The first three differ in each direction of rounding.
@@ -23,15 +24,16 @@ pub(super) fn arithmetic() -> [u64; 5] {
     results.map(|result| black_box(result).to_bits())
 }
 
-/// Returns true if a thread other than this one uses processor time without a pause. Returns at once if no other thread runs.
-pub(super) fn threads_run() -> bool {
+/// Observes the other threads of this process for at most [`MAX_OBSERVATION`]. Returns true if one of them
+/// uses processor time without a pause. Returns false at once if no other thread runs.
+pub(super) fn has_busy_threads() -> bool {
     let begin = Instant::now();
     let mut always = running_threads();
-    while !always.is_empty() && begin.elapsed() < PATIENCE {
-        thread::sleep(PAUSE);
+    while !always.is_empty() && begin.elapsed() < MAX_OBSERVATION {
+        thread::sleep(OBSERVATION_INTERVAL);
         let now = running_threads();
         always.retain(|thread, _| now.contains_key(thread));
-        if always.iter().any(|(thread, first)| now[thread] >= first + BUSY) {
+        if always.iter().any(|(thread, first)| now[thread] >= first + BUSY_TICKS) {
             return true;
         }
     }
@@ -71,7 +73,7 @@ mod tests {
             }
         });
         // On a busy machine it may get too little time within one wait.
-        let found = (0..50).any(|_| threads_run());
+        let found = (0..50).any(|_| has_busy_threads());
         end.store(true, Ordering::Relaxed);
         spins.join().expect("no panic");
         assert!(found);

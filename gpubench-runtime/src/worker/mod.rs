@@ -13,7 +13,7 @@ use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{ComparisonTarget, Listed, ListedVariant, comparison_target};
+use crate::cases::{ComparisonTarget, ListedCases, VariantOnDevice, find_comparison_target};
 use crate::device::{Available, Device};
 use crate::measured_peaks::{CeilingCache, info_with_peaks};
 use crate::registry::{self, Entry};
@@ -70,11 +70,11 @@ pub enum Request {
     /// List the selected cases of each of these instances.
     List {
         /// The instances.
-        variants: Vec<ListedVariant>,
+        variants: Vec<VariantOnDevice>,
         /// The selection.
         cases: CaseSelection,
     },
-    /// Find the arguments of a benchmark that each of these jobs is compared with.
+    /// Find the arguments with which the benchmark `with` is compared with each of these jobs.
     Pair {
         /// The benchmark, with the arguments that the user gives.
         with: BenchmarkId,
@@ -86,7 +86,7 @@ pub enum Request {
         /// The kinds.
         kinds: Vec<String>,
     },
-    /// Examine what measuring on this kind of device needs.
+    /// Examine what this machine has, and what it lacks, for measurements on this kind of device.
     #[cfg(feature = "doctor")]
     Examine {
         /// The kind.
@@ -138,22 +138,23 @@ pub enum Reply {
     },
     /// A job was launched once: true if its outputs were checked, or the failure.
     Tested(Result<bool, Failure>),
-    /// The size of the memory that launches of a job change, whatever that holds; `None` if it cannot be found out.
+    /// The size of the memory that launches of a job write, whatever values it held before; `None` if that is
+    /// unknown.
     Writes(Option<Bytes>),
     /// The cases of the next instance.
-    Listed(Result<Listed, Failure>),
+    Listed(Result<ListedCases, Failure>),
     /// The partner of the next job, or the reason that it has none.
     Paired(Result<ComparisonTarget, String>),
     /// The path of the driver's library, for other workers.
     Library(Option<PathBuf>),
     /// The devices of the next kind, or the reason that there are none.
     Devices(Result<Vec<Available>, String>),
-    /// What was found of a kind of device.
+    /// The findings about a kind of device.
     #[cfg(feature = "doctor")]
     Examined(Vec<crate::device::finding::Finding>),
     /// The device cannot be used.
     NoDevice(String),
-    /// Something that the user needs to know and that is no result.
+    /// A message for the user that is no result.
     Remark(String),
     /// The job left another current context, another rounding mode, or running threads: the next job needs a new process.
     Changed,
@@ -175,15 +176,17 @@ impl Request {
         }
     }
 
-    /// Returns true if it runs a benchmark.
+    /// Returns true if the request runs code of a benchmark that may change the worker's process. No
+    /// supervisor sends [`Profile`](Self::Profile), so it does not count.
     pub fn is_job(&self) -> bool {
         matches!(self, Self::Measure(_) | Self::Test { .. } | Self::Writes { .. })
     }
 }
 
 impl Reply {
-    /// Returns true if the time limit restarts after this reply.
-    pub fn ends_case(&self) -> bool {
+    /// Returns true if the supervisor restarts the time limit at this reply: at the end of a case, a trace or
+    /// an item of a list, and while a case waits for a cool device.
+    pub fn restarts_time_limit(&self) -> bool {
         matches!(
             self,
             Self::Record(_)
@@ -192,7 +195,7 @@ impl Reply {
                 | Self::Paired(_)
                 | Self::Library(_)
                 | Self::Devices(_)
-                // A wait for a cool device is not the case's time.
+                // The wait for a cool device does not count as time of the case.
                 | Self::Step(Step::CoolDown)
         )
     }
@@ -205,7 +208,8 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Begins with no device open yet. Each request makes its own device current.
+    /// Returns the state without any open device. Each request opens its device if needed, and makes the
+    /// device current.
     pub fn begin() -> Self {
         let entries = registry::entries().into_iter().chain(kinds::ceilings::entries()).collect();
         Self { entries, devices: HashMap::new() }
@@ -218,7 +222,7 @@ impl WorkerState {
         }
         match request {
             Request::DeviceInfo { device, ceilings } => {
-                let opened = self.open(device);
+                let opened = self.open_device(device);
                 let info = opened.and_then(|device| {
                     info_with_peaks(device, ceilings.as_ref()).map_err(|error| error.to_string())
                 });
@@ -226,12 +230,15 @@ impl WorkerState {
             }
             Request::Measure(request) => {
                 let job = &request.job;
-                let with =
-                    job.with.as_ref().map(|with| (with, self.find(&with.benchmark, &with.args, &job.device)));
-                self.on_device(job, reply, |found, device, reply| match with {
+                let with = job
+                    .with
+                    .as_ref()
+                    .map(|with| (with, self.find_variant(&with.benchmark, &with.args, &job.device)));
+                self.run_on_device(job, reply, |found, device, reply| match with {
                     None => job::run(request, found, device, reply),
                     Some((_, Err(error))) => {
-                        JobInProgress::new(request, device, reply).fail(&Failure::new(Stage::Args, error));
+                        JobInProgress::new(request, device, reply)
+                            .fail_remaining(&Failure::new(Stage::Args, error));
                     }
                     Some((with, Ok(partner))) => {
                         comparison::run(request, with, [found, partner], device, reply);
@@ -239,7 +246,7 @@ impl WorkerState {
                 });
             }
             Request::Test { job } | Request::Writes { job, .. } | Request::Profile { job, .. } => {
-                self.on_device(job, reply, |found, device, reply| {
+                self.run_on_device(job, reply, |found, device, reply| {
                     run_action(request, job, found, device, reply);
                 });
             }
@@ -248,7 +255,7 @@ impl WorkerState {
             }
             Request::Pair { with, jobs } => {
                 for job in jobs {
-                    let partner = || comparison_target(job, with, &self.entries);
+                    let partner = || find_comparison_target(job, with, &self.entries);
                     reply(Reply::Paired(while_listed(DeviceId::parse(&job.device).ordinal, partner)));
                 }
             }
@@ -261,7 +268,7 @@ impl WorkerState {
                         .and_then(|_| gpubench_driver::library_path())
                         .filter(|path| path.to_str().is_some()),
                 ));
-                kinds.iter().for_each(|kind| reply(Reply::Devices(devices(kind))));
+                kinds.iter().for_each(|kind| reply(Reply::Devices(list_devices(kind))));
             }
             #[cfg(feature = "doctor")]
             Request::Examine { kind } => reply(Reply::Examined(kinds::examine(kind))),
@@ -270,26 +277,28 @@ impl WorkerState {
         reply(Reply::Done);
     }
 
-    /// Does `work` for `job` on its device, and reports the device if it is lost.
-    fn on_device(
+    /// Calls `work` with the benchmark's variant for `job` and its open device. Replies [`Reply::NoDevice`]
+    /// if either is missing. After `work`, replies [`Reply::DeviceLost`] or [`Reply::Changed`] if another
+    /// process must serve the next request.
+    fn run_on_device(
         &mut self,
         job: &Job,
         reply: &mut dyn FnMut(Reply),
         work: impl FnOnce((&Entry, &Variant), &mut dyn Device, &mut dyn FnMut(Reply)),
     ) {
         let found = self
-            .find(&job.benchmark, &job.args, &job.device)
-            .and_then(|found| Ok((found, self.open(&job.device)?)));
+            .find_variant(&job.benchmark, &job.args, &job.device)
+            .and_then(|found| Ok((found, self.open_device(&job.device)?)));
         match found {
             Ok((found, device)) => {
-                let arithmetic = leaks::arithmetic();
-                watched(reply, |reply| work(found, device, reply));
+                let arithmetic = leaks::arithmetic_fingerprint();
+                fail_on_detached_panic(reply, |reply| work(found, device, reply));
                 let left_context = matches!(device.make_current(), Ok(Some(_)));
                 if device.synchronize().is_err() {
                     reply(Reply::DeviceLost);
-                } else if left_context || leaks::arithmetic() != arithmetic {
+                } else if left_context || leaks::arithmetic_fingerprint() != arithmetic {
                     reply(Reply::Changed);
-                } else if leaks::threads_run() {
+                } else if leaks::has_busy_threads() {
                     reply(Reply::Remark(format!(
                         "`{job}` left threads running: later cases get a new process"
                     )));
@@ -300,8 +309,9 @@ impl WorkerState {
         }
     }
 
-    /// Finds the benchmark of this path, and its variant with these arguments on a device.
-    fn find(
+    /// Returns the benchmark with this path, and its variant for the kind of `device` with the types and
+    /// constants in `args`. Returns a sentence if either is missing.
+    fn find_variant(
         &self,
         benchmark: &str,
         args: &[Arg],
@@ -313,12 +323,13 @@ impl WorkerState {
         let variant = entry
             .variants
             .iter()
-            .find(|variant| variant.device == kind && registry::is_chosen(variant, args));
+            .find(|variant| variant.device == kind && registry::matches_generics(variant, args));
         Ok((entry, variant.ok_or_else(|| format!("`{benchmark}` does not run on `{device}`"))?))
     }
 
-    /// Opens the device of this name if needed, and makes it current.
-    fn open(&mut self, device: &str) -> Result<&mut dyn Device, String> {
+    /// Returns the open device of this name, such as `cuda:0`. Opens the device if needed, and makes it
+    /// current.
+    fn open_device(&mut self, device: &str) -> Result<&mut dyn Device, String> {
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
             Slot::Vacant(slot) => {
@@ -334,15 +345,16 @@ impl WorkerState {
     }
 }
 
-/// Lists the devices of a kind.
-fn devices(kind: &str) -> Result<Vec<Available>, String> {
+/// Lists the devices of a kind such as `cuda`. Returns the reason if the kind is unknown or its driver fails.
+fn list_devices(kind: &str) -> Result<Vec<Available>, String> {
     let kind = kinds::kind(kind).ok_or_else(|| "unknown to this program".to_owned())?;
     (kind.list)().map_err(|error| error.to_string())
 }
 
-/// Runs the work of a job, and fails its cases if a detached thread panics. If an earlier job has started the thread, the second try of the
-/// case, in a new process, has no such thread.
-fn watched(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
+/// Runs `work`. Turns each of its successful results into a failure if a detached thread has panicked by
+/// then. An earlier job may have started that thread: then the retry of the case succeeds, in a new process
+/// without the thread.
+fn fail_on_detached_panic(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
     catch::forget_panics();
     work(&mut |answer| {
         reply(match (answer, catch::panic_in_detached_thread()) {

@@ -25,7 +25,7 @@ pub fn serve() -> io::Result<()> {
     // No child inherits the channel, since its closing tells the supervisor that the worker has ended.
     let (from, replies) = stdio::take_channel()?;
     let (sender, requests) = channel();
-    threads::start("requests", move || receive(from, &sender))?;
+    threads::start("requests", move || forward_requests(from, &sender))?;
     gpubench_driver::detect_forks();
     let mut replies = RetryOnWouldBlock(replies);
     let mut worker = WorkerState::begin();
@@ -36,9 +36,10 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// Passes requests on until there are no more. This thread waits here for the supervisor's end, whatever a launch is
-/// doing, and then ends the worker.
-fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
+/// Sends the requests of the supervisor to the worker's main thread. Kills the worker's process group when
+/// the channel closes, whatever a launch is doing, since the supervisor is then gone. Returns after
+/// [`Request::End`].
+fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
         match line.and_then(|line| Ok(serde_json::from_slice(line.as_bytes())?)) {
             Ok((_, Request::End)) => return,
@@ -49,15 +50,16 @@ fn receive(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     ending::kill_own_process_group();
 }
 
-/// Writes a request with its number: the reply of a forked copy of a worker is never taken for the reply to a later request.
+/// Writes a request with its number. Replies carry that number, so that a late reply of a forked child of the
+/// worker is recognised.
 ///
 /// # Errors
 /// Returns an error if `to` takes no more.
 pub fn send_request(to: &mut dyn Write, number: u64, request: &Request) -> io::Result<()> {
-    send(to, serde_json::to_vec(&(number, request))?)
+    write_line(to, serde_json::to_vec(&(number, request))?)
 }
 
-/// Reads a line with a reply and the number of its request. The crate that asks does not compile the code for it again.
+/// Parses a line with a reply and the number of its request. Its code is compiled in this crate only.
 ///
 /// # Errors
 /// Returns an error if the line is something else.
@@ -65,7 +67,7 @@ pub fn read_reply(line: &str) -> io::Result<(u64, Reply)> {
     Ok(serde_json::from_slice(line.as_bytes())?)
 }
 
-fn send(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
+fn write_line(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()
@@ -76,7 +78,7 @@ fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply)
     exit_if_forked_child();
     // Printed output comes before the reply.
     let printed = RetryOnWouldBlock(io::stdout()).flush();
-    if printed.and_then(|()| send(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
+    if printed.and_then(|()| write_line(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
         ending::kill_own_process_group();
     }
     if let Reply::DeviceLost = reply {
@@ -95,21 +97,22 @@ pub(super) fn exit_if_forked_child() {
     }
 }
 
-/// The first argument of the process.
+/// The first argument of a process that launches cases for a profiler. The path of a file with
+/// [`ProfiledCases`] follows.
 pub const PROFILED_FLAG: &str = "--gpubench-profiled";
 
-/// The file that the process reads.
+/// The contents of the file that a profiled process reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProfiledCases {
     /// The cases to launch.
     pub cases: Vec<PlannedCase>,
-    /// The launches of each.
+    /// The number of launches of each case.
     pub launches: usize,
     /// The file for failures: a line for each, with the number of the case from 0 and the reason.
     pub failures: PathBuf,
 }
 
-/// Launches what a file asks for: the whole life of the process.
+/// Launches the cases in `file`, which contains [`ProfiledCases`]: the whole life of a profiled process.
 ///
 /// # Errors
 /// Returns an error if there is no such file, or if failures cannot be written.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{Reply, Request, pipe::exit_if_forked_child};
 use crate::device::{Device, Inputs, Memory, Work, check_context_unchanged};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, failed, select, show};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, failure_at, select_args, visit_case};
 use crate::{catch::catch, job::Job};
 use gpubench_core::Variant;
 use gpubench_records::verdict::{launched, observed};
@@ -15,23 +15,24 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, median};
 
-/// The facts that all cases of a job share.
+/// The results of the untimed steps of a job, which all of its cases share.
 pub(super) struct PreparedCase {
     pub counts: Counts,
     /// The benchmark's own metrics, of one launch.
     pub metrics: Vec<UserMetric>,
     pub checked: bool,
-    pub seen: LaunchInfo,
-    /// The most device memory that making the inputs allocated at once; nothing for those of another, or if it is not known.
+    pub launch_info: LaunchInfo,
+    /// The peak of the device memory that `setup` allocated; `None` if unknown, and in a comparison.
     pub setup_memory: Option<Bytes>,
-    /// The time that making the inputs took; zero for those of another that shares them.
-    pub set_up: Duration,
+    /// The time that creating the inputs took; zero in a comparison.
+    pub setup_time: Duration,
     /// The time of the first launch, including everything that observes it.
-    pub first_launch: Duration,
+    pub first_launch_time: Duration,
 }
 
 impl PreparedCase {
-    /// Makes the inputs, launches once on them and checks the outputs, all of it untimed. If `options` is `None`, checks nothing.
+    /// Opens a stream, creates the inputs, launches once and checks the outputs. If `options` is `None`,
+    /// neither observes the launch nor checks its outputs.
     pub(super) fn new(
         case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
@@ -40,16 +41,22 @@ impl PreparedCase {
     ) -> Result<Self, Failure> {
         let mut report_step = |step| reply(Reply::Step(step));
         report_step(Step::Setup);
-        case.open(device)?;
+        case.open_stream(device)?;
         _ = device.memory_growth();
         let begin = Instant::now();
-        set_up(case, device)?;
-        let (set_up, setup_memory) = (begin.elapsed(), device.memory_growth());
-        Ok(Self { set_up, setup_memory, ..Self::launched(case, options, device, &mut report_step)? })
+        make_inputs(case, device)?;
+        let (setup_time, setup_memory) = (begin.elapsed(), device.memory_growth());
+        Ok(Self {
+            setup_time,
+            setup_memory,
+            ..Self::launch_and_check(case, options, device, &mut report_step)?
+        })
     }
 
-    /// Resets the inputs, launches once on them, and checks the outputs. Fails if the launch makes calls that falsify any time.
-    pub(super) fn launched(
+    /// Resets the inputs, launches once on them, and checks the outputs. Returns an error if the launch makes
+    /// driver calls that invalidate any measured time. If `options` is `None`, neither observes the launch
+    /// nor checks its outputs.
+    pub(super) fn launch_and_check(
         case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
         device: &mut dyn Device,
@@ -59,53 +66,55 @@ impl PreparedCase {
         report_step(Step::Reset);
         reset(case, device)?;
         report_step(Step::Counts);
-        let counts = on(device, Stage::Counts, || case.counts())?;
-        let metrics = on(device, Stage::Counts, || case.metrics())?;
+        let counts = run_user_step(device, Stage::Counts, || case.counts())?;
+        let metrics = run_user_step(device, Stage::Counts, || case.metrics())?;
         report_step(Step::CheckedLaunch);
         let begin = Instant::now();
-        let prepared = |seen| Self {
+        let prepared = |launch_info| Self {
             counts,
             metrics,
             checked: false,
-            seen,
+            launch_info,
             setup_memory: None,
-            set_up: Duration::ZERO,
-            first_launch: begin.elapsed(),
+            setup_time: Duration::ZERO,
+            first_launch_time: begin.elapsed(),
         };
         let Some(options) = options else {
-            launch(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
+            launch_and_wait(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
             return Ok(prepared(LaunchInfo::default()));
         };
         case.0.keep_output(true);
         let mut prepared = prepared(
             catch(Stage::Launch, || device.observe(case))
-                .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?,
+                .map_err(|failure| with_driver_message(failure, device).at(Step::CheckedLaunch))?,
         );
-        let seen = &mut prepared.seen;
-        let refusal = |seen: &LaunchInfo| {
-            observed::first_invalid(seen, options.host_work).map(|why| Failure::new(Stage::Launch, why))
+        let launch_info = &mut prepared.launch_info;
+        let refusal = |launch_info: &LaunchInfo| {
+            observed::first_invalid(launch_info, options.host_work)
+                .map(|why| Failure::new(Stage::Launch, why))
         };
         if let (Some(Observation::IgnoresError { .. }), Some(failure)) =
-            (seen.observations.first(), refusal(seen))
+            (launch_info.observations.first(), refusal(launch_info))
         {
             return Err(failure);
         }
         report_step(Step::Check);
-        prepared.checked =
-            on(device, Stage::Check, || case.check()).map_err(|failure| remarked(failure, device))?;
+        prepared.checked = run_user_step(device, Stage::Check, || case.check())
+            .map_err(|failure| with_driver_message(failure, device))?;
         drop_output(case, device)?;
-        if observed::needs_another_look(seen, options.host_work) {
+        if observed::needs_another_look(launch_info, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
-            seen.observations = catch(Stage::Launch, || device.observe_again(case))
-                .map_err(|failure| remarked(failure, device).at(Step::CheckedLaunch))?;
+            launch_info.observations = catch(Stage::Launch, || device.observe_again(case))
+                .map_err(|failure| with_driver_message(failure, device).at(Step::CheckedLaunch))?;
         }
-        refusal(seen).map_or(Ok(prepared), Err)
+        refusal(launch_info).map_or(Ok(prepared), Err)
     }
 }
 
-/// Runs a step of the user's code, then makes `device` current again. The step fails if it left another device current.
-pub(super) fn on<T>(
+/// Runs `step`, which calls the user's code, then makes `device` current again. Returns an error if `step`
+/// left another device current.
+fn run_user_step<T>(
     device: &mut dyn Device,
     stage: Stage,
     step: impl FnOnce() -> Result<T, Failure>,
@@ -114,37 +123,37 @@ pub(super) fn on<T>(
     check_context_unchanged(stage, done, device.make_current())
 }
 
-/// Runs a step of the user's code, adds the driver's message to its failure, and synchronizes: no work of the step overlaps later steps, and
-/// late errors belong to it.
-fn awaited<T>(
+/// Runs `step`, which calls the user's code, and synchronizes, so that no work of the step overlaps later
+/// steps and asynchronous errors are failures of this step. Adds the driver's message to a failure.
+fn run_and_synchronize<T>(
     device: &mut dyn Device,
     stage: Stage,
     step: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let done = on(device, stage, step).map_err(|failure| remarked(failure, device))?;
+    let done = run_user_step(device, stage, step).map_err(|failure| with_driver_message(failure, device))?;
     synchronize(device, stage)?;
     Ok(done)
 }
 
-/// Makes the inputs.
-pub(super) fn set_up(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
-    awaited(device, Stage::Setup, || case.setup())
+/// Calls the benchmark's `setup`, which creates the inputs, and synchronizes.
+pub(super) fn make_inputs(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
+    run_and_synchronize(device, Stage::Setup, || case.setup())
 }
 
 /// Resets the inputs if the benchmark has a `reset`, and synchronizes, so that the reset does not overlap the next launch.
 fn reset(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
-    if case.resets() { awaited(device, Stage::Reset, || case.reset()) } else { Ok(()) }
+    if case.resets() { run_and_synchronize(device, Stage::Reset, || case.reset()) } else { Ok(()) }
 }
 
-/// Launches once on fresh inputs, and waits for it.
-pub(super) fn launch(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
+/// Resets the inputs, launches once, and waits for the launch.
+pub(super) fn launch_and_wait(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
     reset(case, device)?;
-    awaited(device, Stage::Launch, || catch(Stage::Launch, || case.launch()))
+    run_and_synchronize(device, Stage::Launch, || catch(Stage::Launch, || case.launch()))
 }
 
-/// Drops what the launch function returned, and waits for the check.
+/// Drops the value that the launch function returned, and synchronizes.
 fn drop_output(case: &mut CaughtCase<'_>, device: &mut dyn Device) -> Result<(), Failure> {
-    on(device, Stage::Check, || case.drop_output())?;
+    run_user_step(device, Stage::Check, || case.drop_output())?;
     synchronize(device, Stage::Check)
 }
 
@@ -153,17 +162,18 @@ pub(super) fn synchronize(device: &mut dyn Device, stage: Stage) -> Result<(), F
     device.synchronize().map_err(|error| Failure::new(stage, error))
 }
 
-/// Adds the driver's message to a failure of the user's code. Failures of a sampler have it already.
-pub(super) fn remarked(mut failure: Failure, device: &mut dyn Device) -> Failure {
+/// Returns `failure` with the driver's last message added to its text, if there is one. Failures of a sampler
+/// already contain it.
+pub(super) fn with_driver_message(mut failure: Failure, device: &mut dyn Device) -> Failure {
     if let Some(remark) = device.remark().filter(|_| failure.stage != Stage::Sampling) {
         failure.message += &format!("; the driver says: {remark}");
     }
     failure
 }
 
-/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process ends within
-/// that reply, since what belongs to a lost device must not be dropped; only a worker inside the supervisor's own
-/// process returns.
+/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process
+/// exits within that reply, because objects of a lost device must not be dropped: only an in-process worker
+/// returns true.
 pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
     let lost = device.synchronize().is_err();
     if lost {
@@ -183,13 +193,13 @@ impl Work for CaughtCase<'_> {
     }
 
     fn reset(&mut self) -> Result<(), Failure> {
-        let reset = catch(Stage::Reset, || self.0.reset().map_err(failed(Stage::Reset)));
+        let reset = catch(Stage::Reset, || self.0.reset().map_err(failure_at(Stage::Reset)));
         exit_if_forked_child();
         reset
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
-        let launched = self.0.launch().map_err(failed(Stage::Launch));
+        let launched = self.0.launch().map_err(failure_at(Stage::Launch));
         exit_if_forked_child();
         launched
     }
@@ -227,7 +237,8 @@ impl Work for CaughtCase<'_> {
     }
 }
 
-/// Does what `request` asks for with `job`, and replies with the result.
+/// Executes a request to test, to detect writes or to profile `job`, and replies with the result. Reports a
+/// lost device after a failure.
 pub(super) fn run_action(
     request: &Request,
     job: &Job,
@@ -236,12 +247,12 @@ pub(super) fn run_action(
     reply: &mut dyn FnMut(Reply),
 ) {
     let failed = |failure| match request {
-        // A launch that fails on unexpected values gives no answer.
+        // A launch on unexpected values may fail: its writes are then unknown.
         Request::Writes { .. } => Reply::Writes(None),
         _ => Reply::Tested(Err(failure)),
     };
-    let shown = show(variant, |sweeps, case| {
-        let done = select(&job.args, sweeps).and_then(|()| act(request, entry, case, device, reply));
+    let shown = visit_case(variant, |sweeps, case| {
+        let done = select_args(&job.args, sweeps).and_then(|()| perform(request, entry, case, device, reply));
         let has_failed = done.is_err();
         reply(done.unwrap_or_else(failed));
         if has_failed {
@@ -254,7 +265,7 @@ pub(super) fn run_action(
     }
 }
 
-fn act(
+fn perform(
     request: &Request,
     entry: &Entry,
     case: &mut CaughtCase<'_>,
@@ -265,15 +276,15 @@ fn act(
         // Launches on memory with other values, until `enough` of it has changed.
         Request::Writes { enough, .. } => {
             reply(Reply::Step(Step::Setup));
-            case.open(device)?;
-            set_up(case, device)?;
+            case.open_stream(device)?;
+            make_inputs(case, device)?;
             catch(Stage::Launch, || device.writes(case, *enough)).map(Reply::Writes)
         }
         Request::Profile { number, launches, .. } => {
-            case.open(device)?;
-            set_up(case, device)?;
+            case.open_stream(device)?;
+            make_inputs(case, device)?;
             // What only a first launch does is not profiled.
-            launch(case, device)?;
+            launch_and_wait(case, device)?;
             catch(Stage::Launch, || device.profile(case, *number, *launches))?;
             Ok(Reply::Tested(Ok(false)))
         }
@@ -285,98 +296,112 @@ fn act(
     }
 }
 
-/// The pairs of launches on fresh and on used inputs. A second pair is timed only if the first one is suspicious.
-const PAIRS: usize = 3;
-/// There are up to this many pairs as long as they take no longer than this: other programs slow single launches of microseconds by any
-/// factor.
-const MOST_PAIRS: usize = 24;
+/// The number of pairs of launches, on fresh and on used inputs, that are timed while all earlier pairs are
+/// suspicious, however long they take.
+const MIN_PAIRS: usize = 3;
+/// The number of pairs that are timed within [`TIME_FOR_MORE_PAIRS`] while all earlier pairs are suspicious:
+/// other programs slow single launches of microseconds by any factor.
+const MAX_PAIRS: usize = 24;
 const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
-/// On a device that cannot restore memory, fresh inputs have other addresses than the inputs of the samples, and a launch on them may be slower
-/// by this factor. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the first inputs of a process and 34 µs on later ones.
-const SLOWER_ON_NEW_ADDRESSES: f64 = 2.5;
+/// The factor by which a launch on recreated inputs may be slower, because their addresses are new. It
+/// applies to devices that cannot restore memory. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the
+/// first inputs of a process and 34 µs on later inputs.
+const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
 
-/// Checks a case with launches after its samples.
-pub(super) struct PostSamplingChecks<'a> {
+/// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
+/// that depend on state outside of them, and times the host's call.
+pub(super) struct FollowUpLaunches<'a> {
     pub case: CaughtCase<'a>,
     pub device: &'a mut dyn Device,
-    /// True if host work belongs to the launch: its time then says nothing about its inputs.
+    /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
+    /// on the inputs.
     pub host_work: bool,
 }
 
-/// Launches on the first inputs, after the samples.
+/// The findings of [`FollowUpLaunches::relaunch_on_used_inputs`].
 #[derive(Default)]
-pub(super) struct OnUsedInputs {
-    /// The findings; `None` if the device has none.
+pub(super) struct UsedInputsFindings {
+    /// The outputs of these launches, compared with the checked launch; `None` if the device cannot see them.
     pub relaunch: Option<Relaunch>,
     /// The failure of the check after a launch on restored memory.
     check_failed: Option<Failure>,
 }
 
-/// The calls that are timed on the host: as many as take the device this long in all, but neither fewer nor more.
-const TIME_FOR_CALLS: Nanoseconds = Nanoseconds::from_seconds(0.02);
-const FEWEST_TIMED_CALLS: usize = 3;
-const MOST_TIMED_CALLS: usize = 15;
+/// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
+/// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
+const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
+const MIN_TIMED_CALLS: usize = 3;
+const MAX_TIMED_CALLS: usize = 15;
 
-/// The two launches on fresh inputs, and a reserve of half a launch.
-const FRESH_LAUNCHES: f64 = 2.5;
-/// The likely reason that a check which passed before the samples fails after them.
-const STATE_OUTSIDE: &str =
+/// The time reserved for launches on fresh inputs, in launches: two launches and a margin of half a launch.
+const FRESH_CHECK_LAUNCHES: f64 = 2.5;
+/// The end of a failure message, with the likely cause: a check fails after the samples that passed before
+/// them.
+const LAUNCH_KEEPS_STATE_HINT: &str =
     "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
-impl PostSamplingChecks<'_> {
-    /// Times a launch on the inputs of the samples. If it is faster than their median, it is repeated, and the slowest counts: other
-    /// programs may have slowed most samples but not this launch.
-    pub(super) fn on_left_inputs(&mut self, median: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
-        let Some(mut slowest) = self.timed(Inputs::Used)? else { return Ok(None) };
-        for _ in 1..PAIRS {
+impl FollowUpLaunches<'_> {
+    /// Times a launch on the inputs that the samples used. Returns `None` if the device cannot time it.
+    /// Repeats a launch that is faster than the samples' `median` and returns the slowest time: other
+    /// programs may have slowed the samples but not this launch.
+    pub(super) fn time_on_sampled_inputs(
+        &mut self,
+        median: Nanoseconds,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        let Some(mut slowest) = self.time_cold_launch(Inputs::Used)? else { return Ok(None) };
+        for _ in 1..MIN_PAIRS {
             if !(Reuse { fresh: median, used: slowest }).is_faster() {
                 break;
             }
-            slowest = self.timed(Inputs::Used)?.map_or(slowest, |time| time.max(slowest));
+            slowest = self.time_cold_launch(Inputs::Used)?.map_or(slowest, |time| time.max(slowest));
         }
         Ok(Some(slowest))
     }
 
-    /// Launches on the inputs of the checked launch, to see whether later launches still write their outputs.
-    pub(super) fn on_used_inputs(&mut self) -> Result<OnUsedInputs, Failure> {
+    /// Launches again on the inputs of the checked launch, to see whether a launch on restored memory has the
+    /// same outputs, and whether later launches still write them. Runs the benchmark's check if outputs
+    /// differ.
+    pub(super) fn relaunch_on_used_inputs(&mut self) -> Result<UsedInputsFindings, Failure> {
         self.case.0.keep_output(true);
         let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
         let mut check_failed = None;
         if relaunch.as_ref().is_some_and(|relaunch| relaunch.differs > Bytes::ZERO) {
-            check_failed = on(self.device, Stage::Check, || self.case.check()).err();
+            check_failed = run_user_step(self.device, Stage::Check, || self.case.check()).err();
             drop_output(&mut self.case, self.device)?;
         }
-        Ok(OnUsedInputs { relaunch, check_failed })
+        Ok(UsedInputsFindings { relaunch, check_failed })
     }
 
-    /// Drops the inputs, makes them again and launches twice, unless `time_left` is too short: making inputs takes as long as `set_up`, and a
-    /// timeout would lose the samples. The check sees the outputs of the first launch. A launch function that consumes its inputs is
-    /// faster on used ones; `left` is the time on the inputs of the samples. Adds the findings to those of the launches on used inputs, and
-    /// stores them. Returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no inputs.
-    pub(super) fn on_fresh_inputs(
+    /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this if
+    /// `time_left` until the timeout is shorter than `setup_time` and the launches. `left` is the time of a
+    /// launch on the inputs of the samples: a launch function that consumes its inputs is faster on used
+    /// inputs. Merges the findings into `relaunch`, and stores that in `measurement`. Returns the reasons
+    /// against the case; after [`Reason::SetupNotRepeatable`] it has no inputs.
+    pub(super) fn check_on_fresh_inputs(
         &mut self,
-        (set_up, time_left): (Duration, Duration),
+        (setup_time, time_left): (Duration, Duration),
         left: Option<Nanoseconds>,
-        OnUsedInputs { mut relaunch, check_failed }: OnUsedInputs,
+        UsedInputsFindings { mut relaunch, check_failed }: UsedInputsFindings,
         measurement: &mut Measurement,
     ) -> Vec<Reason> {
         let samples = &measurement.samples;
         let launches = samples.event_times.len();
         let each = samples.wall_time / launches.max(1) as f64;
-        let (needed, time_left) = (Nanoseconds::from(set_up) + FRESH_LAUNCHES * each, time_left.into());
+        let (needed, time_left) =
+            (Nanoseconds::from(setup_time) + FRESH_CHECK_LAUNCHES * each, time_left.into());
         let unchecked = if needed >= time_left {
             Some(Reason::NoTimeForFreshInputs { needed, left: time_left })
-        } else if let Err(failure) = self.renew() {
+        } else if let Err(failure) = self.recreate_inputs() {
             Some(Reason::SetupNotRepeatable(failure))
         } else {
-            match self.launched_twice(left, relaunch.clone().unwrap_or_default()) {
+            match self.launch_fresh_and_used(left, relaunch.clone().unwrap_or_default()) {
                 Ok(launched) => {
                     relaunch = Some(launched);
                     None
                 }
                 Err(failure) => {
                     let mut failure = failure.at(Step::Afterwards(launches));
-                    failure.message.push_str(STATE_OUTSIDE);
+                    failure.message.push_str(LAUNCH_KEEPS_STATE_HINT);
                     Some(Reason::FailedAfterwards(failure))
                 }
             }
@@ -388,11 +413,12 @@ impl PostSamplingChecks<'_> {
         reasons
     }
 
-    /// Calls the launch function several times, each after a reset if there is one, and waits for the launches. Returns the median time of
-    /// a call on the host; nothing if launches of this time take the device too long.
+    /// Calls the launch function several times, each after a reset if there is one, and synchronizes at the
+    /// end. Returns the median time of a call on the host. Returns `None` if host work belongs to the launch,
+    /// or if `each` launch takes the device too long.
     pub(super) fn call_time(&mut self, each: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
-        let calls = ((TIME_FOR_CALLS / each) as usize).min(MOST_TIMED_CALLS);
-        if self.host_work || calls < FEWEST_TIMED_CALLS {
+        let calls = ((TIMED_CALLS_DEVICE_TIME / each) as usize).min(MAX_TIMED_CALLS);
+        if self.host_work || calls < MIN_TIMED_CALLS {
             return Ok(None);
         }
         self.case.0.keep_output(false);
@@ -406,28 +432,33 @@ impl PostSamplingChecks<'_> {
                 })
                 .collect::<Result<Vec<_>, _>>()
         };
-        let times = on(self.device, Stage::Launch, || catch(Stage::Launch, timed))?;
+        let times = run_user_step(self.device, Stage::Launch, || catch(Stage::Launch, timed))?;
         synchronize(self.device, Stage::Launch)?;
         Ok(median(&times))
     }
 
-    fn launched_twice(&mut self, left: Option<Nanoseconds>, relaunch: Relaunch) -> Result<Relaunch, Failure> {
+    fn launch_fresh_and_used(
+        &mut self,
+        left: Option<Nanoseconds>,
+        relaunch: Relaunch,
+    ) -> Result<Relaunch, Failure> {
         self.case.0.keep_output(true);
-        let fresh = self.timed(Inputs::Fresh)?;
-        let checked = on(self.device, Stage::Check, || self.case.check())?;
+        let fresh = self.time_cold_launch(Inputs::Fresh)?;
+        let checked = run_user_step(self.device, Stage::Check, || self.case.check())?;
         drop_output(&mut self.case, self.device)?;
-        let used = self.timed(Inputs::Used)?;
+        let used = self.time_cold_launch(Inputs::Used)?;
         // If the first launch has no time, the second one is the freshest.
         let reuse = match (fresh.or(used), used) {
-            (Some(fresh), Some(used)) => Some(self.confirmed(Reuse { fresh, used }, left)?),
+            (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, left)?),
             _ => None,
         };
         Ok(Relaunch { checked: checked.then_some(true), reuse, ..relaunch })
     }
 
-    /// Times more pairs as long as the launch on used inputs is faster. The first launch on fresh inputs may also load code or touch new
-    /// memory, so the fastest time on fresh inputs counts, and the slowest on used ones.
-    fn confirmed(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
+    /// Times more pairs of launches while launches on used inputs are faster than on fresh inputs. Returns
+    /// the fastest time on fresh inputs and the slowest on used inputs, of all pairs, so that one disturbed
+    /// launch does not count.
+    fn confirm_reuse(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
         let (mut reuse, mut left) = (first, left);
         let with_left = |reuse: Reuse, left: Option<Nanoseconds>| Reuse {
             used: left.map_or(reuse.used, |left| left.min(reuse.used)),
@@ -435,41 +466,42 @@ impl PostSamplingChecks<'_> {
         };
         let mut renewed = false;
         let begin = Instant::now();
-        for pair in 1..MOST_PAIRS {
-            let is_enough = pair >= PAIRS && begin.elapsed() > TIME_FOR_MORE_PAIRS;
+        for pair in 1..MAX_PAIRS {
+            let is_enough = pair >= MIN_PAIRS && begin.elapsed() > TIME_FOR_MORE_PAIRS;
             if is_enough || !with_left(reuse, left).is_faster() {
                 break;
             }
             let mut inputs = Inputs::Used;
             if !self.device.restore_inputs()? {
-                self.renew()?;
+                self.recreate_inputs()?;
                 inputs = Inputs::Fresh;
                 if !std::mem::replace(&mut renewed, true) {
-                    left = left.map(|left| SLOWER_ON_NEW_ADDRESSES * left);
+                    left = left.map(|left| NEW_ADDRESS_SLOWDOWN * left);
                 }
             }
-            let (fresh, used) = (self.timed(inputs)?, self.timed(Inputs::Used)?);
+            let (fresh, used) = (self.time_cold_launch(inputs)?, self.time_cold_launch(Inputs::Used)?);
             let (Some(fresh), Some(used)) = (fresh.or(used), used) else { break };
             reuse = Reuse { fresh: reuse.fresh.min(fresh), used: reuse.used.max(used) };
         }
         Ok(with_left(reuse, left))
     }
 
-    /// Times a launch after a flush; `None` if the device cannot, or if the time has no meaning.
-    fn timed(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+    /// Times a launch after a flush of the cache. Returns `None` if the device cannot time it, or if host
+    /// work belongs to the launch.
+    fn time_cold_launch(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
         let time = catch(Stage::Launch, || self.device.launch_cold(&mut self.case, inputs))
-            .map_err(|failure| remarked(failure, self.device))?;
+            .map_err(|failure| with_driver_message(failure, self.device))?;
         Ok(time.filter(|time| !self.host_work && time.is_finite()))
     }
 
-    /// Drops the inputs, then makes them again, so that memory for one set is enough.
-    fn renew(&mut self) -> Result<(), Failure> {
+    /// Drops the inputs, then calls `setup` again: the device needs memory for one set of inputs only.
+    fn recreate_inputs(&mut self) -> Result<(), Failure> {
         // Ignore a panic in the `drop` of the inputs.
         _ = catch(Stage::Setup, || {
             self.case.0.clear();
             Ok(())
         });
         _ = self.device.make_current();
-        set_up(&mut self.case, self.device)
+        make_inputs(&mut self.case, self.device)
     }
 }

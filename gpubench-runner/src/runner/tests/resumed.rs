@@ -85,7 +85,7 @@ fn other_settings_or_another_build_measure_everything_again() {
     let then = EarlierRun { name: "then".to_owned(), run: unknown.clone(), remarks: Vec::new() };
     let limit = Duration::from_secs(7).into();
     let none = ResumedRecords::from_earlier(then, &plan, &unknown.program, &Sampling::USUAL, limit);
-    assert_eq!((none.of(&plan).len(), none.remarks()), (0, vec![told.to_owned()]));
+    assert_eq!((none.for_plan(&plan).len(), none.remarks()), (0, vec![told.to_owned()]));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
     for record in &mut then.records[..2] {
         record.measurement = Some(measured.clone());
     }
-    assert_eq!(valid_of(then.clone(), &plan).of(&plan).len(), 4);
+    assert_eq!(valid_of(then.clone(), &plan).for_plan(&plan).len(), 4);
     let with = BenchmarkId { benchmark: "b".to_owned(), args: Vec::new() };
     let comparison = Comparison {
         ratio: None,
@@ -146,7 +146,10 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
     then.records[0].compared = Some(Box::new(Compared { with, comparison, measurement: measured, verdict }));
     // The plan compares nothing, so that the comparison is no case of it either.
     let left = valid_of(then, &plan);
-    assert_eq!(left.of(&plan).iter().map(|record| record.case.to_string()).collect::<Vec<_>>(), ["a cold"]);
+    assert_eq!(
+        left.for_plan(&plan).iter().map(|record| record.case.to_string()).collect::<Vec<_>>(),
+        ["a cold"]
+    );
     assert_eq!(
         left.remarks(),
         [

@@ -31,7 +31,11 @@ impl Scripted {
         Arc::new(Self { script: Box::new(script), started, ended, asked })
     }
 
-    pub(super) fn supervisor<'a>(self: &Arc<Self>, stop: &'a Stop<'a>, warn: Warn<'a>) -> Supervisor<'a> {
+    pub(super) fn supervisor<'a>(
+        self: &Arc<Self>,
+        stop: &'a Stop<'a>,
+        warn: ShowWarning<'a>,
+    ) -> Supervisor<'a> {
         let scripted = Arc::clone(self);
         let start = move || -> io::Result<Box<dyn Worker>> {
             let number = scripted.started.fetch_add(1, Ordering::SeqCst) + 1;

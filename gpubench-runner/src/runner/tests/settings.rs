@@ -18,7 +18,9 @@ fn worker_of(done: &Outcome, what: &str) -> Option<usize> {
 fn a_benchmarks_own_limit_counts_unless_the_user_gave_one() {
     let mut job = plan(&["a"], &["fake"]).jobs.remove(0).0;
     let own = Duration::from_secs(90);
-    let limit = |job: &Job, own_timeout| RunConfig { own_timeout, ..config(1) }.limit(job);
+    let limit = |job: &Job, benchmarks_override_timeout| {
+        RunConfig { benchmarks_override_timeout, ..config(1) }.limit(job)
+    };
     assert_eq!(limit(&job, true), Duration::from_secs(7));
     job.timeout = Some(own);
     assert_eq!((limit(&job, true), limit(&job, false)), (own, Duration::from_secs(7)));

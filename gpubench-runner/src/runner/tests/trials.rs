@@ -2,7 +2,9 @@
 
 use super::scripted::{Replies, Scripted, failed, killed};
 use super::*;
-use crate::runner::single_cases::{Outcome as TrialOutcome, SingleCases, Trial, absent_trials, run_trials};
+use crate::runner::single_cases::{
+    Outcome as TrialOutcome, SingleCases, Trial, run_trials, trials_without_device,
+};
 
 struct Tried {
     outcomes: Vec<(String, String)>,
@@ -124,7 +126,7 @@ fn what_needs_a_missing_device_is_ignored_unless_that_is_demanded() {
     let mut plan = plan(&["a"], &["fake"]);
     let (job, _) = plan.jobs.remove(0);
     plan.absent.push((job, "there is no GPU".to_owned()));
-    let absent = |demanded| outcomes(&absent_trials(&plan, demanded).collect::<Vec<_>>());
+    let absent = |demanded| outcomes(&trials_without_device(&plan, demanded).collect::<Vec<_>>());
     assert_eq!(absent(false), told(&[("a", "ignored: there is no GPU")]));
     assert_eq!(absent(true), told(&[("a", "failed: device: there is no GPU")]));
 }

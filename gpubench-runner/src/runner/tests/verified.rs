@@ -44,7 +44,7 @@ fn each_sampled_case_is_traced_or_says_why_not() {
     let pass = |cache: Cache| Reply::Traced { cache, pass: CuptiPass::Failed(format!("{cache} is odd")) };
     let failed = |why: &str| Some(CuptiPass::Failed(why.to_owned()));
     // The states of the cache that are traced before the worker is lost, if it is.
-    for (traced, is_lost, expected) in [
+    for (traced, is_search_incomplete, expected) in [
         (vec![Cache::Hot, Cache::Cold], false, ["hot is odd", "cold is odd"]),
         (vec![Cache::Cold], false, ["nothing came of it", "cold is odd"]),
         (vec![Cache::Hot], true, ["hot is odd", "the process was ended by SIGKILL"]),
@@ -57,7 +57,7 @@ fn each_sampled_case_is_traced_or_says_why_not() {
             replies.extend(job.caches.iter().map(|cache| of(job, *cache)));
             let is_first = job.benchmark == "a";
             replies.extend(traced.iter().filter(|_| is_first).map(|cache| pass(*cache)));
-            (replies, (is_lost && is_first).then(killed))
+            (replies, (is_search_incomplete && is_first).then(killed))
         };
         let (run, asked) = run(vec![both(), job("b")], &config, script);
         assert_eq!(run.records.iter().map(cupti).take(2).collect::<Vec<_>>(), expected.map(failed));
