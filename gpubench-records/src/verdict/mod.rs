@@ -145,7 +145,7 @@ fn imprecise_median(samples: &Samples, wanted: f64) -> Option<Reason> {
 
 /// Returns the reservation about samples that other programs interrupted and that could not be left out.
 fn interrupted_samples(samples: &Samples) -> Option<Reason> {
-    let Samples { interrupted_count: interrupted, .. } = *samples;
+    let interrupted = samples.interrupted_count;
     (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.event_times.len() })
 }
 
