@@ -61,7 +61,7 @@ impl<T: Clone> ArgAxis for TextAxis<'_, T> {
         let Some(value) = again().or_else(search).or_else(read) else {
             let (name, listed) = (self.values.name, self.values().join(", "));
             return Err(CaseError::new(format_args!(
-                "`{shown}` is no value for `{name}`: give values such as the benchmark's own, {listed}"
+                "`{shown}` cannot be read as a value of `{name}`; the benchmark's own values are {listed}"
             )));
         };
         *self.values.selected.borrow_mut() = Some(value);

@@ -232,13 +232,13 @@ pub fn find_comparison_target(
         let arg = with.args.iter().chain(&job.args).find(|arg| arg.name == *name).cloned();
         arg.ok_or_else(|| {
             format!(
-                "`{}` has an argument `{name}`: keep_requested its value, as in --compare-with '{}[{name}=…]'",
+                "`{}` has an argument `{name}`: give its value, as in --compare-with '{}[{name}=…]'",
                 with.benchmark, with.benchmark
             )
         })
     };
     let args = names.iter().map(value).collect::<Result<Vec<Arg>, String>>()?;
-    // Types and constants keep_requested the code to measure, so only one side may have them. Any other argument that only one side has
+    // Types and constants select the code to measure, so only one side may have them. Any other argument that only one side has
     // may change the work.
     let own = entry(&job.benchmark).map_or(&[][..], |entry| entry.variants);
     let is_generic = |name: &str| own.iter().flat_map(|variant| variant.generics).any(|one| one.name == name);

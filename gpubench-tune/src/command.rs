@@ -39,7 +39,7 @@ const CONFLICTS_WITH_TUNE: [&str; 16] = [
     "measure_peaks",
 ];
 
-/// The flags of tuning. The comments of its fields are their help texts.
+// The flags of tuning. The comments of its fields are their help texts. A doc comment here would become the help of the program.
 #[derive(Args)]
 struct TuneArgs {
     /// Find the fastest values of the parameters in `tune(…)`, for each problem size

@@ -95,8 +95,11 @@ fn text(findings: &[Finding]) -> String {
     let lines: String = lines.collect();
     let count = |level, what| counted(findings.iter().filter(|finding| finding.level == level).count(), what);
     let (problems, warnings) = (count(Level::Problem, "problem"), count(Level::Warning, "warning"));
-    let no_gpu =
-        if findings.iter().any(|finding| finding.device.is_some()) { "" } else { "; no GPU can be measured" };
+    let no_gpu = if findings.iter().any(|finding| finding.device.is_some()) {
+        ""
+    } else {
+        "; only the CPU can be measured"
+    };
     // A paragraph drops the blanks before its first word.
     format!("{}\n{problems} (!), {warnings} (?){no_gpu}\n", lines.trim_end())
 }

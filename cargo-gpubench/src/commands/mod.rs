@@ -43,7 +43,7 @@ pub(crate) enum Cargo {
     after_help = "A benchmark binary is what cargo builds from a bench target with `gpubench::main!`. It measures and stores its \
                   results as a run.\n\
                   A RUN is a file that --json wrote, `-` for standard input, the folder, name or number of a stored run (1 is the \
-                  newest), the name of a baseline, or `last`. Of a file with several runs, all are meant; FILE#2 means its second run.\n\
+                  newest), the name of a baseline, or `last`. FILE means all runs in it, FILE#2 the second.\n\
                   Where a command writes a FILE, `-` is standard output; then nothing else is printed there.\n\
                   \n\
                   Exit codes:\n  \
@@ -63,7 +63,7 @@ pub(crate) struct Gpubench {
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
 
-    /// The folder with stored runs and baselines [default: the `target/gpubench` of this folder or of the nearest parent that has it]
+    /// The folder with stored runs and baselines [default: the nearest `target/gpubench`, here or in a parent folder]
     #[arg(long, value_name = "FOLDER", global = true)]
     home: Option<PathBuf>,
 
@@ -139,7 +139,8 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
         Command::Compare(compare) => {
             let stored = stored()?;
             let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
-            let last = || last_run(&stored, args).map_err(|error| error.within("nothing to compare"));
+            let last =
+                || last_run(&stored, args).map_err(|error| error.within("a comparison takes two runs"));
             let later = compare.later.clone().map_or_else(last, Ok)?;
             stored::compare(&stored, earlier, &later, compare, options)
         }
@@ -208,7 +209,7 @@ fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Re
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
         bail!(
             Nothing,
-            "{name}: nothing is selected ({}); the run has {}: `cargo gpubench report {name}` shows everything",
+            "{name}: the filter ({}) selects none of {}: `cargo gpubench report {name}` shows all",
             describe(selection),
             counted(results, "result")
         );

@@ -74,7 +74,7 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: the limit is
-    /// how much processes of one revision differ
+    /// how much processes of one run differ; measure it with several, as by --runs 5
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }
@@ -94,7 +94,7 @@ pub(super) struct SelectionArgs {
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
-    /// Take only results with these values of an argument, as in n=1024,4096, or without this argument
+    /// Take only these values of an argument, as in n=1024,4096, and benchmarks that lack the argument
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
     args: Vec<ArgValues>,
 

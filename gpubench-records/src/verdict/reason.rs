@@ -233,11 +233,12 @@ gpubench_stats::stored! {
         Drift(Drift),
         /// The samples gather around two times, and the median is one of these, or between them.
         #[error(
-            "two modes: {}, and {} in {} of the samples: the median depends on which is more frequent: look for what alternates \
+            "two modes: {} of the samples are near {}, {} near {}: the median jumps if these shares change: look for what alternates \
              (clocks, other programs, alignment, a branch in the launch)",
+            format::percent(1.0 - .0.high_fraction),
             .0.low,
-            .0.high,
-            format::percent(.0.high_fraction)
+            format::percent(.0.high_fraction),
+            .0.high
         )]
         TwoModes(Modes),
         /// The clock of the multiprocessors fell while samples were taken, or something held it down.

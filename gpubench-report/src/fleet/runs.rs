@@ -115,8 +115,8 @@ impl FleetRun {
             if run.device_of(record).is_none_or(|info| !info.runs_program_code) {
                 let reasons = joined(&record.verdict.reasons, "; ");
                 let [host, device] = place(&run, &record.device);
-                let host = if host.is_empty() { String::new() } else { format!(" of host {host}") };
-                let why = format!("invalid on {device}{host}: {reasons}");
+                let host = if host.is_empty() { String::new() } else { format!(" of machine {host}") };
+                let why = format!("not usable on {device}{host}: {reasons}");
                 missing.push((why, Some(record.case.to_string())));
             }
         }
@@ -130,10 +130,7 @@ impl FleetRun {
             match info.text(UUID) {
                 _ if records.is_empty() => {}
                 None => {
-                    let why = format!(
-                        "{} is no GPU with a UUID: give runs that were measured on GPUs",
-                        info.device
-                    );
+                    let why = format!("`{}` is not a GPU: give runs that were measured on GPUs", info.device);
                     missing.push((why, None));
                 }
                 Some(uuid) => {

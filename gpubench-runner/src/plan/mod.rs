@@ -198,7 +198,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
                 "two benchmarks are called `{}`: {} and {}. Rename one of them, or write `name = \"…\"` in its \
-                 `#[gpu_bench(…)]`. A function inside another function is named by the module alone",
+                 `#[gpu_bench(…)]`. Their names are the module and the function, without an enclosing function",
                 entry.path(),
                 place(first),
                 place(entry)

@@ -82,7 +82,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
-    /// Share the work with other tasks, as of Slurm: 3/8, split, replicate or none [default: replicate]
+    /// Which part of the work this process takes, as a task of Slurm: 3/8, split, replicate or none [default: replicate]
     ///
     /// 3/8: the third of eight parts. `split`: the part with the number of this Slurm task. `replicate`: all cases, on the GPUs of this Slurm
     /// task. `none`: all cases on all GPUs, even in a Slurm task.
@@ -179,8 +179,8 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// `noise`: the limit is how much the processes of the baseline differ (save it with --runs 5). Exit with 1 if a case is too noisy to
-    /// decide.
+    /// `noise` instead of PERCENT: the limit is how much the times of the baseline's processes differ; save the baseline with several, as by --runs 5. Exit
+    /// with 1 if a case is too noisy to decide.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 

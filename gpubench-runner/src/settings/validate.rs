@@ -167,7 +167,7 @@ fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
             &COMPUTE_UNITS,
-            "this is no bandwidth (memory, l2, h2d, d2h, p2p), and a data type has a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
+            "a bandwidth is named memory, l2, h2d, d2h or p2p; any other name is a data type, whose peak is above 0 GFLOP/s, TFLOP/s or PFLOP/s",
         ),
         _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };

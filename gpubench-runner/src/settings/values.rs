@@ -217,8 +217,8 @@ impl FromStr for ShareChoice {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "give a part such as 1/2 (the first of two) or 2/2; `split` or \
-                     `replicate`, for which a scheduler such as Slurm numbers the tasks; or `none`";
+        let wrong = "give PART/PARTS, such as 1/2 or 2/2; `split` or `replicate`, which take the \
+                     number of this task from Slurm; or `none`";
         let mode = |text: &str| match text {
             "replicate" => Some(ShareMode::Replicate),
             "split" => Some(ShareMode::Split),

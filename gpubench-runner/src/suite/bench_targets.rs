@@ -31,8 +31,8 @@ pub(super) fn warning(folder: &Path) -> Option<String> {
         (false, false) => return None,
     };
     Some(format!(
-        "`cargo bench -- FLAGS` fails in this package: cargo also gives the flags to the test harness of {target}. Add `bench = false` below \
-         {section} in Cargo.toml, or name the bench target: `cargo bench --bench NAME -- FLAGS`"
+        "in this package, flags need the name of the bench target: `cargo bench --bench NAME -- FLAGS`. Without it cargo also gives the flags to \
+         the test harness of {target}, which refuses them. Add `bench = false` below {section} in Cargo.toml to do without the name"
     ))
 }
 

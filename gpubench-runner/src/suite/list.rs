@@ -85,7 +85,7 @@ fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool)
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
         let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let (benchmarks, results) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "result"));
-        _ = writeln!(text, "\n{benchmarks}{skipped}, {results} (hot and cold are two results)");
+        _ = writeln!(text, "\n{benchmarks}{skipped}, {results} (a benchmark measured hot and cold has two)");
     }
     text
 }

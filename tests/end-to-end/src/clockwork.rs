@@ -96,7 +96,7 @@ impl Device for Tower {
             .with_property("hands", Value::Count(2))
             .with_property("cache", Value::Bytes(cache))
             .with_last_level_cache(cache)
-            .with_peak(Peak::new(memory, Rate(BANDWIDTH), PeakSource::Measured, "a rule of this device"));
+            .with_peak(Peak::new(memory, Rate(BANDWIDTH), PeakSource::Measured, "copy on this test device"));
         Ok(match env::var("CLOCKWORK_UUID") {
             Ok(uuid) => info.with_property(UUID, Value::Text(uuid)),
             Err(_) => info,

@@ -111,7 +111,7 @@ fn the_table_shows_what_is_impossible() {
     ± %: half of the 95 % interval of the median; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
     cache in place of a % of peak: the cache served the data, faster than memory can
 
-    peak DRAM bandwidth 0.50 GB/s (given: gpubench.toml; measured: 12.0 GB/s, a rule of this device)
+    peak DRAM bandwidth 0.50 GB/s (given: gpubench.toml; measured: 12.0 GB/s, copy on this test device)
 
     clockwork hot: timed by the device's own clock
     clockwork cold: timed by the device's own clock, flushed by `read`

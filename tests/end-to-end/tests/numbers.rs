@@ -136,7 +136,7 @@ fn the_table_shows_them() {
 
     ± %: half of the 95 % interval of the median; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
 
-    peak DRAM bandwidth 12.0 GB/s (measured: a rule of this device)
+    peak DRAM bandwidth 12.0 GB/s (measured: copy on this test device)
 
     clockwork hot: timed by the device's own clock
     clockwork cold: timed by the device's own clock, flushed by `read`

@@ -48,7 +48,7 @@ fn pretty_lists_are_for_people() {
     two_devices::rows: benchmark
     two_devices::sum[n=1024]: benchmark
 
-    20 benchmarks, 24 results (hot and cold are two results)
+    20 benchmarks, 24 results (a benchmark measured hot and cold has two)
     ");
 }
 
@@ -249,7 +249,7 @@ fn sizes_are_written_as_people_do() {
     let sweep = |n: u32| format!("two_devices::sweep[n={n}] hot");
     assert_eq!(of("n=1k,1Ki,2^3"), [sweep(1000), sweep(1024), sweep(8)]);
     run(SUITE, &["sweep", "--arg", "n=1.0001k"]).with_code(2).says_only(
-        "--arg n: `1.0001k` is no value for `n`: give values such as the benchmark's own, 1, 2, 10",
+        "--arg n: `1.0001k` cannot be read as a value of `n`; the benchmark's own values are 1, 2, 10",
     );
 }
 

@@ -141,15 +141,15 @@ fn values_that_make_no_sense_are_usage_errors() {
 #[test]
 fn arguments_that_no_benchmark_takes_are_usage_errors() {
     run(SUITE, &["sweep", "--arg", "n=few"]).with_code(2).says_only(
-        "--arg n: `few` is no value for `n`: give values such as the benchmark's own, 1, 2, 10 (benchmark two_devices::sweep)",
+        "--arg n: `few` cannot be read as a value of `n`; the benchmark's own values are 1, 2, 10 (benchmark two_devices::sweep)",
     );
     // Without a parser, only what is listed can be chosen.
     run(SUITE, &["grid", "--arg", "unit=Tack"]).with_code(2).says_only(
-        "--arg unit: `Tack` is no value for `unit`: give values such as the benchmark's own, Tick, Tock",
+        "--arg unit: `Tack` cannot be read as a value of `unit`; the benchmark's own values are Tick, Tock",
     );
     run(SUITE, &["sweep", "--arg", "n=1Gb"])
         .with_code(2)
-        .says_only("`1Gb` is no value for `n`: give values such as the benchmark's own, 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
+        .says_only("`1Gb` cannot be read as a value of `n`; the benchmark's own values are 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
         .says_only("--arg m=…: no selected benchmark has an argument `m`; their arguments: n");

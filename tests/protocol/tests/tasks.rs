@@ -243,9 +243,8 @@ fn a_wrong_share_says_what_to_give() {
     let job = Job::new();
     let started = Started { node: "n1", task: ["0", "2"], gpus: "0", more: &[] };
     for share in ["0/8", "9/8", "half"] {
-        let words = format!(
-            "invalid value '{share}' for '--share <SHARE>': give a part such as 1/2 (the first of two) or 2/2"
-        );
+        let words =
+            format!("invalid value '{share}' for '--share <SHARE>': give PART/PARTS, such as 1/2 or 2/2");
         for ended in [
             job.start(&["--share", share], &started),
             job.start(&[], &Started { more: &[("GPUBENCH_SHARE", share)], ..started }),
