@@ -518,29 +518,19 @@ pub trait Sampler {
         Ok(None)
     }
 
-    /// Times the launch in the ways `wanted`, other than by samples. Called after the samples. The default
-    /// measures nothing.
+    /// Times the launch in other ways than by samples, as far as they have a meaning for a launch that takes
+    /// `time`. Called after the samples. The default measures nothing.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn other_times(&mut self, wanted: OtherTimesWanted) -> Result<OtherTimes, Failure> {
-        _ = wanted;
+    fn other_times(&mut self, time: Nanoseconds) -> Result<OtherTimes, Failure> {
+        _ = time;
         Ok(OtherTimes::default())
     }
 }
 
-/// The ways, other than by samples, in which a launch should be timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OtherTimesWanted {
-    /// True to time back-to-back launches. This is requested for short launches.
-    pub back_to_back: bool,
-    /// True to time pre-enqueued launches, and launches on a stream. This is requested for all but long
-    /// launches.
-    pub stream: bool,
-}
-
-/// The times of a launch that were measured in other ways than by samples. `None` if a way was not requested,
-/// or has no meaning for the launch.
+/// The times of a launch that were measured in other ways than by samples. `None` if a way has no meaning
+/// for the launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OtherTimes {
