@@ -83,6 +83,15 @@ pub trait Device: Any {
         Ok(())
     }
 
+    /// Waits for all launched work. An error is a failure of `stage`.
+    ///
+    /// # Errors
+    /// Returns the error that occurred on the device.
+    #[doc(hidden)]
+    fn synchronize_in(&mut self, stage: Stage) -> Result<(), Failure> {
+        self.synchronize().map_err(|error| Failure::new(stage, error))
+    }
+
     /// Makes this device current for the calls of this thread, if the user's code or another device of this
     /// process can change that. Returns a phrase that describes the device that was current instead, or
     /// `None` if this device was current.
@@ -109,7 +118,7 @@ pub trait Device: Any {
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         let begin = Instant::now();
         work.launch()?;
-        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.synchronize_in(Stage::Launch)?;
         Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
@@ -139,7 +148,7 @@ pub trait Device: Any {
         }
         work.reset()?;
         work.launch()?;
-        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.synchronize_in(Stage::Launch)?;
         Ok(None)
     }
 
@@ -344,11 +353,6 @@ pub(crate) fn check_context_unchanged<T>(
 pub trait Work {
     /// Returns true if [`Self::reset`] does anything.
     fn resets(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the benchmark has a check that reads the outputs.
-    fn is_checked(&self) -> bool {
         false
     }
 
