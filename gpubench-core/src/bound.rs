@@ -235,10 +235,6 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
         (self.metrics)(self.inputs()?)
     }
 
-    fn is_checked(&self) -> bool {
-        self.check.is_some()
-    }
-
     fn check(&self) -> Result<bool, CaseError> {
         let Some(check) = &self.check else { return Ok(false) };
         let not_kept = || CaseError::new("the output of the launch was not kept");

@@ -169,8 +169,6 @@ pub trait Case {
     /// Calls `visit` with the memory of the inputs in this machine. Returns false if not all of their memory
     /// is known.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-    /// Returns true if the benchmark has a check.
-    fn is_checked(&self) -> bool;
     /// Checks the outputs of a launch whose output is kept. Returns `false` if the benchmark has no check.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! While nobody watches, a call costs two reads of a thread-local variable.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::kernel_info::{current_context, is_capturing};
@@ -99,8 +99,8 @@ pub struct KernelLaunch {
     pub shape: Shape,
     /// The kernel's name in its module, if it was looked up in this process.
     pub name: Option<String>,
-    /// The kernel's properties according to the driver. Only for kernels among the first calls of a watch,
-    /// and only if the driver reports them.
+    /// The kernel's properties according to the driver. Only for the first kernels of a watch, and only if
+    /// the driver reports them.
     pub info: Option<KernelInfo>,
 }
 
@@ -163,6 +163,8 @@ thread_local! {
 static OTHER_THREAD_CALLS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
 /// True while [`watch`] runs on some thread.
 static IS_WATCHING: AtomicBool = AtomicBool::new(false);
+/// The number of kernels that were launched during the current watch.
+static WATCHED_KERNELS: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `body`. Returns its result and the driver calls that went through this crate meanwhile: first those
 /// of this thread in their order, then those of other threads. Only one thread may watch at a time.
@@ -178,6 +180,7 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
 
     WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
     other_thread_calls().clear();
+    WATCHED_KERNELS.store(0, Ordering::Relaxed);
     IS_WATCHING.store(true, Ordering::Relaxed);
     let _ends = Ends;
     let done = body();
@@ -205,16 +208,13 @@ pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
 }
 
 /// Adds a call to the watch of this thread, or to those of other threads if another thread watches. Does
-/// nothing if no thread watches. `call` creates it from the calls so far.
-pub(crate) fn add_call(call: impl FnOnce(&[DriverCall]) -> DriverCall) {
+/// nothing if no thread watches; `call` creates the call only then.
+fn add_call(call: impl FnOnce() -> DriverCall) {
     // The variable no longer exists in a thread that is ending.
     _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
-        Some(watch) => {
-            let call = call(&watch.calls);
-            watch.calls.push(call);
-        }
+        Some(watch) => watch.calls.push(call()),
         None if IS_WATCHING.load(Ordering::Relaxed) => {
-            let call = call(&other_thread_calls());
+            let call = call();
             other_thread_calls().push(call);
         }
         None => {}
@@ -238,24 +238,17 @@ fn other_thread_calls() -> MutexGuard<'static, Vec<DriverCall>> {
     OTHER_THREAD_CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds an operation on `stream` if [`stream_ops`] runs on this thread; `op` computes it only then.
-pub(crate) fn add_stream_op(stream: u64, op: impl FnOnce() -> Option<StreamOp>) {
-    _ = STREAM_OPS.try_with(|ops| {
-        if let Some(ops) = &mut *ops.borrow_mut() {
-            ops.work.extend(op().map(|op| (stream, op)));
-        }
-    });
+/// Runs `add` on the collected operations, if [`stream_ops`] runs on this thread.
+fn with_stream_ops(add: impl FnOnce(&mut StreamOps)) {
+    _ = STREAM_OPS.try_with(|ops| ops.borrow_mut().as_mut().map(add));
 }
 
-/// Adds a call that failed to enqueue work to the watch, and to the collected operations if it is their first
-/// failure.
-pub(crate) fn add_failed_call(call: &'static str, code: u32) {
-    add_call(|_| DriverCall::Failed { call, code });
-    _ = STREAM_OPS.try_with(|ops| {
-        if let Some(ops) = &mut *ops.borrow_mut() {
-            ops.failed = ops.failed.or(Some((call, code)));
-        }
-    });
+/// Adds the last call, which failed to enqueue work, to the watch, and to the collected operations if it is
+/// their first failure.
+pub(crate) fn add_failed_call(code: u32) {
+    let call = called_function();
+    add_call(|| DriverCall::Failed { call, code });
+    with_stream_ops(|ops| ops.failed = ops.failed.or(Some((call, code))));
 }
 
 /// Returns the C name of the driver function that this thread called last; `the driver` if there was no call.
@@ -266,7 +259,7 @@ pub(crate) fn called_function() -> &'static str {
 /// Adds a call to the watch if its result `code` is 0. `call` gets the C name of the function.
 pub(crate) fn add_if_successful(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
     if code == 0 {
-        add_call(|_| call(called_function()));
+        add_call(|| call(called_function()));
     }
 }
 
@@ -283,22 +276,33 @@ pub(crate) fn stream_used(stream: CUstream) -> CUstream {
 /// Adds work on a stream to the watch and to the collected operations. Adds a failed call if the result
 /// `code` is not 0.
 pub(crate) fn add_enqueued(code: u32, stream: CUstream, work: Enqueued) {
+    let op = work.stream_op();
+    add_work(code, stream, || op, |_| work);
+}
+
+/// Does the same as [`add_enqueued`], for work that is expensive to describe: `op` computes the operation and
+/// `work` the work, only if someone collects or watches. `work` gets true if the stream is being captured.
+pub(crate) fn add_work(
+    code: u32,
+    stream: CUstream,
+    op: impl FnOnce() -> Option<StreamOp>,
+    work: impl FnOnce(bool) -> Enqueued,
+) {
     if code != 0 {
-        return add_failed_call(called_function(), code);
+        return add_failed_call(code);
     }
-    let stream = stream_used(stream);
-    add_stream_op(stream as u64, || work.stream_op());
-    add_call(|_| DriverCall::Enqueued { stream: stream as u64, captured: is_capturing(stream), work });
+    let used = stream_used(stream);
+    let stream = used as u64;
+    with_stream_ops(|ops| ops.work.extend(op().map(|op| (stream, op))));
+    add_call(|| {
+        let captured = is_capturing(used);
+        DriverCall::Enqueued { stream, captured, work: work(captured) }
+    });
 }
 
-/// Adds an allocation or a release outside of any stream to the watch, if the result `code` is 0.
-pub(crate) fn add_allocation(code: u32) {
-    add_if_successful(code, DriverCall::Allocated);
-}
-
-/// Adds a call that loaded or unloaded code to the watch, if the result `code` is 0.
-pub(crate) fn add_code_load(code: u32) {
-    add_if_successful(code, DriverCall::Loaded);
+/// Returns the number of kernels that were launched earlier in the current watch, and counts one more.
+pub(crate) fn next_kernel_number() -> usize {
+    WATCHED_KERNELS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Returns the handle of the context that was current when this thread's watch began; `None` if this thread

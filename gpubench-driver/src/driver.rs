@@ -63,7 +63,7 @@ pub enum LoadError {
     },
     /// The driver is older than [`MINIMUM_VERSION`].
     #[error(
-        "{} supports CUDA {found} and {needed} is needed: update the NVIDIA driver to 515 or newer",
+        "{} supports CUDA {found} and {MINIMUM_VERSION} is needed: update the NVIDIA driver to 515 or newer",
         library.display()
     )]
     TooOld {
@@ -71,8 +71,6 @@ pub enum LoadError {
         library: PathBuf,
         /// The version of CUDA that it supports.
         found: Version,
-        /// The version of CUDA that is needed.
-        needed: Version,
     },
     /// The library is not a CUDA driver: it lacks a function that every driver has.
     #[error("{} has no {symbol}, so it is not the library of a CUDA driver: {}", library.display(), remedy())]
@@ -103,8 +101,8 @@ impl LoadError {
             Self::NotFound { library, reason, .. } => {
                 format!("{} cannot be opened: {reason}", library.display())
             }
-            Self::TooOld { found, needed, .. } => {
-                format!("the driver supports CUDA {found}, {needed} is needed")
+            Self::TooOld { found, .. } => {
+                format!("the driver supports CUDA {found}, {MINIMUM_VERSION} is needed")
             }
             Self::MissingSymbol { library, .. } => format!("{} is not a CUDA driver", library.display()),
             Self::NoVersion { library, code } => {

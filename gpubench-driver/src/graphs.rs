@@ -151,7 +151,7 @@ pub(crate) unsafe fn list_executable_with_params(
 }
 
 /// Destroys the clone of an executable that was changed: it no longer does the same work.
-pub(crate) unsafe fn forget_clone(_: u32, executable: CUgraphExec) {
+pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
     let clone = executables()
         .living
         .get_mut(&(executable as usize))

@@ -7,11 +7,10 @@
 use std::ffi::c_uint;
 
 use crate::calls::{
-    DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add_call, add_code_load, add_enqueued,
-    add_failed_call, add_if_successful, add_poll, add_stream_op, called_function, stream_used,
-    watched_context,
+    DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add_enqueued, add_failed_call, add_if_successful,
+    add_poll, add_work, called_function, next_kernel_number, stream_used, watched_context,
 };
-use crate::kernel_info::{self, is_capturing};
+use crate::kernel_info::kernel_info;
 use crate::result::set_detail;
 use crate::types::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
@@ -19,64 +18,29 @@ use crate::types::{
 };
 use crate::watch::{kernel_name, kernel_number};
 
-/// The number of first calls of a watch for whose kernels the driver is queried about their properties.
-const MAX_CALLS_WITH_KERNEL_INFO: usize = 8;
-
-/// Adds an asynchronous copy of `bytes` bytes on a stream.
-pub(crate) unsafe fn add_copy(code: u32, stream: CUstream, bytes: usize) {
-    add_enqueued(code, stream, Enqueued::Copy(bytes as u64));
-}
-
-/// Adds an asynchronous copy, perhaps to the host or to an array, of `bytes` bytes on a stream.
-pub(crate) unsafe fn add_copy_out(code: u32, stream: CUstream, bytes: usize) {
-    add_enqueued(code, stream, Enqueued::CopyOut(bytes as u64));
-}
-
-/// Adds a memset of `bytes` bytes on a stream.
-pub(crate) unsafe fn add_memset(code: u32, stream: CUstream, bytes: usize) {
-    add_enqueued(code, stream, Enqueued::Memset(bytes as u64));
-}
-
-/// Adds a memset on the NULL stream, for which the host does not wait.
-pub(crate) unsafe fn add_null_stream_memset(code: u32, bytes: usize) {
-    add_enqueued(code, std::ptr::null_mut(), Enqueued::Memset(bytes as u64));
-}
-
-/// Adds a call of a host function on a stream.
-pub(crate) unsafe fn add_host_function(code: u32, stream: CUstream) {
-    add_enqueued(code, stream, Enqueued::HostFunction);
-}
-
-/// Adds a copy on the NULL stream for which the host waits.
-pub(crate) unsafe fn add_blocking_copy(code: u32) {
-    add_blocking_work(code, Enqueued::Copy(0));
-}
-
-/// Adds a copy on the NULL stream, perhaps to the host or to an array, for which the host waits.
-pub(crate) unsafe fn add_blocking_copy_out(code: u32) {
-    add_blocking_work(code, Enqueued::CopyOut(0));
-}
+/// The number of first kernels of a watch about whose properties the driver is queried.
+const MAX_KERNELS_WITH_INFO: usize = 8;
 
 /// Adds work on the NULL stream, and the host's wait for it.
-fn add_blocking_work(code: u32, work: Enqueued) {
+pub(crate) fn add_blocking_work(code: u32, work: Enqueued) {
     add_enqueued(code, std::ptr::null_mut(), work);
     let stream = stream_used(std::ptr::null_mut()) as u64;
     add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
 /// Adds a wait for a stream, or a query that found it busy.
-pub(crate) unsafe fn add_stream_wait(code: u32, stream: CUstream) {
+pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
     add_wait_or_poll(code, stream, Some(stream));
 }
 
 /// Adds the destruction of a stream.
-pub(crate) unsafe fn add_stream_destruction(code: u32, stream: CUstream) {
+pub(crate) fn add_stream_destruction(code: u32, stream: CUstream) {
     add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
 
 /// Adds a wait for an event, or a query that found its work unfinished. The stream of the event is not known.
-pub(crate) unsafe fn add_event_wait(code: u32, event: CUevent) {
+pub(crate) fn add_event_wait(code: u32, event: CUevent) {
     add_wait_or_poll(code, event as u64, None);
 }
 
@@ -90,7 +54,7 @@ fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
 }
 
 /// Adds advice to the failure of a captured stream that was to wait for an event from before the capture.
-pub(crate) unsafe fn explain_capture_isolation(code: u32) {
+pub(crate) fn explain_capture_isolation(code: u32) {
     if code == CUDA_ERROR_STREAM_CAPTURE_ISOLATION {
         let hint = "an event of before the capture: cudarc waits for those of other streams unless \
                     `disable_event_tracking` was called on the context before it allocated; that of the given stream has it off";
@@ -99,28 +63,18 @@ pub(crate) unsafe fn explain_capture_isolation(code: u32) {
 }
 
 /// Adds a wait for work on any stream.
-pub(crate) unsafe fn add_unspecific_wait(code: u32) {
+pub(crate) fn add_unspecific_wait(code: u32) {
     add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }
 
-/// Adds a call that loaded code and whose arguments are not read.
-pub(crate) unsafe fn add_code_load_call(code: u32) {
-    add_code_load(code);
-}
-
 /// Adds a switch to `context`, unless it was current when the watch began.
-pub(crate) unsafe fn add_context_switch(code: u32, context: CUcontext) {
+pub(crate) fn add_context_switch(code: u32, context: CUcontext) {
     if watched_context().is_some_and(|own| own != context as usize) {
         add_if_successful(code, DriverCall::SwitchedContext);
     }
 }
 
-/// Adds the creation of a context, which becomes the current one.
-pub(crate) unsafe fn add_context_creation(code: u32) {
-    add_if_successful(code, DriverCall::SwitchedContext);
-}
-
-/// Adds a kernel launch: to the watch with the kernel's name, and for the first calls with its properties.
+/// Adds a kernel launch: to the watch with the kernel's name, and for the first kernels with its properties.
 ///
 /// # Safety
 /// The function has just been launched.
@@ -132,21 +86,14 @@ pub(crate) unsafe fn add_kernel_launch(
     dynamic_shared: c_uint,
     stream: CUstream,
 ) {
-    if code != 0 {
-        return add_failed_call(called_function(), code);
-    }
-    let stream = stream_used(stream);
     let shape = || Shape { function: kernel_number(function), grid, block, dynamic_shared };
-    add_stream_op(stream as u64, || Some(StreamOp::Kernel(shape())));
-    add_call(|calls| {
-        let captured = is_capturing(stream);
-        let asks = !captured && calls.len() < MAX_CALLS_WITH_KERNEL_INFO;
+    let launch = |captured: bool| {
+        let asks = !captured && next_kernel_number() < MAX_KERNELS_WITH_INFO;
         // SAFETY: the function exists.
-        let info =
-            asks.then(|| unsafe { kernel_info::kernel_info(function, block, dynamic_shared) }).flatten();
-        let kernel = KernelLaunch { shape: shape(), name: kernel_name(function), info };
-        DriverCall::Enqueued { stream: stream as u64, captured, work: Enqueued::Kernel(kernel) }
-    });
+        let info = asks.then(|| unsafe { kernel_info(function, block, dynamic_shared) }).flatten();
+        Enqueued::Kernel(KernelLaunch { shape: shape(), name: kernel_name(function), info })
+    };
+    add_work(code, stream, || Some(StreamOp::Kernel(shape())), launch);
 }
 
 /// Adds a kernel launch by `cuLaunchKernelEx`, whose configuration is behind a pointer.
@@ -159,7 +106,7 @@ pub(crate) unsafe fn add_configured_kernel_launch(
     function: CUfunction,
 ) {
     if code != 0 {
-        return add_failed_call(called_function(), code);
+        return add_failed_call(code);
     }
     // SAFETY: the driver has just read it.
     let config = unsafe { &*config };

@@ -128,7 +128,7 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     }
     let found = Version::from_number(number);
     if found < MINIMUM_VERSION {
-        return Err(LoadError::TooOld { library: name.to_owned(), found, needed: MINIMUM_VERSION });
+        return Err(LoadError::TooOld { library: name.to_owned(), found });
     }
     let fake = find_symbol(library, "gpubench_fake").is_some();
     Ok(Driver { library: name.to_owned(), version: found, fake })

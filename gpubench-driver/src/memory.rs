@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
-use crate::calls::{self, Enqueued};
+use crate::calls::{self, DriverCall, Enqueued};
 use crate::kernel_info::is_capturing;
 use crate::result::{last_symbol, set_detail};
 
@@ -165,7 +165,7 @@ pub(crate) unsafe fn add_allocation_at<Pointer>(
 ) {
     // SAFETY: the same contract.
     unsafe { add_range_at(code, place, bytes, kind) };
-    calls::add_allocation(code);
+    calls::add_if_successful(code, DriverCall::Allocated);
 }
 
 /// Adds the allocation of `cuMemAllocPitch_v2`: `rows` rows, each as long as the pitch that the driver
@@ -219,16 +219,14 @@ pub(crate) unsafe fn add_variable(code: u32, place: *mut CUdeviceptr, bytes: *mu
     }
 }
 
-/// Removes an allocation, and reports the call to the watch. Does nothing if `code` is not 0. Unsafe only to
-/// have the signature of all watchers.
-pub(crate) unsafe fn remove_allocation(code: u32, address: CUdeviceptr) {
+/// Removes an allocation, and reports the call to the watch. Does nothing if `code` is not 0.
+pub(crate) fn remove_allocation(code: u32, address: CUdeviceptr) {
     remove_range(code, address);
-    calls::add_allocation(code);
+    calls::add_if_successful(code, DriverCall::Allocated);
 }
 
-/// Removes an allocation that is freed in the order of a stream, and reports the call to the watch. Unsafe
-/// only to have the signature of all watchers.
-pub(crate) unsafe fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: CUstream) {
+/// Removes an allocation that is freed in the order of a stream, and reports the call to the watch.
+pub(crate) fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: CUstream) {
     remove_range(code, address);
     calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
@@ -239,8 +237,7 @@ pub(crate) fn remove_module_variables(module: CUmodule) {
 }
 
 /// Stores the name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
-/// Unsafe only to have the signature of all watchers.
-pub(crate) unsafe fn keep_unlisted_call(code: u32) {
+pub(crate) fn keep_unlisted_call(code: u32) {
     if code == 0 {
         with_allocations(|known| known.first_unlisted_call = known.first_unlisted_call.or_else(last_symbol));
     }
@@ -274,12 +271,9 @@ mod tests {
         let rows = (0x1000, 1536, MemoryKind::Device);
         let (other, host) = ((0x2000, 64, MemoryKind::Device), (0x3000, 8, MemoryKind::Pinned));
         assert_eq!(listed(0x1000..0x4000), [other, rows, host], "oldest first");
-        // SAFETY: these are safe.
-        unsafe {
-            remove_allocation(0, 0x2000);
-            remove_allocation(400, 0x1000);
-            remove_allocation(0, pinned as u64);
-        }
+        remove_allocation(0, 0x2000);
+        remove_allocation(400, 0x1000);
+        remove_allocation(0, pinned as u64);
         assert_eq!(listed(0x1000..0x4000), [rows]);
     }
 
@@ -296,15 +290,11 @@ mod tests {
         allocate(&first, 64, MemoryKind::Device);
         allocate(&second, 32, MemoryKind::Managed);
         allocate(&pinned, 512, MemoryKind::Pinned);
-        // SAFETY: this is safe.
-        unsafe { remove_allocation(0, first) };
+        remove_allocation(0, first);
         allocate(&first, 16, MemoryKind::Device);
         assert_eq!(memory_growth(), 96);
         assert_eq!(memory_growth(), 0, "48 bytes are there already");
-        // SAFETY: this is safe.
-        [kept, first, second, pinned]
-            .into_iter()
-            .for_each(|address| unsafe { remove_allocation(0, address) });
+        [kept, first, second, pinned].into_iter().for_each(|address| remove_allocation(0, address));
         assert_eq!(memory_growth(), 0);
     }
 

@@ -64,7 +64,7 @@ type Result<T> = std::result::Result<T, NvmlError>;
 
 /// Calls a function of NVML, and returns its code. Each argument follows its C type.
 macro_rules! call {
-    ($symbol:expr, $($type:ty: $argument:expr),*) => {{
+    ($symbol:expr, $($type:ty: $argument:expr),* $(,)?) => {{
         let function: unsafe extern "C" fn($($type),*) -> u32 = function_of(library()?, $symbol)?;
         // SAFETY: handles are the library's, and each pointer is a place for a result of its type, or a text that ends in a zero.
         unsafe { function($($argument),*) }
@@ -153,75 +153,26 @@ impl NvmlDevice {
     pub fn reset_clocks(self) -> Result<()> {
         check_code(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
     }
-
-    /// Returns the present rate of a clock in MHz.
-    ///
-    /// # Errors
-    /// Returns the library's error.
-    pub fn clock(self, clock: Clock) -> Result<u32> {
-        self.get_with_argument("nvmlDeviceGetClockInfo", clock as u32)
-    }
-
-    /// Returns the highest rate of a clock in MHz.
-    ///
-    /// # Errors
-    /// Returns the library's error.
-    pub fn highest_clock(self, clock: Clock) -> Result<u32> {
-        self.get_with_argument("nvmlDeviceGetMaxClockInfo", clock as u32)
-    }
-
-    /// Returns the temperature in °C.
-    ///
-    /// # Errors
-    /// Returns the library's error.
-    pub fn temperature(self) -> Result<u32> {
-        self.get_with_argument("nvmlDeviceGetTemperature", 0)
-    }
-
-    /// Returns true if the NVLink with this number is active.
-    ///
-    /// # Errors
-    /// Returns the library's error.
-    pub fn is_nvlink_active(self, link: u32) -> Result<bool> {
-        self.get_with_argument("nvmlDeviceGetNvLinkState", link).map(|state| state != 0)
-    }
-
-    /// Returns the version of the NVLink with this number, as `nvmlNvlinkVersion_t` numbers versions.
-    ///
-    /// # Errors
-    /// Returns the library's error.
-    pub fn nvlink_version(self, link: u32) -> Result<u32> {
-        self.get_with_argument("nvmlDeviceGetNvLinkVersion", link)
-    }
-
-    /// Calls the NVML function `symbol`, whose only argument besides the device is a pointer for the result,
-    /// and returns the result.
-    fn get<T: Default>(self, symbol: &'static str) -> Result<T> {
-        let mut value = T::default();
-        check_code(call!(symbol, *mut c_void: self.pointer(), *mut T: &raw mut value))?;
-        Ok(value)
-    }
-
-    /// Calls the NVML function `symbol` with a number and a pointer for the result, and returns the result.
-    fn get_with_argument(self, symbol: &'static str, argument: u32) -> Result<u32> {
-        let mut value = 0;
-        check_code(call!(symbol, *mut c_void: self.pointer(), u32: argument, *mut u32: &raw mut value))?;
-        Ok(value)
-    }
 }
 
-/// Defines methods of [`NvmlDevice`] for NVML functions whose only argument besides the device is a pointer
+/// Defines methods of [`NvmlDevice`] for NVML functions that get the device, perhaps a number, and a pointer
 /// for the result.
 macro_rules! getters {
-    ($($(#[$doc:meta])* $name:ident = $symbol:literal -> $result:ty;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($($argument:ident: $type:ty)?) = $symbol:literal $(($number:expr))? -> $result:ty;
+    )*) => {
         impl NvmlDevice {
             $(
                 $(#[$doc])*
                 ///
                 /// # Errors
                 /// Returns the library's error.
-                pub fn $name(self) -> Result<$result> {
-                    self.get($symbol)
+                pub fn $name(self $(, $argument: $type)?) -> Result<$result> {
+                    let (device, mut value) = (self.pointer(), <$result>::default());
+                    let place = &raw mut value;
+                    check_code(call!($symbol, *mut c_void: device, $(u32: $number,)? *mut $result: place))?;
+                    Ok(value)
                 }
             )*
         }
@@ -230,26 +181,36 @@ macro_rules! getters {
 
 getters! {
     /// Returns the power draw in milliwatts.
-    power = "nvmlDeviceGetPowerUsage" -> u32;
+    power() = "nvmlDeviceGetPowerUsage" -> u32;
     /// Returns the power limit in milliwatts.
-    power_limit = "nvmlDeviceGetEnforcedPowerLimit" -> u32;
+    power_limit() = "nvmlDeviceGetEnforcedPowerLimit" -> u32;
     /// Returns the energy since the driver was loaded, in millijoules.
-    energy = "nvmlDeviceGetTotalEnergyConsumption" -> u64;
+    energy() = "nvmlDeviceGetTotalEnergyConsumption" -> u64;
     /// Returns the reasons for throttled clocks, as a mask of the bits `nvmlClocksThrottleReason…`.
-    throttle_reasons = "nvmlDeviceGetCurrentClocksThrottleReasons" -> u64;
+    throttle_reasons() = "nvmlDeviceGetCurrentClocksThrottleReasons" -> u64;
     /// Returns the compute mode, as `nvmlComputeMode_t` numbers them.
-    compute_mode = "nvmlDeviceGetComputeMode" -> u32;
+    compute_mode() = "nvmlDeviceGetComputeMode" -> u32;
     /// Returns 1 in persistence mode, in which the driver stays loaded while no program uses the GPU, and
     /// else 0.
-    persistence = "nvmlDeviceGetPersistenceMode" -> u32;
+    persistence() = "nvmlDeviceGetPersistenceMode" -> u32;
     /// Returns the virtualization mode, as `nvmlGpuVirtualizationMode_t` numbers them.
-    virtualization = "nvmlDeviceGetVirtualizationMode" -> u32;
+    virtualization() = "nvmlDeviceGetVirtualizationMode" -> u32;
     /// Returns the highest generation of PCIe that GPU and system share.
-    pcie_generation = "nvmlDeviceGetMaxPcieLinkGeneration" -> u32;
+    pcie_generation() = "nvmlDeviceGetMaxPcieLinkGeneration" -> u32;
     /// Returns the highest number of PCIe lanes that GPU and system share.
-    pcie_lanes = "nvmlDeviceGetMaxPcieLinkWidth" -> u32;
+    pcie_lanes() = "nvmlDeviceGetMaxPcieLinkWidth" -> u32;
     /// Returns the number of PCIe lanes at present.
-    pcie_lanes_now = "nvmlDeviceGetCurrPcieLinkWidth" -> u32;
+    pcie_lanes_now() = "nvmlDeviceGetCurrPcieLinkWidth" -> u32;
+    /// Returns the present rate of a clock in MHz.
+    clock(clock: Clock) = "nvmlDeviceGetClockInfo"(clock as u32) -> u32;
+    /// Returns the highest rate of a clock in MHz.
+    highest_clock(clock: Clock) = "nvmlDeviceGetMaxClockInfo"(clock as u32) -> u32;
+    /// Returns the temperature in °C.
+    temperature() = "nvmlDeviceGetTemperature"(0) -> u32;
+    /// Returns 1 if the NVLink with this number is active, and else 0.
+    nvlink_state(link: u32) = "nvmlDeviceGetNvLinkState"(link) -> u32;
+    /// Returns the version of the NVLink with this number, as `nvmlNvlinkVersion_t` numbers versions.
+    nvlink_version(link: u32) = "nvmlDeviceGetNvLinkVersion"(link) -> u32;
 }
 
 /// Returns the driver's release, such as `580.159.04`.

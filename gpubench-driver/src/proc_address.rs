@@ -49,8 +49,7 @@ pub(crate) unsafe fn replace_found_function(
     }
     // SAFETY: the driver has just read the name under the same contract.
     if may_allocate(unsafe { CStr::from_ptr(name) }.to_bytes()) {
-        // SAFETY: this is safe.
-        unsafe { keep_unlisted_call(code) };
+        keep_unlisted_call(code);
     }
 }
 
@@ -98,7 +97,6 @@ pub(crate) unsafe fn check_found_table(code: u32, table: *const CUuuid) {
     // SAFETY: the driver has just read it under the same contract.
     let table: [u8; 16] = unsafe { table.cast::<[u8; 16]>().read() };
     if !CUDA_RUNTIME_TABLES.contains(&table) {
-        // SAFETY: this is safe.
-        unsafe { keep_unlisted_call(code) };
+        keep_unlisted_call(code);
     }
 }

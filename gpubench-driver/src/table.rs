@@ -5,18 +5,23 @@
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names and calling the driver's")]
 #![expect(non_snake_case, reason = "the names are CUDA's")]
+#![expect(unused_unsafe, reason = "watchers that follow no pointer are safe")]
 
-use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
+use std::{
+    ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void},
+    ptr::null_mut,
+};
 
+use crate::calls::DriverCall::{Loaded, SwitchedContext};
+use crate::calls::Enqueued::{Copy, CopyOut, HostFunction, Memset};
+use crate::calls::{add_enqueued, add_if_successful};
 use crate::graphs::{
     destroy_executable, forget_clone, launch_graph, launch_graph_ptsz, list_executable,
     list_executable_with_params,
 };
 use crate::launches::{
-    add_blocking_copy, add_blocking_copy_out, add_code_load_call, add_configured_kernel_launch,
-    add_context_creation, add_context_switch, add_copy, add_copy_out, add_event_wait, add_host_function,
-    add_kernel_launch, add_memset, add_null_stream_memset, add_stream_destruction, add_stream_wait,
-    add_unspecific_wait, explain_capture_isolation,
+    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_event_wait, add_kernel_launch,
+    add_stream_destruction, add_stream_wait, add_unspecific_wait, explain_capture_isolation,
 };
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
 use crate::memory::{
@@ -54,7 +59,7 @@ forwarders! {
     cuDeviceTotalMem_v2(*mut usize, CUdevice);
     cuDeviceGetAttribute(*mut c_int, CUdevice_attribute, CUdevice);
     cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice);
-    cuCtxCreate_v2(*mut CUcontext, c_uint, CUdevice) | add_context_creation();
+    cuCtxCreate_v2(*mut CUcontext, c_uint, CUdevice) | add_if_successful(SwitchedContext);
     cuCtxDestroy_v2(CUcontext);
     cuCtxPushCurrent_v2 cuCtxSetCurrent (ctx: CUcontext) | add_context_switch(ctx);
     cuCtxPopCurrent_v2 cuCtxGetCurrent (*mut CUcontext);
@@ -98,11 +103,11 @@ forwarders! {
     cuGetExportTable(*mut *const c_void, pExportTableId: *const CUuuid) | check_found_table(pExportTableId);
     cuGetProcAddress_v2(symbol: *const c_char, pfn: *mut *mut c_void, c_int, Long, Ptr) | replace_found_function(symbol, pfn, forwarders());
     cuKernelGetFunction(*mut CUfunction, CUkernel) | copy_kernel_name;
-    cuLaunchHostFunc_v2(hStream: CUstream, Ptr, Ptr, c_uint) | add_host_function(hStream);
+    cuLaunchHostFunc_v2(hStream: CUstream, Ptr, Ptr, c_uint) | add_enqueued(hStream, HostFunction);
     cuLibraryGetKernel(pKernel: *mut CUkernel, library: CUlibrary, name: *const c_char) | keep_kernel_name(pKernel.cast(), library.cast(), name);
     cuLibraryUnload(library: CUlibrary) | unlist_module(library.cast());
-    cuMemcpy3DWithAttributesAsync(Ptr, c_ulonglong, hStream: CUstream) | add_copy_out(hStream, 0);
-    cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size: usize, Ptr, hStream: CUstream) | add_copy_out(hStream, size);
+    cuMemcpy3DWithAttributesAsync(Ptr, c_ulonglong, hStream: CUstream) | add_enqueued(hStream, CopyOut(0));
+    cuMemcpyWithAttributesAsync(CUdeviceptr, CUdeviceptr, size: usize, Ptr, hStream: CUstream) | add_enqueued(hStream, CopyOut(size as u64));
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2 cuCtxSetCacheConfig cuCtxSetSharedMemConfig
@@ -246,11 +251,11 @@ forwarders! {
     cuTensorMapEncodeTiled(Ptr Int Int Ptr Ptr Ptr Ptr Ptr Int Int Int Int);
     cuTensorMapEncodeIm2col(Ptr Int Int Ptr Ptr Ptr Ptr Ptr Int Int Ptr Int Int Int Int);
     cuTensorMapEncodeIm2colWide(Ptr Int Int Ptr Ptr Ptr Int Int Int Int Ptr Int Int Int Int Int);
-    cuModuleLoad cuModuleLoadFatBinary (Ptr Ptr) | add_code_load_call();
-    cuLinkComplete(Ptr Ptr Ptr) | add_code_load_call();
-    cuLibraryLoadData cuLibraryLoadFromFile (Ptr Ptr Ptr Ptr Int Ptr Ptr Int) | add_code_load_call();
-    cuCtxCreate_v4(Ptr Ptr Int Int) | add_context_creation();
-    cuCtxCreate_v3(Ptr Ptr Int Int Int) | add_context_creation();
+    cuModuleLoad cuModuleLoadFatBinary (Ptr Ptr) | add_if_successful(Loaded);
+    cuLinkComplete(Ptr Ptr Ptr) | add_if_successful(Loaded);
+    cuLibraryLoadData cuLibraryLoadFromFile (Ptr Ptr Ptr Ptr Int Ptr Ptr Int) | add_if_successful(Loaded);
+    cuCtxCreate_v4(Ptr Ptr Int Int) | add_if_successful(SwitchedContext);
+    cuCtxCreate_v3(Ptr Ptr Int Int Int) | add_if_successful(SwitchedContext);
     cuArrayCreate_v2 cuArray3DCreate_v2 cuImportExternalMemory cuMulticastCreate
         (Ptr Ptr) | keep_unlisted_call();
     cuLogicalEndpointImport(Int Ptr Int) | keep_unlisted_call();
@@ -275,25 +280,25 @@ forwarders! {
 
 forwarders! {
     STREAM_FUNCTIONS ["_ptsz"]:
-    cuMemcpyAsync(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
-    cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, ByteCount: usize, hStream: CUstream) | add_copy(hStream, ByteCount);
-    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, ByteCount: usize, hStream: CUstream) | add_copy(hStream, ByteCount);
-    cuMemcpyDtoHAsync_v2(Ptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
-    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_copy(hStream, ByteCount);
-    cuMemcpyHtoAAsync_v2(Ptr, usize, Ptr, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
-    cuMemcpyAtoHAsync_v2(Ptr, Ptr, usize, ByteCount: usize, hStream: CUstream) | add_copy_out(hStream, ByteCount);
-    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (Ptr, hStream: CUstream) | add_copy_out(hStream, 0);
-    cuMemsetD8Async(CUdeviceptr, c_uchar, N: usize, hStream: CUstream) | add_memset(hStream, N);
-    cuMemsetD16Async(CUdeviceptr, c_ushort, N: usize, hStream: CUstream) | add_memset(hStream, 2 * N);
-    cuMemsetD32Async(CUdeviceptr, c_uint, N: usize, hStream: CUstream) | add_memset(hStream, 4 * N);
-    cuMemsetD2D8Async(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize, hStream: CUstream) | add_memset(hStream, Width * Height);
-    cuMemsetD2D16Async(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize, hStream: CUstream) | add_memset(hStream, 2 * Width * Height);
-    cuMemsetD2D32Async(CUdeviceptr, usize, c_uint, Width: usize, Height: usize, hStream: CUstream) | add_memset(hStream, 4 * Width * Height);
+    cuMemcpyAsync(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, CopyOut(ByteCount as u64));
+    cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, Copy(ByteCount as u64));
+    cuMemcpyHtoDAsync_v2(CUdeviceptr, *const c_void, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, Copy(ByteCount as u64));
+    cuMemcpyDtoHAsync_v2(Ptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, CopyOut(ByteCount as u64));
+    cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, Copy(ByteCount as u64));
+    cuMemcpyHtoAAsync_v2(Ptr, usize, Ptr, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, CopyOut(ByteCount as u64));
+    cuMemcpyAtoHAsync_v2(Ptr, Ptr, usize, ByteCount: usize, hStream: CUstream) | add_enqueued(hStream, CopyOut(ByteCount as u64));
+    cuMemcpy2DAsync_v2 cuMemcpy3DPeerAsync cuMemcpy3DAsync_v2 (Ptr, hStream: CUstream) | add_enqueued(hStream, CopyOut(0));
+    cuMemsetD8Async(CUdeviceptr, c_uchar, N: usize, hStream: CUstream) | add_enqueued(hStream, Memset(N as u64));
+    cuMemsetD16Async(CUdeviceptr, c_ushort, N: usize, hStream: CUstream) | add_enqueued(hStream, Memset((2 * N) as u64));
+    cuMemsetD32Async(CUdeviceptr, c_uint, N: usize, hStream: CUstream) | add_enqueued(hStream, Memset((4 * N) as u64));
+    cuMemsetD2D8Async(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize, hStream: CUstream) | add_enqueued(hStream, Memset((Width * Height) as u64));
+    cuMemsetD2D16Async(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize, hStream: CUstream) | add_enqueued(hStream, Memset((2 * Width * Height) as u64));
+    cuMemsetD2D32Async(CUdeviceptr, usize, c_uint, Width: usize, Height: usize, hStream: CUstream) | add_enqueued(hStream, Memset((4 * Width * Height) as u64));
     cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) | remove_async_allocation(dptr, hStream);
     cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream) | add_async_allocation;
     cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, Ptr, hStream: CUstream) | add_async_allocation(dptr, bytesize, hStream);
     cuStreamWaitEvent(CUstream CUevent c_uint) | explain_capture_isolation();
-    cuStreamAddCallback(hStream: CUstream, Ptr, Ptr, c_uint) | add_host_function(hStream);
+    cuStreamAddCallback(hStream: CUstream, Ptr, Ptr, c_uint) | add_enqueued(hStream, HostFunction);
     cuStreamBeginCapture_v2(CUstream CUstreamCaptureMode);
     cuStreamEndCapture(CUstream, *mut CUgraph);
     cuStreamIsCapturing(CUstream, *mut CUstreamCaptureStatus);
@@ -303,14 +308,14 @@ forwarders! {
     cuEventRecordWithFlags(CUevent CUstream c_uint);
     cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
-    cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | add_host_function(hStream);
+    cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | add_enqueued(hStream, HostFunction);
     cuGraphUpload(CUgraphExec CUstream);
     cuLaunchKernelEx(config: *const CUlaunchConfig, f: CUfunction, Ptr, Ptr) | add_configured_kernel_launch(config, f);
-    cuMemBatchDecompressAsync(Ptr, usize, c_uint, Ptr, stream: CUstream) | add_copy_out(stream, 0);
-    cuMemcpy3DBatchAsync(usize, Ptr, Ptr, c_ulonglong, hStream: CUstream) | add_copy_out(hStream, 0);
-    cuMemcpy3DBatchAsync_v2(usize, Ptr, c_ulonglong, hStream: CUstream) | add_copy_out(hStream, 0);
-    cuMemcpyBatchAsync(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, Ptr, hStream: CUstream) | add_copy_out(hStream, 0);
-    cuMemcpyBatchAsync_v2(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, hStream: CUstream) | add_copy_out(hStream, 0);
+    cuMemBatchDecompressAsync(Ptr, usize, c_uint, Ptr, stream: CUstream) | add_enqueued(stream, CopyOut(0));
+    cuMemcpy3DBatchAsync(usize, Ptr, Ptr, c_ulonglong, hStream: CUstream) | add_enqueued(hStream, CopyOut(0));
+    cuMemcpy3DBatchAsync_v2(usize, Ptr, c_ulonglong, hStream: CUstream) | add_enqueued(hStream, CopyOut(0));
+    cuMemcpyBatchAsync(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, Ptr, hStream: CUstream) | add_enqueued(hStream, CopyOut(0));
+    cuMemcpyBatchAsync_v2(Ptr, Ptr, Ptr, usize, Ptr, Ptr, usize, hStream: CUstream) | add_enqueued(hStream, CopyOut(0));
 
     // Functions that gpubench neither calls nor reads arguments of.
     cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamCopyAttributes cuStreamGetDevice cuStreamGetId
@@ -341,23 +346,23 @@ forwarders! {
 
 forwarders! {
     BLOCKING_FUNCTIONS ["_ptds"]:
-    cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) | add_blocking_copy();
-    cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) | add_blocking_copy_out();
-    cuMemsetD8_v2(CUdeviceptr, c_uchar, N: usize) | add_null_stream_memset(N);
-    cuMemsetD16_v2(CUdeviceptr, c_ushort, N: usize) | add_null_stream_memset(2 * N);
-    cuMemsetD32_v2(CUdeviceptr, c_uint, N: usize) | add_null_stream_memset(4 * N);
-    cuMemsetD2D8_v2(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize) | add_null_stream_memset(Width * Height);
-    cuMemsetD2D16_v2(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize) | add_null_stream_memset(2 * Width * Height);
-    cuMemsetD2D32_v2(CUdeviceptr, usize, c_uint, Width: usize, Height: usize) | add_null_stream_memset(4 * Width * Height);
+    cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) | add_blocking_work(Copy(0));
+    cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) | add_blocking_work(CopyOut(0));
+    cuMemsetD8_v2(CUdeviceptr, c_uchar, N: usize) | add_enqueued(null_mut(), Memset(N as u64));
+    cuMemsetD16_v2(CUdeviceptr, c_ushort, N: usize) | add_enqueued(null_mut(), Memset((2 * N) as u64));
+    cuMemsetD32_v2(CUdeviceptr, c_uint, N: usize) | add_enqueued(null_mut(), Memset((4 * N) as u64));
+    cuMemsetD2D8_v2(CUdeviceptr, usize, c_uchar, Width: usize, Height: usize) | add_enqueued(null_mut(), Memset((Width * Height) as u64));
+    cuMemsetD2D16_v2(CUdeviceptr, usize, c_ushort, Width: usize, Height: usize) | add_enqueued(null_mut(), Memset((2 * Width * Height) as u64));
+    cuMemsetD2D32_v2(CUdeviceptr, usize, c_uint, Width: usize, Height: usize) | add_enqueued(null_mut(), Memset((4 * Width * Height) as u64));
 
     // Functions that gpubench neither calls nor reads arguments of.
-    cuMemcpy cuMemcpyDtoD_v2 (Long Long Long) | add_blocking_copy();
-    cuMemcpyAtoD_v2(Long Ptr Long Long) | add_blocking_copy();
-    cuMemcpyPeer(Long Ptr Long Ptr Long) | add_blocking_copy();
-    cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DPeer (Ptr) | add_blocking_copy_out();
-    cuMemcpyDtoA_v2(Ptr Long Long Long) | add_blocking_copy_out();
-    cuMemcpyHtoA_v2(Ptr Long Ptr Long) | add_blocking_copy_out();
-    cuMemcpyAtoH_v2(Ptr Ptr Long Long) | add_blocking_copy_out();
-    cuMemcpyAtoA_v2(Ptr Long Ptr Long Long) | add_blocking_copy_out();
+    cuMemcpy cuMemcpyDtoD_v2 (Long Long Long) | add_blocking_work(Copy(0));
+    cuMemcpyAtoD_v2(Long Ptr Long Long) | add_blocking_work(Copy(0));
+    cuMemcpyPeer(Long Ptr Long Ptr Long) | add_blocking_work(Copy(0));
+    cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DPeer (Ptr) | add_blocking_work(CopyOut(0));
+    cuMemcpyDtoA_v2(Ptr Long Long Long) | add_blocking_work(CopyOut(0));
+    cuMemcpyHtoA_v2(Ptr Long Ptr Long) | add_blocking_work(CopyOut(0));
+    cuMemcpyAtoH_v2(Ptr Ptr Long Long) | add_blocking_work(CopyOut(0));
+    cuMemcpyAtoA_v2(Ptr Long Ptr Long Long) | add_blocking_work(CopyOut(0));
     cuGLMapBufferObject_v2(Ptr Ptr Int) | keep_unlisted_call();
 }

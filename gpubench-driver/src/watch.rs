@@ -11,8 +11,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
+use crate::calls::{DriverCall, add_if_successful};
 use crate::memory::{add_variable, remove_module_variables};
-use crate::{calls::add_code_load, library::unrecorded, result::set_detail};
+use crate::{library::unrecorded, result::set_detail};
 
 /// `CUDA_ERROR_NOT_FOUND`
 const NOT_FOUND: u32 = 500;
@@ -53,7 +54,7 @@ pub(crate) fn kernel_number(function: CUfunction) -> u64 {
 /// # Safety
 /// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
 pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const c_void) {
-    add_code_load(code);
+    add_if_successful(code, DriverCall::Loaded);
     // SAFETY: the driver has just read the image under the same contract.
     let Some(ptx) = (unsafe { as_ptx(image) }) else { return };
     if code == 0 {
@@ -68,7 +69,7 @@ pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const
 
 /// Removes a module with its kernels and variables, if `code` is 0, and reports the call to the watch.
 pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
-    add_code_load(code);
+    add_if_successful(code, DriverCall::Loaded);
     if code == 0 {
         with_modules(|modules| {
             modules.kernels.remove(&(module as usize));

@@ -205,6 +205,18 @@ fn facts_of_a_kernel_are_those_of_its_function() {
         };
         let info = KernelInfo { registers: 24, local: 24, static_shared: 24, resident_blocks: 2 };
         assert_eq!((launch(5), launch(6)), (Some(info), Some(info)));
+        // Calls before a kernel do not count as kernels.
+        let (function, stream) = (ptr::without_provenance_mut(5), ptr::null_mut());
+        let none = ptr::null_mut();
+        // SAFETY: the fake launches nothing.
+        let (_, calls) = watch(|| unsafe {
+            (0..20).for_each(|_| _ = sys::cuStreamSynchronize(stream));
+            sys::cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, none, none)
+        });
+        assert!(
+            matches!(calls.last(), Some(DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. }) if kernel.info == Some(info)),
+            "{calls:?}"
+        );
     });
 }
 

@@ -69,7 +69,6 @@ fn list_variant(
     visit_case(variant, |sweeps, case| {
         let rows = sweeps.iter().map(|axes| AxisSteps::new(axes, given)).collect::<Result<Vec<_>, _>>()?;
         let refused = rows.iter().find_map(|rows| rows.refused.clone());
-        let refused = refused.map(|(axis, why)| (axis.to_owned(), why));
         let status = |args: &[Arg]| {
             if refused.is_some() || !case.0.skips() {
                 return JobStatus::Measured;
@@ -104,7 +103,7 @@ struct AxisSteps {
     /// The values of each step, one for each axis.
     rows: Vec<Vec<String>>,
     /// The first axis with an invalid value of the user, and the reason.
-    refused: Option<(&'static str, String)>,
+    refused: Option<(String, String)>,
 }
 
 impl AxisSteps {
@@ -134,7 +133,11 @@ impl AxisSteps {
             if given[0].is_none() {
                 return Err(Failure::new(Stage::Args, message));
             }
-            return Ok(Self { rows: vec![columns.concat()], names, refused: Some((one, message)) });
+            return Ok(Self {
+                rows: vec![columns.concat()],
+                names,
+                refused: Some((one.to_owned(), message)),
+            });
         }
         let row = |step: usize| columns.iter().map(|values| values[step].clone()).collect();
         let mut rows: Vec<Vec<String>> = (0..steps).map(row).collect();
@@ -143,7 +146,7 @@ impl AxisSteps {
         rows.retain(|row| seen.insert(row.clone()));
         let refused = axes.iter().zip(replaced.iter().flatten()).find_map(|(axis, values)| {
             let refused = values.iter().find_map(|value| axis.select(value).err())?;
-            Some((axis.name(), refused.to_string()))
+            Some((axis.name().to_owned(), refused.to_string()))
         });
         let mut rows = Self { names, rows, refused };
         if replaced.is_none() {
@@ -167,7 +170,7 @@ impl AxisSteps {
                     "`{value}` is not listed: `{name}` goes together with {}, which must be given too",
                     joined(others.map(|other| format!("`{other}`")), " and ")
                 );
-                self.refused = Some((name, message));
+                self.refused = Some((name.to_owned(), message));
                 return;
             }
         }

@@ -40,7 +40,10 @@ fn end_catching() {
 /// remembered before the code ran.
 fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure {
     let own = thread::current().id();
-    let mut new = take_panics_after(before);
+    let mut panics = remembered_panics();
+    let before = before.min(panics.len());
+    let mut new = panics.split_off(before);
+    drop(panics);
     // A pool passes on the panic of one of its threads: the last is the one that arrives.
     let index = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
     let recorded = index.map(|index| new.swap_remove(index).text);
@@ -52,13 +55,6 @@ fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -
         message += &format!(" (paths are relative to {})", folder.display());
     }
     Failure::new(stage, format_args!("panicked at {message}"))
-}
-
-/// Removes and returns the remembered panics after the first `before`, of all threads.
-fn take_panics_after(before: usize) -> Vec<RememberedPanic> {
-    let mut panics = remembered_panics();
-    let before = before.min(panics.len());
-    panics.drain(before..).collect()
 }
 
 /// Drops the payload of a panic. If dropping it panics too, the payload of that panic is leaked.

@@ -1,8 +1,8 @@
 //! The benchmarks of this program, and the steps of a case with the user's errors and panics as failures of their stage.
 
-use std::{any::Any, fmt::Display, rc::Rc};
+use std::{any::Any, rc::Rc};
 
-use gpubench_core::{ArgAxis, Case, Counts, Generic, UserMetric, Variant, inventory};
+use gpubench_core::{ArgAxis, Case, CaseError, Counts, Generic, UserMetric, Variant, inventory};
 use gpubench_records::{Arg, Failure, Stage};
 
 pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
@@ -78,34 +78,34 @@ impl CaughtCase<'_> {
             Some(source) => self.0.open(source),
             None => self.0.open(device as &mut dyn Any),
         };
-        opened.map_err(failure_at(Stage::Device))?;
+        opened.map_err(|error| Failure::new(Stage::Device, error))?;
         device.begin_case();
         Ok(())
     }
 
     /// Launches on the stream of another case from now on.
     pub(crate) fn adopt_stream(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
-        self.0.open_on(stream).map_err(failure_at(Stage::Device))
+        self.0.open_on(stream).map_err(|error| Failure::new(Stage::Device, error))
     }
 
     /// Creates new inputs.
     pub(crate) fn setup(&mut self) -> Result<(), Failure> {
-        catch(Stage::Setup, || self.0.setup().map_err(failure_at(Stage::Setup)))
+        catch_step(Stage::Setup, || self.0.setup())
     }
 
     /// Returns the values of the benchmark's own metrics for one launch on the present inputs.
     pub(crate) fn metrics(&self) -> Result<Vec<UserMetric>, Failure> {
-        catch(Stage::Counts, || self.0.metrics().map_err(failure_at(Stage::Counts)))
+        catch_step(Stage::Counts, || self.0.metrics())
     }
 
     /// Returns the bytes, operations and items of one launch on the present inputs.
     pub(crate) fn counts(&self) -> Result<Counts, Failure> {
-        catch(Stage::Counts, || self.0.counts().map_err(failure_at(Stage::Counts)))
+        catch_step(Stage::Counts, || self.0.counts())
     }
 
     /// Checks the outputs. Returns `false` if the benchmark has no check.
     pub(crate) fn check(&self) -> Result<bool, Failure> {
-        catch(Stage::Check, || self.0.check().map_err(failure_at(Stage::Check)))
+        catch_step(Stage::Check, || self.0.check())
     }
 
     /// Drops what the launch function returned.
@@ -117,7 +117,7 @@ impl CaughtCase<'_> {
     }
 }
 
-/// Returns a closure that converts an error into a failure of this stage.
-pub(crate) fn failure_at<E: Display>(stage: Stage) -> impl Fn(E) -> Failure {
-    move |error| Failure::new(stage, error)
+/// Runs a step of the user's code. An error or a panic becomes a failure of `stage`.
+pub(crate) fn catch_step<T>(stage: Stage, step: impl FnOnce() -> Result<T, CaseError>) -> Result<T, Failure> {
+    catch(stage, || step().map_err(|error| Failure::new(stage, error)))
 }

@@ -7,6 +7,7 @@ use gpubench_runner::__private::machine::{self, Available, Finding, Level, clock
 use gpubench_stats::format::counted;
 use serde_json::json;
 
+use super::verify::find_ncu;
 use crate::output::{self, CommandError, PrintOptions, Result, bail};
 
 #[derive(Args)]
@@ -30,9 +31,13 @@ pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
     if let Some(devices) = &args.reset_clocks {
         return reset_clocks(devices, options);
     }
-    let findings = examine().map_err(|error| {
+    let mut findings = examine().map_err(|error| {
         CommandError::failed(format!("the process that asks the drivers cannot be started: {error}"))
     })?;
+    // A machine with a driver has a finding on CUPTI; that on the other tool follows.
+    if let Some(tool) = findings.iter().position(|finding| finding.topic == "libcupti") {
+        findings.insert(tool + 1, ncu_finding());
+    }
     if args.json {
         let answer = json!({ "schema": "gpubench-doctor/1", "findings": findings });
         output::print(&format!("{answer:#}\n"), options)?;
@@ -41,6 +46,17 @@ pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
     }
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
     Ok(if has_problem { Exit::Failed } else { Exit::Done })
+}
+
+/// Returns a finding on the presence of Nsight Compute.
+fn ncu_finding() -> Finding {
+    match find_ncu() {
+        Ok(program) => Finding::good("ncu", program.display().to_string()),
+        Err(_) => {
+            let advice = "for `cargo gpubench verify`; it comes with Nsight Compute: put its folder on PATH";
+            Finding::with_advice("ncu", Level::Note, "not found", advice)
+        }
+    }
 }
 
 /// Unlocks the clocks of these devices; of all if none is named.

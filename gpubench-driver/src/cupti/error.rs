@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use super::MIN_VERSION;
+
 /// The reason that CUPTI traces nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -30,14 +32,12 @@ pub enum CuptiError {
         symbol: &'static str,
     },
     /// The library is too old for its records to be read.
-    #[error("{} has version {version}, and {oldest} is needed (CUDA 11.0): name another by GPUBENCH_CUPTI", library.display())]
+    #[error("{} has version {version}, and {MIN_VERSION} is needed (CUDA 11.0): name another by GPUBENCH_CUPTI", library.display())]
     TooOld {
         /// The library.
         library: PathBuf,
         /// Its version.
         version: u32,
-        /// The oldest supported version.
-        oldest: u32,
     },
     /// A call failed.
     #[error("{call} returned {code} ({name}){}", hint(*code))]

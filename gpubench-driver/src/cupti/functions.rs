@@ -6,7 +6,8 @@
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::{path::Path, ptr};
+use std::path::{Path, PathBuf};
+use std::ptr;
 
 use libloading::Library;
 
@@ -26,53 +27,46 @@ pub(super) const NO_MORE_RECORDS: u32 = 12;
 /// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: also flush buffers that are not full.
 const FLUSH_FORCED: u32 = 1;
 
-/// The functions of an open CUPTI library.
+/// An open CUPTI library.
 pub(super) struct Functions {
-    get_version: unsafe extern "C" fn(*mut u32) -> u32,
-    register_callbacks: unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> u32,
-    enable: unsafe extern "C" fn(u32) -> u32,
-    disable: unsafe extern "C" fn(u32) -> u32,
-    flush_all: unsafe extern "C" fn(u32) -> u32,
-    get_next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> u32,
-    get_dropped: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> u32,
-    get_result_string: unsafe extern "C" fn(u32, *mut *const c_char) -> u32,
-    // Keeps the functions loaded.
-    _library: Library,
+    pub library: PathBuf,
+    opened: Library,
+}
+
+/// Calls a function of CUPTI. Each argument follows its C type. A result code other than 0 is an error.
+macro_rules! call {
+    ($functions:expr, $symbol:literal, $($type:ty: $argument:expr),*) => {{
+        let function: unsafe extern "C" fn($($type),*) -> u32 = $functions.find($symbol)?;
+        // SAFETY: pointers are places for a result of their type, or the caller vouches for them.
+        let code = unsafe { function($($argument),*) };
+        $functions.check($symbol, code)
+    }};
 }
 
 impl Functions {
-    /// Opens the library at `path`, and looks up all functions.
+    /// Opens the library at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, CuptiError> {
+        let library = path.to_owned();
         // SAFETY: the library is CUPTI, or the user named it as such: its initialisers may run anywhere.
-        let library = unsafe { Library::new(path) }.map_err(|error| CuptiError::NotOpened {
-            library: path.to_owned(),
-            reason: loader_message(&error),
-        })?;
-        macro_rules! function {
-            ($name:literal) => {
-                // SAFETY: the field has the C type of the function of this name.
-                *unsafe { library.get($name) }
-                    .map_err(|_| CuptiError::MissingSymbol { library: path.to_owned(), symbol: $name })?
-            };
+        match unsafe { Library::new(path) } {
+            Ok(opened) => Ok(Self { library, opened }),
+            Err(error) => Err(CuptiError::NotOpened { library, reason: loader_message(&error) }),
         }
-        Ok(Self {
-            get_version: function!("cuptiGetVersion"),
-            register_callbacks: function!("cuptiActivityRegisterCallbacks"),
-            enable: function!("cuptiActivityEnable"),
-            disable: function!("cuptiActivityDisable"),
-            flush_all: function!("cuptiActivityFlushAll"),
-            get_next_record: function!("cuptiActivityGetNextRecord"),
-            get_dropped: function!("cuptiActivityGetNumDroppedRecords"),
-            get_result_string: function!("cuptiGetResultString"),
-            _library: library,
-        })
+    }
+
+    /// Returns the function `symbol` as a pointer of the type `F`, which must be its C type.
+    fn find<F: Copy>(&self, symbol: &'static str) -> Result<F, CuptiError> {
+        // SAFETY: each caller in this file gives the type that CUPTI declares for the function.
+        let found = unsafe { self.opened.get::<F>(symbol) };
+        found
+            .map(|function| *function)
+            .map_err(|_| CuptiError::MissingSymbol { library: self.library.clone(), symbol })
     }
 
     /// Returns the version of the library, as `cuptiGetVersion` numbers it.
     pub(super) fn version(&self) -> Result<u32, CuptiError> {
         let mut version = 0;
-        // SAFETY: `version` is a place for a number.
-        self.check("cuptiGetVersion", unsafe { (self.get_version)(&raw mut version) })?;
+        call!(self, "cuptiGetVersion", *mut u32: &raw mut version)?;
         Ok(version)
     }
 
@@ -82,31 +76,26 @@ impl Functions {
         request: RequestBuffer,
         complete: CompleteBuffer,
     ) -> Result<(), CuptiError> {
-        // SAFETY: both functions have the types that CUPTI calls them by, and exist as long as the program.
-        let code = unsafe { (self.register_callbacks)(request, complete) };
-        self.check("cuptiActivityRegisterCallbacks", code)
+        call!(self, "cuptiActivityRegisterCallbacks", RequestBuffer: request, CompleteBuffer: complete)
     }
 
     /// Starts to record activities of this `CUpti_ActivityKind`.
     pub(super) fn enable(&self, kind: u32) -> Result<(), CuptiError> {
-        // SAFETY: takes a number.
-        self.check("cuptiActivityEnable", unsafe { (self.enable)(kind) })
+        call!(self, "cuptiActivityEnable", u32: kind)
     }
 
     /// Stops to record activities of this `CUpti_ActivityKind`.
     pub(super) fn disable(&self, kind: u32) -> Result<(), CuptiError> {
-        // SAFETY: takes a number.
-        self.check("cuptiActivityDisable", unsafe { (self.disable)(kind) })
+        call!(self, "cuptiActivityDisable", u32: kind)
     }
 
     /// Makes CUPTI hand out all buffers, also those that are not full.
     pub(super) fn flush(&self) -> Result<(), CuptiError> {
-        // SAFETY: takes a number, and calls the registered functions.
-        self.check("cuptiActivityFlushAll", unsafe { (self.flush_all)(FLUSH_FORCED) })
+        call!(self, "cuptiActivityFlushAll", u32: FLUSH_FORCED)
     }
 
     /// Returns the record after `record` in the first `size` bytes of `buffer`; the first record if `record`
-    /// is null. The error is CUPTI's code, [`NO_MORE_RECORDS`] at the end.
+    /// is null. The error has the code [`NO_MORE_RECORDS`] at the end.
     ///
     /// # Safety
     /// The buffer is one that CUPTI has just handed out with this size, and `record` is null or one in it.
@@ -115,20 +104,18 @@ impl Functions {
         buffer: *mut u8,
         size: usize,
         mut record: *mut u8,
-    ) -> Result<*mut u8, u32> {
-        // SAFETY: the caller vouches for the buffer, and `record` is a place for a pointer.
-        match unsafe { (self.get_next_record)(buffer, size, &raw mut record) } {
-            0 => Ok(record),
-            code => Err(code),
-        }
+    ) -> Result<*mut u8, CuptiError> {
+        let next = &raw mut record;
+        call!(self, "cuptiActivityGetNextRecord", *mut u8: buffer, usize: size, *mut *mut u8: next)?;
+        Ok(record)
     }
 
     /// Returns the number of records that CUPTI dropped since the last call.
     pub(super) fn take_dropped_count(&self) -> Result<usize, CuptiError> {
         let mut dropped = 0;
-        // SAFETY: `dropped` is a place for a size. No context and stream 0 stand for those of the global buffers.
-        let code = unsafe { (self.get_dropped)(ptr::null_mut(), 0, &raw mut dropped) };
-        self.check("cuptiActivityGetNumDroppedRecords", code)?;
+        // No context and stream 0 stand for those of the global buffers.
+        let (context, place) = (ptr::null_mut(), &raw mut dropped);
+        call!(self, "cuptiActivityGetNumDroppedRecords", *mut c_void: context, u32: 0, *mut usize: place)?;
         Ok(dropped)
     }
 
@@ -137,9 +124,11 @@ impl Functions {
         if code == 0 {
             return Ok(());
         }
+        let name_of: unsafe extern "C" fn(u32, *mut *const c_char) -> u32 =
+            self.find("cuptiGetResultString")?;
         let mut text = ptr::null();
         // SAFETY: `text` is a place for a pointer to a text that is never freed.
-        let known = unsafe { (self.get_result_string)(code, &raw mut text) } == 0 && !text.is_null();
+        let known = unsafe { name_of(code, &raw mut text) } == 0 && !text.is_null();
         let name = if known {
             // SAFETY: CUPTI's text ends in a zero.
             unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()

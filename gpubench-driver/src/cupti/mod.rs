@@ -31,7 +31,6 @@ static OPENED: OnceLock<Result<Cupti, CuptiError>> = OnceLock::new();
 
 /// The open CUPTI library. It is never closed, since its threads go on.
 pub struct Cupti {
-    library: PathBuf,
     version: u32,
     functions: Functions,
 }
@@ -77,15 +76,15 @@ impl Cupti {
         let functions = Functions::open(library)?;
         let version = functions.version()?;
         if version < MIN_VERSION {
-            return Err(CuptiError::TooOld { library: library.to_owned(), version, oldest: MIN_VERSION });
+            return Err(CuptiError::TooOld { library: library.to_owned(), version });
         }
-        Ok(Self { library: library.to_owned(), version, functions })
+        Ok(Self { version, functions })
     }
 
     /// Returns the path from which the library was opened.
     #[must_use]
     pub fn library(&self) -> &Path {
-        &self.library
+        &self.functions.library
     }
 
     /// Returns the library's version as text: `13.5`, or before CUDA 13 the number of its interface, such as
@@ -156,11 +155,23 @@ impl Drop for Tracing {
 /// The file names of CUPTI that the system's loader searches, newest first.
 const LIBRARY_NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
 
+/// The folders of CUDA toolkits, and those in them that may contain CUPTI.
+const TOOLKIT_FOLDERS: ([&str; 3], [&str; 2]) =
+    (["$CUDA_HOME", "$CUDA_PATH", "/usr/local/cuda*"], ["extras/CUPTI/lib64", "targets/*/lib"]);
+/// The folders of active environments, of the user and of the system, and those of Python packages in them
+/// that may contain CUPTI.
+const PYTHON_FOLDERS: ([&str; 5], [&str; 2]) = (
+    ["$VIRTUAL_ENV", "$CONDA_PREFIX", "$HOME/.local", "/usr/local", "/usr"],
+    ["lib/python3*/*-packages/nvidia/cu13/lib", "lib/python3*/*-packages/nvidia/cuda_cupti/lib"],
+);
+
 /// Returns the libraries in CUDA toolkits, then those in Python packages, then [`LIBRARY_NAMES`]. Libraries
 /// with a newer major version than the driver come after all others in toolkits and packages, since they may
 /// refuse to trace.
 fn candidate_libraries() -> Vec<PathBuf> {
-    let folders = toolkit_folders().into_iter().chain(python_package_folders());
+    let toolkits = TOOLKIT_FOLDERS.0.iter().flat_map(|root| TOOLKIT_FOLDERS.1.map(|folder| (root, folder)));
+    let packages = PYTHON_FOLDERS.0.iter().flat_map(|root| PYTHON_FOLDERS.1.map(|folder| (root, folder)));
+    let folders = toolkits.chain(packages).flat_map(|(root, folder)| matching(&format!("{root}/{folder}")));
     let mut found: Vec<PathBuf> = folders.filter_map(|folder| library_in(&folder)).collect();
     if let Ok(driver) = crate::load() {
         found.sort_by_key(|library| major_version(library).is_some_and(|major| major > driver.version.major));
@@ -168,39 +179,23 @@ fn candidate_libraries() -> Vec<PathBuf> {
     found.into_iter().chain(LIBRARY_NAMES.map(PathBuf::from)).collect()
 }
 
-/// Returns the folders of CUDA toolkits that may contain CUPTI: of `CUDA_HOME` and `CUDA_PATH`, then of
-/// `/usr/local/cuda*`.
-fn toolkit_folders() -> Vec<PathBuf> {
-    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os);
-    let named = named.filter(|root| !root.is_empty()).map(PathBuf::from);
-    let usual = entries_with_prefix(Path::new("/usr/local"), "cuda");
-    named
-        .chain(usual)
-        .flat_map(|root| {
-            let targets =
-                entries_with_prefix(&root.join("targets"), "").into_iter().map(|target| target.join("lib"));
-            [root.join("extras/CUPTI/lib64")].into_iter().chain(targets).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-/// Returns the folders of Python packages that may contain CUPTI: in active environments, of the user and of
-/// the system.
-fn python_package_folders() -> Vec<PathBuf> {
-    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from);
-    let user = env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
-    let roots = environments.chain(user).chain(["/usr/local", "/usr"].map(PathBuf::from));
-    let pythons = roots.flat_map(|root| entries_with_prefix(&root.join("lib"), "python3"));
-    let sites = pythons.flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)));
-    sites
-        .flat_map(|site| ["cu13/lib", "cuda_cupti/lib"].map(|place| site.join("nvidia").join(place)))
-        .collect()
+/// Returns the paths that match a pattern. Its first part may be `$` and the name of an environment variable;
+/// none match if that is not set. Each other part may contain a `*`.
+fn matching(pattern: &str) -> Vec<PathBuf> {
+    let (root, parts) = pattern.split_once('/').unwrap_or((pattern, ""));
+    let root = match root.strip_prefix('$') {
+        Some(name) => env::var_os(name).filter(|value| !value.is_empty()),
+        None => Some("/".into()),
+    };
+    parts.split('/').fold(root.into_iter().map(PathBuf::from).collect(), |above: Vec<PathBuf>, part| {
+        above.iter().flat_map(|folder| entries_like(folder, part)).collect()
+    })
 }
 
 /// Returns the CUPTI library in a folder; the one with its major version in the name, if there is one. `None`
 /// if there is no library.
 fn library_in(folder: &Path) -> Option<PathBuf> {
-    let found = entries_with_prefix(folder, "libcupti.so");
+    let found = entries_like(folder, "libcupti.so*");
     found.iter().find(|library| major_version(library).is_some()).or(found.first()).cloned()
 }
 
@@ -210,12 +205,14 @@ fn major_version(library: &Path) -> Option<u32> {
     library.file_name()?.to_str()?.strip_prefix("libcupti.so.")?.parse().ok()
 }
 
-/// Returns the paths of the entries of a folder whose names begin with `beginning`, in descending order.
-/// Empty if the folder cannot be read.
-fn entries_with_prefix(folder: &Path, beginning: &str) -> Vec<PathBuf> {
+/// Returns the paths of the entries of a folder whose names match `part`, in descending order. Without a `*`
+/// in it, returns the path of the entry of this name, which need not exist.
+fn entries_like(folder: &Path, part: &str) -> Vec<PathBuf> {
+    let Some((beginning, end)) = part.split_once('*') else { return vec![folder.join(part)] };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_like = |name: &str| name.starts_with(beginning) && name.ends_with(end);
     let mut found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning))
+        .filter(|entry| is_like(&entry.file_name().to_string_lossy()))
         .map(|entry| entry.path())
         .collect();
     found.sort_unstable_by(|a, b| b.cmp(a));
@@ -239,5 +236,18 @@ mod tests {
             (Some("libcupti.so.12".as_ref()), Some(12))
         );
         assert_eq!(major_version(Path::new("libcupti.so.2025.3.1")), None);
+    }
+
+    #[test]
+    fn patterns_match_the_newest_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [old, new] = ["3.9", "3.10"].map(|version| {
+            let path = folder.path().join(format!("lib/python{version}/site-packages/nvidia"));
+            fs::create_dir_all(&path).expect("it can be made");
+            path
+        });
+        let pattern = format!("{}/lib/python3*/*-packages/nvidia", folder.path().display());
+        assert_eq!(matching(&pattern), [old, new], "descending order of names");
+        assert_eq!(matching("$GPUBENCH_NOT_SET/lib"), [] as [PathBuf; 0]);
     }
 }

@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{mem, ptr};
 
-use super::functions::NO_MORE_RECORDS;
+use super::{CuptiError, functions::NO_MORE_RECORDS};
 
 /// A piece of GPU work that CUPTI recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ unsafe fn read_records(buffer: *mut u8, valid: usize) {
         // SAFETY: the buffer and its size are CUPTI's own, and the record is the one before.
         record = match unsafe { cupti.functions.next_record(buffer, valid, record) } {
             Ok(record) => record,
-            Err(NO_MORE_RECORDS) => return,
+            Err(CuptiError::Call { code: NO_MORE_RECORDS, .. }) => return,
             Err(_) => break,
         };
         let left = (buffer as usize + valid).saturating_sub(record as usize);

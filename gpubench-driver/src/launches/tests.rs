@@ -1,7 +1,7 @@
 //! Calls as those who watch hear of them. Without a driver, nothing is captured and no kernel is known.
 
 use super::*;
-use crate::calls::{add_allocation, serialize_tests};
+use crate::calls::serialize_tests;
 use crate::{stream_ops, watch as watched};
 
 fn stream(handle: usize) -> CUstream {
@@ -12,16 +12,15 @@ fn stream(handle: usize) -> CUstream {
 #[test]
 fn calls_are_told_in_order_to_who_watches() {
     let _alone = serialize_tests();
-    // SAFETY: without a driver no handle is followed.
-    let ((), calls) = watched(|| unsafe {
-        add_memset(0, stream(7), 64);
-        add_blocking_copy_out(0);
-        add_copy(999, stream(7), 8);
+    let ((), calls) = watched(|| {
+        add_enqueued(0, stream(7), Enqueued::Memset(64));
+        add_blocking_work(0, Enqueued::CopyOut(0));
+        add_enqueued(999, stream(7), Enqueued::Copy(8));
         add_stream_wait(0, stream(7));
         add_stream_wait(600, stream(7));
         add_stream_wait(600, stream(7));
         add_stream_destruction(0, stream(7));
-        add_allocation(0);
+        add_if_successful(0, DriverCall::Allocated);
         add_context_switch(0, std::ptr::null_mut());
     });
     let call = called_function();
@@ -39,8 +38,7 @@ fn calls_are_told_in_order_to_who_watches() {
             DriverCall::Allocated(call),
         ]
     );
-    // SAFETY: as above.
-    unsafe { add_memset(0, stream(7), 64) };
+    add_enqueued(0, stream(7), Enqueued::Memset(64));
     assert_eq!(watched(|| ()).1, []);
 }
 
@@ -50,10 +48,10 @@ fn pieces_are_the_work_and_its_first_failure() {
     // SAFETY: without a driver no handle is followed.
     let ((), found) = stream_ops(|| unsafe {
         add_kernel_launch(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
-        add_copy(0, stream(7), 4096);
+        add_enqueued(0, stream(7), Enqueued::Copy(4096));
         add_enqueued(0, stream(7), Enqueued::Allocation);
         add_kernel_launch(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
-        add_memset(2, stream(7), 1);
+        add_enqueued(2, stream(7), Enqueued::Memset(1));
     });
     let kernel =
         StreamOp::Kernel(Shape { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 });
@@ -66,8 +64,7 @@ fn calls_of_other_threads_are_told_too() {
     let _alone = serialize_tests();
     let ((), calls) = watched(|| {
         let other = std::thread::spawn(|| {
-            // SAFETY: without a driver no handle is followed.
-            unsafe { add_memset(0, stream(9), 64) }
+            add_enqueued(0, stream(9), Enqueued::Memset(64));
         });
         other.join().expect("it ends");
     });

@@ -83,6 +83,15 @@ pub trait Device: Any {
         Ok(())
     }
 
+    /// Waits for all launched work. An error is a failure of `stage`.
+    ///
+    /// # Errors
+    /// Returns the error that occurred on the device.
+    #[doc(hidden)]
+    fn synchronize_in(&mut self, stage: Stage) -> Result<(), Failure> {
+        self.synchronize().map_err(|error| Failure::new(stage, error))
+    }
+
     /// Makes this device current for the calls of this thread, if the user's code or another device of this
     /// process can change that. Returns a phrase that describes the device that was current instead, or
     /// `None` if this device was current.
@@ -109,7 +118,7 @@ pub trait Device: Any {
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         let begin = Instant::now();
         work.launch()?;
-        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.synchronize_in(Stage::Launch)?;
         Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
@@ -139,7 +148,7 @@ pub trait Device: Any {
         }
         work.reset()?;
         work.launch()?;
-        self.synchronize().map_err(|error| Failure::new(Stage::Launch, error))?;
+        self.synchronize_in(Stage::Launch)?;
         Ok(None)
     }
 
@@ -347,11 +356,6 @@ pub trait Work {
         false
     }
 
-    /// Returns true if the benchmark has a check that reads the outputs.
-    fn is_checked(&self) -> bool {
-        false
-    }
-
     /// Enqueues the reset of the inputs, if the benchmark has one. Called before each sample and its flush;
     /// not timed.
     ///
@@ -518,29 +522,19 @@ pub trait Sampler {
         Ok(None)
     }
 
-    /// Times the launch in the ways `wanted`, other than by samples. Called after the samples. The default
-    /// measures nothing.
+    /// Times the launch in other ways than by samples, as far as they have a meaning for a launch that takes
+    /// `time`. Called after the samples. The default measures nothing.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
-    fn other_times(&mut self, wanted: OtherTimesWanted) -> Result<OtherTimes, Failure> {
-        _ = wanted;
+    fn other_times(&mut self, time: Nanoseconds) -> Result<OtherTimes, Failure> {
+        _ = time;
         Ok(OtherTimes::default())
     }
 }
 
-/// The ways, other than by samples, in which a launch should be timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OtherTimesWanted {
-    /// True to time back-to-back launches. This is requested for short launches.
-    pub back_to_back: bool,
-    /// True to time pre-enqueued launches, and launches on a stream. This is requested for all but long
-    /// launches.
-    pub stream: bool,
-}
-
-/// The times of a launch that were measured in other ways than by samples. `None` if a way was not requested,
-/// or has no meaning for the launch.
+/// The times of a launch that were measured in other ways than by samples. `None` if a way has no meaning
+/// for the launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OtherTimes {

@@ -22,13 +22,12 @@ pub fn sampler<'a, D: LaunchTimer>(
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let (flush, flush_reason) = choose_flush(device, &[&*work], wanted)?;
+    let method = choose_flush(device, &[&*work], wanted)?;
     Ok(Box::new(SingleLaunchSampler {
         device,
         work,
         cache: wanted.cache,
-        flush,
-        flush_reason,
+        method,
         launches: 1,
         fastest: None,
         interruptions: None,
@@ -44,20 +43,23 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let (flush, reason) = choose_flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
-    let mut method = Method::new(D::PATH).with_flush(flush);
-    method.flush_reason = reason;
+    let method = choose_flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
     Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }
 
 /// Chooses the flush before each sample of all `works`: none for hot samples, the requested flush, or the
-/// first one that the device does not refuse. Returns it with the reason why it is not the preferred one, if
-/// so. Returns an error if `wanted` has a path, or if no flush is possible.
+/// first one that the device does not refuse. Returns the method of samples with it, and with the reason why
+/// it is not the preferred one, if so. Returns an error if `wanted` has a path, or if no flush is possible.
 fn choose_flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
     wanted: &SampleOptions,
-) -> Result<(Flush, Option<String>), Failure> {
+) -> Result<Method, Failure> {
+    let method = |flush, reason| {
+        let mut method = Method::new(D::PATH).with_flush(flush);
+        method.flush_reason = reason;
+        Ok(method)
+    };
     let refused = |message: String| Err(Failure::new(Stage::Device, message));
     if let Some(path) = wanted.path {
         return refused(format!(
@@ -66,12 +68,12 @@ fn choose_flush<D: LaunchTimer>(
     }
     let mut refuses = |flush: Flush| works.iter().find_map(|work| device.refuses(flush, *work));
     match (wanted.cache, wanted.flush) {
-        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => Ok((Flush::None, None)),
+        (Cache::Hot, _) | (Cache::Cold, Some(Flush::None)) => method(Flush::None, None),
         (Cache::Cold, Some(flush)) if D::FLUSHES.contains(&flush) => match refuses(flush) {
             Some(why) => {
                 refused(format!("--flush {flush}: {why}; without `--flush` the device takes one that can"))
             }
-            None => Ok((flush, None)),
+            None => method(flush, None),
         },
         (Cache::Cold, Some(flush)) => {
             let all = [D::FLUSHES, &[Flush::None]].concat();
@@ -83,7 +85,7 @@ fn choose_flush<D: LaunchTimer>(
             for flush in D::FLUSHES.iter().copied() {
                 match refuses(flush) {
                     Some(why) => reason = Some(format!("not by `{flush}`, since {why}")),
-                    None => return Ok((flush, reason)),
+                    None => return method(flush, reason),
                 }
             }
             refused(reason.unwrap_or_else(|| {
@@ -98,8 +100,8 @@ struct SingleLaunchSampler<'a, D> {
     device: &'a mut D,
     work: &'a mut dyn Work,
     cache: Cache,
-    flush: Flush,
-    flush_reason: Option<String>,
+    /// The method, without the number of launches.
+    method: Method,
     /// The number of launches in a sample.
     launches: usize,
     /// The shortest event time of the last group.
@@ -140,13 +142,13 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
         events: &mut Vec<Nanoseconds>,
     ) -> Result<(), Failure> {
         // A wait before a sample, in its reset or its flush, does not count for the sample.
-        let alone = self.flush != Flush::None || self.work.resets();
+        let alone = self.method.flush != Flush::None || self.work.resets();
         let time = self.fastest.unwrap_or_default() * self.launches as f64;
         let together = if alone { 1 } else { waits.samples_per_reading(time) };
         let (mut follows, mut whole) = (false, true);
         while events.len() < samples {
             if alone {
-                whole = prepare_sample(self.device, self.work, self.flush)?;
+                whole = prepare_sample(self.device, self.work, self.method.flush)?;
             } else if !follows {
                 whole = self.device.make_ready();
                 // Other work has evicted data since the last sample. Before the group's first sample, `group`
@@ -188,7 +190,7 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
             }
             None => {
                 for _ in 0..samples {
-                    prepare_sample(self.device, self.work, self.flush)?;
+                    prepare_sample(self.device, self.work, self.method.flush)?;
                     events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
                 }
             }
@@ -218,7 +220,7 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
         let waits = self.interruptions.as_mut()?;
         self.device.end_waits();
         // After the last cold sample, a wait may belong to no sample.
-        let back_to_back = self.flush == Flush::None && !self.work.resets();
+        let back_to_back = self.method.flush == Flush::None && !self.work.resets();
         waits.add_samples(self.device, 0, Nanoseconds::ZERO, back_to_back);
         waits.processor_wait(self.device)
     }
@@ -228,9 +230,7 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     }
 
     fn method(&self) -> Method {
-        let mut method = Method::new(D::PATH).with_flush(self.flush).with_batch(self.launches);
-        method.flush_reason.clone_from(&self.flush_reason);
-        method
+        self.method.clone().with_batch(self.launches)
     }
 }
 
@@ -324,7 +324,7 @@ mod tests {
 
     fn chosen<D: LaunchTimer + Default>(wanted: SampleOptions) -> Result<Flush, String> {
         let chosen = choose_flush(&mut D::default(), &[&Noted::default()], &wanted);
-        chosen.map(|(flush, _)| flush).map_err(|failure| failure.to_string())
+        chosen.map(|method| method.flush).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -434,15 +434,18 @@ mod tests {
             (&[other, one], Flush::Read),
         ] {
             let reason = (chosen == Flush::Read).then(|| "not by `lines`, since it is unknown".to_owned());
-            assert_eq!(choose_flush(&mut Chooses, works, &cold), Ok((chosen, reason)));
-            let asked = choose_flush(&mut Chooses, works, &flushed(Flush::Lines));
+            let choose = |wanted| {
+                choose_flush(&mut Chooses, works, &wanted).map(|method| (method.flush, method.flush_reason))
+            };
+            assert_eq!(choose(cold), Ok((chosen, reason)));
+            let asked = choose(flushed(Flush::Lines));
             let chosen_flush = asked.map(|(flush, _)| flush).map_err(|failure| failure.to_string());
             let refused =
                 Err("device: --flush lines: it is unknown; without `--flush` the device takes one that can"
                     .to_owned());
             assert_eq!(chosen_flush, if chosen == Flush::Lines { Ok(Flush::Lines) } else { refused });
             assert_eq!(
-                choose_flush(&mut Chooses, works, &flushed(Flush::Read)),
+                choose(flushed(Flush::Read)),
                 Ok((Flush::Read, None)),
                 "what was asked for needs no reason"
             );

@@ -1,7 +1,7 @@
 //! Takes groups from a sampler and checks their readings, on any device. Counts the readings that no working
 //! clock returns as clock faults, and removes them from the groups.
 
-use std::time::Instant;
+use std::{ops::AddAssign, time::Instant};
 
 use crate::device::{SampledGroup, Sampler};
 use gpubench_records::{ClockFaults, Failure, Stage, Timer, clock_faults::is_plausible_time};
@@ -25,6 +25,14 @@ pub(super) struct GroupCost {
     /// The time that is subtracted from a budget: the larger of device time and host time, or the device time
     /// alone if the device is simulated.
     pub spent: Nanoseconds,
+}
+
+impl AddAssign for GroupCost {
+    fn add_assign(&mut self, other: Self) {
+        self.samples += other.samples;
+        self.device += other.device;
+        self.spent += other.spent;
+    }
 }
 
 impl CheckedGroups {

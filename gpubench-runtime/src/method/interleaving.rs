@@ -113,7 +113,7 @@ pub fn compare(
     let watch = monitor.map(SensorWatch::start);
     let mut size = GroupSize::default();
     let mut comparing: Option<RunningComparison> = None;
-    let mut answered = None;
+    let (mut ratio, mut answer) = (None, Answer::Undecided);
     for number in 0..MAX_ROUNDS {
         report_step(
             comparing.as_ref().map_or(Step::Setup, |comparing| Step::Samples(comparing.events.len())),
@@ -131,8 +131,8 @@ pub fn compare(
         comparing.take_round(number, sampler.as_mut(), sampling, &mut size)?;
         let is_whole_pair = number % 2 == 1;
         let done = match sampling.samples {
-            Some(wanted) => comparing.read >= wanted,
-            None => is_whole_pair && (comparing.spent >= sampling.max_time || begin.elapsed() >= limit),
+            Some(wanted) => comparing.cost.samples >= wanted,
+            None => is_whole_pair && (comparing.cost.spent >= sampling.max_time || begin.elapsed() >= limit),
         };
         let confidence = match sampling.samples {
             // A single check may use up the whole error probability.
@@ -141,16 +141,14 @@ pub fn compare(
                 .or_else(|| done.then(|| final_analysis_confidence(number + 1))),
         };
         let Some(confidence) = confidence else { continue };
-        let ratio = comparing.ratio(confidence);
-        let answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.equivalence_margin));
-        answered = Some((ratio, answer));
+        ratio = comparing.ratio(confidence);
+        answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.equivalence_margin));
         if done || answer != Answer::Undecided {
             break;
         }
     }
     let end = Instant::now();
     let comparing = comparing.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
-    let (ratio, answer) = answered.unwrap_or((None, Answer::Undecided));
     let comparison = Comparison {
         ratio,
         equivalence_margin: sampling.equivalence_margin,
@@ -175,7 +173,7 @@ pub fn compare(
             relocations: 0,
             interleaved: true,
             processor_wait: None,
-            device_time: comparing.elapsed,
+            device_time: comparing.cost.device,
             wall_time: wall,
             // The answer shows whether there are enough samples.
             converged: true,
@@ -210,17 +208,13 @@ struct RunningComparison {
     sampling_since: Instant,
     /// The event times of all pairs, those of the first launch first.
     events: Vec<[Nanoseconds; 2]>,
-    /// The number of pairs, including those with invalid readings.
-    read: usize,
+    /// The cost of all rounds.
+    cost: GroupCost,
     rounds: Vec<Round>,
     /// The sum over all rounds of the relative resolution of their pairs.
     unresolved: f64,
     /// False once a round has no ratio, since the timer does not resolve its times.
     resolved: bool,
-    /// The device time of all groups.
-    elapsed: Nanoseconds,
-    /// The time of all groups according to the device's clock or the host's, whichever is more.
-    spent: Nanoseconds,
 }
 
 impl RunningComparison {
@@ -249,12 +243,10 @@ impl RunningComparison {
             clocks: ClockReadings::default(),
             sampling_since: Instant::now(),
             events: Vec::new(),
-            read: 0,
+            cost: GroupCost::default(),
             rounds: Vec::with_capacity(MAX_ROUNDS),
             unresolved: 0.0,
             resolved: true,
-            elapsed: Nanoseconds::default(),
-            spent: Nanoseconds::default(),
         })
     }
 
@@ -268,8 +260,10 @@ impl RunningComparison {
     ) -> Result<(), Failure> {
         let previous = self.events.len();
         let wanted = match sampling.samples {
-            None => size.size_within(sampling.max_time - self.spent).max(FEWEST_PAIRS_PER_ROUND),
-            Some(samples) => pairs_in_round(number, samples).min(samples.saturating_sub(self.read)).max(1),
+            None => size.size_within(sampling.max_time - self.cost.spent).max(FEWEST_PAIRS_PER_ROUND),
+            Some(samples) => {
+                pairs_in_round(number, samples).min(samples.saturating_sub(self.cost.samples)).max(1)
+            }
         };
         let mut round = GroupCost::default();
         while round.samples < wanted {
@@ -277,15 +271,11 @@ impl RunningComparison {
             let is_swapped = number % 2 == 1;
             let in_order = |&[a, b]: &[_; 2]| if is_swapped { [b, a] } else { [a, b] };
             self.events.extend(group.events.as_chunks().0.iter().map(in_order));
-            round.samples += cost.samples;
-            round.device += cost.device;
-            round.spent += cost.spent;
+            round += cost;
             self.clocks.add(group.clock, self.events.len(), self.sampling_since.elapsed().into());
         }
         size.adapt(&round);
-        self.read += round.samples;
-        self.elapsed += round.device;
-        self.spent += round.spent;
+        self.cost += round;
         let overhead = self.checked.timer.overhead;
         let pairs: Vec<_> =
             self.events[previous..].iter().map(|pair| pair.map(|event| event - overhead)).collect();

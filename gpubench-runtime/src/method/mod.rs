@@ -27,7 +27,7 @@ mod watch;
 
 use std::time::Instant;
 
-use crate::device::{Monitor, OtherTimesWanted, Sampler};
+use crate::device::{Monitor, Sampler};
 use gpubench_records::{ClockFaults, Failure, Samples, Sampling, Stage, Step, samples};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
@@ -83,35 +83,36 @@ pub fn measure(
     let no_time =
         size.size_within(limit) == 0 && !size.samples_fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
     let warm_up_group_as_result = warmed.last.filter(|_| sampling.samples.is_none() && no_time);
-    if warm_up_group_as_result.is_none() {
-        checked.timer = sampler.begin(checked.timer)?;
-    }
     let taken = match warm_up_group_as_result {
         Some(last) => {
             warm_up.launches -= last.cost.samples;
             warm_up.elapsed = warm_up.elapsed - last.cost.device;
             SampleCollector::from_warm_up(last, std::mem::take(&mut warming), sampling)
         }
-        None => loop {
-            let taken = SampleCollector::take_samples(
-                sampler,
-                &mut checked,
-                sampling,
-                (limit, deadline),
-                &mut size,
-                report_step,
-            )?;
-            let spent = taken.spent();
-            if !taken.is_still_warm_up(sampling) || warm_up.elapsed + spent > warm_up::longest_warm_up(asked)
-            {
-                break taken;
+        None => {
+            checked.timer = sampler.begin(checked.timer)?;
+            loop {
+                let taken = SampleCollector::take_samples(
+                    sampler,
+                    &mut checked,
+                    sampling,
+                    (limit, deadline),
+                    &mut size,
+                    report_step,
+                )?;
+                let spent = taken.spent();
+                if !taken.is_still_warm_up(sampling)
+                    || warm_up.elapsed + spent > warm_up::longest_warm_up(asked)
+                {
+                    break taken;
+                }
+                warm_up.launches += taken.events.len();
+                warm_up.elapsed += spent;
+                limit = limit - spent;
+                warming.extend(&taken.clocks);
+                sampler.restart()?;
             }
-            warm_up.launches += taken.events.len();
-            warm_up.elapsed += spent;
-            limit = limit - spent;
-            warming.extend(&taken.clocks);
-            sampler.restart()?;
-        },
+        }
     };
     let SampleCollector {
         begin,
@@ -155,9 +156,7 @@ pub fn measure(
     let time = time.ok_or_else(|| no_samples_failure(checked.faults()))?;
     // The time according to events, without the second clock.
     let cross_check = correction.map(|bias| time.median + bias);
-    let wanted =
-        OtherTimesWanted { back_to_back: time.median < SHORT_LAUNCH, stream: time.median < LONG_LAUNCH };
-    let other = sampler.other_times(wanted)?;
+    let other = sampler.other_times(time.median)?;
     Ok(Samples {
         method,
         timer: checked.timer,

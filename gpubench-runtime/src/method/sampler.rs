@@ -8,9 +8,8 @@ use super::calibration::{COUNTED_GROUPS, SAMPLES_PER_GROUP, timer};
 use super::group::{AnyWork, GroupRunner, Partner, WorkWithPartner, require_own_launch};
 use super::path::SamplingPath;
 use super::stream_path::StreamPath;
-use crate::device::{
-    LaunchMode, OtherTimes, OtherTimesWanted, OwnLaunch, Queue, SampleOptions, SampledGroup, Sampler,
-};
+use super::{LONG_LAUNCH, SHORT_LAUNCH};
+use crate::device::{LaunchMode, OtherTimes, OwnLaunch, Queue, SampleOptions, SampledGroup, Sampler};
 use gpubench_records::{Cache, Failure, Method, Timer};
 use gpubench_stats::{Nanoseconds, median};
 
@@ -144,7 +143,7 @@ impl Sampler for QueueSampler<'_> {
         }
     }
 
-    fn other_times(&mut self, wanted: OtherTimesWanted) -> Result<OtherTimes, Failure> {
+    fn other_times(&mut self, time: Nanoseconds) -> Result<OtherTimes, Failure> {
         let overhead = self.timer()?.overhead;
         let mut times = OtherTimes::default();
         let several = self.method.operations.is_some_and(|operations| operations > 1);
@@ -154,14 +153,14 @@ impl Sampler for QueueSampler<'_> {
         let repeats = groups.cache == Cache::Hot && !groups.works.first().resets();
         match &mut self.path {
             SamplingPath::Recorded(path) => {
-                if wanted.back_to_back && repeats {
+                if time < SHORT_LAUNCH && repeats {
                     times.back_to_back = Some(path.marginal_launch_time()?);
                 }
-                if wanted.stream && several {
+                if time < LONG_LAUNCH && several {
                     times.stream = Some(stream_time(&mut path.groups)?);
                 }
             }
-            SamplingPath::Stream(groups, path) if wanted.stream => {
+            SamplingPath::Stream(groups, path) if time < LONG_LAUNCH => {
                 times.prequeued = path.prequeued_time(groups)?.map(|event| event - overhead);
             }
             SamplingPath::Stream(..) => {}

@@ -7,8 +7,8 @@ mod stopping;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{group_size::MIN_SAMPLES, measure};
-use crate::device::{OtherTimes, OtherTimesWanted, SampledGroup, Sampler};
+use super::{SHORT_LAUNCH, group_size::MIN_SAMPLES, measure};
+use crate::device::{OtherTimes, SampledGroup, Sampler};
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, Method, Path, Samples, Sampling, Stage, Step, Timer};
 use gpubench_stats::{DramStallPeriod, Hertz, Nanoseconds};
@@ -89,9 +89,10 @@ impl Sampler for FakeSampler {
         Method::new(self.path)
     }
 
-    fn other_times(&mut self, wanted: OtherTimesWanted) -> Result<OtherTimes, Failure> {
-        self.back_to_back += usize::from(wanted.back_to_back);
-        let back_to_back = wanted.back_to_back.then_some(Nanoseconds(7.0));
+    fn other_times(&mut self, time: Nanoseconds) -> Result<OtherTimes, Failure> {
+        let is_short = time < SHORT_LAUNCH;
+        self.back_to_back += usize::from(is_short);
+        let back_to_back = is_short.then_some(Nanoseconds(7.0));
         Ok(OtherTimes { back_to_back, ..OtherTimes::default() })
     }
 }

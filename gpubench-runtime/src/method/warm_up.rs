@@ -74,9 +74,8 @@ pub(super) fn warm_up(
     clocks: &mut ClockReadings,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<WarmedUp, Failure> {
-    let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds(0.0), steady: false };
-    let own = longest_warm_up(sampling);
-    let mut budget = Budget::new(own, checked.timer);
+    let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds::ZERO, steady: false };
+    let mut budget = Budget::new(longest_warm_up(sampling), checked.timer);
     let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {

@@ -2,15 +2,14 @@
 
 use std::time::Instant;
 
+use super::follow_up::FollowUpLaunches;
 use super::job::{JobInProgress, StepReporter, benchmark_sampling, derive_measurement, time_until};
-use super::prepared::{
-    FollowUpLaunches, PreparedCase, UsedInputsFindings, launch_and_wait, make_inputs, with_driver_message,
-};
+use super::prepared::{PreparedCase, launch_and_wait, make_inputs, with_driver_message};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, Sampler};
 use crate::method::{self, RoundLayout, Rounds};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args};
 use gpubench_core::Variant;
 use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Measurement, Record, Stage, Step};
 use gpubench_stats::Nanoseconds;
@@ -26,33 +25,26 @@ pub(super) fn run(
 ) {
     let [(_, variant), (_, other)] = found;
     let options = found.map(|(entry, _)| &entry.options);
-    let mut job = JobInProgress::new(request, device, reply);
-    let shown = visit_case(variant, |sweeps, case| {
+    JobInProgress::new(request, device, reply).visit(variant, |job, sweeps, case| {
         select_args(&request.job.args, sweeps)?;
-        visit_case(other, |sweeps, partner| {
-            job.run_or_fail(|job| {
-                select_args(&with.args, sweeps).map_err(|failure| name_partner_in(failure, with))?;
-                case.open_stream(job.device)?;
-                let stream =
-                    case.0.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
-                partner.adopt_stream(stream)?;
-                let mut hot = [None; 2];
-                job.for_each_case(|job, cache| {
-                    let record = measure_pair(job, case, partner, (with, options), (cache, hot))?;
-                    if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
-                        let usable = [record.usable_measurement(), compared.usable_measurement()];
-                        hot = usable.map(|usable| usable.map(Measurement::median));
-                    }
-                    Ok(record)
-                });
-                Ok(())
+        job.visit(other, |job, sweeps, partner| {
+            select_args(&with.args, sweeps).map_err(|failure| name_partner_in(failure, with))?;
+            case.open_stream(job.device)?;
+            let stream = case.0.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
+            partner.adopt_stream(stream)?;
+            let mut hot = [None; 2];
+            job.for_each_case(|job, cache| {
+                let record = measure_pair(job, case, partner, (with, options), (cache, hot))?;
+                if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
+                    let usable = [record.usable_measurement(), compared.usable_measurement()];
+                    hot = usable.map(|usable| usable.map(Measurement::median));
+                }
+                Ok(record)
             });
             Ok(())
-        })
+        });
+        Ok(())
     });
-    if let Err(failure) = shown {
-        job.fail_remaining(&failure);
-    }
 }
 
 /// Measures one case of both benchmarks, and returns the record. `hot` are the median times of their hot
@@ -111,14 +103,9 @@ fn measure_pair(
         let cases = [(case.reborrow(), own), (partner.reborrow(), other)];
         for ((measurement, verdict), (mut case, options)) in found.iter_mut().zip(cases) {
             let time = (round, time_until(deadline));
-            let mut checks = FollowUpLaunches {
-                case: case.reborrow(),
-                device: &mut *device,
-                host_work: options.host_work,
-            };
-            let reasons =
-                checks.check_on_fresh_inputs(time, None, UsedInputsFindings::default(), measurement);
-            verdict.add(reasons);
+            let host_work = options.host_work;
+            let mut launches = FollowUpLaunches { case: case.reborrow(), device: &mut *device, host_work };
+            verdict.add(launches.check_on_fresh_inputs(time, None, None, measurement));
         }
     }
     let [(own, own_verdict), (measurement, verdict)] = found;

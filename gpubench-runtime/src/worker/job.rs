@@ -4,15 +4,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cool_down;
-use super::prepared::{
-    FollowUpLaunches, PreparedCase, UsedInputsFindings, report_lost_device, with_driver_message,
-};
+use super::follow_up::FollowUpLaunches;
+use super::prepared::{PreparedCase, report_lost_device, with_driver_message};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
 use crate::method::{self, RoundLayout};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
-use gpubench_core::Variant;
+use gpubench_core::{ArgAxis, Variant};
 use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
 use gpubench_records::{
     Cache, CoolDown, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record,
@@ -48,12 +47,22 @@ impl<'a> JobInProgress<'a> {
         }
     }
 
-    /// Runs `work`. If `work` fails, sends its failure for every case without a record, and reports a lost
-    /// device.
-    pub(super) fn run_or_fail(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
-        if let Err(failure) = work(self) {
+    /// Passes the axes and the case of `variant` to `work`. If that fails, sends its failure for every case
+    /// without a record, and reports a lost device while the case still exists.
+    pub(super) fn visit(
+        &mut self,
+        variant: &Variant,
+        work: impl FnOnce(&mut Self, &[&[&dyn ArgAxis]], &mut CaughtCase<'_>) -> Result<(), Failure>,
+    ) {
+        let visited = visit_case(variant, |sweeps, case| {
+            if let Err(failure) = work(self, sweeps, case) {
+                self.fail_remaining(&failure);
+                report_lost_device(self.device, self.reply);
+            }
+            Ok(())
+        });
+        if let Err(failure) = visited {
             self.fail_remaining(&failure);
-            report_lost_device(self.device, self.reply);
         }
     }
 
@@ -143,40 +152,33 @@ pub(super) fn run(
     device: &mut dyn Device,
     reply: &mut dyn FnMut(Reply),
 ) {
-    let mut job = JobInProgress::new(request, device, reply);
     let options = &entry.options;
-    let shown = visit_case(variant, |sweeps, case| {
-        job.run_or_fail(|job| {
-            select_args(&request.job.args, sweeps)?;
-            let checks = (!request.unchecked).then_some(options);
-            let prepared = catch(Stage::Device, || PreparedCase::new(case, checks, job.device, job.reply))?;
-            let (mut hot, mut no_inputs, mut sampled) = (None, None, Vec::new());
-            let has_device = job.for_each_case(|job, cache| {
-                if let Some(failure) = &no_inputs {
-                    return Err(Failure::clone(failure));
-                }
-                let record = measure_case(job, case, options, &prepared, (cache, hot))?;
-                let valid = record.usable_measurement();
-                sampled.extend(valid.map(|measured| trace_options(cache, measured)));
-                if cache == Cache::Hot {
-                    hot = valid.map(Measurement::median);
-                }
-                no_inputs = record.verdict.reasons.iter().find_map(|reason| match reason {
-                    Reason::SetupNotRepeatable(failure) => Some(failure.clone()),
-                    _ => None,
-                });
-                Ok(record)
-            });
-            if has_device && no_inputs.is_none() && request.verify {
-                sampled.iter().for_each(|wanted| trace_case(job, case, options, wanted));
+    JobInProgress::new(request, device, reply).visit(variant, |job, sweeps, case| {
+        select_args(&request.job.args, sweeps)?;
+        let checks = (!request.unchecked).then_some(options);
+        let prepared = catch(Stage::Device, || PreparedCase::new(case, checks, job.device, job.reply))?;
+        let (mut hot, mut no_inputs, mut sampled) = (None, None, Vec::new());
+        let has_device = job.for_each_case(|job, cache| {
+            if let Some(failure) = &no_inputs {
+                return Err(Failure::clone(failure));
             }
-            Ok(())
+            let record = measure_case(job, case, options, &prepared, (cache, hot))?;
+            let valid = record.usable_measurement();
+            sampled.extend(valid.map(|measured| trace_options(cache, measured)));
+            if cache == Cache::Hot {
+                hot = valid.map(Measurement::median);
+            }
+            no_inputs = record.verdict.reasons.iter().find_map(|reason| match reason {
+                Reason::SetupNotRepeatable(failure) => Some(failure.clone()),
+                _ => None,
+            });
+            Ok(record)
         });
+        if has_device && no_inputs.is_none() && request.verify {
+            sampled.iter().for_each(|wanted| trace_case(job, case, options, wanted));
+        }
         Ok(())
     });
-    if let Err(failure) = shown {
-        job.fail_remaining(&failure);
-    }
 }
 
 /// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to
@@ -249,54 +251,20 @@ fn measure_case(
         Ok((samples, energy))
     });
     let step = progress.step;
-    let has_time = sampled
-        .as_ref()
-        .is_ok_and(|(samples, _)| !unchecked && has_time_for_used_inputs(sampling.max_time, samples));
-    let mut checks = FollowUpLaunches { case: case.reborrow(), device: job.device, host_work };
-    let left = match &sampled {
-        Ok((samples, _)) if has_time => checks.time_on_sampled_inputs(samples.time.median),
-        _ => Ok(None),
-    };
-    restore_inputs(&mut checks.case, checks.device);
-    let sampled = sampled.map_err(|failure| with_driver_message(failure.at(step), checks.device))?;
+    if *unchecked || sampled.is_err() {
+        restore_inputs(case, job.device);
+    }
+    let sampled = sampled.map_err(|failure| with_driver_message(failure.at(step), job.device))?;
+    let on_used_inputs = has_time_for_used_inputs(sampling.max_time, &sampled.0);
     let (mut measurement, mut verdict) =
         derive_measurement(options, &sampling, info, sampled, prepared, (cache, hot));
     let record = Record::new(job.request.job.case(cache), Some(measurement.clone()), verdict.clone());
     if *unchecked {
         return Ok(record);
     }
-    (job.reply)(Reply::Sampled(Box::new(record.clone())));
-    let used = left.and_then(|left| {
-        let used = if has_time { checks.relaunch_on_used_inputs()? } else { UsedInputsFindings::default() };
-        Ok((left, used))
-    });
-    let reasons = match used {
-        Ok((left, used)) => {
-            let time = (prepared.setup_time, time_until(deadline));
-            let mut reasons = checks.check_on_fresh_inputs(time, left, used, &mut measurement);
-            // The host's time of a launch on the CPU is the time itself.
-            if reasons.is_empty() && !info.runs_program_code {
-                match checks.call_time(measurement.median()) {
-                    Ok(time) => measurement.call_time = time,
-                    // No measured time depends on these calls.
-                    Err(failure) if checks.device.synchronize().is_err() => {
-                        reasons.push(Reason::FailedAfterwards(failure));
-                    }
-                    Err(_) => {}
-                }
-            }
-            reasons
-        }
-        Err(failure) => {
-            let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
-            let mut failure = with_driver_message(failure, checks.device);
-            if measurement.samples.relocations > 0 {
-                failure.message.push_str(SETUP_KEEPS_STATE_HINT);
-            }
-            vec![Reason::FailedAfterwards(failure)]
-        }
-    };
-    verdict.add(reasons);
+    (job.reply)(Reply::Sampled(Box::new(record)));
+    let mut launches = FollowUpLaunches { case: case.reborrow(), device: job.device, host_work };
+    verdict.add(launches.run(on_used_inputs, (prepared.setup_time, deadline), &mut measurement, info));
     // A launch that drifts during sampling would also disagree with a later measurement.
     let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
     if !verdict.reasons.iter().any(is_unsteady) {
@@ -317,10 +285,6 @@ fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let spent = samples.warm_up.elapsed + samples.device_time + method::VALIDATION_LAUNCHES as f64 * each;
     LAUNCHES_ON_USED_INPUTS * each <= (budget - spent).max(MIN_USED_INPUTS_TIME)
 }
-
-/// The end of a failure message, with the likely cause: a launch on the first inputs fails after launches on
-/// relocated inputs.
-const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
 
 /// The time that warm-up and energy measurement of a case may take beyond the time budget of its samples.
 const MAX_TIME_BEYOND_BUDGET: Nanoseconds = Nanoseconds::from_seconds(1.0);
@@ -419,7 +383,7 @@ fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: 
 }
 
 /// Puts the first inputs back in place of relocated ones, and makes the device current again.
-fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
+pub(super) fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
     work.restore_inputs();
     // Dropping inputs may have left another device current.
     _ = device.make_current();

@@ -3,6 +3,7 @@
 
 mod comparison;
 mod cool_down;
+mod follow_up;
 mod job;
 mod leaks;
 mod pipe;

@@ -208,7 +208,7 @@ fn what_does_not_pair_says_why() {
         "compared::plain",
         "`compared::wider[n=1, m=1]` cannot be compared with `compared::plain`: only this has the argument `m`",
     );
-    against("longer", "wider", "has an argument `m`: choose its value, as in --compare-with");
+    against("longer", "wider", "has an argument `m`: give its value, as in --compare-with");
     against("longer", "blocks", "has an argument `BLOCK`: choose its value");
     against("longer", "blocks[BLOCK=64]", "there is no `BLOCK=64` of that");
     against("longer", "blocks[BLOK=128]", "that has no argument `BLOK`");

@@ -200,8 +200,8 @@ fn a_slowdown_does_not_explain_stamps_that_are_late() {
 fn a_fault_of_cupti_costs_the_check_alone() {
     let usual = measure(LAUNCHES, &["::kernels", "--arg", "KERNELS=2"], &[]);
     for (fault, words) in [
-        ("lost", "launches have 1 to 2 records, and 2 pieces were enqueued: records are missing or doubled"),
-        ("twice", "launches have 2 to 3 records, and 2 pieces were enqueued: records are missing or doubled"),
+        ("lost", "launches have 1 to 2 records instead of 2: records are missing or doubled"),
+        ("twice", "launches have 2 to 3 records instead of 2: records are missing or doubled"),
         ("zero", "a record of lasts has no time: begin 0, end 0"),
         ("order", "a record of lasts has no time: begin "),
         ("garbled", "CUPTI handed out records that cannot be read"),

@@ -153,7 +153,7 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
 
 /// Counts cases in one process. If Nsight Compute knows none of the metrics, counts the usual ones alone.
 fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<Vec<NcuPass>, String> {
-    let ncu = find()?;
+    let ncu = find_ncu()?;
     let limit = args.timeout.saturating_mul(cases.len() as u32);
     let mut refused = String::new();
     for metrics in [counted::all_metrics(), counted::usual_metrics()] {
@@ -216,7 +216,7 @@ fn reason(printed: &str) -> Option<String> {
 }
 
 /// Finds the program in the PATH, in a CUDA toolkit, or where its own installer puts it.
-fn find() -> Result<PathBuf, String> {
+pub(super) fn find_ncu() -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
     let toolkits = toolkits.chain(versions("/usr/local", "cuda")).map(|root| root.join("bin"));

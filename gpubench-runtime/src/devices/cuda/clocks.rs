@@ -6,7 +6,7 @@ use std::time::Duration;
 use gpubench_driver::sys::CUstream;
 
 use super::driver::{CallError, DeviceMemory, PinnedWords};
-use super::kernels::{Kernels, SpinKernel};
+use super::kernels::{Kernels, LoadedKernel, Module};
 use crate::device::DeviceError;
 use gpubench_stats::{COARSE_TIMER_STEP, Hertz, Nanoseconds};
 
@@ -28,7 +28,7 @@ const STAMP_MEMORY_PURPOSE: &str = "memory for the times of launches";
 pub(crate) struct Stamps {
     /// Two stamps for each slot.
     memory: DeviceMemory,
-    /// The resolution of the clock; `None` until it is read.
+    /// The resolution of the clock, 0 if it does not advance; `None` until it is read.
     step: Option<Nanoseconds>,
 }
 
@@ -42,24 +42,20 @@ impl Stamps {
         };
         stamps.enqueue(1, kernels, stream)?;
         // Into the first slot, which no sample has used when the step is read.
-        kernels.timer_step(stamps.memory.address(), stream)?;
+        // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
+        unsafe { kernels.timer_step.launch((1, 1), stream, [stamps.memory.address()]) }?;
         Ok(stamps)
     }
 
-    /// Returns true if the clock resolution is at most [`COARSEST_STAMP_STEP`]. The first call reads the
-    /// resolution, and the stream must be synchronized then.
-    pub(crate) fn are_fine(&mut self) -> Result<bool, DeviceError> {
-        if self.step.is_none() {
-            let step = self.stamps(1)?[0];
-            self.step = Some(Nanoseconds(if step > 0 { step as f64 } else { f64::INFINITY }));
-        }
-        Ok(self.step() <= COARSEST_STAMP_STEP)
-    }
-
-    /// Returns the resolution of the clock; infinity before the first call of [`Self::are_fine`], or if the
-    /// clock does not advance.
-    pub(crate) fn step(&self) -> Nanoseconds {
-        self.step.unwrap_or(Nanoseconds(f64::INFINITY))
+    /// Returns the resolution of the clock; `None` if it is more than [`COARSEST_STAMP_STEP`], or if the clock
+    /// does not advance. The first call reads the resolution, and the stream must be synchronized then.
+    pub(crate) fn fine_step(&mut self) -> Result<Option<Nanoseconds>, DeviceError> {
+        let step = match self.step {
+            Some(step) => step,
+            None => Nanoseconds(self.stamps(1)?[0] as f64),
+        };
+        self.step = Some(step);
+        Ok(Some(step).filter(|step| *step > Nanoseconds::ZERO && *step <= COARSEST_STAMP_STEP))
     }
 
     /// Enqueues a kernel that stores the time as stamp `number`. Slot `i` is between stamps `2 i` and `2 i +
@@ -71,7 +67,9 @@ impl Stamps {
         stream: CUstream,
     ) -> Result<(), CallError> {
         assert!(number < 2 * STAMPED_SLOTS, "there is memory for this stamp");
-        kernels.stamp(self.memory.address() + (number * size_of::<u64>()) as u64, stream)
+        let place = self.memory.address() + (number * size_of::<u64>()) as u64;
+        // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
+        unsafe { kernels.stamp.launch((1, 1), stream, [place]) }
     }
 
     /// Returns the time between the two stamps of each of the first `slots` slots. The stream must be
@@ -134,12 +132,16 @@ const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 /// The assumed clock of multiprocessors whose clock could not be measured, in hertz.
 const ASSUMED_CLOCK_HERTZ: f64 = 2e9;
 
+/// The kernel that counts cycles.
+const SPIN_PTX: &str = include_str!("kernels/spin.ptx");
+
 /// Delays for GPUs whose timer is coarse. After a delay that polls the timer, each sample would begin at the
 /// same phase of a tick, and all readings would be rounded equally, by up to one tick. These delays count
 /// cycles instead, and vary over a tick, so that rounding averages out (nonsubtractive dither: Widrow &
 /// Kollár, *Quantization Noise*, 2008, chapter 19).
 pub(crate) struct Dither {
-    kernel: SpinKernel,
+    /// `(u64 cycles)`: one thread waits for this number of cycles, 8,000,000 at most.
+    kernel: LoadedKernel,
     /// The resolution of the timer.
     step: Nanoseconds,
     /// The number of cycles per nanosecond.
@@ -154,13 +156,16 @@ impl Dither {
             return Ok(None);
         }
         let clock = clock.map_or(ASSUMED_CLOCK_HERTZ, Hertz::as_f64) * 1e-9;
-        Ok(Some(Self { kernel: SpinKernel::load()?, step, clock }))
+        let kernel = Module::load(SPIN_PTX)?.find("gpubench_spin")?;
+        Ok(Some(Self { kernel, step, clock }))
     }
 
     /// Keeps `stream` busy for `duration` plus a fraction of the timer resolution that depends on `number`,
     /// the number of the sample.
     pub(crate) fn delay(&self, duration: Duration, number: usize, stream: CUstream) -> Result<(), CallError> {
         let part = (number as f64 * GOLDEN_FRACTION).fract() * self.step.as_f64();
-        self.kernel.launch(((duration.as_nanos() as f64 + part) * self.clock) as u64, stream)
+        let cycles = ((duration.as_nanos() as f64 + part) * self.clock) as u64;
+        // SAFETY: the kernel takes a number, and ends by itself.
+        unsafe { self.kernel.launch((1, 1), stream, [cycles]) }
     }
 }

@@ -18,36 +18,20 @@ use gpubench_stats::Nanoseconds;
 #[error("{cause}, at {}:{}", location.file(), location.line())]
 pub(crate) struct CallError {
     /// The call and its result.
-    pub(crate) cause: Cause,
+    pub(crate) cause: Call,
     /// The source location of the call.
     location: &'static Location<'static>,
 }
 
-/// A driver call that failed, or its result code.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Cause {
-    /// The call and its result, as the forwarders of the driver recorded them.
-    #[error("{0}")]
-    Call(Call),
-    /// The result code of a call that the forwarders did not record.
-    #[error("a driver call returned {0}")]
-    Code(u32),
-}
-
-impl Cause {
-    /// Returns the result code of the driver.
-    pub(crate) fn code(&self) -> u32 {
-        match self {
-            Self::Call(call) => call.code,
-            Self::Code(code) => *code,
-        }
-    }
-
-    /// Returns the last failed call that the forwarders recorded, or else `code`. The forwarders then forget
-    /// the call.
-    pub(crate) fn from_code(code: CUresult) -> Self {
-        gpubench_driver::take_failure().map_or(Self::Code(code), Self::Call)
-    }
+/// Returns the last failed call that the forwarders recorded, which they then forget, or else a call with
+/// the result `code`.
+fn failed_call(code: CUresult) -> Call {
+    gpubench_driver::take_failure().unwrap_or(Call {
+        symbol: "a driver call",
+        code,
+        note: None,
+        detail: None,
+    })
 }
 
 /// Returns an error with the source location of the caller if `result` is not success.
@@ -56,7 +40,7 @@ pub(crate) fn check(result: CUresult) -> Result<(), CallError> {
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(CallError { cause: Cause::from_code(result), location: Location::caller() })
+    Err(CallError { cause: failed_call(result), location: Location::caller() })
 }
 
 /// Waits until all work of the current context is done.
@@ -72,7 +56,7 @@ pub(crate) fn check_for(purpose: &str, result: CUresult) -> Result<(), DeviceErr
     if result == CUDA_SUCCESS {
         return Ok(());
     }
-    Err(DeviceError::new(format!("{purpose}: {}", Cause::from_code(result))))
+    Err(DeviceError::new(format!("{purpose}: {}", failed_call(result))))
 }
 
 impl From<CallError> for DeviceError {

@@ -3,7 +3,7 @@
 use gpubench_driver::sys::CUstream;
 
 use super::graph::{Capture, Executable};
-use super::kernels::{EmptyKernel, EmptyKernels};
+use super::kernels::EmptyKernel;
 use crate::device::Work;
 use gpubench_records::Failure;
 
@@ -13,19 +13,12 @@ pub(crate) struct EmptyLaunch {
     stream: CUstream,
     /// The graph that contains the launch, if each launch is that of a graph.
     graph: Option<Executable>,
-    /// The module of the kernel, if nothing else keeps it loaded.
-    _kernels: Option<EmptyKernels>,
 }
 
 impl EmptyLaunch {
-    /// Returns launches of `kernel` on `stream`. The caller keeps the module of the kernel loaded.
+    /// Returns launches of `kernel` on `stream`.
     pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
-        Self { kernel, stream, graph: None, _kernels: None }
-    }
-
-    /// Keeps the module of the kernel loaded as long as this launch exists.
-    pub(crate) fn keeping_module(self, kernels: EmptyKernels) -> Self {
-        Self { _kernels: Some(kernels), ..self }
+        Self { kernel, stream, graph: None }
     }
 
     /// Captures the launch in a graph, so that each launch has the overhead of a graph launch on the stream.

@@ -12,8 +12,6 @@ use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times}
 
 /// The number of the capability `CAP_SYS_ADMIN`, which profilers need.
 const CAP_SYS_ADMIN_BIT: u32 = 21;
-/// The folders in which a CUDA toolkit or a package installs Nsight Compute.
-const NSIGHT_COMPUTE_FOLDERS: [&str; 3] = ["/usr/local/cuda/bin", "/usr/bin", "/opt/nvidia/nsight-compute/*"];
 
 /// Returns findings on the driver, each GPU, and the permissions and tools for clock locks and profiling.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
@@ -38,7 +36,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
         }
     }
     findings.extend([clock_lock_finding(rustix::process::geteuid().is_root()), counter_finding(&machine)]);
-    findings.extend([cupti_finding(), ncu_finding(&machine)]);
+    findings.push(cupti_finding());
     findings.extend(time_variables().iter().filter_map(|(name, value)| {
         Some(Finding::with_advice(name, Level::Warning, value, effect_on_times(name, value)?))
     }));
@@ -49,7 +47,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
-        NoGpu::Refused(cause) => cause.code() == CUDA_ERROR_NO_DEVICE,
+        NoGpu::Refused(call) => call.code == CUDA_ERROR_NO_DEVICE,
         NoGpu::None => true,
     }
 }
@@ -167,17 +165,6 @@ fn cupti_finding() -> Finding {
             "not found",
             format!("optional, for `cargo bench -- --verify cupti`: {error}"),
         ),
-    }
-}
-
-/// Returns a finding on the presence of Nsight Compute.
-fn ncu_finding(machine: &Machine) -> Finding {
-    match machine.program("ncu", &NSIGHT_COMPUTE_FOLDERS) {
-        Some(path) => Finding::good("ncu", path.display().to_string()),
-        None => {
-            let advice = "for `cargo gpubench verify`; it comes with Nsight Compute: put its folder on PATH";
-            Finding::with_advice("ncu", Level::Note, "not found", advice)
-        }
     }
 }
 

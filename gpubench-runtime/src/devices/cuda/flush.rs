@@ -97,7 +97,7 @@ impl Flusher {
     /// Enqueues a kernel that drops the lines that [`Self::write`] wrote from the L2, without writing them
     /// back. Does nothing if the GPU has no such instruction.
     fn drop_lines(&self, stream: CUstream) -> Result<(), CallError> {
-        let Some(kernel) = self.kernels.discard else { return Ok(()) };
+        let Some(kernel) = &self.kernels.discard else { return Ok(()) };
         // In whole lines: the driver aligns memory to more than that.
         let arguments = [self.buffer.address(), (self.flush_size / BYTES_PER_LINE) as u64];
         // SAFETY: the kernel takes a pointer and a number of lines, all of which lie in the buffer.

@@ -140,35 +140,23 @@ fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<
 
 /// Returns a sentence on the first difference between the operations of two launches.
 fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
-    if checked.len() != found.len() {
-        let [checked, found] = [checked, found].map(count_phrase);
-        return format!("the checked launch enqueued {checked}, and a later one {found}");
-    }
     let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
-    let Some((index, (checked, found))) = differing else { return "its work differs".to_owned() };
+    let Some((index, (checked, found))) = differing else {
+        let [checked, found] = [checked, found].map(|work| counted(work.len(), "operation"));
+        return format!("the checked launch enqueued {checked}, and a later one {found}");
+    };
     let [checked, found] = match (checked, found) {
         // The same configuration: only the function differs.
-        ((here, _), (there, _)) if here != there => [*here, *there]
-            .map(|here| if here { "on the given stream" } else { "on another stream" }.to_owned()),
-        ((_, StreamOp::Kernel(one)), (_, StreamOp::Kernel(other)))
-            if (one.grid, one.block) == (other.grid, other.block) =>
+        ((here, StreamOp::Kernel(one)), (there, StreamOp::Kernel(other)))
+            if (here, one.grid, one.block) == (there, other.grid, other.block) =>
         {
             ["one kernel".to_owned(), "another kernel".to_owned()]
         }
-        _ => [checked, found].map(|(_, op)| op_phrase(*op)),
+        _ => [checked, found].map(|(here, op)| {
+            op_phrase(*op) + if *here { " on the given stream" } else { " on another stream" }
+        }),
     };
     format!("piece {} of its work was {checked} in the checked launch, and {found} in a later one", index + 1)
-}
-
-/// Returns a phrase with the number of operations, such as `2 kernels and 1 other piece`.
-fn count_phrase(work: &[LaunchOp]) -> String {
-    let kernels = work.iter().filter(|(_, op)| matches!(op, StreamOp::Kernel(_))).count();
-    match (kernels, work.len() - kernels) {
-        (0, 0) => "nothing".to_owned(),
-        (kernels, 0) => counted(kernels, "kernel"),
-        (0, others) => counted(others, "other piece of work"),
-        (kernels, others) => format!("{} and {}", counted(kernels, "kernel"), counted(others, "other piece")),
-    }
 }
 
 /// Returns a phrase for an operation, such as `a copy of 1.0 MiB`.
@@ -224,20 +212,21 @@ mod tests {
         assert_eq!(mismatch(&all, &all), "");
         assert_eq!(
             mismatch(&[kernel(1, 5); 50], &[kernel(1, 5)]),
-            "another launch: the checked launch enqueued 50 kernels, and a later one 1 kernel"
+            "another launch: the checked launch enqueued 50 operations, and a later one 1 operation"
         );
         assert_eq!(
             mismatch(&all, &[]),
-            "another launch: the checked launch enqueued 1 kernel and 1 other piece, and a later one nothing"
+            "another launch: the checked launch enqueued 2 operations, and a later one 0 operations"
         );
         assert_eq!(
             mismatch(&all, &[kernel(64, 5), StreamOp::Copy(4096)]),
-            "another launch: piece 1 of its work was a kernel of 512×1×1 blocks of 128 threads in the checked launch, and a kernel \
-             of 64×1×1 blocks of 128 threads in a later one"
+            "another launch: piece 1 of its work was a kernel of 512×1×1 blocks of 128 threads on the given stream in the checked \
+             launch, and a kernel of 64×1×1 blocks of 128 threads on the given stream in a later one"
         );
         assert_eq!(
             mismatch(&all, &[kernel(512, 5), StreamOp::Copy(1024)]),
-            "another launch: piece 2 of its work was a copy of 4 KiB in the checked launch, and a copy of 1 KiB in a later one"
+            "another launch: piece 2 of its work was a copy of 4 KiB on the given stream in the checked launch, and a copy of 1 KiB \
+             on the given stream in a later one"
         );
         assert_eq!(
             mismatch(&all, &[kernel(512, 6), StreamOp::Copy(4096)]),
@@ -249,7 +238,8 @@ mod tests {
     fn work_that_moves_to_another_stream_is_another_launch() {
         assert_eq!(
             mismatch_of(&[(true, kernel(1, 5))], &[(false, kernel(1, 5))]),
-            "another launch: piece 1 of its work was on the given stream in the checked launch, and on another stream in a later one"
+            "another launch: piece 1 of its work was a kernel of 1×1×1 blocks of 128 threads on the given stream in the checked \
+             launch, and a kernel of 1×1×1 blocks of 128 threads on another stream in a later one"
         );
     }
 

@@ -10,10 +10,8 @@ use super::driver::{CallError, Event, EventPair, check};
 use super::empty::EmptyLaunch;
 use super::graph::{Capture, Executable};
 use super::kernels::EmptyKernels;
-use crate::device::{
-    Batch, Calibration, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings, Work,
-};
-use gpubench_records::{Cache, Failure, Flush, Path};
+use crate::device::{Batch, Calibration, Clock, OwnLaunch, Queue, QueueProperties, Readings, Work};
+use gpubench_records::{Failure, Flush};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
 /// The most slots, and so the most timed launches, in a graph.
@@ -56,11 +54,6 @@ impl QueueState {
     }
 }
 
-/// Returns the path of launches in the launch mode `mode`.
-fn path_of_mode(mode: LaunchMode) -> Path {
-    if mode.recorded { Path::Graph } else { Path::Stream }
-}
-
 impl Queue for Cuda {
     fn properties(&self) -> QueueProperties {
         QueueProperties {
@@ -87,18 +80,14 @@ impl Queue for Cuda {
         let (stream, flusher) = (self.stream, Rc::clone(&self.flusher));
         Ok(Some(match launch {
             OwnLaunch::Empty(mode, cache) => {
-                let empty = EmptyLaunch::new(self.kernels.empty.matching(path_of_mode(mode), cache), stream);
+                let empty = EmptyLaunch::new(self.kernels.empty.matching(mode.recorded, cache), stream);
                 Box::new(if mode.nested { empty.into_graph()? } else { empty })
             }
             OwnLaunch::EmptyCopy(cache) => {
-                let kernels = EmptyKernels::load()?;
-                Box::new(
-                    EmptyLaunch::new(kernels.matching(Path::Graph, cache), stream).keeping_module(kernels),
-                )
+                Box::new(EmptyLaunch::new(EmptyKernels::load()?.matching(true, cache), stream))
             }
             OwnLaunch::EmptyRow(launches) => {
-                let mut empty =
-                    EmptyLaunch::new(self.kernels.empty.matching(Path::Stream, Cache::Hot), stream);
+                let mut empty = EmptyLaunch::new(self.kernels.empty.bare.clone(), stream);
                 Box::new(move || (0..launches).try_for_each(|_| empty.launch()))
             }
             OwnLaunch::ReadQuarters(quarters) => {
@@ -221,8 +210,7 @@ impl Queue for Cuda {
     }
 
     fn stamps(&mut self) -> Result<Option<Nanoseconds>, Failure> {
-        let are_fine = self.dither.is_none() && self.stamps.are_fine()?;
-        Ok(are_fine.then(|| self.stamps.step()))
+        Ok(if self.dither.is_some() { None } else { self.stamps.fine_step()? })
     }
 
     fn refuses(&self, flush: Flush) -> Option<String> {

@@ -143,7 +143,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let nodes = capture.nodes();
     let ended = capture.end();
     if let (Ok(()), Err(error)) = (&launched, &ended)
-        && error.cause.code() == UNJOINED_CAPTURE
+        && error.cause.code == UNJOINED_CAPTURE
     {
         let seen = "a stream that was made to wait for the given one is never waited for by it";
         return Err(calls::work_elsewhere_failure(seen));

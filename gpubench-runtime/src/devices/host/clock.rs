@@ -140,25 +140,16 @@ fn busy_ticks(stat: &str, processors: &[usize]) -> Option<u64> {
     stat.lines().filter_map(of).reduce(|sum, one| sum + one)
 }
 
-/// The open `schedstat` files of the threads of a pool.
-#[derive(Default)]
-pub(super) struct PoolThreads {
-    /// One file per thread, that of the measuring thread first.
-    threads: Vec<File>,
+/// Opens the `schedstat` files of all threads of the pool, that of the measuring thread first. If one cannot
+/// be opened, returns none.
+pub(super) fn open_schedstats(stream: &PinnedPool) -> Vec<File> {
+    stream.on_each_thread(open_own_schedstat).into_iter().collect::<Option<_>>().unwrap_or_default()
 }
 
-impl PoolThreads {
-    /// Opens the files of all threads of the pool. If one cannot be opened, opens none, and
-    /// [`Self::append_times`] appends nothing.
-    pub(super) fn new(stream: &PinnedPool) -> Self {
-        let threads: Option<Vec<File>> = stream.on_each_thread(open_own_schedstat).into_iter().collect();
-        Self { threads: threads.unwrap_or_default() }
-    }
-
-    /// Appends how long each thread ran and waited since it started. A wait is counted once it has ended.
-    pub(super) fn append_times(&self, times: &mut Vec<ThreadTime>) {
-        times.extend(self.threads.iter().filter_map(|thread| parse_schedstat(&read_from_start(thread)?)));
-    }
+/// Reads from a `schedstat` file how long its thread ran and waited since it started. A wait is counted once
+/// it has ended.
+pub(super) fn thread_time(schedstat: &File) -> Option<ThreadTime> {
+    parse_schedstat(&read_from_start(schedstat)?)
 }
 
 /// Opens the `schedstat` file of the calling thread, by the number of the thread. `None` if that fails.
@@ -349,10 +340,10 @@ mod threads_tests {
         // A thread belongs to one pool for good.
         let checked = thread::spawn(|| {
             let stream = PinnedPool::of_this_thread().expect("the pool starts");
-            let threads = PoolThreads::new(&stream);
+            let threads = open_schedstats(&stream);
             let times = || {
                 let mut times = Vec::new();
-                threads.append_times(&mut times);
+                times.extend(threads.iter().filter_map(thread_time));
                 times
             };
             let before = times();

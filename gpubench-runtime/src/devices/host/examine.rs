@@ -1,20 +1,15 @@
-//! Examines this machine's CPU, memory and limits, which affect measurements on the CPU and the launches of
+//! Examines this machine's CPU and its limits, which affect measurements on the CPU and the launches of
 //! all other devices. The findings are read from files of the operating system.
 
 use std::collections::BTreeSet;
 
 use gpubench_records::environment::shown_quota;
-use gpubench_stats::{Bytes, format};
 
 use super::cpu_name;
 use super::topology::allowed_processors;
 use crate::device::finding::{Finding, Level};
 use crate::devices::machine::Machine;
 use crate::system::machine::cpu_quota;
-
-/// The least memory with which benchmark binaries of usual sizes run (4 GiB): inputs are made in host memory
-/// before they are copied to a GPU.
-const LEAST_MEMORY: Bytes = Bytes(4 << 30);
 
 /// Returns the findings on this machine.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
@@ -25,26 +20,25 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 /// Returns the findings for `machine`, on which this process may use these `processors`.
 fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     let cpu = Finding::good("CPU", format!("{}, {} processors", cpu_name(), processors.len()));
-    let rest = [examine_governor(machine, processors), examine_quota(machine), examine_memory(machine)];
-    [cpu].into_iter().chain(rest.into_iter().flatten()).collect()
+    [cpu, examine_governor(machine, processors)].into_iter().chain(examine_quota(machine)).collect()
 }
 
 /// Examines the frequency governor of `processors`.
-fn examine_governor(machine: &Machine, processors: &[usize]) -> Option<Finding> {
+fn examine_governor(machine: &Machine, processors: &[usize]) -> Finding {
     let of = |processor: &usize| {
         machine.read(&format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_governor"))
     };
     let governors: BTreeSet<String> = processors.iter().filter_map(of).collect();
     let topic = "CPU governor";
     if governors.is_empty() {
-        return Some(Finding::good(topic, "unknown, as in most virtual machines"));
+        return Finding::good(topic, "unknown, as in most virtual machines");
     }
     let names = governors.iter().cloned().collect::<Vec<_>>().join(", ");
     if names == "performance" {
-        return Some(Finding::good(topic, names));
+        return Finding::good(topic, names);
     }
     let advice = "for steadier times on the CPU: `sudo cpupower frequency-set --governor performance`";
-    Some(Finding::with_advice(topic, Level::Note, names, advice))
+    Finding::with_advice(topic, Level::Note, names, advice)
 }
 
 /// Returns a warning if a control group limits the processor time of this process, otherwise `None`.
@@ -54,25 +48,6 @@ fn examine_quota(machine: &Machine) -> Option<Finding> {
     let advice = "the system stops a process that has used its part, in the middle of samples: give the container whole \
                   processors (`--cpuset-cpus`) rather than a part of their time";
     Some(Finding::with_advice("CPU time", Level::Warning, found, advice))
-}
-
-/// Examines the memory that this process may use: what is available, or the limit of its control group if
-/// that is less.
-fn examine_memory(machine: &Machine) -> Option<Finding> {
-    let kibibytes = |name| machine.value("/proc/meminfo", name)?.trim_end_matches(" kB").parse::<u64>().ok();
-    let available = Bytes(kibibytes("MemAvailable")? << 10);
-    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let limit = limit.iter().find_map(|file| machine.read(file)?.parse().ok().map(Bytes));
-    let (least, found) = match limit.filter(|limit| *limit < available) {
-        Some(limit) => (limit, format!("{}, the limit of this container", format::bytes(limit))),
-        None => (available, format!("{} available", format::bytes(available))),
-    };
-    if least >= LEAST_MEMORY {
-        return Some(Finding::good("memory", found));
-    }
-    let advice =
-        "inputs are made in this machine's memory: a process that needs more is ended, and its case fails";
-    Some(Finding::with_advice("memory", Level::Warning, found, advice))
 }
 
 #[cfg(test)]
@@ -92,10 +67,8 @@ mod tests {
             ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
             ("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
             ("/sys/fs/cgroup/cpu.max", "max 100000\n"),
-            ("/sys/fs/cgroup/memory.max", "max\n"),
-            ("/proc/meminfo", "MemTotal: 16777216 kB\nMemAvailable:   8388608 kB\n"),
         ];
-        assert_eq!(found(&files), ["Good CPU governor: performance", "Good memory: 8 GiB available"]);
+        assert_eq!(found(&files), ["Good CPU governor: performance"]);
     }
 
     #[test]
@@ -104,24 +77,12 @@ mod tests {
             ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
             ("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "schedutil\n"),
             ("/sys/fs/cgroup/cpu.max", "150000 100000\n"),
-            ("/sys/fs/cgroup/memory.max", "1073741824\n"),
-            ("/proc/meminfo", "MemAvailable:   8388608 kB\n"),
         ];
         let expected = [
             "Note CPU governor: powersave, schedutil",
             "Warning CPU time: limited to the time of 1.5 processors",
-            "Warning memory: 1 GiB, the limit of this container",
         ];
         assert_eq!(found(&files), expected);
-        let older = [
-            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2147483648"),
-            ("/proc/meminfo", "MemAvailable:   8388608 kB\n"),
-        ];
-        let expected = [
-            "Good CPU governor: unknown, as in most virtual machines",
-            "Warning memory: 2 GiB, the limit of this container",
-        ];
-        assert_eq!(found(&older), expected);
     }
 
     /// A machine without these files is no failure.

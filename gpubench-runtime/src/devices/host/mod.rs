@@ -12,14 +12,13 @@ mod pool;
 mod spinning_workers;
 mod topology;
 
-use std::{any::Any, time::Instant};
+use std::{any::Any, fs::File, time::Instant};
 
 use self::pool::PinnedPool;
 #[doc(hidden)]
 pub use self::topology::cpu_name;
 pub use gpubench_core::host::{Plain, Stream};
 
-use self::clock::PoolThreads;
 use self::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
 use self::spinning_workers::SpinningWorkers;
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
@@ -41,8 +40,8 @@ pub struct Host {
     sweep: FlushSweep,
     /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
-    /// The times of the threads of the pool.
-    threads: PoolThreads,
+    /// The files with the times of the threads of the pool.
+    schedstats: Vec<File>,
     spinning_workers: SpinningWorkers,
     /// The processors that the threads of the pool may use.
     processors: Vec<usize>,
@@ -61,7 +60,7 @@ impl Host {
     pub fn open() -> Result<Self, DeviceError> {
         let pool = PinnedPool::of_this_thread()?;
         Ok(Self {
-            threads: PoolThreads::new(&pool),
+            schedstats: clock::open_schedstats(&pool),
             spinning_workers: SpinningWorkers::new(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
             stream: pool.stream().clone(),
@@ -167,7 +166,7 @@ impl LaunchTimer for Host {
     }
 
     fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
-        self.threads.append_times(times);
+        times.extend(self.schedstats.iter().filter_map(clock::thread_time));
     }
 
     fn end_waits(&mut self) {

@@ -10,6 +10,12 @@ const INDEPENDENT_SUMS: usize = 12;
 /// The number of multiply-adds on each sum in a run.
 const STEPS_PER_RUN: usize = 40_000;
 
+/// Returns the runs for f32 and for f64 on the widest vector registers of this processor; `None` if no fused
+/// multiply-add is known.
+pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
+    vectors::widest()
+}
+
 /// A run of fused multiply-adds for one thread, in registers only.
 #[derive(Clone, Copy)]
 pub(super) struct MultiplyAdds {
@@ -106,28 +112,4 @@ mod vectors {
     pub(super) fn widest() -> Option<[super::MultiplyAdds; 2]> {
         None
     }
-}
-
-/// Returns the runs for f32 and for f64 on the widest vector registers of this processor. If no fused
-/// multiply-add is known, the runs multiply and add scalars.
-pub(super) fn widest() -> [MultiplyAdds; 2] {
-    vectors::widest().unwrap_or([
-        MultiplyAdds { run: || multiply_add_scalars(1.0_f32, 0.999, 0.001), lanes: 1 },
-        MultiplyAdds { run: || multiply_add_scalars(1.0_f64, 0.999, 0.001), lanes: 1 },
-    ])
-}
-
-/// Runs [`STEPS_PER_RUN`] multiplications and additions on each of [`INDEPENDENT_SUMS`] scalars.
-fn multiply_add_scalars<T>(first: T, factor: T, term: T)
-where
-    T: Copy + std::ops::Mul<Output = T> + std::ops::Add<Output = T>,
-{
-    let (factor, term) = (black_box(factor), black_box(term));
-    let mut sums = black_box([first; INDEPENDENT_SUMS]);
-    for _ in 0..STEPS_PER_RUN {
-        for sum in &mut sums {
-            *sum = *sum * factor + term;
-        }
-    }
-    black_box(sums);
 }

@@ -35,22 +35,18 @@ const CLOCK_TIME_FACTOR: u32 = 5;
 /// less than the time slice that a scheduler gives to one program.
 const PIECES_PER_COPY: usize = 16;
 
-/// Measures all peaks of the CPU. Copies one half of `buffer` over the other. Both halves together must be
+/// Measures all peaks of the CPU; no rate of fused multiply-adds if it has none. Copies one half of `buffer` over the other. Both halves together must be
 /// larger than the last-level cache, and their pages must exist. `processors` are those that this process may
 /// use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), other_programs_time(processors));
-    let [f32_work, f64_work] = multiply_add::widest();
-    let mut copy = || copy_rate(stream, buffer);
-    let mut f32_rate = || multiply_add_rate(stream, f32_work);
-    let mut f64_rate = || multiply_add_rate(stream, f64_work);
-    let multiply_add = "fused multiply-add, all threads";
-    let compute = |precision: &str| Quantity::Compute(precision.to_owned());
-    let peaks = vec![
-        best_as_peak(Quantity::MemoryBandwidth, "copy, bytes read + written", measure_repeatedly(&mut copy)),
-        best_as_peak(compute("f32"), multiply_add, measure_repeatedly(&mut f32_rate)),
-        best_as_peak(compute("f64"), multiply_add, measure_repeatedly(&mut f64_rate)),
-    ];
+    let copies = measure_repeatedly(|| copy_rate(stream, buffer));
+    let mut peaks = vec![best_as_peak(Quantity::MemoryBandwidth, "copy, bytes read + written", copies)];
+    for (precision, work) in ["f32", "f64"].into_iter().zip(multiply_add::widest().into_iter().flatten()) {
+        let rates = measure_repeatedly(|| multiply_add_rate(stream, work));
+        let quantity = Quantity::Compute(precision.to_owned());
+        peaks.push(best_as_peak(quantity, "fused multiply-add, all threads", rates));
+    }
     let others = other_programs_time(processors).zip(before).map(|(after, before)| after - before);
     if !is_disturbed(others, begin.elapsed().into(), processors.len()) {
         return peaks;
@@ -65,7 +61,7 @@ fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: u
 }
 
 /// Calls `rate` [`MEASUREMENTS_PER_PEAK`] times.
-fn measure_repeatedly(rate: &mut dyn FnMut() -> f64) -> [f64; MEASUREMENTS_PER_PEAK] {
+fn measure_repeatedly(mut rate: impl FnMut() -> f64) -> [f64; MEASUREMENTS_PER_PEAK] {
     std::array::from_fn(|_| rate())
 }
 

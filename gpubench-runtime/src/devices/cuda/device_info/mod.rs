@@ -5,12 +5,12 @@ pub(crate) mod peaks;
 
 use std::ffi::CStr;
 
-use gpubench_driver::LoadError;
 use gpubench_driver::sys::{self, CUdevice, CUdevice_attribute};
+use gpubench_driver::{Call, LoadError};
 
 use self::peaks::{Attributes, peaks};
 use super::Gpu;
-use super::driver::{CallError, Cause, check, check_for};
+use super::driver::{CallError, check, check_for};
 use crate::device::{Available, DeviceError, StreamSource as _};
 use gpubench_records::device_info::{DRIVER_FOR_CUDA, UUID};
 use gpubench_records::{DeviceInfo, Value};
@@ -25,7 +25,7 @@ pub(super) enum NoGpu {
     #[error("{}", .0.short())]
     NoDriver(&'static LoadError),
     #[error("{0}")]
-    Refused(Cause),
+    Refused(Call),
     #[error("the driver lists none")]
     None,
 }

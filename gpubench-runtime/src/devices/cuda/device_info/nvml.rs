@@ -217,7 +217,7 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkL
 /// Returns the limit of all NVLinks together. They may lead to a switch, and through it to any other GPU. They may also
 /// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
 fn peer_links(device: NvmlDevice) -> Option<LinkLimit> {
-    let active = (0..MOST_NVLINKS).filter(|link| device.is_nvlink_active(*link).unwrap_or(false));
+    let active = (0..MOST_NVLINKS).filter(|link| device.nvlink_state(*link).is_ok_and(|state| state != 0));
     nvlink_limit(&active.map(|link| device.nvlink_version(link).ok()).collect::<Option<Vec<_>>>()?)
 }
 

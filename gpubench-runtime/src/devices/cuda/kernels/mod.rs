@@ -2,13 +2,13 @@
 //! from the sources next to it.
 
 use std::ffi::{CString, c_void};
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 
 use super::driver::{CallError, check, check_for};
 use crate::device::DeviceError;
-use gpubench_records::{Cache, Path};
+use gpubench_records::Cache;
 
 /// The kernels that every GPU can run.
 const MEASURE_PTX: &str = include_str!("measure.ptx");
@@ -24,23 +24,21 @@ pub(crate) struct Kernels {
     /// `(u64 nanoseconds)`: one thread waits for this time, 2 ms at most.
     delay: LoadedKernel,
     /// `(u64* at)`: one thread stores `%globaltimer` at this address.
-    stamp: LoadedKernel,
-    /// `(u64* step)`: one thread stores the resolution of `%globaltimer` at this address.
-    timer_step: LoadedKernel,
+    pub(crate) stamp: LoadedKernel,
+    /// `(u64* step)`: one thread stores the resolution of `%globaltimer` at this address; 0 if it does not
+    /// advance.
+    pub(crate) timer_step: LoadedKernel,
     /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for this time, 2 ms at most, and stores the
     /// number of cycles and of nanoseconds.
     pub(crate) clock: LoadedKernel,
     /// Kernels that do nothing.
     pub(crate) empty: EmptyKernels,
-    // The functions belong to these modules.
-    _modules: Vec<Module>,
 }
 
 impl Kernels {
     /// Loads the kernels. `can_discard` is true if the GPU can discard lines of its L2.
     pub(crate) fn load(can_discard: bool) -> Result<Self, DeviceError> {
         let measure = Module::load(MEASURE_PTX)?;
-        let discard = if can_discard { Some(Module::load(DISCARD_PTX)?) } else { None };
         Ok(Self {
             read_sweep: measure.find("gpubench_read_sweep")?,
             delay: measure.find("gpubench_delay")?,
@@ -48,8 +46,7 @@ impl Kernels {
             timer_step: measure.find("gpubench_timer_step")?,
             clock: measure.find("gpubench_clock")?,
             empty: EmptyKernels::load()?,
-            discard: discard.as_ref().map(|module| module.find("gpubench_discard")).transpose()?,
-            _modules: std::iter::once(measure).chain(discard).collect(),
+            discard: can_discard.then(|| Module::load(DISCARD_PTX)?.find("gpubench_discard")).transpose()?,
         })
     }
 
@@ -59,46 +56,36 @@ impl Kernels {
         // SAFETY: the kernel takes a number, and ends by itself.
         unsafe { self.delay.launch((1, 1), stream, [nanoseconds]) }
     }
-
-    /// Enqueues a kernel that stores the resolution of the GPU timer in the `u64` at `at`; 0 if the timer
-    /// does not advance.
-    pub(crate) fn timer_step(&self, at: u64, stream: CUstream) -> Result<(), CallError> {
-        // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
-        unsafe { self.timer_step.launch((1, 1), stream, [at]) }
-    }
-
-    /// Enqueues a kernel that stores the time of the GPU timer in the `u64` at `at`.
-    pub(crate) fn stamp(&self, at: u64, stream: CUstream) -> Result<(), CallError> {
-        // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
-        unsafe { self.stamp.launch((1, 1), stream, [at]) }
-    }
 }
 
-/// A kernel in a loaded module. The module must stay loaded.
-#[derive(Clone, Copy)]
-pub(crate) struct LoadedKernel(CUfunction);
+/// A kernel, which keeps its module loaded.
+#[derive(Clone)]
+pub(crate) struct LoadedKernel {
+    function: CUfunction,
+    _module: Rc<Module>,
+}
 
-/// A loaded module of kernels, unloaded when it is dropped.
+/// A loaded module, unloaded when it and all its kernels are dropped.
 pub(crate) struct Module(CUmodule);
 
 impl Module {
     /// Loads the module with this PTX into the current context.
-    pub(crate) fn load(ptx: &str) -> Result<Self, DeviceError> {
+    pub(crate) fn load(ptx: &str) -> Result<Rc<Self>, DeviceError> {
         let ptx = CString::new(ptx).map_err(DeviceError::new)?;
         let mut module = std::ptr::null_mut();
         // SAFETY: `module` is valid for writing a handle, and the image is text that ends in a zero.
         let result = unsafe { sys::cuModuleLoadData(&raw mut module, ptx.as_ptr().cast()) };
         check_for("a kernel of the measurement cannot be loaded", result)?;
-        Ok(Self(module))
+        Ok(Rc::new(Self(module)))
     }
 
     /// Returns the kernel of this name in the module.
-    pub(crate) fn find(&self, name: &str) -> Result<LoadedKernel, DeviceError> {
+    pub(crate) fn find(self: &Rc<Self>, name: &str) -> Result<LoadedKernel, DeviceError> {
         let symbol = CString::new(name).map_err(DeviceError::new)?;
         let mut function = std::ptr::null_mut();
         // SAFETY: `function` is valid for writing a handle, and the module is loaded.
         check_for(name, unsafe { sys::cuModuleGetFunction(&raw mut function, self.0, symbol.as_ptr()) })?;
-        Ok(LoadedKernel(function))
+        Ok(LoadedKernel { function, _module: Rc::clone(self) })
     }
 }
 
@@ -116,7 +103,7 @@ impl LoadedKernel {
     /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until
     /// the kernel has run.
     pub(crate) unsafe fn launch<const N: usize>(
-        self,
+        &self,
         (blocks, threads): (u32, u32),
         stream: CUstream,
         mut arguments: [u64; N],
@@ -125,7 +112,19 @@ impl LoadedKernel {
         let mut pointers = arguments.each_mut().map(|argument| std::ptr::from_mut(argument).cast::<c_void>());
         // SAFETY: the function is part of a loaded module; the caller vouches for the arguments.
         check(unsafe {
-            sys::cuLaunchKernel(self.0, blocks, 1, 1, threads, 1, 1, 0, stream, pointers.as_mut_ptr(), none)
+            sys::cuLaunchKernel(
+                self.function,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                stream,
+                pointers.as_mut_ptr(),
+                none,
+            )
         })
     }
 }
@@ -133,14 +132,13 @@ impl LoadedKernel {
 /// The empty kernels.
 const EMPTY_PTX: &str = include_str!("empty.ptx");
 
-/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`. Its [`EmptyKernels`] must stay
-/// loaded.
-#[derive(Clone, Copy)]
+/// A kernel that does nothing: `(const void*, const void*, u32*, u64)`.
+#[derive(Clone)]
 pub(crate) struct EmptyKernel(LoadedKernel);
 
 impl EmptyKernel {
     /// Launches `of.0` blocks of `of.1` threads on `stream`.
-    pub(crate) fn launch(self, of: (u32, u32), stream: CUstream) -> Result<(), CallError> {
+    pub(crate) fn launch(&self, of: (u32, u32), stream: CUstream) -> Result<(), CallError> {
         // SAFETY: each parameter has eight bytes, and a kernel that is given zero touches no memory.
         unsafe { self.0.launch(of, stream, [0; 4]) }
     }
@@ -152,8 +150,6 @@ pub(crate) struct EmptyKernels {
     pub(crate) bare: EmptyKernel,
     /// The kernel that reads a parameter.
     reads_parameter: EmptyKernel,
-    // The kernels belong to this module.
-    _module: Module,
 }
 
 impl EmptyKernels {
@@ -163,43 +159,15 @@ impl EmptyKernels {
         Ok(Self {
             bare: EmptyKernel(module.find("gpubench_empty")?),
             reads_parameter: EmptyKernel(module.find("gpubench_empty_reads")?),
-            _module: module,
         })
     }
 
-    /// Returns the empty kernel to interleave with samples on this path and in this state of the cache.
-    pub(crate) fn matching(&self, path: Path, cache: Cache) -> EmptyKernel {
-        if waits_for_parameters(path, cache) { self.reads_parameter } else { self.bare }
-    }
-}
-
-/// Returns true if launches wait for their parameters to come from memory: in a graph, after a flush. On an
-/// H200 nearly every kernel then takes 0.06 to 0.09 µs longer than on a stream, and so does an empty kernel
-/// that reads a parameter.
-pub(crate) fn waits_for_parameters(path: Path, cache: Cache) -> bool {
-    (path, cache) == (Path::Graph, Cache::Cold)
-}
-
-/// The kernel that counts cycles.
-const SPIN_PTX: &str = include_str!("spin.ptx");
-
-/// A delay kernel `(u64 cycles)`: one thread waits for this number of cycles, 8,000,000 at most.
-pub(crate) struct SpinKernel {
-    kernel: LoadedKernel,
-    // The kernel belongs to this module.
-    _module: Module,
-}
-
-impl SpinKernel {
-    /// Loads the kernel.
-    pub(crate) fn load() -> Result<Self, DeviceError> {
-        let module = Module::load(SPIN_PTX)?;
-        Ok(Self { kernel: module.find("gpubench_spin")?, _module: module })
-    }
-
-    /// Enqueues a delay of `cycles` cycles, 8,000,000 at most, on `stream`.
-    pub(crate) fn launch(&self, cycles: u64, stream: CUstream) -> Result<(), CallError> {
-        // SAFETY: the kernel takes a number, and ends by itself.
-        unsafe { self.kernel.launch((1, 1), stream, [cycles]) }
+    /// Returns the empty kernel to interleave with samples in this state of the cache. `recorded` is true in a
+    /// graph. There, after a flush, launches wait for their parameters to come from memory: on an H200 nearly
+    /// every kernel takes 0.06 to 0.09 µs longer than on a stream, and so does an empty kernel that reads a
+    /// parameter.
+    pub(crate) fn matching(&self, recorded: bool, cache: Cache) -> EmptyKernel {
+        let waits = recorded && cache == Cache::Cold;
+        if waits { self.reads_parameter.clone() } else { self.bare.clone() }
     }
 }

@@ -152,8 +152,6 @@ pub(crate) struct ReadyLaunch {
     pub(crate) work: Counts,
     /// The buffers of the launch. If the launch writes, the last one is the output.
     buffers: Vec<DeviceMemory>,
-    // The kernel belongs to this module.
-    _module: Module,
 }
 
 impl CeilingLaunch {
@@ -233,9 +231,8 @@ impl ReadyLaunch {
         work: Counts,
         buffers: Vec<DeviceMemory>,
     ) -> Result<Self, DeviceError> {
-        let module = Module::load(ptx)?;
-        let kernel = module.find(&format!("gpubench_ceiling_{name}"))?;
-        Ok(Self { kernel, grid, arguments, work, buffers, _module: module })
+        let kernel = Module::load(ptx)?.find(&format!("gpubench_ceiling_{name}"))?;
+        Ok(Self { kernel, grid, arguments, work, buffers })
     }
 
     /// Enqueues one launch on `stream`. Does not wait.

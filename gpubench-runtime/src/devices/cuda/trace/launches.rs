@@ -3,7 +3,7 @@
 
 use gpubench_driver::cupti::{Activity, ActivityKind};
 
-use gpubench_stats::{Nanoseconds, format::counted, timer_step};
+use gpubench_stats::{Nanoseconds, timer_step};
 
 /// The name of the delay kernel, whose record separates launches.
 const MARK_KERNEL: &str = "gpubench_delay";
@@ -94,9 +94,9 @@ pub(super) fn find_launches(
     let parts: Vec<Vec<Activity>> = parts.into_iter().skip(marks).step_by(marks).collect();
     let with_work = parts.iter().filter(|part| part.len() > flush).count();
     if traced != all || with_work != launches {
-        let both = |marks, launches| [counted(marks, "mark"), counted(launches, "launch")].join(" and ");
-        let (traced, enqueued) = (both(traced, with_work), both(all, launches));
-        return Err(format!("{traced} were traced, and {enqueued} enqueued: records are missing or doubled"));
+        return Err(format!(
+            "{traced} of {all} marks and {with_work} of {launches} launches were traced: records are missing or doubled"
+        ));
     }
     let mut found = Vec::with_capacity(launches);
     for mut part in parts {
@@ -112,13 +112,9 @@ pub(super) fn find_launches(
     let (least, most) = (counts.clone().min().unwrap_or_default(), counts.max().unwrap_or_default());
     match pieces {
         // A library may enqueue more than goes through the forwarders, and the same each time.
-        Some(enqueued) if least < enqueued || least != most => {
-            let were = if enqueued == 1 { "was" } else { "were" };
-            let enqueued = counted(enqueued, "piece");
-            Err(format!(
-                "launches have {least} to {most} records, and {enqueued} {were} enqueued: records are missing or doubled"
-            ))
-        }
+        Some(enqueued) if least < enqueued || least != most => Err(format!(
+            "launches have {least} to {most} records instead of {enqueued}: records are missing or doubled"
+        )),
         _ => Ok(found),
     }
 }
@@ -217,15 +213,12 @@ mod tests {
             let refused = changed(change).expect_err(words);
             assert!(refused.contains(words), "{refused}");
         };
-        refused(
-            |records| drop(records.remove(4)),
-            "3 marks and 1 launch were traced, and 3 marks and 2 launches",
-        );
-        refused(|records| drop(records.remove(5)), "2 marks and 1 launch were traced");
-        refused(|records| drop(records.remove(3)), "3 marks and 1 launch were traced");
+        refused(|records| drop(records.remove(4)), "3 of 3 marks and 1 of 2 launches were traced");
+        refused(|records| drop(records.remove(5)), "2 of 3 marks and 1 of 2 launches were traced");
+        refused(|records| drop(records.remove(3)), "3 of 3 marks and 1 of 2 launches were traced");
         refused(
             |records| records.insert(5, record("sum", 20, 35)),
-            "launches have 1 to 2 records, and 1 piece was enqueued: records are missing or doubled",
+            "launches have 1 to 2 records instead of 1: records are missing or doubled",
         );
         refused(|records| records[4].begin = 0, "a record of sum has no time: begin 0, end 30");
         refused(|records| records[4].end = 9, "a record of sum has no time: begin 10, end 9");

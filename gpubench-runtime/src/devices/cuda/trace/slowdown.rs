@@ -58,7 +58,7 @@ impl EventTimer {
     /// more, whatever is launched. The difference of two groups would contain that error; the difference
     /// within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
-        let mut empty = EmptyLaunch::new(device.kernels.empty.bare, device.stream);
+        let mut empty = EmptyLaunch::new(device.kernels.empty.bare.clone(), device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());

@@ -64,10 +64,6 @@ pub(crate) struct WriteDetector {
     pub(crate) stream: CUstream,
     /// The number of thread blocks of its kernels.
     blocks: u32,
-    /// The numbers of the allocations of gpubench itself for this device, including the tables.
-    own: Range<u64>,
-    // The kernels belong to this module.
-    _module: Module,
 }
 
 impl WriteDetector {
@@ -94,20 +90,14 @@ impl WriteDetector {
             device,
             stream,
             blocks: 8 * multiprocessors,
-            own: first..next_allocation_number(),
-            _module: module,
         };
-        own_allocations().push(write_detector.own.clone());
         // The first launch of the kernel loads it. Launch it here, while nothing exists yet whose address
-        // that could change.
-        write_detector.store_fingerprints(FingerprintTable::Before, &write_detector.last_own_allocation())?;
+        // that could change: on the last of the own allocations.
+        let memory = gpubench_driver::memory();
+        let own = Regions::new(&memory[memory.len().saturating_sub(1)..]).unwrap_or_default();
+        own_allocations().push(first..next_allocation_number());
+        write_detector.store_fingerprints(FingerprintTable::Before, &own)?;
         Ok(write_detector)
-    }
-
-    /// Returns the last of the own allocations as a region, or no region if the forwarders did not see it.
-    fn last_own_allocation(&self) -> Regions {
-        let last = gpubench_driver::memory().into_iter().rfind(|memory| self.own.contains(&memory.number));
-        last.and_then(|last| Regions::new(&[last])).unwrap_or_default()
     }
 
     /// Returns the memory that a launch on this device can reach, oldest allocation first. Returns an error

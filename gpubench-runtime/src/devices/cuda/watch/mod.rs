@@ -36,7 +36,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     });
     device.baseline = None;
     let shadow = before.as_ref().ok().and_then(|before| MemoryCopy::new(&device.write_detector, before));
-    synchronize(device)?;
+    device.synchronize_in(Stage::Launch)?;
     let allocated = allocated_memory();
     _ = device.memory_growth();
     let (pair, stream) = (EventPair::new()?, device.stream);
@@ -46,27 +46,20 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     launched?;
     let memory = device.memory_growth();
     let kept = kept_memory(allocated);
-    if let Err(failure) = check_nothing_runs(device, &calls).and_then(|()| synchronize(device)) {
+    if let Err(failure) =
+        check_nothing_runs(device, &calls).and_then(|()| device.synchronize_in(Stage::Launch))
+    {
         // On a lost device nothing can be freed, and trying to would hide the launch's own error.
         std::mem::forget((shadow, pair));
         return Err(failure);
     }
     let first_launch_time = Some(begin.elapsed().into());
     pair.stop.record(stream)?;
-    synchronize(device)?;
+    device.synchronize_in(Stage::Launch)?;
     device.first_launch = pair.read().ok();
-    let written = match before.and_then(|before| detect_writes(device, &before, &calls, shadow)) {
-        Ok(mut written) => {
-            let allocation =
-                |call: &DriverCall| matches!(call, DriverCall::Enqueued { work: Enqueued::Allocation, .. });
-            // An output that is freed again is seen by the check alone.
-            if work.is_checked() && written.changed == Bytes::ZERO && calls.iter().any(allocation) {
-                written.unseen_reason.get_or_insert_with(|| NEW_MEMORY_REASON.to_owned());
-            }
-            written
-        }
-        Err(why) => Written::unseen(why.to_string()),
-    };
+    let written = before
+        .and_then(|before| detect_writes(device, &before, &calls, shadow))
+        .unwrap_or_else(|why| Written::unseen(why.to_string()));
     device.checked.push(calls.iter().filter_map(|call| stream_op(device.stream, call)).collect());
     let kernels = || calls.iter().filter_map(kernel_launch);
     Ok(LaunchInfo {
@@ -93,7 +86,7 @@ pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Ve
         device.kernels.delay(OBSERVATION_DELAY, device.stream)?;
         let (launched, calls) = gpubench_driver::watch(|| work.launch());
         launched?;
-        synchronize(device)?;
+        device.synchronize_in(Stage::Launch)?;
         let kept = kept_memory(allocated);
         if kept.is_none() || repeats.next().is_none() {
             let mut observations = calls::observations(device.stream, &calls);
@@ -129,7 +122,7 @@ pub(crate) fn writes_on_inverted_inputs(
 ) -> Result<Option<Bytes>, Failure> {
     reset(device, work)?;
     work.launch()?;
-    synchronize(device)?;
+    device.synchronize_in(Stage::Launch)?;
     let Ok(regions) = device.write_detector.reachable() else { return Ok(None) };
     if regions.regions.len() > MOST_INVERTED_ALLOCATIONS {
         return Ok(None);
@@ -142,7 +135,7 @@ pub(crate) fn writes_on_inverted_inputs(
         device.write_detector.invert_bits(region)?;
         device.write_detector.store_fingerprints(FingerprintTable::Before, &regions)?;
         work.launch()?;
-        synchronize(device)?;
+        device.synchronize_in(Stage::Launch)?;
         for (changed, bytes) in device.write_detector.changed_regions(FingerprintTable::Before, &regions)? {
             let so_far = most.entry(changed.memory.address).or_default();
             *so_far = bytes.max(*so_far);
@@ -184,23 +177,13 @@ fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure
     }
 }
 
-/// Waits for all work of the device. Errors are failures of the launch.
-fn synchronize(device: &mut Cuda) -> Result<(), Failure> {
-    synchronize_in(device, Stage::Launch)
-}
-
 /// Resets the inputs of `work`, and waits. Does nothing if it has no reset.
 fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
     if !work.resets() {
         return Ok(());
     }
     work.reset()?;
-    synchronize_in(device, Stage::Reset)
-}
-
-/// Waits for all work of the device. Errors are failures of `stage`.
-fn synchronize_in(device: &mut Cuda, stage: Stage) -> Result<(), Failure> {
-    device.synchronize().map_err(|error| Failure::new(stage, error))
+    device.synchronize_in(Stage::Reset)
 }
 
 /// Returns the memory that a launch with these driver calls changed, among the memory that existed `before`
@@ -215,18 +198,16 @@ fn detect_writes(
     let after = device.write_detector.reachable()?;
     let regions = before.intersection(&after);
     let allocates = after.regions.len() > regions.regions.len();
-    let unseen =
-        allocates.then(|| NEW_MEMORY_REASON.to_owned()).or_else(|| reason_for_undetected_writes(calls));
+    let unseen = match allocates {
+        true => Some("the launch allocates memory".to_owned()),
+        false => reason_for_undetected_writes(calls),
+    };
     let (bytes, block) = (regions.bytes(), regions.block);
-    let outputs =
-        LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow, unseen.is_some())?;
+    let outputs = LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow)?;
     let written = Written { unseen_reason: unseen, ..Written::new(bytes, block, outputs.changed()) };
     device.baseline = Some(outputs);
     Ok(written)
 }
-
-/// The phrase for why outputs in newly allocated memory are not checked.
-const NEW_MEMORY_REASON: &str = "the launch allocates memory";
 
 /// Returns the reason, as a clause, why a launch with these driver calls may have written memory that is not
 /// checked; `None` if it cannot have.

@@ -7,11 +7,11 @@ use std::time::Duration;
 use gpubench_driver::{Memory, MemoryKind, sys};
 
 use super::memory::{FingerprintTable, Region, Regions, WriteDetector, free_and_total_memory};
-use super::{reset, synchronize};
-use crate::device::{Inputs, Work};
+use super::reset;
+use crate::device::{Device, Inputs, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
-use gpubench_records::{Failure, Relaunch, Rewritten};
+use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
 use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The most allocations that are copied and compared.
@@ -86,8 +86,6 @@ pub(crate) struct LaunchBaseline {
     regions: Regions,
     /// The regions that the launch changed, each with the size of its changed blocks.
     changed: Vec<(Region, Bytes)>,
-    /// True if the launch may also have changed memory that is not checked.
-    unseen: bool,
     /// A copy of the memory from before the launch, if there was enough memory for it.
     before: Option<MemoryCopy>,
     /// A copy from after the launch of the region that it changed most.
@@ -101,17 +99,15 @@ impl LaunchBaseline {
     }
 
     /// Compares `regions` with their fingerprints from before the launch, and stores those from after it.
-    /// Copies the region that changed most. `before` is the copy from before the launch, and `unseen` is true
-    /// if the launch may have changed other memory.
+    /// Copies the region that changed most. `before` is the copy from before the launch.
     pub(super) fn compare_after_launch(
         detector: &WriteDetector,
         regions: Regions,
         before: Option<MemoryCopy>,
-        unseen: bool,
     ) -> Result<Self, CallError> {
         let changed = detector.changed_regions(FingerprintTable::Before, &regions)?;
         detector.store_fingerprints(FingerprintTable::After, &regions)?;
-        let mut outputs = Self { regions, changed, unseen, before, after: None };
+        let mut outputs = Self { regions, changed, before, after: None };
         outputs.after = outputs.largest_output().and_then(|(region, _)| {
             let alone = outputs.regions.single(region);
             MemoryCopy::new(detector, &alone)
@@ -151,8 +147,8 @@ pub(crate) fn launch_cold(
         // Managed memory moves to whoever touches it, which takes its time.
         return Ok(Some(time).filter(|_| !device.baseline.as_ref().is_some_and(LaunchBaseline::is_managed)));
     }
-    // These regions have been freed. The launch itself is the same.
-    let unseen = device.baseline.take().is_none_or(|outputs| outputs.unseen);
+    // These regions have been freed.
+    device.baseline = None;
     let before = device.write_detector.reachable().ok();
     if let Some(before) = &before {
         device.write_detector.store_fingerprints(FingerprintTable::Before, before)?;
@@ -169,7 +165,7 @@ pub(crate) fn launch_cold(
     if let (Some(before), Ok(after)) = (before, device.write_detector.reachable()) {
         let regions = before.intersection(&after);
         device.baseline =
-            Some(LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow, unseen)?);
+            Some(LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow)?);
     }
     Ok(Some(time).filter(|_| device.baseline.as_ref().is_some_and(|outputs| !outputs.is_managed())))
 }
@@ -288,6 +284,6 @@ fn launch_and_time(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds
     pair.start.record(stream)?;
     work.launch()?;
     pair.stop.record(stream)?;
-    synchronize(device)?;
+    device.synchronize_in(Stage::Launch)?;
     Ok(pair.read()?)
 }

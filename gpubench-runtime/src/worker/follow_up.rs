@@ -1,0 +1,259 @@
+//! The launches after the samples of a case. They find launches that work only once, that consume their inputs or that depend on
+//! state outside of them, and time the host's call.
+
+use std::time::{Duration, Instant};
+
+use super::job::{restore_inputs, time_until};
+use super::prepared::{drop_output, make_inputs, run_user_step, with_driver_message};
+use crate::catch::catch;
+use crate::device::{Device, Inputs, Work};
+use crate::registry::CaughtCase;
+use gpubench_records::verdict::launched;
+use gpubench_records::{DeviceInfo, Failure, Measurement, Reason, Relaunch, Reuse, Stage, Step};
+use gpubench_stats::{Bytes, Nanoseconds, median};
+
+/// The number of pairs of launches, on fresh and on used inputs, that are timed while all earlier pairs are
+/// suspicious, however long they take.
+const MIN_PAIRS: usize = 3;
+/// The number of pairs that are timed within [`TIME_FOR_MORE_PAIRS`] while all earlier pairs are suspicious:
+/// other programs slow single launches of microseconds by any factor.
+const MAX_PAIRS: usize = 24;
+const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
+/// The factor by which a launch on recreated inputs may be slower, because their addresses are new. It
+/// applies to devices that cannot restore memory. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the
+/// first inputs of a process and 34 µs on later inputs.
+const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
+
+/// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
+/// that depend on state outside of them, and times the host's call.
+pub(super) struct FollowUpLaunches<'a> {
+    pub case: CaughtCase<'a>,
+    pub device: &'a mut dyn Device,
+    /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
+    /// on the inputs.
+    pub host_work: bool,
+}
+
+/// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
+/// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
+const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
+const MIN_TIMED_CALLS: usize = 3;
+const MAX_TIMED_CALLS: usize = 15;
+
+/// The time reserved for launches on fresh inputs, in launches: two launches and a margin of half a launch.
+const FRESH_CHECK_LAUNCHES: f64 = 2.5;
+/// The end of a failure message, with the likely cause: a launch on the first inputs fails after launches on
+/// relocated inputs.
+const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
+
+/// The end of a failure message, with the likely cause: a check fails after the samples that passed before
+/// them.
+const LAUNCH_KEEPS_STATE_HINT: &str =
+    "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
+
+impl FollowUpLaunches<'_> {
+    /// Launches on used and on fresh inputs, and times the call on the host. Stores the findings in
+    /// `measurement`, and returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no
+    /// inputs. Without time for them, skips the launches on used inputs. `setup_time` is the time to make
+    /// inputs, and the worker is killed at `deadline`.
+    pub(super) fn run(
+        &mut self,
+        on_used_inputs: bool,
+        (setup_time, deadline): (Duration, Instant),
+        measurement: &mut Measurement,
+        info: &DeviceInfo,
+    ) -> Vec<Reason> {
+        let left = match on_used_inputs {
+            true => self.time_on_sampled_inputs(measurement.median()),
+            false => Ok(None),
+        };
+        restore_inputs(&mut self.case, self.device);
+        let used = left.and_then(|left| match on_used_inputs {
+            true => Ok((left, self.relaunch_on_used_inputs(measurement)?)),
+            false => Ok((left, None)),
+        });
+        let (left, check_failed) = match used {
+            Ok(used) => used,
+            Err(failure) => {
+                let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
+                let mut failure = with_driver_message(failure, self.device);
+                if measurement.samples.relocations > 0 {
+                    failure.message.push_str(SETUP_KEEPS_STATE_HINT);
+                }
+                return vec![Reason::FailedAfterwards(failure)];
+            }
+        };
+        let time = (setup_time, time_until(deadline));
+        let mut reasons = self.check_on_fresh_inputs(time, left, check_failed, measurement);
+        // The host's time of a launch on the CPU is the time itself.
+        if reasons.is_empty() && !info.runs_program_code {
+            match self.call_time(measurement.median()) {
+                Ok(time) => measurement.call_time = time,
+                // No measured time depends on these calls.
+                Err(failure) if self.device.synchronize().is_err() => {
+                    reasons.push(Reason::FailedAfterwards(failure));
+                }
+                Err(_) => {}
+            }
+        }
+        reasons
+    }
+
+    /// Times a launch on the inputs that the samples used. Returns `None` if the device cannot time it.
+    /// Repeats a launch that is faster than the samples' `median` and returns the slowest time: other
+    /// programs may have slowed the samples but not this launch.
+    fn time_on_sampled_inputs(&mut self, median: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
+        let Some(mut slowest) = self.time_cold_launch(Inputs::Used)? else { return Ok(None) };
+        for _ in 1..MIN_PAIRS {
+            if !(Reuse { fresh: median, used: slowest }).is_faster() {
+                break;
+            }
+            slowest = self.time_cold_launch(Inputs::Used)?.map_or(slowest, |time| time.max(slowest));
+        }
+        Ok(Some(slowest))
+    }
+
+    /// Launches again on the inputs of the checked launch, to see whether a launch on restored memory has the
+    /// same outputs, and whether later launches still write them. Stores that in `measurement`. Runs the
+    /// benchmark's check if outputs differ, and returns its failure.
+    fn relaunch_on_used_inputs(&mut self, measurement: &mut Measurement) -> Result<Option<Failure>, Failure> {
+        self.case.0.keep_output(true);
+        measurement.relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
+        if measurement.relaunch.as_ref().is_none_or(|relaunch| relaunch.differs == Bytes::ZERO) {
+            return Ok(None);
+        }
+        let check_failed = run_user_step(self.device, Stage::Check, || self.case.check()).err();
+        drop_output(&mut self.case, self.device)?;
+        Ok(check_failed)
+    }
+
+    /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this if
+    /// `time_left` until the timeout is shorter than `setup_time` and the launches. `left` is the time of a
+    /// launch on the inputs of the samples: a launch function that consumes its inputs is faster on used
+    /// inputs. Adds the findings to those in `measurement`, and returns the reasons against the case, with
+    /// `check_failed` among them; after [`Reason::SetupNotRepeatable`] it has no inputs.
+    pub(super) fn check_on_fresh_inputs(
+        &mut self,
+        (setup_time, time_left): (Duration, Duration),
+        left: Option<Nanoseconds>,
+        check_failed: Option<Failure>,
+        measurement: &mut Measurement,
+    ) -> Vec<Reason> {
+        let samples = &measurement.samples;
+        let launches = samples.event_times.len();
+        let each = samples.wall_time / launches.max(1) as f64;
+        let (needed, time_left) =
+            (Nanoseconds::from(setup_time) + FRESH_CHECK_LAUNCHES * each, time_left.into());
+        let unchecked = if needed >= time_left {
+            Some(Reason::NoTimeForFreshInputs { needed, left: time_left })
+        } else if let Err(failure) = self.recreate_inputs() {
+            Some(Reason::SetupNotRepeatable(failure))
+        } else {
+            self.launch_fresh_and_used(left, measurement).err().map(|failure| {
+                let mut failure = failure.at(Step::Afterwards(launches));
+                failure.message.push_str(LAUNCH_KEEPS_STATE_HINT);
+                Reason::FailedAfterwards(failure)
+            })
+        };
+        let mut reasons = measurement.relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
+        reasons.extend(check_failed.map(Reason::LaterOutputsFail));
+        reasons.extend(unchecked);
+        reasons
+    }
+
+    /// Calls the launch function several times, each after a reset if there is one, and synchronizes at the
+    /// end. Returns the median time of a call on the host. Returns `None` if host work belongs to the launch,
+    /// or if `each` launch takes the device too long.
+    fn call_time(&mut self, each: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
+        let calls = ((TIMED_CALLS_DEVICE_TIME / each) as usize).min(MAX_TIMED_CALLS);
+        if self.host_work || calls < MIN_TIMED_CALLS {
+            return Ok(None);
+        }
+        self.case.0.keep_output(false);
+        let case = &mut self.case;
+        let timed = || {
+            (0..calls)
+                .map(|_| {
+                    case.reset()?;
+                    let begin = Instant::now();
+                    case.launch().map(|()| Nanoseconds::from(begin.elapsed()))
+                })
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let times = run_user_step(self.device, Stage::Launch, || catch(Stage::Launch, timed))?;
+        self.device.synchronize_in(Stage::Launch)?;
+        Ok(median(&times))
+    }
+
+    /// Launches on fresh inputs, checks the outputs, and launches on the used inputs. Adds the findings to
+    /// those in `measurement`.
+    fn launch_fresh_and_used(
+        &mut self,
+        left: Option<Nanoseconds>,
+        measurement: &mut Measurement,
+    ) -> Result<(), Failure> {
+        self.case.0.keep_output(true);
+        let fresh = self.time_cold_launch(Inputs::Fresh)?;
+        let checked = run_user_step(self.device, Stage::Check, || self.case.check())?;
+        drop_output(&mut self.case, self.device)?;
+        let used = self.time_cold_launch(Inputs::Used)?;
+        // If the first launch has no time, the second one is the freshest.
+        let reuse = match (fresh.or(used), used) {
+            (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, left)?),
+            _ => None,
+        };
+        let earlier = measurement.relaunch.take().unwrap_or_default();
+        measurement.relaunch = Some(Relaunch { checked: checked.then_some(true), reuse, ..earlier });
+        Ok(())
+    }
+
+    /// Times more pairs of launches while launches on used inputs are faster than on fresh inputs. Returns
+    /// the fastest time on fresh inputs and the slowest on used inputs, of all pairs, so that one disturbed
+    /// launch does not count.
+    fn confirm_reuse(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
+        let (mut reuse, mut left) = (first, left);
+        let with_left = |reuse: Reuse, left: Option<Nanoseconds>| Reuse {
+            used: left.map_or(reuse.used, |left| left.min(reuse.used)),
+            ..reuse
+        };
+        let mut renewed = false;
+        let begin = Instant::now();
+        for pair in 1..MAX_PAIRS {
+            let is_enough = pair >= MIN_PAIRS && begin.elapsed() > TIME_FOR_MORE_PAIRS;
+            if is_enough || !with_left(reuse, left).is_faster() {
+                break;
+            }
+            let mut inputs = Inputs::Used;
+            if !self.device.restore_inputs()? {
+                self.recreate_inputs()?;
+                inputs = Inputs::Fresh;
+                if !std::mem::replace(&mut renewed, true) {
+                    left = left.map(|left| NEW_ADDRESS_SLOWDOWN * left);
+                }
+            }
+            let (fresh, used) = (self.time_cold_launch(inputs)?, self.time_cold_launch(Inputs::Used)?);
+            let (Some(fresh), Some(used)) = (fresh.or(used), used) else { break };
+            reuse = Reuse { fresh: reuse.fresh.min(fresh), used: reuse.used.max(used) };
+        }
+        Ok(with_left(reuse, left))
+    }
+
+    /// Times a launch after a flush of the cache. Returns `None` if the device cannot time it, or if host
+    /// work belongs to the launch.
+    fn time_cold_launch(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+        let time = catch(Stage::Launch, || self.device.launch_cold(&mut self.case, inputs))
+            .map_err(|failure| with_driver_message(failure, self.device))?;
+        Ok(time.filter(|time| !self.host_work && time.is_finite()))
+    }
+
+    /// Drops the inputs, then calls `setup` again: the device needs memory for one set of inputs only.
+    fn recreate_inputs(&mut self) -> Result<(), Failure> {
+        // Ignore a panic in the `drop` of the inputs.
+        _ = catch(Stage::Setup, || {
+            self.case.0.clear();
+            Ok(())
+        });
+        _ = self.device.make_current();
+        make_inputs(&mut self.case, self.device)
+    }
+}
