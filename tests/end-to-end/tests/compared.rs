@@ -224,14 +224,14 @@ fn what_does_not_pair_says_why() {
         "compared::plain",
         "`compared::wider[n=1, m=1]` cannot be compared with `compared::plain`: only this has the argument `m`",
     );
-    against("longer", "wider", "has an argument `m`: choose its value, as in --compare-with");
-    against("longer", "blocks", "has an argument `BLOCK`: choose its value");
+    against("longer", "wider", "has an argument `m`: give its value, as in --compare-with");
+    against("longer", "blocks", "has an argument `BLOCK`: give its value");
     against("longer", "blocks[BLOCK=64]", "there is no `BLOCK=64` of that");
     against("longer", "blocks[BLOK=128]", "that has no argument `BLOK`");
     against(
         "longer",
         "compared::plain[n=few]",
-        "that does not take these arguments: `few` is no value for `n`",
+        "that does not take these arguments: `few` cannot be read as a value of `n`",
     );
     against("longer", "on_host", "that does not run on clockwork; only what runs on one device is compared");
     against("longer", "blocks[BLOCK=128", "there is no benchmark of this name");
