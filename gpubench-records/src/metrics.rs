@@ -4,7 +4,9 @@
 
 use crate::work::{Counts, Link, UserMetric};
 use crate::{DeviceInfo, Quantity};
-use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate};
+use gpubench_stats::{
+    Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate, format,
+};
 
 gpubench_stats::stored! {
     /// The metrics that follow from a case's time.
@@ -127,6 +129,23 @@ pub fn user_metrics(of_launch: &[UserMetric], time: Option<Nanoseconds>) -> Vec<
         value.is_finite().then(|| UserMetric { value, ..metric.clone() })
     };
     of_launch.iter().filter_map(timed).collect()
+}
+
+/// Returns a phrase for each of `metrics` that `others` have too and that is shown with another value: `steps 12, was 9, +33.33 %` if
+/// `before_other` is `, was`. A rate has no change of its own, because the comparison has that of the time.
+pub fn describe_changed_metrics<'a>(
+    metrics: impl Iterator<Item = &'a UserMetric>,
+    others: &'a [UserMetric],
+    before_other: &'a str,
+) -> impl Iterator<Item = String> {
+    metrics.filter_map(move |metric| {
+        let other = others.iter().find(|it| (&it.name, &it.unit) == (&metric.name, &metric.unit))?;
+        let [value, other_value] = [metric, other].map(|it| format::metric(it.value, &it.unit));
+        let ratio = metric.value / other.value;
+        let has_change = !is_rate(metric) && ratio.is_finite() && ratio > 0.0;
+        let change = if has_change { format!(", {}", format::change(ratio)) } else { String::new() };
+        (value != other_value).then(|| format!("{} {value}{before_other} {other_value}{change}", metric.name))
+    })
 }
 
 #[cfg(test)]

@@ -45,8 +45,13 @@ fn interleaved_table(run: &Run, page: Page) -> String {
         cells.push(answer_phrase(compared));
         cells
     });
-    for (lines, (_, _, compared)) in columns(&cells.collect::<Vec<_>>(), 2..6, page).iter().zip(&rows) {
+    for (lines, (_, measured, compared)) in columns(&cells.collect::<Vec<_>>(), 2..6, page).iter().zip(&rows)
+    {
         text += &styled(lines, of_answer(compared.comparison.answer));
+        let metrics = together::changed_metrics(measured, compared);
+        if !metrics.is_empty() {
+            text += &paragraph(&format!("    {metrics}"), page);
+        }
     }
     text
 }

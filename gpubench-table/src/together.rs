@@ -1,6 +1,9 @@
 //! The answers of a comparison in words, for the terminal, Markdown and the page.
 
-use gpubench_records::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Finding};
+use gpubench_records::{
+    Answer, AssumedSpread, BaselineComparison, CaseFinding, Compared, Finding, Measurement,
+    metrics::describe_changed_metrics,
+};
 use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 
 /// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
@@ -58,6 +61,12 @@ pub fn result(finding: &Finding) -> String {
         1 => format!("{answer}, measured again once"),
         times => format!("{answer}, measured again {times} times"),
     }
+}
+
+/// Returns the user's metrics that differ between a result and the one that it was interleaved with; empty if there are none.
+pub fn changed_metrics(own: &Measurement, compared: &Compared) -> String {
+    let others = &compared.measurement.user_metrics;
+    format::joined(describe_changed_metrics(own.user_metrics.iter(), others, " against"), "; ")
 }
 
 /// Returns the time now, the time in the baseline, the change and its interval; `None` for a case without an answer.

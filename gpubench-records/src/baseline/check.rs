@@ -3,14 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds, format};
+use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 
 use crate::baseline::decisions::{RowDecision, RowMedians, decide};
-use crate::work::{self, Link, UserMetric, was};
+use crate::work::{self, Link, was};
 use crate::{
     AssumedSpread, BaselineComparison, Cache, CaseFinding, CaseId, DeviceInfo, Finding, Measurement,
-    PlannedCase, Property, Reason, Record, Run, State, Threshold, Value, baseline::Baseline,
-    device_info::UUID, metrics::is_rate,
+    PlannedCase, Property, Reason, Record, Run, State, Threshold, Value,
+    baseline::Baseline,
+    device_info::UUID,
+    metrics::{describe_changed_metrics, is_rate},
 };
 
 /// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
@@ -253,7 +255,10 @@ pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'
     let settings = [now, then].map(|measured| measured.run.environment.settings());
     let mut found = describe_changes([device_properties(now), device_properties(then)], "not told", devices);
     found.extend(describe_changes([&settings[0], &settings[1]], "not set", devices));
-    found.extend(describe_changed_metrics(now, then));
+    // Rates are left out: they follow from the time, which is compared.
+    let metrics = now.measurement.user_metrics.iter().filter(|metric| !is_rate(metric));
+    let changed = describe_changed_metrics(metrics, &then.measurement.user_metrics, ", was");
+    found.extend(changed.map(|change| format!("{change} ({})", now.record.case)));
     found
 }
 
@@ -280,20 +285,6 @@ fn describe_changes([now, then]: [&[Property]; 2], missing: &str, devices: [&str
         }));
     }
     found
-}
-
-/// Returns a phrase for each metric of the benchmark's own whose value differs. Rates are left out: they
-/// follow from the time, which is compared.
-fn describe_changed_metrics<'a>(
-    now: MeasuredRecord<'a>,
-    then: MeasuredRecord<'a>,
-) -> impl Iterator<Item = String> + 'a {
-    now.measurement.user_metrics.iter().filter_map(move |new| {
-        let same = |old: &&UserMetric| (&old.name, &old.unit) == (&new.name, &new.unit) && !is_rate(old);
-        let old = then.measurement.user_metrics.iter().find(same)?;
-        let [value, was] = [new, old].map(|it| format::metric(it.value, &it.unit));
-        (value != was).then(|| format!("{} {value}, was {was} ({})", new.name, now.record.case))
-    })
 }
 
 /// Returns true unless the UUIDs of the two devices are known and differ.
@@ -623,7 +614,7 @@ mod comparable_tests {
     #[test]
     fn a_metric_that_changed_is_a_remark() {
         let of = |unit: &'static str, value| {
-            let metric = UserMetric { name: "steps".to_owned(), unit: unit.to_owned(), value };
+            let metric = work::UserMetric { name: "steps".to_owned(), unit: unit.to_owned(), value };
             changed(move |_, now| now.user_metrics = vec![metric.clone()])
         };
         let told = |now: &Run, then: &Run| {
@@ -634,7 +625,10 @@ mod comparable_tests {
             (differences(now, then), remarks_on_changes(now, then))
         };
         let case = of("", 1.0).records[0].case.to_string();
-        assert_eq!(told(&of("", 12.0), &of("", 9.0)), (vec![], vec![format!("steps 12, was 9 ({case})")]));
+        assert_eq!(
+            told(&of("", 12.0), &of("", 9.0)),
+            (vec![], vec![format!("steps 12, was 9, +33.33 % ({case})")])
+        );
         for (now, then) in
             [(("", 12.0), ("", 12.00001)), (("1/s", 12.0), ("1/s", 9.0)), (("", 1.0), ("%", 2.0))]
         {

@@ -69,7 +69,9 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
             let answer = compared.comparison.answer;
             let threshold = view.run.regression_threshold;
             let regressed = threshold.is_some_and(|threshold| compared.comparison.regressed(threshold));
-            let result = format!("{answer}{}", if regressed { ", a regression" } else { "" });
+            let metrics = together::changed_metrics(case.record.measurement.as_ref()?, compared);
+            let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
+            let result = format!("{answer}{}{metrics}", if regressed { ", a regression" } else { "" });
             let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
             Some(Row { name, compared: Some((compared.comparison.ratio?, answer)), times: None, result })
         })

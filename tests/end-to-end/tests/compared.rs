@@ -67,6 +67,22 @@ fn every_answer_comes_out() {
     assert_eq!(pairs, own.samples.event_times.len());
 }
 
+/// Metrics of both benchmarks are printed below the times if they differ, and are stored.
+#[test]
+fn metrics_of_both_are_shown() {
+    let (ended, run) = clocked(&["counted", "--compare-with", "counted[n=10]", "--quick"]);
+    insta::assert_snapshot!(block(&ended.with_code(0).stdout), @"
+     compared::counted, 99 % intervals; a change within ± 0.50 % counts as the same
+      counted[n=1]  hot  32.00 µs  against 320.0 µs  -90.00 %  (-90.01 to -89.99 %)  faster than counted[n=10]
+        steps 9 against 18, -50.00 %; rows 31250 krows/s against 3125 krows/s
+    ");
+    let first = &run.records[0];
+    let other = &first.compared.as_ref().expect("it was compared").measurement;
+    let own = first.measurement.as_ref().expect("it was measured");
+    let steps = [own, other].map(|it| it.user_metrics.iter().find(|metric| metric.name == "steps"));
+    assert_eq!(steps.map(|metric| metric.map(|it| it.value)), [Some(9.0), Some(18.0)], "{run:?}");
+}
+
 /// Half a percent of 3.2 µs is half a step of the clock.
 #[test]
 fn what_the_timer_cannot_tell_is_undecided() {
@@ -209,13 +225,13 @@ fn what_does_not_pair_says_why() {
         "`compared::wider[n=1, m=1]` cannot be compared with `compared::plain`: only this has the argument `m`",
     );
     against("longer", "wider", "has an argument `m`: give its value, as in --compare-with");
-    against("longer", "blocks", "has an argument `BLOCK`: choose its value");
+    against("longer", "blocks", "has an argument `BLOCK`: give its value");
     against("longer", "blocks[BLOCK=64]", "there is no `BLOCK=64` of that");
     against("longer", "blocks[BLOK=128]", "that has no argument `BLOK`");
     against(
         "longer",
         "compared::plain[n=few]",
-        "that does not take these arguments: `few` is no value for `n`",
+        "that does not take these arguments: `few` cannot be read as a value of `n`",
     );
     against("longer", "on_host", "that does not run on clockwork; only what runs on one device is compared");
     against("longer", "blocks[BLOCK=128", "there is no benchmark of this name");

@@ -38,6 +38,12 @@ fn wider(n: u64, m: u64, stream: &Clockwork) {
     stream.advance(n * m * EACH);
 }
 
+/// With metrics of its own: one that is equal for all, one that is not, and a rate.
+#[gpu_bench(args(n = [1, 10]), metric("kept", "") = 4, metric("steps", "") = 8 + n, metric("rows", "krows/s") = 1)]
+fn counted(n: u64, stream: &Clockwork) {
+    stream.advance(n * EACH);
+}
+
 mod other {
     use super::*;
 

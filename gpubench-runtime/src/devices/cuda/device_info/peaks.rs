@@ -77,11 +77,12 @@ const TYPES: usize = 13;
 /// Multiply-adds of a multiprocessor in a clock, dense, by compute capability and data type; each is two operations. 0 is an
 /// unknown rate, or none. A negative one is uncertain: cards of this capability differ, or no source was found to confirm it.
 ///
-/// Sources: f64, f32, f16, bf16 and int32 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming
-/// Guide; tensor data types from NVIDIA's white papers on the architectures (named at each row), as the dense rates
-/// that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the tensor rates and is
-/// never counted. The rate of int32 is that of multiply-adds. It is uncertain everywhere: logic and additions have units of their
-/// own, so that a kernel that mixes them with multiply-adds does more operations.
+/// Sources: f64, f32, f16, bf16 and int32 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Best Practices
+/// Guide (before CUDA 13: Programming Guide); tensor data types from NVIDIA's white papers on the architectures (named at each
+/// row), as the dense rates that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the
+/// tensor rates and is never counted. `docs/archive/evidence.md` lists what each source states. The rate of int32 is that of
+/// multiply-adds. It is uncertain everywhere: logic and additions have units of their own, so that a kernel that mixes them with
+/// multiply-adds does more operations.
 const FMA_A_CLOCK: [((u64, u64), [i64; TYPES]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
     ((7, 0), [32, 64, 128, 0, 0, 0, 512, 0, 0, 0, 0, 0, -64]),
@@ -91,21 +92,23 @@ const FMA_A_CLOCK: [((u64, u64), [i64; TYPES]); 9] = [
     // "NVIDIA A100 Tensor Core GPU Architecture": 108 × 1024 × 2 × 1.41 GHz = 312 TFLOP/s.
     ((8, 0), [32, 64, 256, 128, 64, 512, 1024, 1024, 0, 0, 0, 2048, -64]),
     // "NVIDIA Ampere GA102 GPU Architecture". GeForce cards do half as much where they accumulate in f32, and all of int8:
-    // 68 × 1024 × 2 × 1.71 GHz = 238 TOP/s on an RTX 3080.
+    // 82 × 1024 × 2 × 1.695 GHz = 285 TOP/s on an RTX 3090.
     ((8, 6), [2, 128, 128, -128, 0, -256, -512, -512, 0, 0, 0, 1024, -64]),
     // "NVIDIA Ada GPU Architecture". As above: an RTX 4090 does half of what an L40S does a multiprocessor and clock.
     ((8, 9), [2, 128, 128, -128, 0, -256, -512, -512, -1024, 0, 0, 1024, -64]),
     // "NVIDIA H100 Tensor Core GPU Architecture": 132 × 2048 × 2 × 1.83 GHz = 989 TFLOP/s. Cards made for export, such
     // as the H20, do less than their multiprocessors would.
     ((9, 0), [64, 128, 256, 256, 128, 1024, 2048, 2048, 4096, 0, 0, 4096, -64]),
-    // "NVIDIA Blackwell Architecture Technical Brief": 148 × 4096 × 2 × 1.85 GHz = 2243 TFLOP/s on a B200; its fp4 is 9 PFLOP/s.
-    ((10, 0), [-64, 128, -256, -256, -64, -2048, -4096, -4096, -8192, -8192, -16384, -8192, 0]),
-    // B300, which gives up f64 and int8 for half as much more of fp4. The rates follow from the card's published totals, not
-    // from its multiprocessors.
-    ((10, 3), [-2, 128, -256, -256, 0, -2048, -4096, -4096, -8192, -8192, -24576, 0, 0]),
+    // CUTLASS, "Blackwell SM100 GEMMs": twice Hopper's rates, fp4 four times its fp8. "NVIDIA Blackwell Architecture Technical
+    // Brief": 148 × 4096 × 2 × 1.85 GHz = 2243 TFLOP/s on a B200; its fp4 is 9 PFLOP/s.
+    ((10, 0), [64, 128, -128, -128, 64, 2048, 4096, 4096, 8192, 8192, 16384, 8192, -64]),
+    // B300, which gives up f64 and the fast int8 of a B200 for half as much more of fp4. The rates follow from the card's
+    // published totals, not from its multiprocessors.
+    ((10, 3), [-2, 128, -128, -128, 0, -2048, -4096, -4096, -8192, -8192, -24576, 0, -64]),
     // "NVIDIA RTX Blackwell GPU Architecture". GeForce cards do half as much where they accumulate in f32, and all of int8 and
-    // fp4: 170 × 2048 × 2 × 2.407 GHz = 1676 TFLOP/s on an RTX 5090. It has no figure for fp6.
-    ((12, 0), [2, 128, 128, -128, 0, -256, -512, -512, -1024, 0, 2048, 1024, -128]),
+    // fp4: 170 × 2048 × 2 × 2.407 GHz = 1676 TFLOP/s on an RTX 5090. Its INT32 of 104.8 TOP/s is the rate of additions, twice that
+    // of multiply-adds. It has no figure for fp6; according to CUTLASS, "Blackwell SM120 GEMMs", fp6 is as fast as fp8.
+    ((12, 0), [2, 128, 128, 128, 0, -256, -512, -512, -1024, -1024, 2048, 1024, -64]),
 ];
 
 const HOPPER: [f64; TYPES] = [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9, 0.0, 0.0, 1978.9, 0.0];
@@ -247,21 +250,28 @@ mod tests {
         }
     }
 
-    /// Checks rates of cards without a datasheet here, with the figures of the white papers in units of 10¹² a second.
+    /// Checks rates of cards without a datasheet here, with the figures of the sources in `docs/archive/evidence.md`, in units of
+    /// 10¹² a second.
     #[test]
-    fn rates_give_what_white_papers_state() {
+    fn rates_give_what_other_sources_state() {
         for (card, capability, multiprocessors, clock, data_type, stated, is_certain) in [
             ("T4", (7, 5), 40, 1_590_000_000, "int8 tensor", 130.0, true),
-            ("RTX 3080", (8, 6), 68, 1_710_000_000, "int8 tensor", 238.0, true),
+            ("RTX 2080 Ti", (7, 5), 68, 1_545_000_000, "int8 tensor", 215.2, true),
+            ("RTX 3090", (8, 6), 82, 1_695_000_000, "int8 tensor", 284.0, true),
+            ("A10", (8, 6), 72, 1_695_000_000, "int8 tensor", 250.0, true),
             ("A100", (8, 0), 108, 1_410_000_000, "int32", 19.5, false),
             ("H100", (9, 0), 132, 1_980_000_000, "int32", 33.5, false),
             ("RTX 4090", (8, 9), 128, 2_520_000_000, "int32", 41.3, false),
-            ("RTX 5090", (12, 0), 170, 2_407_000_000, "int32", 104.8, false),
+            ("V100", (7, 0), 80, 1_530_000_000, "int32", 15.7, false),
+            ("B300", (10, 3), 148, 2_032_000_000, "int32", 38.4, false),
+            ("RTX 5090", (12, 0), 170, 2_407_000_000, "int32", 52.4, false),
             ("RTX 5090", (12, 0), 170, 2_407_000_000, "int8 tensor", 838.0, true),
             ("RTX 5090", (12, 0), 170, 2_407_000_000, "fp4 tensor", 1676.0, true),
-            ("B200", (10, 0), 148, 1_850_000_000, "fp6 tensor", 4500.0, false),
-            ("B200", (10, 0), 148, 1_850_000_000, "fp4 tensor", 9000.0, false),
-            ("B200", (10, 0), 148, 1_850_000_000, "int8 tensor", 4500.0, false),
+            ("RTX PRO 6000", (12, 0), 188, 2_617_000_000, "fp4 tensor", 2015.0, true),
+            ("B200", (10, 0), 148, 1_965_000_000, "f64 tensor", 37.0, true),
+            ("B200", (10, 0), 148, 1_850_000_000, "fp6 tensor", 4500.0, true),
+            ("B200", (10, 0), 148, 1_850_000_000, "fp4 tensor", 9000.0, true),
+            ("B200", (10, 0), 148, 1_850_000_000, "int8 tensor", 4500.0, true),
             ("B300", (10, 3), 148, 1_850_000_000, "fp4 tensor", 13_500.0, false),
         ] {
             let attributes = Attributes { capability, multiprocessors, clock, ..H200 };
@@ -270,10 +280,6 @@ mod tests {
             assert_eq!((source, certain), (PeakSource::Attribute, is_certain), "{card}, {data_type}");
         }
         let none = Attributes { capability: (10, 3), ..H200 };
-        assert_eq!(
-            counts(&peaks("B300", &none), "int8 tensor"),
-            None,
-            "no rate is published that fits the card"
-        );
+        assert_eq!(counts(&peaks("B300", &none), "int8 tensor"), None, "no rate is published for the card");
     }
 }
