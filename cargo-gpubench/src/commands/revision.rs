@@ -184,7 +184,8 @@ fn commit(root: &Path, name: &str) -> Result<String> {
     let commit = format!("{name}^{{commit}}");
     ask(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
         CommandError::usage(format!(
-            "the repository has no commit, tag or branch `{name}`: in a clone made by CI, try `origin/{name}`; for the working tree, give `.`"
+            "the repository has no commit, tag or branch `{name}`: in a clone made by CI, try `origin/{name}`; for the working tree, give `.`. \
+             A FILTER goes after both revisions, as in `cargo gpubench ab main . {name}`"
         ))
     })
 }
