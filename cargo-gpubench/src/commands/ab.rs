@@ -233,15 +233,15 @@ impl<'a> Pairs<'a> {
             let mut nothing_matched = false;
             for side in process_order(self.args.seed, pair) {
                 match self.measure(side, undecided.as_deref())? {
-                    Exit::Interrupted(_) => return self.compare(false, error),
+                    Exit::Interrupted(_) => return self.compare(error),
                     exit => nothing_matched |= exit == Exit::Nothing,
                 }
             }
             if nothing_matched {
-                return self.compare(true, error);
+                break;
             }
             if checks.contains(&(pair + 1)) {
-                let found = self.compare(false, error)?;
+                let found = self.compare(error)?;
                 let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
                 let names = check.map(names_undecided).unwrap_or_default();
                 if names.is_empty() || pair + 1 == most {
@@ -250,7 +250,7 @@ impl<'a> Pairs<'a> {
                 undecided = Some(names);
             }
         }
-        self.compare(false, error)
+        self.compare(error)
     }
 
     /// Runs a process of a side: of all cases that the user wants, or of those of these names. Returns how it ended.
@@ -306,16 +306,16 @@ impl<'a> Pairs<'a> {
         [flags, &exact, names].concat()
     }
 
-    /// Compares what was measured so far; nothing if a side has no run. With `or_nothing`, a side without a run is one without results:
-    /// the results of the other side are new or missing.
-    fn compare(&self, or_nothing: bool, error: f64) -> Result<Option<Run>> {
+    /// Compares what was measured so far; nothing if neither side has a run, or if a signal came before both had one. Otherwise a side
+    /// without a run has no results: those of the other side are new or missing.
+    fn compare(&self, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
-        let [then, now] = [self.sides[0].joined()?, self.sides[1].joined()?];
-        let (then, mut now) = match (then, now) {
+        let is_whole = self.interrupted.is_none();
+        let (then, mut now) = match (self.sides[0].joined()?, self.sides[1].joined()?) {
             (Some(then), Some(now)) => (then, now),
-            (Some(then), None) if or_nothing => (then.clone(), nothing(&then)),
-            (None, Some(now)) if or_nothing => (nothing(&now), now),
+            (Some(then), None) if is_whole => (then.clone(), nothing(&then)),
+            (None, Some(now)) if is_whole => (nothing(&now), now),
             _ => return Ok(None),
         };
         self.args.limits.set(&mut now);
