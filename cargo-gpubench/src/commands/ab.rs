@@ -20,8 +20,8 @@ use gpubench_table::paragraph;
 
 use crate::commands::process_pairs::{Side, process_looks, process_order};
 use crate::commands::revision::Revisions;
-use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
-use crate::commands::{exit_of_all, signals, suites};
+use crate::commands::suites::{BuildArgs, Built, BuiltSuite, refuse_shared_file};
+use crate::commands::{exit_of_all, signals};
 use crate::output::{CommandError, PrintOptions, Result, Results, bail};
 use crate::{commands::stored::LimitArgs, output};
 
@@ -67,7 +67,9 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let then = revisions.check_out("then", then, &args.build)?;
     let now = revisions.check_out("now", now, &args.build)?;
     let in_common = now.targets.iter().filter(|it| then.targets.iter().any(|other| it.has_names_of(other)));
-    refuse_formats(&results, in_common.count())?;
+    let mut formats = results.exports.iter().map(|export| export.format);
+    // Before anything is built.
+    refuse_shared_file(formats.find(|format| format.name != Format::MARKDOWN.name), in_common.count())?;
     let built = [then.build(&args.build)?, now.build(&args.build)?];
     let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));
@@ -117,19 +119,6 @@ fn pairs_of_suites<'a>(
         bail!(Nothing, "{then} and {now} have no benchmark binary in common{lines}");
     }
     Ok((both, others))
-}
-
-/// Refuses formats that hold one benchmark binary, before anything is built.
-fn refuse_formats(results: &Results, suites: usize) -> Result<()> {
-    match results.exports.iter().find(|export| export.format.name != Format::MARKDOWN.name) {
-        Some(export) if suites > 1 => bail!(
-            Usage,
-            "--{} holds one benchmark binary, and both revisions have {suites}: choose one by --bench, or write --markdown, which has \
-             a section for each",
-            export.format.name
-        ),
-        _ => Ok(()),
-    }
 }
 
 /// Returns the exit code for a comparison. One without results of the later revision is no empty run: it lists what is missing.
@@ -268,7 +257,7 @@ impl<'a> Pairs<'a> {
         // Its table is one of many.
         command.stdout(Stdio::null());
         let before = stored.runs();
-        let exit = signals::exit(suites::output(&mut command)?.status);
+        let exit = signals::exit(signals::output(&mut command, Exit::Failed)?.status);
         let run = stored.runs().into_iter().find(|run| !before.contains(run));
         let is_missing = run.is_none();
         if let Some((run_name, path)) = run {

@@ -148,21 +148,15 @@ const OTHER_REPOSITORY: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE
 /// Returns a command of git in `folder`.
 fn git(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(words).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.arg("-C").arg(folder).args(words);
     OTHER_REPOSITORY.iter().for_each(|variable| _ = command.env_remove(variable));
     command
 }
 
 /// Runs git. Returns what it printed on standard output; `None` if it failed.
 fn run(git: &mut Command) -> Result<Option<String>> {
-    let ended =
-        signals::output(git).map_err(|error| CommandError::usage(format!("git does not start: {error}")))?;
-    match signals::ended_by(ended.status) {
-        Some(exit) => Err(signals::interrupted(exit)),
-        None => {
-            Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
-        }
-    }
+    let ended = signals::tool_output(git)?;
+    Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
 }
 
 /// The same without git's messages.
@@ -236,29 +230,4 @@ fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
     }
     Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
         && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_relative_path_out_of_the_repository_leads_to_the_same_folder_in_a_work_tree() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        let (root, home) = (at("kernels"), at("kernels/target/gpubench"));
-        let tree = home.join("revisions/then/tree");
-        for made in [&tree, &at("gpubench"), &at("other/shared")] {
-            fs::create_dir_all(made).expect("it can be made");
-        }
-        fs::write(at("gpubench/Cargo.toml"), "").expect("it can be written");
-        for _ in 0..2 {
-            for outside in ["gpubench", "other/shared"] {
-                link(&at(outside), &root, &tree, &home).expect("it can be linked");
-            }
-        }
-        assert!(tree.join("../gpubench/Cargo.toml").exists() && tree.join("../other/shared").is_dir());
-        // A path that leads out of the folder for revisions is left alone.
-        link(Path::new("/usr"), &root, &tree, &home).expect("nothing to do");
-    }
 }

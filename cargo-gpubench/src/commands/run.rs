@@ -5,8 +5,8 @@ use gpubench_records::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 
-use super::suites::{BuildArgs, Built, Cargo, shared_file};
-use super::{exit_of_all, signals, suites};
+use super::suites::{BuildArgs, Built, Cargo, refuse_shared_file};
+use super::{exit_of_all, signals};
 use crate::output::{self, PrintOptions, Result};
 
 /// The benchmark binaries to run.
@@ -27,11 +27,8 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     let cargo = Cargo::default();
     let workspace = cargo.workspace(&args.build)?;
     let targets = workspace.suites(&args.build)?;
-    if let Some(format) = FORMATS.iter().find(|format| is_given(&args.flags, format.name))
-        && targets.len() > 1
-    {
-        return Err(shared_file(format.name, targets.len()));
-    }
+    let format = FORMATS.into_iter().find(|format| is_given(&args.flags, format.name));
+    refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
     let ends = measure(&built, &args.flags)?;
     if ends.len() > 1 {
@@ -53,7 +50,7 @@ fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
         if count > 1 {
             output::note(&format!("benchmark binary {number} of {count}: {}", suite.name()));
         }
-        let exit = signals::exit(suites::output(&mut built.command(suite, flags))?.status);
+        let exit = signals::exit(signals::output(&mut built.command(suite, flags), Exit::Failed)?.status);
         ends.push((suite.name(), exit));
         if matches!(exit, Exit::Interrupted(_)) {
             break;

@@ -2,14 +2,15 @@
 //! that start them.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, ffi::OsString, io, thread};
 
 use clap::Args;
+use gpubench_table::export::Format;
 use serde::Deserialize;
 
-use super::{init::GPUBENCH, signals};
+use super::{init::GPUBENCH, signals, signals::tool_output};
 use crate::manifest::package_folder;
 use crate::output::{CommandError, Result, bail, warn};
 
@@ -129,7 +130,7 @@ impl Cargo {
         let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
         let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
         let answer =
-            self.output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
+            tool_output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
         if !answer.status.success() {
             let remedy = match package_folder() {
                 Some(_) => "",
@@ -156,7 +157,7 @@ impl Cargo {
         command.args(args.features.iter().flat_map(|features| ["--features", features]));
         command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
         command.args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
-        let report = self.output(&mut command)?;
+        let report = tool_output(&mut command)?;
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
         }
@@ -193,21 +194,18 @@ impl Cargo {
         }
         command
     }
-
-    /// Runs cargo. Its progress and its errors reach the user.
-    fn output(&self, command: &mut Command) -> Result<Output> {
-        let ended = signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()));
-        let ended = ended.map_err(|error| CommandError::usage(format!("cargo does not start: {error}")))?;
-        signals::ended_by(ended.status).map_or(Ok(ended), |exit| Err(signals::interrupted(exit)))
-    }
 }
 
-/// The error of several benchmark binaries that would write the same file.
-pub(super) fn shared_file(format: &str, binaries: usize) -> CommandError {
-    CommandError::usage(format!(
-        "--{format}: {binaries} benchmark binaries would write the same file: choose one by --bench, or write each stored run by \
-         `cargo gpubench report`"
-    ))
+/// Refuses a format that holds one benchmark binary, if there are several.
+pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Result<()> {
+    match format {
+        Some(Format { name, .. }) if binaries > 1 => bail!(
+            Usage,
+            "--{name} holds one benchmark binary, and there are {binaries}: choose one by --bench. `cargo gpubench report` writes each \
+             stored run, and `ab` writes all as --markdown"
+        ),
+        _ => Ok(()),
+    }
 }
 
 impl Workspace {
@@ -272,13 +270,6 @@ impl BuiltSuite {
     pub(super) fn name(&self) -> String {
         format!("{}: {}", self.target.package, self.target.name)
     }
-}
-
-/// Runs a program to its end.
-pub(super) fn output(program: &mut Command) -> Result<Output> {
-    signals::output(program).map_err(|error| {
-        CommandError::failed(format!("{} does not start: {error}", program.get_program().display()))
-    })
 }
 
 /// Returns true if the version of a program names gpubench.
