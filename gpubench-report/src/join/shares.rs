@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Joined, repetitions};
+use super::{Joined, repetitions, same_devices};
 use crate::stored_runs::NamedRun;
 use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
 use gpubench_stats::format::{counted, joined};
@@ -26,7 +26,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     same_split(&runs)?;
     let (lost, missing) = missing(&runs);
     rename_devices(&mut runs);
-    same_models(&runs)?;
+    same_devices(&runs, |info| DeviceId::parse(&info.device).kind, |info| &info.name)?;
     let remark = leave_out_doubles(&mut runs);
     let is_one_host = runs.iter().all(|it| it.run.environment.host == runs[0].run.environment.host);
     let host = runs[0].run.environment.host.clone().filter(|_| is_one_host);
@@ -125,21 +125,6 @@ fn rename_devices(runs: &mut [NamedRun]) {
         run.records.iter_mut().for_each(|record| rename(&mut record.device));
         run.skipped.iter_mut().for_each(|skipped| rename(&mut skipped.device));
     }
-}
-
-/// Checks that the devices of a kind are of one model.
-fn same_models(runs: &[NamedRun]) -> Result<(), String> {
-    let mut models: BTreeMap<&str, &DeviceInfo> = BTreeMap::new();
-    for info in runs.iter().flat_map(|named| &named.run.devices) {
-        let first = models.entry(DeviceId::parse(&info.device).kind).or_insert(info);
-        if first.name != info.name || first.fake != info.fake {
-            return Err(format!(
-                "{} is {} and {} is {}: shares of one run need GPUs of one model",
-                first.device, first.name, info.device, info.name
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Leaves out records that are there twice, because a task that is started again begins with those of its earlier run, and
@@ -340,7 +325,7 @@ mod tests {
         other.devices[0].name = "NVIDIA A100".to_owned();
         let told = joined(&[first.clone(), other]).expect_err("two models").to_string();
         assert!(
-            told.contains(" and n2/cuda:0 is NVIDIA A100: shares of one run need GPUs of one model"),
+            told.contains(" and n2/cuda:0 is NVIDIA A100 (GPU-b) in another: ") && told.contains("shares on GPUs of one model"),
             "{told}"
         );
         let mut other = share(2, "n2", "GPU-b", 0);
