@@ -33,7 +33,9 @@ pub fn run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
             found => found.and_then(|_| fs::read_dir(&path)),
         };
         match entries {
-            Ok(entries) => left.extend(entries.flatten().filter(is_run_file_or_folder).map(|entry| entry.path())),
+            Ok(entries) => {
+                left.extend(entries.flatten().filter(is_run_file_or_folder).map(|entry| entry.path()))
+            }
             Err(error) => faults.push(format!("{}: {error}", path.display())),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::run_files;
 use crate::history::Circumstances;
+use crate::run_files;
 use crate::selection::narrow;
 use crate::stored_runs::load_all;
 use gpubench_records::files::LoadRunError;

@@ -325,7 +325,8 @@ mod tests {
         other.devices[0].name = "NVIDIA A100".to_owned();
         let told = joined(&[first.clone(), other]).expect_err("two models").to_string();
         assert!(
-            told.contains(" and n2/cuda:0 is NVIDIA A100 (GPU-b) in another: ") && told.contains("shares on GPUs of one model"),
+            told.contains(" and n2/cuda:0 is NVIDIA A100 (GPU-b) in another: ")
+                && told.contains("shares on GPUs of one model"),
             "{told}"
         );
         let mut other = share(2, "n2", "GPU-b", 0);
