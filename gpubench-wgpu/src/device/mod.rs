@@ -7,7 +7,7 @@ use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value, dev
 use gpubench_runtime::device::{
     Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, Inputs, SampleOptions, Sampler, Work,
 };
-use gpubench_runtime::method::time_once;
+use gpubench_runtime::method::{self, AnyWork, time_once};
 use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
@@ -210,7 +210,8 @@ impl Device for Wgpu {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        queue::sampler(self, work, wanted)
+        let chosen = queue::choose(self, wanted)?;
+        method::sampler(self, AnyWork::Borrowed(work), wanted, chosen)
     }
 
     fn pair_sampler<'a>(
@@ -218,6 +219,8 @@ impl Device for Wgpu {
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        queue::pair_sampler(self, works, wanted)
+        let chosen = queue::choose(self, wanted)?;
+        let partner = chosen.method.clone();
+        Ok(method::pair_sampler(self, works.map(AnyWork::Borrowed), wanted, chosen, partner))
     }
 }
