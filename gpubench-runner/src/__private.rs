@@ -11,7 +11,7 @@ pub mod machine {
     pub use crate::suite::run_as_child;
     #[cfg(feature = "doctor")]
     pub use gpubench_runtime::{
-        __private::finding::{Finding, Level},
+        __private::finding::{Finding, Level, nsight_compute},
         device::Available,
     };
 }

@@ -6,6 +6,7 @@ pub use crate::device::kind::{ClockControl, DefaultChoice};
 #[cfg(feature = "doctor")]
 pub mod finding {
     pub use crate::device::finding::{Finding, Level};
+    pub use crate::devices::cuda::nsight_compute;
 }
 
 /// For tests of single steps.

@@ -5,12 +5,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, fs, io, thread};
+use std::{fs, io, thread};
 
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
 use gpubench_report::{counters::set_ncu, export::ExportArgs, stored_runs::load};
 use gpubench_runner::__private::{
+    machine::nsight_compute,
     parse_positive_time,
     profiled::{FLAG, ProfiledCases},
     system::ProcessGroup,
@@ -151,7 +152,8 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
 
 /// Counts cases in one process. If Nsight Compute knows none of the metrics, counts the usual ones alone.
 fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<Vec<NcuPass>, String> {
-    let ncu = find()?;
+    let ncu =
+        nsight_compute().ok_or("ncu (Nsight Compute) is not on PATH: install it, or put its folder there")?;
     let limit = args.timeout.saturating_mul(cases.len() as u32);
     let mut refused = String::new();
     for metrics in [counted::all_metrics(), counted::usual_metrics()] {
@@ -172,8 +174,6 @@ fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<
     Err(refused)
 }
 
-/// The name of the program.
-const NAME: &str = "ncu";
 /// The launches of each case that are counted.
 const LAUNCHES: usize = 3;
 /// The time between two checks whether it has ended.
@@ -211,26 +211,6 @@ fn reason(printed: &str) -> Option<String> {
     let known = REFUSALS.iter().find(|(words, _)| lines.iter().any(|line| line.contains(words)));
     let error = || lines.iter().find_map(|line| Some(line.split_once("==ERROR==")?.1.trim()));
     known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| Some(format!("{QUOTED}{}", error()?)))
-}
-
-/// Finds the program in the PATH, in a CUDA toolkit, or where its own installer puts it.
-fn find() -> Result<PathBuf, String> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
-    let toolkits = toolkits.chain(versions("/usr/local", "cuda")).map(|root| root.join("bin"));
-    let places = env::split_paths(&path).chain(toolkits).chain(versions("/opt/nvidia/nsight-compute", ""));
-    places.map(|folder| folder.join(NAME)).find(|program| program.is_file()).ok_or_else(|| {
-        "ncu (Nsight Compute) is not in the PATH, in a CUDA toolkit or in /opt/nvidia/nsight-compute: install it".to_owned()
-    })
-}
-
-/// Returns the folders in `root` whose names begin with `beginning`, the last name first.
-fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root).into_iter().flatten().flatten();
-    let fitting = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
-    let mut found: Vec<PathBuf> = fitting.map(|entry| entry.path()).collect();
-    found.sort_unstable_by(|a, b| b.cmp(a));
-    found
 }
 
 /// Runs the benchmark binary of `binary` under Nsight Compute. It launches each of these cases, all of one cache state, a few times.

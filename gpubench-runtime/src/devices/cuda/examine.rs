@@ -1,6 +1,8 @@
 //! Examines the GPUs of this machine, without changing anything. The findings come from the driver, the
 //! management library of NVIDIA, and files of the operating system.
 
+use std::path::PathBuf;
+
 use super::device_info::nvml::Sensors;
 use super::device_info::{NoGpu, count, list};
 use crate::device::finding::{Finding, Level};
@@ -168,6 +170,12 @@ fn cupti_finding() -> Finding {
             format!("optional, for `cargo bench -- --verify cupti`: {error}"),
         ),
     }
+}
+
+/// Returns the path of `ncu`, the program of Nsight Compute; `None` if it is neither on the search path nor
+/// where a toolkit or a package installs it.
+pub fn nsight_compute() -> Option<PathBuf> {
+    Machine::this().program("ncu", &NSIGHT_COMPUTE_FOLDERS)
 }
 
 /// Returns a finding on the presence of Nsight Compute.

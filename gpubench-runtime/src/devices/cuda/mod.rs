@@ -34,6 +34,9 @@ use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
 use self::driver::{PrimaryContext, check_for, wait_for_context};
+#[cfg(feature = "doctor")]
+#[doc(hidden)]
+pub use self::examine::nsight_compute;
 use self::flush::Flusher;
 pub use self::graph::Replay;
 use self::guarded::{Guarded, LaunchOp};
