@@ -127,10 +127,8 @@ struct Message {
 impl Cargo {
     /// Reads the workspace without its dependencies.
     pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace> {
-        let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
-        let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
         let answer =
-            tool_output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
+            tool_output(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
             let remedy = match package_folder() {
                 Some(_) => "",
@@ -144,7 +142,8 @@ impl Cargo {
 
     /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
     pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built> {
-        let mut command = self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"]);
+        let mut command =
+            self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
         if let Some(target) = &self.target {
             command.arg("--target-dir").arg(target);
         }
@@ -156,7 +155,6 @@ impl Cargo {
         }
         command.args(args.features.iter().flat_map(|features| ["--features", features]));
         command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
-        command.args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
         let report = tool_output(&mut command)?;
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
@@ -173,7 +171,7 @@ impl Cargo {
         }
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    fn command(&self, words: &[&str], args: &BuildArgs) -> Command {
         let chosen_by = env::var(TOOLCHAIN[1]).unwrap_or_default();
         let is_by_folder = ["default", "path-override", "toolchain-file"].contains(&&*chosen_by);
         let mut command = if self.folder.is_some() && is_by_folder {
@@ -185,7 +183,7 @@ impl Cargo {
             // The cargo of which this program is a subcommand. The user may have chosen it, as in `cargo +nightly gpubench`.
             Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         };
-        command.args(words);
+        command.args(words).args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
