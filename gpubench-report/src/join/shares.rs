@@ -62,36 +62,25 @@ fn anywhere(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
-/// The number of devices that measure each case of `run`, at least 1.
-fn devices_of_a_kind(run: &Run) -> usize {
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for info in &run.devices {
-        *kinds.entry(DeviceId::parse(&info.device).kind).or_default() += 1;
-    }
-    kinds.into_values().max().unwrap_or(1)
-}
-
 /// Returns the number of cases that no share has, and a sentence on them that names the shares.
 fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
-    let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, usize)> = BTreeMap::new();
+    let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, bool)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);
     for run in runs.iter().map(|named| &named.run) {
         let Some(task) = task(run) else { continue };
         (of, cases) = (task.of, task.cases.unwrap_or_default());
-        let (has, planned) = found.entry(task.number).or_default();
+        let (has, is_done) = found.entry(task.number).or_default();
         has.extend(run.records.iter().map(anywhere));
-        *planned = (*planned).max(run.planned_cases / devices_of_a_kind(run));
+        *is_done |= run.records.len() >= run.planned_cases;
     }
     let has: BTreeSet<&PlannedCase> = found.values().flat_map(|(has, _)| has).collect();
     let lost = cases.saturating_sub(has.len());
     let ending = |number: usize| match found.get(&number) {
         None => Some("left no run"),
-        Some((has, planned)) => (has.len() < *planned).then_some("ended early"),
+        Some((_, is_done)) => (!is_done).then_some("ended early"),
     };
     let shares = (1..=of).filter_map(|number| Some(format!("share {number}/{of} {}", ending(number)?)));
-    let verb = if lost == 1 { "is" } else { "are" };
-    let sentence =
-        || format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), joined(shares, ", "));
+    let sentence = || format!("{lost} of {} are missing: {}", counted(cases, "case"), joined(shares, ", "));
     // A share that is empty leaves no run.
     (lost, (lost > 0).then(sentence))
 }
