@@ -182,11 +182,10 @@ impl Model {
     pub(super) fn build(&self) -> String {
         let program = &self.program;
         let suite = if program.suite.is_empty() { String::new() } else { format!("{}, ", program.suite) };
-        let built = match (whole_commit(program), &program.fingerprint) {
-            (Some(commit), _) => format!("commit {}", commit.get(..12).unwrap_or(commit)),
-            (None, Some(fingerprint)) => format!("build {fingerprint}"),
-            (None, None) => "a build without a fingerprint".to_owned(),
-        };
+        let commit =
+            whole_commit(program).map(|commit| format!("commit {}", commit.get(..12).unwrap_or(commit)));
+        let fingerprint = program.fingerprint.as_deref().unwrap_or("without a fingerprint");
+        let built = commit.unwrap_or_else(|| format!("build {fingerprint}"));
         format!("{suite}{built}, gpubench {}", program.version)
     }
 }

@@ -249,7 +249,7 @@ fn cases_that_a_gpu_lacks_are_named() {
     assert!(
         told[0].contains("cuda:0")
             && told[0].contains(
-                "`gpubench_kernels::cuda::power::fma[steps=16384] hot` is missing, which most GPUs have"
+                "`gpubench_kernels::cuda::power::fma[steps=16384] hot` (1 case): missing, which most GPUs have"
             ),
         "{told:?}"
     );
