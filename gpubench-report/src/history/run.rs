@@ -120,7 +120,7 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
 
 /// Everything that a time depends on besides the code, by name: the GPU and its driver, the method and the declared work. The model of
 /// the device belongs to the case. Times with other circumstances are not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances(BTreeMap<String, String>);
 
 /// The name of the circumstance that tells a device from others of its model.

@@ -37,7 +37,7 @@ pub struct Point {
 }
 
 /// A series of times that can be compared.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Series {
     /// The circumstances.
     pub circumstances: Circumstances,
@@ -128,12 +128,7 @@ impl History {
                 let all: &mut Vec<Series> = cases.entry(case.clone()).or_default();
                 let known = all.iter().position(|series| series.circumstances == *circumstances);
                 let place = known.unwrap_or_else(|| {
-                    all.push(Series {
-                        circumstances: circumstances.clone(),
-                        is_over: false,
-                        changes: Vec::new(),
-                        points: Vec::new(),
-                    });
+                    all.push(Series { circumstances: circumstances.clone(), ..Series::default() });
                     all.len() - 1
                 });
                 let count = devices.entry((case, place)).or_default();
