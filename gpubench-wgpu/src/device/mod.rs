@@ -104,24 +104,19 @@ impl Wgpu {
         let (adapter_info, gpu) = (&self.info, self.encoder.device());
         let limits = gpu.limits();
         let text = |text: &str| Value::Text(text.to_owned());
-        let kind = match adapter_info.device_type {
-            wgpu::DeviceType::DiscreteGpu => "discrete GPU",
-            wgpu::DeviceType::IntegratedGpu => "integrated GPU",
-            wgpu::DeviceType::VirtualGpu => "virtual GPU",
-            wgpu::DeviceType::Cpu => "software: the CPU does the work, and its times are no GPU's",
-            wgpu::DeviceType::Other => "of unknown kind",
-        };
         let period = self.encoder.queue().get_timestamp_period();
-        let subgroup = match (adapter_info.subgroup_min_size, adapter_info.subgroup_max_size) {
-            (least, most) if least == most => least.to_string(),
-            (least, most) => format!("{least} to {most}"),
-        };
         let driver = [&*adapter_info.driver, &*adapter_info.driver_info].map(str::trim).join(" ");
         let mut info = DeviceInfo::new(&*self.name, adapter::name(adapter_info))
-            .with_property("adapter", text(kind))
+            .with_property("adapter", Value::Text(format!("{:?}", adapter_info.device_type)))
             .with_property("backend", text(&adapter_info.backend.to_string()))
             .with_property(DRIVER, text(driver.trim()))
-            .with_property("subgroup size", Value::Text(subgroup))
+            .with_property(
+                "subgroup size",
+                Value::Text(format!(
+                    "{} to {}",
+                    adapter_info.subgroup_min_size, adapter_info.subgroup_max_size
+                )),
+            )
             .with_property(
                 "invocations in a workgroup",
                 Value::Count(limits.max_compute_invocations_per_workgroup.into()),
