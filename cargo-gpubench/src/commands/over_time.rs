@@ -71,19 +71,13 @@ pub(super) struct FleetArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
     least: f64,
     /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
-    #[arg(long, value_name = "PERCENT", value_parser = fraction, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
     fdr: f64,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Write the answer as JSON: each GPU on each peak, with intervals
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
-}
-
-/// Reads a percentage above 0 and below 100, as a fraction.
-fn fraction(text: &str) -> Result<f64, &'static str> {
-    let fraction = percentage(text).ok().filter(|fraction| *fraction < 1.0);
-    fraction.ok_or("give a percentage above 0 and below 100, such as 1%")
 }
 
 pub(super) fn history(stored: &StoredRuns, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
