@@ -31,10 +31,11 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
     let ends = measure(&built, &args.flags)?;
+    let exit = exit_of_all(ends.iter().map(|(_, exit)| *exit));
     if ends.len() > 1 {
-        output::print(&format!("\n{}", paragraph(&summary(&ends), options.page())), options)?;
+        output::print(&format!("\n{}", paragraph(&summary(&ends, exit), options.page())), options)?;
     }
-    Ok(exit(&ends))
+    Ok(exit)
 }
 
 /// Returns true if the flag is given, as `--json FILE` or `--json=FILE`.
@@ -59,27 +60,9 @@ fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
     Ok(ends)
 }
 
-fn exit(ends: &[SuiteEnd]) -> Exit {
-    exit_of_all(ends.iter().map(|(_, exit)| *exit))
-}
-
 /// Returns a line for each benchmark binary, and one for all.
-fn summary(ends: &[SuiteEnd]) -> String {
+fn summary(ends: &[SuiteEnd], all: Exit) -> String {
     let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let lines: String =
-        ends.iter().map(|(name, exit)| format!("{name:width$}  {}\n", meaning(*exit))).collect();
-    format!("{} benchmark binaries, {}\n{lines}", ends.len(), exit(ends))
-}
-
-/// Returns the meaning of an exit code, as the documentation has it.
-fn meaning(exit: Exit) -> &'static str {
-    match exit {
-        Exit::Interrupted(_) => "interrupted",
-        Exit::Usage => "the command line asks for something impossible",
-        Exit::NoDevice => "the device is missing or busy",
-        Exit::Nothing => "nothing matched",
-        Exit::Failed => "failed",
-        Exit::Regression => "a regression",
-        Exit::Done => "done",
-    }
+    let lines: String = ends.iter().map(|(name, exit)| format!("{name:width$}  {exit}\n")).collect();
+    format!("{} benchmark binaries, {all}\n{lines}", ends.len())
 }
