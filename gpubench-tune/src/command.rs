@@ -55,11 +55,11 @@ struct TuneArgs {
     tune: bool,
 
     /// Stop tuning after this time in total [default: no limit]
-    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", help_heading = TUNING_HEADING)]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = parse_positive_time, requires = "tune", conflicts_with_all = CONFLICTS_WITH_TUNE, help_heading = TUNING_HEADING)]
     budget: Option<Duration>,
 
     /// Write the results of tuning to this file, as JSON; `-` prints them instead of the table
-    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", help_heading = TUNING_HEADING)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "tune", conflicts_with_all = CONFLICTS_WITH_TUNE, help_heading = TUNING_HEADING)]
     save_tuning: Option<PathBuf>,
 }
 
