@@ -46,8 +46,8 @@ pub fn run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
 fn is_run_file_or_folder(entry: &DirEntry) -> bool {
     let path = entry.path();
     let is_run = path.extension().is_some_and(|it| it == "json" || it == "jsonl") && path.is_file();
-    let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-    !is_hidden && (is_run || entry.file_type().is_ok_and(|found| found.is_dir()))
+    (is_run || entry.file_type().is_ok_and(|found| found.is_dir()))
+        && !entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
 /// Returns text as XML can hold it: control characters by their codes, since XML has no way to write them.

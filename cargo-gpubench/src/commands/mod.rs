@@ -153,6 +153,9 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
 
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     if let Some(home) = &args.home {
+        if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
+            bail!(Usage, "--home {} is a folder of runs: give the folder that contains it", home.display());
+        }
         return Ok(StoredRuns::within(home.clone()));
     }
     let folder = env::current_dir();

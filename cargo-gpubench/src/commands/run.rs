@@ -19,9 +19,6 @@ pub(super) struct RunArgs {
     flags: Vec<String>,
 }
 
-/// The name of a benchmark binary, and its end.
-type SuiteEnd = (String, Exit);
-
 pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     signals::listen()?;
     let cargo = Cargo::default();
@@ -43,8 +40,8 @@ fn is_given(flags: &[String], name: &str) -> bool {
     flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next()).any(|flag| flag == name)
 }
 
-/// Runs the benchmark binaries, one after another, until a signal comes.
-fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
+/// Runs the benchmark binaries, one after another, until a signal comes. Returns the name and the end of each.
+fn measure(built: &Built, flags: &[String]) -> Result<Vec<(String, Exit)>> {
     let mut ends = Vec::new();
     let count = built.suites.len();
     for (number, suite) in (1..).zip(&built.suites) {
@@ -61,7 +58,7 @@ fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
 }
 
 /// Returns a line for each benchmark binary, and one for all.
-fn summary(ends: &[SuiteEnd], all: Exit) -> String {
+fn summary(ends: &[(String, Exit)], all: Exit) -> String {
     let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let lines: String = ends.iter().map(|(name, exit)| format!("{name:width$}  {exit}\n")).collect();
     format!("{} benchmark binaries, {all}\n{lines}", ends.len())

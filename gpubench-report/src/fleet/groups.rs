@@ -111,8 +111,7 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
         roof_of.push(roof);
         roofs.entry(roof).or_default().push(case.to_owned());
     }
-    let hosts: BTreeSet<String> = gpus.iter().map(|gpu| gpu.host.clone()).collect();
-    let hosts = Vec::from_iter(hosts);
+    let hosts = Vec::from_iter(gpus.iter().map(|gpu| gpu.host.clone()).collect::<BTreeSet<_>>());
     let host_of: Vec<usize> =
         gpus.iter().map(|gpu| hosts.binary_search(&gpu.host).unwrap_or_default()).collect();
     let fleet = Fleet { observations: &observations, roofs: &roof_of, hosts: &host_of };

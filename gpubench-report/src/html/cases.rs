@@ -158,7 +158,7 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
             @if let Some(CuptiPass::Traced(times)) = measured.verification.as_ref().and_then(|it| it.cupti.as_ref()) { (operations(times)) }
             details open[case.number == 0 && view.cases.len() == 1] {
                 summary { "Method, launch and figures" }
-                (facts(figures(record, measured).chain(explained)))
+                (facts(figures(measured).into_iter().chain(explained)))
             }
         }
     }
@@ -219,12 +219,15 @@ fn clock(measured: &Measurement) -> Option<String> {
 }
 
 /// Returns the figures that have no column, or one that a narrow screen leaves out. The benchmark's own metrics are among the sentences.
-fn figures(record: &Record, measured: &Measurement) -> impl Iterator<Item = (&'static str, Option<String>)> {
+fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
+    let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let item = measured.item.as_deref().unwrap_or("items");
-    let others = [
+    [
+        ("interval", Some(format!("{} to {} (95 %)", time.median_ci.low, time.median_ci.high))),
         ("back-to-back", measured.samples.back_to_back.map(format::time)),
-        ("items", measured.metrics.items_per_second.map(|rate| format::items(rate, item))),
-    ];
-    let wide = COLUMNS.into_iter().filter(|(_, is_wide, _)| *is_wide);
-    wide.map(|(title, _, cell)| (title, cell(record, measured).map(|(text, _)| text))).chain(others)
+        ("bandwidth", metrics.bandwidth.map(format::bandwidth)),
+        ("throughput", metrics.throughput.map(format::throughput)),
+        ("items", metrics.items_per_second.map(|rate| format::items(rate, item))),
+        ("cold/hot", metrics.cold_over_hot.map(format::ratio)),
+    ]
 }

@@ -365,10 +365,7 @@ fn a_device_without_an_identity_is_named() {
         run["devices"][0]["properties"] = json!([]);
         write(&folder.join("vgpu.json"), &run);
     });
-    assert_eq!(
-        missing(&report),
-        ["vgpu.json: cuda:0 is no GPU with a UUID: give runs that were measured on GPUs"]
-    );
+    assert_eq!(missing(&report), ["vgpu.json: `cuda:0` is not a GPU: give runs that were measured on GPUs"]);
 }
 
 /// The driver does not start on a GPU that fell off its bus: its run has failures, and no facts of it.
