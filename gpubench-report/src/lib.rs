@@ -34,7 +34,7 @@ pub fn run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
         };
         match entries {
             Ok(entries) => {
-                left.extend(entries.flatten().filter(is_run_file_or_folder).map(|entry| entry.path()))
+                left.extend(entries.flatten().filter(is_run_file_or_folder).map(|entry| entry.path()));
             }
             Err(error) => faults.push(format!("{}: {error}", path.display())),
         }
