@@ -16,7 +16,6 @@ fn main() -> ExitCode {
     if let Some(exit) = gpubench_runner::__private::machine::run_as_child() {
         return exit;
     }
-    output::survive_file_size_limit();
     gpubench_runner::__private::system::keep_exit_statuses();
     let command = with_conventions(Cargo::command());
     let arguments = as_subcommand(env::args_os());

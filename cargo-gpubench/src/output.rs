@@ -6,7 +6,6 @@ use std::fmt::Display;
 use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::{fmt, io};
 
 use clap::Args;
@@ -121,12 +120,6 @@ pub(crate) fn write(export: &Export, run: &Run) -> Result<()> {
 pub(crate) fn print(text: &str, options: PrintOptions) -> Result<()> {
     system::print(io::stdout(), text, options.color)
         .map_err(|error| CommandError::failed(format!("the results cannot be printed: {error}")))
-}
-
-/// Makes a write beyond the limit of a file's size return an error. By default, the system ends the process.
-pub(crate) fn survive_file_size_limit() {
-    // Fails only for signals that cannot be caught, and this one can. The write reports the error: the flag is not read.
-    _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Prints an error on standard error.

@@ -111,6 +111,7 @@ fn what_cannot_be_compared_is_told() {
         told += &ended.stderr();
     };
     refused(&["v7"], 2);
+    refused(&["v100", "saxpy"], 2);
     refused(&["--upload-pack=x"], 2);
     refused(&["v100", "main~4"], 2);
     refused(&["v100", "broken"], 1);

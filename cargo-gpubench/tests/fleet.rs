@@ -95,10 +95,13 @@ fn what_counts_as_slow_is_the_users_choice() {
     let words = "no GPU can be judged: 12 runs in 12 files without a selected result of a GPU";
     assert!(ended.stdout().starts_with(words), "{}", ended.stdout());
     for (arguments, told) in [
-        (&["--least", "x"][..], "'x' for '--least <PERCENT>': give a percentage above 0, such as 5%\n"),
+        (
+            &["--least", "x"][..],
+            "'x' for '--least <PERCENT>': give a percentage above 0 and below 100, such as 5%\n",
+        ),
         (
             &["--fdr=-1%"],
-            "'-1%' for '--fdr <PERCENT>': give a percentage above 0 and below 100, such as 1%\n",
+            "'-1%' for '--fdr <PERCENT>': give a percentage above 0 and below 100, such as 5%\n",
         ),
         (&["--fdr", "200"], "'200' for '--fdr <PERCENT>': give a percentage above 0 and below 100"),
         (

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use gpubench_records::{
     Cache, CaseSelection, DeviceInfo, Record, Run, device_info::UUID, selection::names_device,
 };
-use gpubench_stats::format::joined;
 
 /// Keeps the cases of `run` that `selection` takes. A device without a selected case is removed too.
 pub fn narrow(selection: &CaseSelection, run: &mut Run) {
@@ -59,16 +58,6 @@ pub fn unknown_arg<'a>(selection: &'a CaseSelection, run: &Run) -> Option<&'a st
     selection.args.iter().map(|given| &*given.name).find(|name| !all().any(|arg| arg.name == *name))
 }
 
-/// Describes a selection in words, as in "`saxpy` without `cold` on host".
-pub fn describe(selection: &CaseSelection) -> String {
-    let mut words = selection.describe_names();
-    let values = selection.args.iter().map(|given| format!("with {}={}", given.name, given.values.join(",")));
-    words.extend(values);
-    words.extend(selection.caches.as_ref().map(|caches| joined(caches, " or ")));
-    words.extend(selection.device.iter().map(|device| format!("on {device}")));
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,15 +88,5 @@ mod tests {
         let records: Vec<_> = hot.records.iter().map(|it| (it.case.name(), it.case.cache)).collect();
         assert!(!records.is_empty() && records.len() < run.records.len());
         assert_eq!((lines, check.missing), (records, vec![format!("gone[n=1] {}", first.cache)]));
-    }
-
-    #[test]
-    fn a_selection_is_told_in_words() {
-        let told = CaseSelection {
-            caches: Some(vec![Cache::Cold]),
-            device: Some("host".to_owned()),
-            ..selection(&["a", "b"], &["c"])
-        };
-        assert_eq!(describe(&told), "`a` or `b` without `c` cold on host");
     }
 }

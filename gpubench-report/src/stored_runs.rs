@@ -6,17 +6,14 @@ use std::path::{Path, PathBuf};
 use std::{fs, io, io::Read as _};
 
 use gpubench_records::files::{
-    self, BaselineLocation, LAST, LoadRunError, RECORDS, RUN, ReadError, file_of, head_of, run_before,
-    runs_in, validated,
+    self, BaselineLocation, LAST, LoadRunError, RUN, ReadError, file_of, head_of, run_before, runs_in,
+    validated,
 };
 use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
 use gpubench_stats::format::counted;
 
 /// The name by which a user asks for standard input.
 const STANDARD_INPUT: &str = "-";
-
-/// The number of names in the error about an unknown one.
-const SHOWN_NAMES: usize = 8;
 
 /// A run with the name that the user knows it by.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,10 +194,9 @@ impl StoredRuns {
         let count = runs.len();
         let run = number.checked_sub(1).and_then(|before| runs.into_iter().nth(before));
         run.map(|(_, path)| path).ok_or_else(|| {
-            let stored = format!("{} {}", counted(count, "run"), if count == 1 { "is" } else { "are" });
-            let runs = self.runs.display();
+            let (stored, runs) = (counted(count, "run"), self.runs.display());
             LoadRunError::Unusable(format!(
-                "there is no run {number}: {stored} in {runs}; number 1 is the newest"
+                "there is no run {number} in {runs}, which has {stored}; number 1 is the newest"
             ))
         })
     }
@@ -209,34 +205,15 @@ impl StoredRuns {
         self.baselines().iter().any(|baseline| baseline == name)
     }
 
-    /// The error of a name that nothing has. One that is clearly a path is said to be missing, and no more.
+    /// The error of a name that nothing has.
     fn unknown(&self, wanted: &str) -> LoadRunError {
-        let path = Path::new(wanted);
-        if wanted.contains('/')
-            || path.is_dir()
-            || path.extension().is_some_and(|extension| extension.to_string_lossy().starts_with("json"))
-        {
-            let error = match fs::metadata(path) {
-                Err(error) => error,
-                Ok(_) => io::Error::other(format!(
-                    "this folder is not a run's, which has a {RECORDS}: give the folder of a run, or a file"
-                )),
-            };
-            return LoadRunError::Unreadable { path: path.to_owned(), error: error.into() };
-        }
         let names: Vec<String> =
             self.baselines().into_iter().chain(runs_in(&self.runs).map(|(name, _)| name)).collect();
-        let mut there: Vec<String> = names.iter().take(SHOWN_NAMES).map(|name| format!("`{name}`")).collect();
-        if names.len() > SHOWN_NAMES {
-            there.push(format!("{} more", names.len() - SHOWN_NAMES));
-        }
         let near = did_you_mean(wanted, &names);
         let near = if near.is_empty() { "." } else { &near };
-        let there = if there.is_empty() { "nothing".to_owned() } else { there.join(", ") };
         LoadRunError::Unusable(format!(
-            "there is no file, stored run or baseline `{wanted}`{} Stored in {}: {there}. Give one of these, a file that --json wrote, \
-             or `{LAST}` (a filter goes after `--`)",
-            near,
+            "there is no file, folder of a run, stored run or baseline `{wanted}`{near} Runs and baselines are stored in {}. \
+             Give one of these, a file that --json wrote, or `{LAST}` (a filter goes after `--`)",
             self.home.display()
         ))
     }
@@ -319,7 +296,8 @@ mod stored_runs_tests {
     use std::env;
 
     use super::*;
-    use gpubench_records::{State, files::Store};
+    use gpubench_records::State;
+    use gpubench_records::files::{RECORDS, Store};
 
     /// The number of a run in the list, which a baseline may have for a name.
     #[test]
@@ -331,7 +309,7 @@ mod stored_runs_tests {
         fs::write(run.join(RECORDS), "").expect("a file");
         assert_eq!(stored.file("1").expect("it is there"), Some(run.join(RECORDS)));
         let told = stored.file("2").expect_err("there is one").to_string();
-        assert!(told.starts_with("there is no run 2: 1 run is in "), "{told}");
+        assert!(told.ends_with(", which has 1 run; number 1 is the newest"), "{told}");
         assert_eq!(stored.file("main").expect("it may be a baseline"), None);
         fs::create_dir_all(home.path().join("baselines/2")).expect("a folder");
         assert_eq!(stored.baselines(), ["2"]);
@@ -410,7 +388,7 @@ mod stored_runs_tests {
         }
         for number in ["0", "3"] {
             assert!(
-                stored.load(number).is_err_and(|told| told.to_string().contains(": 2 runs are in ")),
+                stored.load(number).is_err_and(|told| told.to_string().contains(", which has 2 runs;")),
                 "{number}"
             );
         }
@@ -462,31 +440,24 @@ mod stored_runs_tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_with_those_that_are_there() {
+    fn an_unknown_name_is_told_with_the_place_of_the_others() {
         let home = tempfile::tempdir().expect("a folder");
         let told = |wanted: &str| {
             StoredRuns::within(home.path().to_owned()).load(wanted).expect_err("it is not there").to_string()
         };
-        assert!(told("main").contains(": nothing. Give "), "{}", told("main"));
-        let stored = project(home.path(), &[0, 1, 2, 3, 4, 5, 6]);
+        let stored = project(home.path(), &[0, 1]);
         stored.baseline("main").prepare().expect("a folder");
         stored.baseline("main").save(&clockwork()).expect("it is written");
         assert_eq!(stored.load("main").expect("it was stored").run.records, clockwork().records);
-        let eight = told("other");
-        assert!(eight.contains(": `main`, `1970-01-01T00-00-06Z`, ") && !eight.contains("more"), "{eight}");
-        assert!(eight.contains("`1970-01-01T00-00-00Z`. Give "), "{eight}");
-        _ = project(home.path(), &[8, 9]);
-        assert!(told("other").contains("`1970-01-01T00-00-02Z`, 2 more. Give "), "{}", told("other"));
-        // What is clearly a path is missing, and no name.
-        for path in ["no/such", "run.json", "run.jsonl"] {
-            assert!(told(path).starts_with(&format!("{path}: No such file")), "{}", told(path));
+        let stored_in = format!("stored in {}. Give one of these, ", home.path().display());
+        assert!(told("other").contains(&stored_in), "{}", told("other"));
+        // So is a path, and a folder that is not a run's.
+        for path in ["no/such", "run.json", home.path().join("runs").to_str().expect("UTF-8")] {
+            let expected =
+                format!("there is no file, folder of a run, stored run or baseline `{path}`. Runs and ");
+            assert!(told(path).starts_with(&expected), "{}", told(path));
         }
-        let folder = home.path().join("runs").to_str().expect("UTF-8").to_owned();
-        let other = format!(
-            "{folder}: this folder is not a run's, which has a {RECORDS}: give the folder of a run, or a file"
-        );
-        assert_eq!(told(&folder), other);
-        assert!(told("mian").contains("`mian`: did you mean `main`? Stored in "), "{}", told("mian"));
+        assert!(told("mian").contains("`mian`: did you mean `main`? Runs and "), "{}", told("mian"));
     }
 
     /// The nearest target folder above that has stored something, unless the user names one.

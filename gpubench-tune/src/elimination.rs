@@ -49,8 +49,8 @@ pub(crate) fn race(
     let accepted = vec![false; variants.len()];
     let race = Race::new(variants, margin);
     let mut run = RaceRun { measurer, race, accepted, budget };
-    let ended = match alone {
-        Ok(RaceEnd::Decided) => run.compare_all(),
+    let ran_out = match alone {
+        Ok(false) => run.compare_all(),
         ended => ended,
     };
     problem.wall_time = run.measurer.elapsed();
@@ -60,23 +60,21 @@ pub(crate) fn race(
         a.cmp(&b).then(faster.total_cmp(&slower))
     });
     let is_open = [Standing::Undecided, Standing::NotMeasured].iter().any(|one| problem.of(*one).count() > 0);
-    problem.ended = match ended {
-        Ok(RaceEnd::Decided) if is_open => RaceEnd::LastAnalysis,
-        Ok(RaceEnd::Budget) if !is_open => RaceEnd::Decided,
-        Ok(end) => end,
-        Err(why) => return Err(why),
+    problem.ended = match ran_out? {
+        _ if !is_open => RaceEnd::Decided,
+        true => RaceEnd::Budget,
+        false => RaceEnd::LastAnalysis,
     };
     Ok(())
 }
 
 /// Measures each variant alone and stores its coarse time, or its failure. Measures the first variant again
-/// at the end, since clocks rise while a device warms up. Returns [`RaceEnd::Budget`] if the budget was spent
-/// before the end, and else [`RaceEnd::Decided`].
+/// at the end, since clocks rise while a device warms up. Returns true if the budget was spent before the end.
 fn measure_alone(
     measurer: &mut dyn MeasureVariants,
     variants: &mut [TunedVariant],
     budget: Option<Nanoseconds>,
-) -> Result<RaceEnd, RunError> {
+) -> Result<bool, RunError> {
     let again = (variants.len() > 1).then_some(0);
     for number in (0..variants.len()).chain(again) {
         let variant = &mut variants[number];
@@ -84,14 +82,14 @@ fn measure_alone(
             continue;
         }
         if is_spent(measurer, budget) {
-            return Ok(RaceEnd::Budget);
+            return Ok(true);
         }
         match measurer.measure_coarsely(number)? {
             Ok((time, counts)) => (variant.coarse_time, variant.counts) = (Some(time), counts),
             Err(failure) => variant.fail(failure),
         }
     }
-    Ok(RaceEnd::Decided)
+    Ok(false)
 }
 
 /// Returns true if there is a budget and the race has used it up.
@@ -110,16 +108,14 @@ struct RaceRun<'a> {
 
 impl RaceRun<'_> {
     /// Compares variants until all are decided or the budget is spent. Checks the outputs of each variant
-    /// before its first comparison, and those of the leader in any case. Returns [`RaceEnd::Budget`] or
-    /// [`RaceEnd::Decided`].
-    fn compare_all(&mut self) -> Result<RaceEnd, RunError> {
-        let mut end = RaceEnd::Decided;
+    /// before its first comparison, and those of the leader in any case. Returns true if the budget was spent
+    /// before all were decided.
+    fn compare_all(&mut self) -> Result<bool, RunError> {
+        let mut is_over = false;
         loop {
             let next = self.race.next_duel();
-            if next.is_some() && is_spent(self.measurer, self.budget) {
-                end = RaceEnd::Budget;
-            }
-            let next = next.filter(|_| end == RaceEnd::Decided);
+            is_over |= next.is_some() && is_spent(self.measurer, self.budget);
+            let next = next.filter(|_| !is_over);
             let wanted = [self.race.leader(), next.map(|duel| duel.contender)];
             let unchecked = wanted.into_iter().flatten().find(|variant| !self.accepted[*variant]);
             match (unchecked, next) {
@@ -131,7 +127,7 @@ impl RaceRun<'_> {
                     Err(failure) => self.race.drop_failed(variant, failure),
                 },
                 (None, Some(duel)) => self.compare(duel)?,
-                (None, None) => return Ok(end),
+                (None, None) => return Ok(is_over),
             }
         }
     }

@@ -13,8 +13,13 @@ pub(crate) struct DeviceErrors(Arc<Mutex<ReportedErrors>>);
 struct ReportedErrors {
     first: Option<String>,
     lost: Option<String>,
-    /// True once [`DeviceErrors::take`] has returned the loss.
-    loss_was_taken: bool,
+}
+
+impl ReportedErrors {
+    /// Returns the error that counts.
+    fn current(&self) -> Option<String> {
+        self.lost.clone().or_else(|| self.first.clone())
+    }
 }
 
 impl DeviceErrors {
@@ -29,11 +34,8 @@ impl DeviceErrors {
         }));
         let reported = errors.clone();
         device.set_device_lost_callback(move |reason, message| {
-            let message = match message.trim() {
-                "" => String::new(),
-                message => format!(": {message}"),
-            };
-            reported.lock().lost.get_or_insert_with(|| format!("the device is lost ({reason:?}){message}"));
+            let words = format!("the device is lost ({reason:?}) {message}");
+            reported.lock().lost.get_or_insert_with(|| words.trim_end().to_owned());
         });
         errors
     }
@@ -45,22 +47,15 @@ impl DeviceErrors {
     /// Returns the first error, in wgpu's own words.
     pub(crate) fn take(&self) -> Result<(), CaseError> {
         let mut reported = self.lock();
-        let first = reported.first.take();
-        reported.loss_was_taken |= reported.lost.is_some();
-        let words = match (&reported.lost, first) {
-            (Some(lost), _) => lost.clone(),
-            (None, Some(first)) => first,
-            (None, None) => return Ok(()),
-        };
-        Err(CaseError::new(words))
+        let current = reported.current();
+        reported.first = None;
+        current.map_or(Ok(()), |error| Err(CaseError::new(error)))
     }
 
     /// Returns the error that [`Self::take`] would return next, without forgetting it; `None` if there is
-    /// none. A lost device counts only until `take` has returned it once. For remarks on a failure of the
-    /// user's own code.
+    /// none. For remarks on a failure of the user's own code.
     pub(crate) fn untaken_error(&self) -> Option<String> {
-        let reported = self.lock();
-        reported.lost.clone().filter(|_| !reported.loss_was_taken).or_else(|| reported.first.clone())
+        self.lock().current()
     }
 
     /// Locks the errors reported so far.

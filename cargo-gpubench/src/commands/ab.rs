@@ -20,8 +20,8 @@ use gpubench_table::paragraph;
 
 use crate::commands::process_pairs::{Side, process_looks, process_order};
 use crate::commands::revision::Revisions;
-use crate::commands::suites::{BuildArgs, Built, BuiltSuite};
-use crate::commands::{exit_of_all, signals, suites};
+use crate::commands::suites::{BuildArgs, Built, BuiltSuite, refuse_shared_file};
+use crate::commands::{exit_of_all, signals};
 use crate::output::{CommandError, PrintOptions, Result, Results, bail};
 use crate::{commands::stored::LimitArgs, output};
 
@@ -67,7 +67,9 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let then = revisions.check_out("then", then, &args.build)?;
     let now = revisions.check_out("now", now, &args.build)?;
     let in_common = now.targets.iter().filter(|it| then.targets.iter().any(|other| it.has_names_of(other)));
-    refuse_formats(&results, in_common.count())?;
+    let mut formats = results.exports.iter().map(|export| export.format);
+    // Before anything is built.
+    refuse_shared_file(formats.find(|format| format.name != Format::MARKDOWN.name), in_common.count())?;
     let built = [then.build(&args.build)?, now.build(&args.build)?];
     let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));
@@ -117,19 +119,6 @@ fn pairs_of_suites<'a>(
         bail!(Nothing, "{then} and {now} have no benchmark binary in common{lines}");
     }
     Ok((both, others))
-}
-
-/// Refuses formats that hold one benchmark binary, before anything is built.
-fn refuse_formats(results: &Results, suites: usize) -> Result<()> {
-    match results.exports.iter().find(|export| export.format.name != Format::MARKDOWN.name) {
-        Some(export) if suites > 1 => bail!(
-            Usage,
-            "--{} holds one benchmark binary, and both revisions have {suites}: choose one by --bench, or write --markdown, which has \
-             a section for each",
-            export.format.name
-        ),
-        _ => Ok(()),
-    }
 }
 
 /// Returns the exit code for a comparison. One without results of the later revision is no empty run: it lists what is missing.
@@ -233,15 +222,15 @@ impl<'a> Pairs<'a> {
             let mut nothing_matched = false;
             for side in process_order(self.args.seed, pair) {
                 match self.measure(side, undecided.as_deref())? {
-                    Exit::Interrupted(_) => return self.compare(false, error),
+                    Exit::Interrupted(_) => return self.compare(error),
                     exit => nothing_matched |= exit == Exit::Nothing,
                 }
             }
             if nothing_matched {
-                return self.compare(true, error);
+                break;
             }
             if checks.contains(&(pair + 1)) {
-                let found = self.compare(false, error)?;
+                let found = self.compare(error)?;
                 let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
                 let names = check.map(names_undecided).unwrap_or_default();
                 if names.is_empty() || pair + 1 == most {
@@ -250,7 +239,7 @@ impl<'a> Pairs<'a> {
                 undecided = Some(names);
             }
         }
-        self.compare(false, error)
+        self.compare(error)
     }
 
     /// Runs a process of a side: of all cases that the user wants, or of those of these names. Returns how it ended.
@@ -268,7 +257,7 @@ impl<'a> Pairs<'a> {
         // Its table is one of many.
         command.stdout(Stdio::null());
         let before = stored.runs();
-        let exit = signals::exit(suites::output(&mut command)?.status);
+        let exit = signals::exit(signals::output(&mut command, Exit::Failed)?.status);
         let run = stored.runs().into_iter().find(|run| !before.contains(run));
         let is_missing = run.is_none();
         if let Some((run_name, path)) = run {
@@ -306,16 +295,16 @@ impl<'a> Pairs<'a> {
         [flags, &exact, names].concat()
     }
 
-    /// Compares what was measured so far; nothing if a side has no run. With `or_nothing`, a side without a run is one without results:
-    /// the results of the other side are new or missing.
-    fn compare(&self, or_nothing: bool, error: f64) -> Result<Option<Run>> {
+    /// Compares what was measured so far; nothing if neither side has a run, or if a signal came before both had one. Otherwise a side
+    /// without a run has no results: those of the other side are new or missing.
+    fn compare(&self, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
-        let [then, now] = [self.sides[0].joined()?, self.sides[1].joined()?];
-        let (then, mut now) = match (then, now) {
+        let is_whole = self.interrupted.is_none();
+        let (then, mut now) = match (self.sides[0].joined()?, self.sides[1].joined()?) {
             (Some(then), Some(now)) => (then, now),
-            (Some(then), None) if or_nothing => (then.clone(), nothing(&then)),
-            (None, Some(now)) if or_nothing => (nothing(&now), now),
+            (Some(then), None) if is_whole => (then.clone(), nothing(&then)),
+            (None, Some(now)) if is_whole => (nothing(&now), now),
             _ => return Ok(None),
         };
         self.args.limits.set(&mut now);

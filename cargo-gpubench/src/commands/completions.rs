@@ -1,9 +1,9 @@
 //! Shell completions of `cargo gpubench`.
 
-use clap::CommandFactory;
+use clap::{Args, Command};
 use gpubench_records::Exit;
 
-use super::{Cargo, Gpubench};
+use super::Gpubench;
 use crate::output::{self, PrintOptions, Result, bail};
 
 /// The name of the program, which cargo calls as its subcommand.
@@ -14,11 +14,8 @@ pub(super) fn print(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
     let Some(shell) = args.completions else {
         bail!(Usage, "give a command: `cargo gpubench --help` lists them");
     };
-    let mut cargo = Cargo::command();
-    let own = cargo.find_subcommand_mut("gpubench").map_or_else(Cargo::command, |own| own.clone());
-    let mut own = own.name(NAME).bin_name(NAME);
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut own, NAME, &mut text);
+    clap_complete::generate(shell, &mut Gpubench::augment_args(Command::new(NAME)), NAME, &mut text);
     output::print(&String::from_utf8_lossy(&text), options)?;
     Ok(Exit::Done)
 }

@@ -2,7 +2,7 @@
 //! unlock clocks.
 
 use clap::Args;
-use gpubench_records::Exit;
+use gpubench_records::{Exit, selection::names_device};
 use gpubench_runner::__private::machine::{self, Available, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
 use serde_json::json;
@@ -64,6 +64,7 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     let devices = clocked_devices().map_err(|error| {
         CommandError::new(Exit::NoDevice, format!("there is no GPU whose clocks could be unlocked: {error}"))
     })?;
+    let is_called = |device: &Available, name: &String| names_device(name, &device.device, None);
     if let Some(unknown) = wanted.iter().find(|name| !devices.iter().any(|device| is_called(device, name))) {
         let known: Vec<&str> = devices.iter().map(|device| &*device.device).collect();
         bail!(NoDevice, "there is no device `{unknown}`: give one of {}", known.join(", "));
@@ -85,11 +86,6 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
         }
     }
     Ok(exit)
-}
-
-/// Returns true if this is a name of the device: `cuda:0`, or `0` for short.
-fn is_called(device: &Available, name: &str) -> bool {
-    device.device == name || device.device.rsplit_once(':').is_some_and(|(_, number)| number == name)
 }
 
 /// Returns a line for each finding, with its advice below, and a line for all.

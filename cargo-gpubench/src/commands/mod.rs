@@ -20,7 +20,7 @@ use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, Stored};
 use gpubench_report::{
-    selection::{describe, narrow, unknown_arg},
+    selection::{narrow, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_stats::format::counted;
@@ -209,8 +209,7 @@ fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Re
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
         bail!(
             Nothing,
-            "{name}: the filter ({}) selects none of {}: `cargo gpubench report {name}` shows all",
-            describe(selection),
+            "{name}: the filter selects none of {}: `cargo gpubench report {name}` shows all",
             counted(results, "result")
         );
     }

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::{
-    fleet::{self, FleetReport, FleetRules, FleetRuns, fleet_files},
+    fleet::{self, FleetReport, FleetRules, FleetRuns},
     history::{self, History, HistoryRules, add, is_hash},
+    run_files,
     stored_runs::StoredRuns,
 };
 use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
-use crate::commands::revision::{commit_order, whole_hash};
+use crate::commands::revision::commit_order;
 use crate::commands::stored::{SelectionArgs, percentage};
 use crate::output::{CommandError, PrintOptions, Result, Results, bail};
 use crate::{commands::load_all, output};
@@ -70,19 +71,13 @@ pub(super) struct FleetArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
     least: f64,
     /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
-    #[arg(long, value_name = "PERCENT", value_parser = fraction, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
     fdr: f64,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Write the answer as JSON: each GPU on each peak, with intervals
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
-}
-
-/// Reads a percentage above 0 and below 100, as a fraction.
-fn fraction(text: &str) -> Result<f64, &'static str> {
-    let fraction = percentage(text).ok().filter(|fraction| *fraction < 1.0);
-    fraction.ok_or("give a percentage above 0 and below 100, such as 1%")
 }
 
 pub(super) fn history(stored: &StoredRuns, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
@@ -102,15 +97,17 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
     }
     if let Some(commit) = commit {
         if !is_hash(commit) {
-            bail!(Usage, "--commit {commit}: give the hash of a commit, of 7 digits or more");
+            bail!(
+                Usage,
+                "--commit {commit}: give the whole hash of a commit, as `git rev-parse HEAD` prints it"
+            );
         }
         if runs.len() > 1 {
             bail!(Usage, "a commit is named for {} runs: add them one by one", runs.len());
         }
     }
-    let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
-        let (file, was_there) = add(folder, &named.run, commit.as_deref())
+        let (file, was_there) = add(folder, &named.run, commit)
             .map_err(|error| CommandError::failed(error).within(&named.name))?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));
@@ -144,7 +141,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
 }
 
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
-    let sources: Vec<ExportTo> = fleet_files(&args.files).0.into_iter().map(ExportTo::File).collect();
+    let sources: Vec<ExportTo> = run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
     let results = Results::json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {

@@ -1,16 +1,15 @@
 //! Revisions of a repository as benchmark binaries, with the program `git`. The working tree is built where it is, a commit in a work
 //! tree of its own below the target folder.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
 use gpubench_records::Exit;
-use gpubench_report::history::CommitOrder;
+use gpubench_report::history::{CommitOrder, is_hash};
 
 use crate::commands::signals;
 use crate::commands::suites::{BenchTarget, BuildArgs, Built, Cargo};
@@ -27,8 +26,6 @@ pub(super) struct Revisions {
     workspace: PathBuf,
     /// The current folder, relative to the repository's.
     folder: PathBuf,
-    /// The folders outside of the repository that its packages depend on.
-    outside: Vec<PathBuf>,
     /// The target folder of the working tree. Benchmark binaries of all revisions share it for what they measure of the machine.
     pub target: PathBuf,
     /// No other comparison uses the work trees until this is dropped.
@@ -74,7 +71,6 @@ impl Revisions {
         Ok(Self {
             folder: if current.is_relative() { current } else { workspace_folder.clone() },
             workspace: workspace_folder,
-            outside: workspace.path_dependencies().filter(|path| !path.starts_with(&root)).collect(),
             target: workspace.target_directory,
             root,
             _lock: lock,
@@ -111,9 +107,6 @@ impl Revisions {
             if !switch(&sources, &self.root, &hash)? {
                 bail!(Failed, "{name} cannot be checked out: git's message is above");
             }
-            for path in &self.outside {
-                link(path, &self.root, &sources, &self.home())?;
-            }
             // Cargo's settings and toolchains depend on the folder: the user's, if the commit has it.
             let folders = [&self.folder, &self.workspace].map(|folder| sources.join(folder));
             cargo = Cargo {
@@ -142,24 +135,6 @@ impl Revision {
     }
 }
 
-/// Links the folder `path` outside of the repository `root` to where a relative path in the work tree `tree` leads to, if that is in `home`.
-fn link(path: &Path, root: &Path, tree: &Path, home: &Path) -> Result<(), CommandError> {
-    let Some(common) = root.ancestors().find(|folder| path.starts_with(folder)) else { return Ok(()) };
-    let below = |path: &Path| path.strip_prefix(common).map(Path::to_owned).unwrap_or_default();
-    let above = tree.ancestors().nth(below(root).components().count());
-    let Some(place) = above.filter(|folder| folder.starts_with(home)).map(|folder| folder.join(below(path)))
-    else {
-        return Ok(());
-    };
-    if place.exists() {
-        return Ok(());
-    }
-    // A link to a folder that is gone.
-    _ = fs::remove_file(&place);
-    let made = place.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| symlink(path, &place));
-    made.map_err(CommandError::at(&place))
-}
-
 /// Names the revision that an error is about. A signal is about none.
 fn not_built(error: CommandError, name: &str) -> CommandError {
     if matches!(error.exit, Exit::Interrupted(_)) { error } else { error.within(name) }
@@ -173,21 +148,15 @@ const OTHER_REPOSITORY: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE
 /// Returns a command of git in `folder`.
 fn git(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(words).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.arg("-C").arg(folder).args(words);
     OTHER_REPOSITORY.iter().for_each(|variable| _ = command.env_remove(variable));
     command
 }
 
 /// Runs git. Returns what it printed on standard output; `None` if it failed.
 fn run(git: &mut Command) -> Result<Option<String>> {
-    let ended =
-        signals::output(git).map_err(|error| CommandError::usage(format!("git does not start: {error}")))?;
-    match signals::ended_by(ended.status) {
-        Some(exit) => Err(signals::interrupted(exit)),
-        None => {
-            Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
-        }
-    }
+    let ended = signals::tool_output(git)?;
+    Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
 }
 
 /// The same without git's messages.
@@ -209,32 +178,20 @@ fn commit(root: &Path, name: &str) -> Result<String> {
     let commit = format!("{name}^{{commit}}");
     ask(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
         CommandError::usage(format!(
-            "the repository has no commit, tag or branch `{name}`: in a clone made by CI, try `origin/{name}`; for the working tree, give `.`"
+            "the repository has no commit, tag or branch `{name}`: in a clone made by CI, try `origin/{name}`; for the working tree, give `.`. \
+             A FILTER goes after both revisions, as in `cargo gpubench ab main . {name}`"
         ))
     })
 }
 
-/// Returns the place of each of these commits in the history of the current folder's repository, each after its parents. Commits that the
-/// repository lacks are missing.
+/// Returns the place of each of these commits, and of all before them, in the history of the current folder's repository, each after its
+/// parents. Commits that the repository lacks are missing.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     let root = root(Path::new(".")).ok()?;
-    let whole = |commit: &&str| {
-        let is_whole = commit.len() >= 40;
-        Some((if is_whole { commit.to_ascii_lowercase() } else { whole_hash(commit)? }, (*commit).to_owned()))
-    };
-    let names: Vec<(String, String)> = commits.iter().filter_map(whole).collect();
     let mut list = git(&root, &["rev-list", "--topo-order", "--reverse", "--ignore-missing"]);
-    list.args(names.iter().map(|(hash, _)| hash)).arg("--").stderr(Stdio::null());
+    list.args(commits.iter().filter(|commit| is_hash(commit))).arg("--").stderr(Stdio::null());
     let listed = run(&mut list).ok()??;
-    let places: HashMap<&str, _> = listed.lines().zip(0..).collect();
-    Some(names.into_iter().filter_map(|(hash, name)| Some((name, *places.get(&*hash)?))).collect())
-}
-
-/// Returns the whole hash of the commit that begins with these digits in the current folder's repository.
-pub(super) fn whole_hash(digits: &str) -> Option<String> {
-    let hash = root(Path::new(".")).and_then(|root| commit(&root, digits)).ok()?;
-    // A branch may have such a name, and another commit.
-    hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
+    Some(listed.lines().map(str::to_owned).zip(0..).collect())
 }
 
 /// Puts the commit `hash` into the work tree in `sources`, whatever was changed there, so that cargo rebuilds what differs from the commit
@@ -260,29 +217,4 @@ fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
     }
     Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
         && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_relative_path_out_of_the_repository_leads_to_the_same_folder_in_a_work_tree() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        let (root, home) = (at("kernels"), at("kernels/target/gpubench"));
-        let tree = home.join("revisions/then/tree");
-        for made in [&tree, &at("gpubench"), &at("other/shared")] {
-            fs::create_dir_all(made).expect("it can be made");
-        }
-        fs::write(at("gpubench/Cargo.toml"), "").expect("it can be written");
-        for _ in 0..2 {
-            for outside in ["gpubench", "other/shared"] {
-                link(&at(outside), &root, &tree, &home).expect("it can be linked");
-            }
-        }
-        assert!(tree.join("../gpubench/Cargo.toml").exists() && tree.join("../other/shared").is_dir());
-        // A path that leads out of the folder for revisions is left alone.
-        link(Path::new("/usr"), &root, &tree, &home).expect("nothing to do");
-    }
 }

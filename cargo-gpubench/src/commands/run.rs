@@ -5,8 +5,8 @@ use gpubench_records::Exit;
 use gpubench_report::export::FORMATS;
 use gpubench_table::paragraph;
 
-use super::suites::{BuildArgs, Built, Cargo, shared_file};
-use super::{exit_of_all, signals, suites};
+use super::suites::{BuildArgs, Built, Cargo, refuse_shared_file};
+use super::{exit_of_all, signals};
 use crate::output::{self, PrintOptions, Result};
 
 /// The benchmark binaries to run.
@@ -19,25 +19,20 @@ pub(super) struct RunArgs {
     flags: Vec<String>,
 }
 
-/// The name of a benchmark binary, and its end.
-type SuiteEnd = (String, Exit);
-
 pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     signals::listen()?;
     let cargo = Cargo::default();
     let workspace = cargo.workspace(&args.build)?;
     let targets = workspace.suites(&args.build)?;
-    if let Some(format) = FORMATS.iter().find(|format| is_given(&args.flags, format.name))
-        && targets.len() > 1
-    {
-        return Err(shared_file(format.name, targets.len()));
-    }
+    let format = FORMATS.into_iter().find(|format| is_given(&args.flags, format.name));
+    refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
     let ends = measure(&built, &args.flags)?;
+    let exit = exit_of_all(ends.iter().map(|(_, exit)| *exit));
     if ends.len() > 1 {
-        output::print(&format!("\n{}", paragraph(&summary(&ends), options.page())), options)?;
+        output::print(&format!("\n{}", paragraph(&summary(&ends, exit), options.page())), options)?;
     }
-    Ok(exit(&ends))
+    Ok(exit)
 }
 
 /// Returns true if the flag is given, as `--json FILE` or `--json=FILE`.
@@ -45,15 +40,15 @@ fn is_given(flags: &[String], name: &str) -> bool {
     flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next()).any(|flag| flag == name)
 }
 
-/// Runs the benchmark binaries, one after another, until a signal comes.
-fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
+/// Runs the benchmark binaries, one after another, until a signal comes. Returns the name and the end of each.
+fn measure(built: &Built, flags: &[String]) -> Result<Vec<(String, Exit)>> {
     let mut ends = Vec::new();
     let count = built.suites.len();
     for (number, suite) in (1..).zip(&built.suites) {
         if count > 1 {
             output::note(&format!("benchmark binary {number} of {count}: {}", suite.name()));
         }
-        let exit = signals::exit(suites::output(&mut built.command(suite, flags))?.status);
+        let exit = signals::exit(signals::output(&mut built.command(suite, flags), Exit::Failed)?.status);
         ends.push((suite.name(), exit));
         if matches!(exit, Exit::Interrupted(_)) {
             break;
@@ -62,27 +57,9 @@ fn measure(built: &Built, flags: &[String]) -> Result<Vec<SuiteEnd>> {
     Ok(ends)
 }
 
-fn exit(ends: &[SuiteEnd]) -> Exit {
-    exit_of_all(ends.iter().map(|(_, exit)| *exit))
-}
-
 /// Returns a line for each benchmark binary, and one for all.
-fn summary(ends: &[SuiteEnd]) -> String {
+fn summary(ends: &[(String, Exit)], all: Exit) -> String {
     let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let lines: String =
-        ends.iter().map(|(name, exit)| format!("{name:width$}  {}\n", meaning(*exit))).collect();
-    format!("{} benchmark binaries, {}\n{lines}", ends.len(), exit(ends))
-}
-
-/// Returns the meaning of an exit code, as the documentation has it.
-fn meaning(exit: Exit) -> &'static str {
-    match exit {
-        Exit::Interrupted(_) => "interrupted",
-        Exit::Usage => "the command line asks for something impossible",
-        Exit::NoDevice => "the device is missing or busy",
-        Exit::Nothing => "nothing matched",
-        Exit::Failed => "failed",
-        Exit::Regression => "a regression",
-        Exit::Done => "done",
-    }
+    let lines: String = ends.iter().map(|(name, exit)| format!("{name:width$}  {exit}\n")).collect();
+    format!("{} benchmark binaries, {all}\n{lines}", ends.len())
 }

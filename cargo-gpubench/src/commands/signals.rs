@@ -1,7 +1,7 @@
 //! Signals that end a command early: SIGINT, SIGTERM and SIGHUP. The child process that runs gets them too, so that
 //! it can print and store what it has, and the command ends after it.
 
-use std::process::{Command, ExitStatus, Output};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use std::{io, os::unix::process::ExitStatusExt};
 
@@ -40,13 +40,22 @@ fn on_signal(signal: i32) {
     }
 }
 
-/// Runs a program to its end. It gets the signals that come meanwhile.
-pub(super) fn output(program: &mut Command) -> io::Result<Output> {
-    let child = program.spawn()?;
-    CHILD.store(child.id() as i32, Ordering::Relaxed);
-    let ended = child.wait_with_output();
+/// Runs a program to its end. It gets the signals that come meanwhile. `exit` is that of a program that does not start.
+pub(super) fn output(program: &mut Command, exit: Exit) -> Result<Output> {
+    let ended = program.spawn().and_then(|child| {
+        CHILD.store(child.id() as i32, Ordering::Relaxed);
+        child.wait_with_output()
+    });
     CHILD.store(0, Ordering::Relaxed);
-    ended
+    ended.map_err(|error| {
+        CommandError::new(exit, format!("{} does not start: {error}", program.get_program().display()))
+    })
+}
+
+/// Runs cargo or git to its end, unless a signal ends it. Returns its standard output; its messages reach the user.
+pub(super) fn tool_output(program: &mut Command) -> Result<Output> {
+    let ended = output(program.stdin(Stdio::null()).stdout(Stdio::piped()), Exit::Usage)?;
+    ended_by(ended.status).map_or(Ok(ended), |exit| Err(interrupted(exit)))
 }
 
 /// Returns the error of a command that a signal ended.

@@ -121,9 +121,10 @@ impl SelectionArgs {
     }
 }
 
-/// Reads a percentage above 0, as a fraction.
+/// Reads a percentage above 0 and below 100, as a fraction.
 pub(super) fn percentage(text: &str) -> Result<f64, &'static str> {
-    Threshold::part(text).ok_or("give a percentage above 0, such as 5%")
+    let part = Threshold::part(text).filter(|part| *part < 1.0);
+    part.ok_or("give a percentage above 0 and below 100, such as 5%")
 }
 
 /// Reports `runs`, which are those of `args` or the last run.

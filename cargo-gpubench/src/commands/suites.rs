@@ -2,14 +2,15 @@
 //! that start them.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, ffi::OsString, io, thread};
 
 use clap::Args;
+use gpubench_table::export::Format;
 use serde::Deserialize;
 
-use super::{init::GPUBENCH, signals};
+use super::{init::GPUBENCH, signals, signals::tool_output};
 use crate::manifest::package_folder;
 use crate::output::{CommandError, Result, bail, warn};
 
@@ -79,8 +80,6 @@ pub(super) struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    #[serde(default)]
-    path: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -128,10 +127,8 @@ struct Message {
 impl Cargo {
     /// Reads the workspace without its dependencies.
     pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace> {
-        let flags = [(args.locked, "--locked"), (args.offline, "--offline")];
-        let flags = flags.into_iter().filter_map(|(given, flag)| given.then_some(flag));
         let answer =
-            self.output(self.command(&["metadata", "--no-deps", "--format-version", "1"]).args(flags))?;
+            tool_output(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
             let remedy = match package_folder() {
                 Some(_) => "",
@@ -145,7 +142,8 @@ impl Cargo {
 
     /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
     pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built> {
-        let mut command = self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"]);
+        let mut command =
+            self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
         if let Some(target) = &self.target {
             command.arg("--target-dir").arg(target);
         }
@@ -157,8 +155,7 @@ impl Cargo {
         }
         command.args(args.features.iter().flat_map(|features| ["--features", features]));
         command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
-        command.args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
-        let report = self.output(&mut command)?;
+        let report = tool_output(&mut command)?;
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
         }
@@ -174,7 +171,7 @@ impl Cargo {
         }
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    fn command(&self, words: &[&str], args: &BuildArgs) -> Command {
         let chosen_by = env::var(TOOLCHAIN[1]).unwrap_or_default();
         let is_by_folder = ["default", "path-override", "toolchain-file"].contains(&&*chosen_by);
         let mut command = if self.folder.is_some() && is_by_folder {
@@ -186,7 +183,7 @@ impl Cargo {
             // The cargo of which this program is a subcommand. The user may have chosen it, as in `cargo +nightly gpubench`.
             Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         };
-        command.args(words);
+        command.args(words).args(args.locked.then_some("--locked")).args(args.offline.then_some("--offline"));
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
@@ -195,31 +192,21 @@ impl Cargo {
         }
         command
     }
-
-    /// Runs cargo. Its progress and its errors reach the user.
-    fn output(&self, command: &mut Command) -> Result<Output> {
-        let ended = signals::output(command.stdin(Stdio::null()).stdout(Stdio::piped()));
-        let ended = ended.map_err(|error| CommandError::usage(format!("cargo does not start: {error}")))?;
-        signals::ended_by(ended.status).map_or(Ok(ended), |exit| Err(signals::interrupted(exit)))
-    }
 }
 
-/// The error of several benchmark binaries that would write the same file.
-pub(super) fn shared_file(format: &str, binaries: usize) -> CommandError {
-    CommandError::usage(format!(
-        "--{format}: {binaries} benchmark binaries would write the same file: choose one by --bench, or write each stored run by \
-         `cargo gpubench report`"
-    ))
+/// Refuses a format that holds one benchmark binary, if there are several.
+pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Result<()> {
+    match format {
+        Some(Format { name, .. }) if binaries > 1 => bail!(
+            Usage,
+            "--{name} holds one benchmark binary, and there are {binaries}: choose one by --bench. `cargo gpubench report` writes each \
+             stored run, and `ab` writes all as --markdown"
+        ),
+        _ => Ok(()),
+    }
 }
 
 impl Workspace {
-    /// Returns the folders that packages depend on by a path.
-    pub(super) fn path_dependencies(&self) -> impl Iterator<Item = PathBuf> {
-        let paths =
-            self.packages.iter().flat_map(|package| &package.dependencies).filter_map(|it| it.path.as_ref());
-        paths.filter_map(|path| path.canonicalize().ok())
-    }
-
     /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
     pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
@@ -281,13 +268,6 @@ impl BuiltSuite {
     pub(super) fn name(&self) -> String {
         format!("{}: {}", self.target.package, self.target.name)
     }
-}
-
-/// Runs a program to its end.
-pub(super) fn output(program: &mut Command) -> Result<Output> {
-    signals::output(program).map_err(|error| {
-        CommandError::failed(format!("{} does not start: {error}", program.get_program().display()))
-    })
 }
 
 /// Returns true if the version of a program names gpubench.

@@ -1,6 +1,6 @@
 //! Axes: the place of each value in pixels, and the places and texts of ticks.
 
-use super::{unit::Unit, width};
+use super::{WIDTH, unit::Unit, width};
 
 /// An axis: its label, its unit and its scale.
 #[derive(Clone, Debug)]
@@ -65,6 +65,14 @@ impl Axis {
         let ticks =
             ticks.into_iter().map(|value| (value, self.unit.text_with(value, largest(value)))).collect();
         PlacedAxis { axis: self, from, to, start, end, ticks }
+    }
+
+    /// The same for a horizontal axis in a drawing. It ends earlier if the text of its last tick, which stands in the middle below it, would
+    /// leave the drawing.
+    pub(super) fn across(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis<'_> {
+        let placed = self.over(values, start, end);
+        let reach = placed.ticks.last().map_or(0.0, |(_, text)| width(text) / 2.0);
+        PlacedAxis { end: end.min(WIDTH - reach), ..placed }
     }
 
     /// Returns ticks that are round in the unit that they are shown in.
@@ -196,6 +204,17 @@ mod tests {
         // What has no logarithm has no place.
         assert_ticks(Scale::Log2, [0.0, 4.0], &["4", "8"]);
         assert_ticks(Scale::Log10, [f64::NAN, -1.0], &["1", "2"]);
+    }
+
+    #[test]
+    fn the_text_of_the_last_tick_is_in_the_drawing() {
+        let axis = Axis::log2("matrix size", Unit::NUMBER);
+        let end = |last: f64| axis.across([1.0, last].into_iter(), 50.0, 450.0).end;
+        assert_eq!(end(1024.0), 450.0);
+        // Ten digits are 70 pixels wide.
+        let text = shown(&axis, [1.0, 2_f64.powi(30)]).pop().expect("a tick");
+        assert_eq!(end(2_f64.powi(30)), WIDTH - width(&text) / 2.0);
+        assert!(width(&text) > 60.0, "{text}");
     }
 
     #[test]

@@ -209,7 +209,7 @@ impl Panels {
         // The room for the widest tick of a vertical axis.
         let left = 24.0 + widest(placed.iter().flat_map(|(_, y)| &y.ticks).map(|(_, text)| text));
         let xs = self.panels.iter().flat_map(Panel::xs);
-        let x = &self.x.over(xs, left, super::WIDTH - 2.0 * EDGE);
+        let x = &self.x.across(xs, left, super::WIDTH - 2.0 * EDGE);
         let mut before = 0;
         for (number, (panel, y)) in placed.iter().enumerate() {
             drawing.beside(y, (left, x.end));

@@ -67,7 +67,7 @@ impl Rows {
         let notes = self.rows.iter().map(|row| row.note.clone()).chain(bars);
         let left = EDGE + widest(self.rows.iter().map(|row| &row.name)).min(NAME) + 10.0;
         let right = WIDTH - EDGE - widest(notes) - 16.0;
-        let axis = self.axis.over(values().chain(self.marks.iter().map(|mark| mark.value)), left, right);
+        let axis = self.axis.across(values().chain(self.marks.iter().map(|mark| mark.value)), left, right);
         drawing.below(&axis, (top, bottom));
         for mark in &self.marks {
             let at = axis.at(mark.value);

@@ -24,10 +24,7 @@ impl Missing {
             .into_iter()
             .map(|((of, why), cases)| match cases.first() {
                 None => format!("{of}: {why}"),
-                Some(case) if cases.len() == 1 => format!("{of}: `{case}` is {why}"),
-                Some(case) => {
-                    format!("{of}: `{case}` and {} are {why}", counted(cases.len() - 1, "other case"))
-                }
+                Some(case) => format!("{of}: `{case}` ({}): {why}", counted(cases.len(), "case")),
             })
             .collect()
     }
@@ -114,9 +111,7 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
         roof_of.push(roof);
         roofs.entry(roof).or_default().push(case.to_owned());
     }
-    let mut hosts: Vec<String> = gpus.iter().map(|gpu| gpu.host.clone()).collect();
-    hosts.sort_unstable();
-    hosts.dedup();
+    let hosts = Vec::from_iter(gpus.iter().map(|gpu| gpu.host.clone()).collect::<BTreeSet<_>>());
     let host_of: Vec<usize> =
         gpus.iter().map(|gpu| hosts.binary_search(&gpu.host).unwrap_or_default()).collect();
     let fleet = Fleet { observations: &observations, roofs: &roof_of, hosts: &host_of };

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use self::effects::{Fleet, Observation};
 pub use self::judge::{FleetRules, Lack, Standing, Verdict, judge};
 pub use self::roof::FleetRoof;
-pub use self::runs::{FleetRuns, fleet_files};
+pub use self::runs::FleetRuns;
 pub use self::table::render;
 
 /// The name of the format of a [`FleetReport`].

@@ -1,10 +1,9 @@
 //! The runs of a fleet, read from their files without samples, so that thousands fit into memory.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::entries_or_fault;
 use crate::history::Circumstances;
+use crate::run_files;
 use crate::selection::narrow;
 use crate::stored_runs::load_all;
 use gpubench_records::files::LoadRunError;
@@ -74,7 +73,7 @@ pub(super) struct Reading {
 impl FleetRuns {
     /// Reads the selected cases of the runs in `given`, which are files and folders.
     pub fn read(given: &[PathBuf], selection: &CaseSelection) -> Self {
-        let (files, unread) = fleet_files(given);
+        let (files, unread) = run_files(given);
         let mut fleet = Self { files: files.len(), runs: Vec::new(), unread };
         let read: Vec<_> = files.par_iter().map(|path| read_file(path, selection)).collect();
         for runs in read {
@@ -183,11 +182,10 @@ impl Model {
     pub(super) fn build(&self) -> String {
         let program = &self.program;
         let suite = if program.suite.is_empty() { String::new() } else { format!("{}, ", program.suite) };
-        let built = match (whole_commit(program), &program.fingerprint) {
-            (Some(commit), _) => format!("commit {}", commit.get(..12).unwrap_or(commit)),
-            (None, Some(fingerprint)) => format!("build {fingerprint}"),
-            (None, None) => "a build without a fingerprint".to_owned(),
-        };
+        let commit =
+            whole_commit(program).map(|commit| format!("commit {}", commit.get(..12).unwrap_or(commit)));
+        let fingerprint = program.fingerprint.as_deref().unwrap_or("without a fingerprint");
+        let built = commit.unwrap_or_else(|| format!("build {fingerprint}"));
         format!("{suite}{built}, gpubench {}", program.version)
     }
 }
@@ -215,76 +213,5 @@ impl Reading {
             }
         };
         all.into_iter().enumerate().map(reading).collect()
-    }
-}
-
-/// Returns the files that `given` names, in the order of their names, and a sentence for each path that cannot be
-/// read. A folder means all
-/// `.json` and `.jsonl` files in it and below.
-pub fn fleet_files(given: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
-    let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
-    for path in given {
-        match path.metadata() {
-            Ok(found) if found.is_dir() => below(path, &mut files, &mut faults),
-            Ok(_) => _ = files.insert(path.clone()),
-            Err(error) => faults.push(format!("{}: {error}", path.display())),
-        }
-    }
-    (files.into_iter().collect(), faults)
-}
-
-/// Adds the files of runs below `folder`. A part of it that cannot be read is a fault, and the rest is read.
-fn below(folder: &Path, files: &mut BTreeSet<PathBuf>, faults: &mut Vec<String>) {
-    for path in entries_or_fault(folder, faults) {
-        let is_run = path.extension().is_some_and(|it| it == "json" || it == "jsonl");
-        if path.is_dir() {
-            // A link to a folder may lead back here.
-            if !path.is_symlink() {
-                below(&path, files, faults);
-            }
-        } else if is_run && path.is_file() {
-            // The end of a pipe or a socket may never come.
-            files.insert(path);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn folders_are_their_files() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path();
-        fs::create_dir(folder.join("node1")).expect("a folder");
-        for name in ["node1/records.jsonl", "a-2.json", "a-1.json", "b.json", ".part.json", "log.txt"] {
-            fs::write(folder.join(name), "").expect("a file");
-        }
-        let names = |given: &[&str]| -> Vec<String> {
-            let given: Vec<PathBuf> = given.iter().map(|name| folder.join(name)).collect();
-            let (files, _) = fleet_files(&given);
-            files.iter().map(|path| path.strip_prefix(folder).expect("below").display().to_string()).collect()
-        };
-        assert_eq!(names(&[""]), ["a-1.json", "a-2.json", "b.json", "node1/records.jsonl"]);
-        assert_eq!(names(&["log.txt"]), ["log.txt"], "a file that is named is read");
-        let (files, faults) = fleet_files(&[folder.join("c.json"), folder.join("d.json")]);
-        assert_eq!((files.len(), faults.len()), (0, 2));
-    }
-
-    #[test]
-    fn the_rest_of_a_folder_is_read_beside_what_cannot_be() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path();
-        fs::write(folder.join("a.json"), "").expect("a file");
-        // A pipe or a socket is never read, since its end may never come.
-        let _socket = std::os::unix::net::UnixListener::bind(folder.join("b.json")).expect("a socket");
-        let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
-        below(&folder.join("gone"), &mut files, &mut faults);
-        below(folder, &mut files, &mut faults);
-        assert_eq!(files.into_iter().collect::<Vec<_>>(), [folder.join("a.json")]);
-        let gone = folder.join("gone").display().to_string();
-        assert!(faults.len() == 1 && faults[0].starts_with(&format!("{gone}: ")), "{faults:?}");
     }
 }

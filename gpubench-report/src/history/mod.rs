@@ -211,12 +211,8 @@ impl HistoryReport {
         }
     }
 
-    /// Returns true if the case is no longer slower, or faster, than before the change by more than the equivalence margin.
+    /// Returns true for a slowdown after which the case is as fast again, within the equivalence margin.
     pub fn is_undone(&self, change: &CaseChange) -> bool {
-        if change.ratio > 1.0 {
-            change.remains < 1.0 + self.equivalence_margin
-        } else {
-            change.remains > 1.0 - self.equivalence_margin
-        }
+        change.ratio > 1.0 && change.remains < 1.0 + self.equivalence_margin
     }
 }

@@ -120,7 +120,7 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
 
 /// Everything that a time depends on besides the code, by name: the GPU and its driver, the method and the declared work. The model of
 /// the device belongs to the case. Times with other circumstances are not compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances(BTreeMap<String, String>);
 
 /// The name of the circumstance that tells a device from others of its model.
@@ -202,7 +202,7 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
     Ok((file, false))
 }
 
-/// Returns true if a text can be the hash of a commit, or its first 7 digits or more.
+/// Returns true if a text can be the whole hash of a commit.
 pub fn is_hash(commit: &str) -> bool {
-    commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+    commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -10,7 +10,7 @@ use gpubench_stats::Nanoseconds;
 use serde::Serialize;
 
 use super::{CaseChange, RunLabel};
-use crate::{entries, entries_or_fault};
+use crate::run_files;
 
 /// The place of each commit in their order, by its hash as runs have it.
 pub type CommitOrder = HashMap<String, usize>;
@@ -37,7 +37,7 @@ pub struct Point {
 }
 
 /// A series of times that can be compared.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Series {
     /// The circumstances.
     pub circumstances: Circumstances,
@@ -69,22 +69,21 @@ impl History {
     /// # Errors
     /// If the folder cannot be read.
     pub fn read(folder: &Path, filters: &[NameFilter]) -> io::Result<Self> {
-        let (mut runs, mut faults) = (Vec::new(), Vec::new());
+        fs::read_dir(folder)?;
+        let (files, mut faults) = run_files(&[folder.to_owned()]);
+        let mut runs = Vec::new();
         let takes = |case: &HistoryCase| {
             let name = case.case.to_string();
             filters.is_empty() || filters.iter().any(|filter| filter.takes(&name, false))
         };
-        for commit in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
-            let files = entries_or_fault(&commit, &mut faults);
-            for file in files.into_iter().filter(|file| file.extension().is_some_and(|it| it == "json")) {
-                let contents = fs::read(&file).map_err(|error| error.to_string());
-                match contents.and_then(|contents| HistoryRun::parse(&contents)) {
-                    Ok(mut run) => {
-                        run.cases.retain(takes);
-                        runs.push(run);
-                    }
-                    Err(why) => faults.push(format!("{}: {why}", file.display())),
+        for file in files {
+            let contents = fs::read(&file).map_err(|error| error.to_string());
+            match contents.and_then(|contents| HistoryRun::parse(&contents)) {
+                Ok(mut run) => {
+                    run.cases.retain(takes);
+                    runs.push(run);
                 }
+                Err(why) => faults.push(format!("{}: {why}", file.display())),
             }
         }
         Ok(Self { faults, ..Self::new(runs) })
@@ -129,12 +128,7 @@ impl History {
                 let all: &mut Vec<Series> = cases.entry(case.clone()).or_default();
                 let known = all.iter().position(|series| series.circumstances == *circumstances);
                 let place = known.unwrap_or_else(|| {
-                    all.push(Series {
-                        circumstances: circumstances.clone(),
-                        is_over: false,
-                        changes: Vec::new(),
-                        points: Vec::new(),
-                    });
+                    all.push(Series { circumstances: circumstances.clone(), ..Series::default() });
                     all.len() - 1
                 });
                 let count = devices.entry((case, place)).or_default();

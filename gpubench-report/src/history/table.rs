@@ -23,7 +23,7 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
     let mut shown = heading(&answer(report), &format!(" ({})", size(report)), page);
     let mut rows = rows(report);
     if !rows.is_empty() {
-        rows.insert(0, HEADS.map(str::to_owned).into());
+        rows.insert(0, ["case", "change", "95 % interval", "commits", "day"].map(str::to_owned).into());
         shown.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
     }
     let mut remarks = remarks(report);
@@ -38,9 +38,6 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
     );
     shown + "\n" + &paragraph(&rules, page)
 }
-
-/// The heads of a table of changes.
-const HEADS: [&str; 5] = ["case", "change", "95 % interval", "commits", "day"];
 
 /// Returns the cells of each change, the newest first.
 fn rows(report: &HistoryReport) -> Vec<Vec<String>> {
@@ -107,13 +104,9 @@ fn remarks(report: &HistoryReport) -> Vec<String> {
     if short > 0 {
         remarks.push(format!("{short} series of less than {SHORTEST_SERIES} runs: no change is looked for"));
     }
-    let undone = changes.iter().filter(|(_, it)| it.ratio > 1.0 && report.is_undone(it)).count();
+    let undone = changes.iter().filter(|(_, it)| report.is_undone(it)).count();
     if undone > 0 {
-        let its = if undone == 1 { "its case is" } else { "their cases are" };
-        remarks.push(format!(
-            "{} undone since: {its} no longer slower than before",
-            counted(undone, "slowdown")
-        ));
+        remarks.push(format!("{} undone since: no longer slower than before", counted(undone, "slowdown")));
     }
     let mut steps: BTreeMap<String, usize> = BTreeMap::new();
     for pair in report.cases.iter().flat_map(|case| case.series.windows(2)) {

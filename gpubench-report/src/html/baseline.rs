@@ -5,17 +5,21 @@ use gpubench_stats::{Nanoseconds, Ratio, format};
 use gpubench_table::{gate, text::plain, together};
 use maud::{Markup, html};
 
-use super::view::View;
+use super::view::{PageCase, View};
 
 /// The comparison of a case.
 struct Row {
     name: String,
-    /// The ratio of the times and the answer, if there is one.
-    compared: Option<(Ratio, Answer)>,
-    /// The times of the baseline and of this run.
-    times: Option<[Nanoseconds; 2]>,
+    compared: Option<Compared>,
     /// The result in words.
     result: String,
+}
+
+/// The times of two measurements: the other one and that of the run, their ratio, and the answer.
+struct Compared {
+    times: [Nanoseconds; 2],
+    ratio: Ratio,
+    answer: Answer,
 }
 
 pub(super) fn baseline(view: &View<'_>) -> Markup {
@@ -29,7 +33,7 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
                 @for line in gate::unjudged(&gate) { p { strong.bad { (plain(&line)) } } }
             }
             @if let Some(check) = check { (against(view, check)) }
-            @if !interleaved.is_empty() { (table("Interleaved", interleaved)) }
+            @if !interleaved.is_empty() { (table("Interleaved", ["other", "this"], interleaved)) }
         }
     }
 }
@@ -37,14 +41,14 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 /// The results of a comparison with a baseline.
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
-        let (compared, times, regressed) = match line.finding {
+        let (compared, regressed) = match line.finding {
             Finding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
-                (Some((ratio, answer)), Some([baseline_time, time]), regressed)
+                (Some(Compared { times: [baseline_time, time], ratio, answer }), regressed)
             }
-            _ => (None, None, false),
+            _ => (None, false),
         };
         let result = together::result(&line.finding) + if regressed { ", a regression" } else { "" };
-        Row { name: format!("{} {}", view.short(&line.name), line.cache), compared, times, result }
+        Row { name: format!("{} {}", view.short(&line.name), line.cache), compared, result }
     });
     let margin = format::plus_minus(check.equivalence_margin);
     let title = format!(
@@ -55,65 +59,55 @@ fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let others = check.remarks.iter().cloned().chain(missing).chain(together::sentences(check));
     let others: Vec<String> = others.collect();
     html! {
-        @if !check.findings.is_empty() { (table(&title, rows.collect())) }
+        @if !check.findings.is_empty() { (table(&title, ["was", "now"], rows.collect())) }
         @if !others.is_empty() { ul { @for line in &others { li { (plain(line)) } } } }
     }
 }
 
 /// The cases that were interleaved with another.
 fn interleaved(view: &View<'_>) -> Vec<Row> {
-    view.cases
-        .iter()
-        .filter_map(|case| {
-            let compared = case.record.compared.as_ref()?;
-            let answer = compared.comparison.answer;
-            let threshold = view.run.regression_threshold;
-            let regressed = threshold.is_some_and(|threshold| compared.comparison.regressed(threshold));
-            let metrics = together::changed_metrics(case.record.measurement.as_ref()?, compared);
-            let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
-            let result = format!("{answer}{}{metrics}", if regressed { ", a regression" } else { "" });
-            let name = format!("{} / {}", case.name(), view.short(&compared.with.to_string()));
-            Some(Row { name, compared: Some((compared.comparison.ratio?, answer)), times: None, result })
+    let row = |case: &PageCase<'_>| {
+        let other = case.record.compared.as_ref()?;
+        let measured = case.record.measurement.as_ref()?;
+        let (answer, threshold) = (other.comparison.answer, view.run.regression_threshold);
+        let regressed = threshold.is_some_and(|threshold| other.comparison.regressed(threshold));
+        let metrics = together::changed_metrics(measured, other);
+        let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
+        let times = [other.measurement.median(), measured.median()];
+        Some(Row {
+            name: format!("{} / {}", case.name(), view.short(&other.with.to_string())),
+            compared: Some(Compared { times, ratio: other.comparison.ratio?, answer }),
+            result: format!("{answer}{}{metrics}", if regressed { ", a regression" } else { "" }),
         })
-        .collect()
-}
-
-/// Returns the number of results with each answer, in words.
-fn answer_counts(answers: impl Iterator<Item = Answer> + Clone) -> String {
-    let count = |answer| answers.clone().filter(|it| *it == answer).count();
-    let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
-    let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
-    format!("{slower} slower, {faster} faster, {same} the same, {undecided} undecided")
+    };
+    view.cases.iter().filter_map(row).collect()
 }
 
 /// The number of each answer, and a table of the cases that are not the same, the slower ones first. The table of all cases has the
-/// changes of the others.
-fn table(title: &str, mut rows: Vec<Row>) -> Markup {
-    let counts = answer_counts(rows.iter().filter_map(|row| Some(row.compared?.1)));
-    rows.retain(|row| !matches!(row.compared, Some((_, Answer::Same))));
-    let ratio = |row: &Row| row.compared.map_or(0.0, |(ratio, _)| ratio.value);
+/// changes of the others. `times` are the titles of the columns with times.
+fn table(title: &str, times: [&str; 2], mut rows: Vec<Row>) -> Markup {
+    let count = |answer| rows.iter().flat_map(|row| &row.compared).filter(|it| it.answer == answer).count();
+    let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
+    let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
+    rows.retain(|row| row.compared.as_ref().is_none_or(|it| it.answer != Answer::Same));
+    let ratio = |row: &Row| row.compared.as_ref().map_or(0.0, |it| it.ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
-    let has_times = rows.iter().any(|row| row.times.is_some());
-    let confidence = rows.iter().find_map(|row| Some(row.compared?.0.confidence));
-    let interval = confidence.map_or("interval".to_owned(), |part| format!("{:.0} % interval", 100.0 * part));
     html! {
-        h3 { (title) ": " (counts) }
+        h3 { (title) ": " (slower) " slower, " (faster) " faster, " (same) " the same, " (undecided) " undecided" }
         @if !rows.is_empty() { div.wide tabindex="0" {
             table {
-                thead { tr {
-                    th scope="col" { "case" }
-                    @if has_times { th scope="col" { "was" } th scope="col" { "now" } }
-                    @for head in ["change", &interval, "answer"] { th scope="col" { (head) } }
-                } }
-                @for Row { name, compared, times, result } in &rows {
-                    @let is = |answer| compared.is_some_and(|(_, it)| it == answer);
+                thead { tr { @for head in ["case", times[0], times[1], "change", "interval", "answer"] { th scope="col" { (head) } } } }
+                @for Row { name, compared, result } in &rows {
+                    @let is = |answer| compared.as_ref().is_some_and(|it| it.answer == answer);
                     tr.slower[is(Answer::Slower)].faster[is(Answer::Faster)] {
                         th scope="row" { (plain(name)) }
-                        @if has_times { @for number in 0..2 {
-                            td.number { @if let Some(times) = times { (format::time(times[number])) } }
-                        } }
-                        td.number { @if let Some((ratio, _)) = compared { (format::change(ratio.value)) } }
-                        td.number { @if let Some((ratio, _)) = compared { (format::changes(ratio.low, ratio.high)) } }
+                        @if let Some(Compared { times, ratio, .. }) = compared {
+                            @for time in times { td.number { (format::time(*time)) } }
+                            td.number { (format::change(ratio.value)) }
+                            td.number { (format::changes(ratio.low, ratio.high)) }
+                        } @else {
+                            td colspan="4" {}
+                        }
                         td { (plain(result)) }
                     }
                 }

@@ -121,7 +121,9 @@ fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bo
                     td.number.wide-only[*is_wide] data-v=[cell.as_ref().map(|(_, value)| value)] { @if let Some((text, _)) = &cell { (text) } }
                 }
                 @if is_compared { (change(case)) }
-                td class=(state) { (mark(record)) }
+                td class=(state) {
+                    @if record.measurement.is_none() { "failed" } @else { @if record.fake { "fake, " } (state) }
+                }
             }
             tr.more #{ "m" (number) } { td colspan="12" { (details(view, case)) } }
         }
@@ -136,15 +138,6 @@ fn change(case: &PageCase<'_>) -> Markup {
         td.number.slower[is(Answer::Slower)].faster[is(Answer::Faster)] data-v=[change.map(|(ratio, _)| ratio.value)] {
             @if let Some((ratio, _)) = change { (format::change(ratio.value)) }
         }
-    }
-}
-
-/// The verdict in words; `failed` if there is no measurement.
-fn mark(record: &Record) -> String {
-    let fake = if record.fake { "fake, " } else { "" };
-    match record.measurement {
-        None => "failed".to_owned(),
-        Some(_) => format!("{fake}{}", record.verdict.state),
     }
 }
 
@@ -225,7 +218,7 @@ fn clock(measured: &Measurement) -> Option<String> {
     Some(format::joined(clock.over_time.iter().step_by(step).map(shown), " "))
 }
 
-/// Returns the figures of the samples that have no column. The benchmark's own metrics are among the sentences.
+/// Returns the figures that have no column, or one that a narrow screen leaves out. The benchmark's own metrics are among the sentences.
 fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let item = measured.item.as_deref().unwrap_or("items");

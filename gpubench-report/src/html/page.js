@@ -175,9 +175,13 @@
     `<text x="${x}" y="${y}" text-anchor="${anchor}" class="${classes}">${escape(words)}</text>`;
   const line = (x1, y1, x2, y2, classes) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" class="${classes}"/>`;
 
+  // The text of the last tick stays within the drawing.
   const across = (x, low, high, top, bottom, unit) =>
-    ticks(low, high).map((tick) =>
-      line(x(tick), top, x(tick), bottom, "grid") + text(x(tick), bottom + 15, time(tick, unit), "middle")).join("");
+    ticks(low, high).map((tick) => {
+      const label = time(tick, unit);
+      const middle = Math.min(x(tick), W - 3.5 * label.length);
+      return line(x(tick), top, x(tick), bottom, "grid") + text(middle, bottom + 15, label, "middle");
+    }).join("");
 
   // The distributions of a row and of the same case with the other cache state: density, box and median.
   const distribution = (sets) => {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::{Answer, Cache, Finding, Measurement, Record, Run, State};
+use gpubench_records::{Answer, Cache, Finding, Measurement, Record, Run};
 use gpubench_stats::Ratio;
 use gpubench_table::text::{plain, split_path};
 
@@ -66,8 +66,8 @@ impl<'a> View<'a> {
 
     /// The rows that were measured and are not invalid: numbers that may be compared.
     pub(super) fn measured(&self) -> impl Iterator<Item = MeasuredCase<'a>> {
-        let valid = self.cases.iter().filter(|case| case.record.verdict.state != State::Invalid);
-        valid.filter_map(|case| Some(MeasuredCase { case: *case, it: case.record.measurement.as_ref()? }))
+        let cases = self.cases.iter();
+        cases.filter_map(|case| Some(MeasuredCase { case: *case, it: case.record.usable_measurement()? }))
     }
 }
 

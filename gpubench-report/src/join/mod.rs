@@ -70,21 +70,17 @@ fn add_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
 fn check(runs: &[NamedRun]) -> Result<Vec<String>, String> {
     let mut cases: HashMap<PlannedCase, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
-    for (number, other) in runs.iter().enumerate() {
-        for one in &runs[..number] {
-            same_devices(&one.run, &other.run)?;
-            same_suite(one, other)?;
-        }
+    same_suite(runs)?;
+    same_devices(runs, |info| &info.device, |info| (&info.name, info.text(UUID)))?;
+    for other in runs {
         for record in &other.run.records {
             let earlier = cases.entry(record.planned()).or_default();
             earlier.iter().try_for_each(|earlier| is_repetition(*earlier, (other, record)))?;
             earlier.push((other, record));
         }
-        if let Some(difference) = other_build(&runs[0].run.program, &other.run.program) {
+        if is_other_build(&runs[0].run.program, &other.run.program) {
             let (one, other) = (&runs[0].name, &other.name);
-            remarks.push(format!(
-                "merged: another build measured the cases of {other} than those of {one} ({difference})"
-            ));
+            remarks.push(format!("merged: another build measured the cases of {other} than those of {one}"));
         }
     }
     Ok(remarks)
@@ -120,72 +116,53 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
             ));
         }
     }
-    match other_build(&one.run.program, &other.run.program) {
-        None => Ok(()),
-        Some(difference) => refused(format!(
-            "was measured by another build in {other_name} than in {one_name} ({difference}): only runs of the same build can be \
-             merged. `cargo gpubench compare {one_name} {other_name}` compares builds"
-        )),
+    if is_other_build(&one.run.program, &other.run.program) {
+        return refused(format!(
+            "was measured by another build in {other_name} than in {one_name}: only runs of the same build can be merged. \
+             `cargo gpubench compare {one_name} {other_name}` compares builds"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns true for another build: by their fingerprints if both have one, else by all that is known of both.
+fn is_other_build(one: &Program, other: &Program) -> bool {
+    match (&one.fingerprint, &other.fingerprint) {
+        (Some(one), Some(other)) => one != other,
+        _ => Program { fingerprint: None, ..one.clone() } != Program { fingerprint: None, ..other.clone() },
     }
 }
 
-/// Returns the difference of two builds: of their fingerprints if both have one, else of their packages and commits.
-fn other_build(one: &Program, other: &Program) -> Option<String> {
-    let is_same_file = match (&one.fingerprint, &other.fingerprint) {
-        (Some(one), Some(other)) => Some(one == other),
-        _ => None,
-    };
-    if is_same_file == Some(true) {
-        return None;
-    }
-    let commit = |commit: &Option<String>, dirty: Option<bool>| {
-        let changes = if dirty == Some(true) { " with changes" } else { "" };
-        format!("{}{changes}", commit.as_deref().unwrap_or("not known"))
-    };
-    let all = |program: &Program| {
-        let (own, dirty) = program.package.as_ref().map_or((&None, None), |it| (&it.commit, it.dirty));
-        [
-            ("commit", commit(own, dirty)),
-            ("gpubench", format!("{} of commit {}", program.version, commit(&program.commit, program.dirty))),
-            ("opt-level", program.opt_level.clone()),
-            ("target", program.target.clone()),
-        ]
-    };
-    let differs = all(one).into_iter().zip(all(other)).find(|((_, one), (_, other))| one != other);
-    match differs {
-        Some(((what, one), (_, other))) => Some(format!("{what} {other}, was {one}")),
-        None => (is_same_file == Some(false)).then(|| "it was built anew in between".to_owned()),
-    }
-}
-
-/// Checks that both are of the same suite, if both name one.
-fn same_suite(one: &NamedRun, other: &NamedRun) -> Result<(), String> {
-    let [first, second] = [one, other].map(|named| &named.run.program.suite);
-    if first == second || first.is_empty() || second.is_empty() {
-        return Ok(());
-    }
-    let (one, other) = (&one.name, &other.name);
+/// Checks that all are of the same suite.
+fn same_suite(runs: &[NamedRun]) -> Result<(), String> {
+    let suite = |named: &NamedRun| named.run.program.suite.clone();
+    let Some(other) = runs.iter().find(|other| suite(other) != suite(&runs[0])) else { return Ok(()) };
+    let (first, second, one, other) = (suite(&runs[0]), suite(other), &runs[0].name, &other.name);
     Err(format!(
         "{one} is a run of `{first}` and {other} one of `{second}`: only runs of the same benchmark binary can be merged. \
          `cargo gpubench report {one} {other}` shows both"
     ))
 }
 
-/// Checks that a device that both have is the same.
-fn same_devices(one: &Run, other: &Run) -> Result<(), String> {
-    let name = |info: &DeviceInfo| match info.text(UUID) {
-        Some(uuid) => format!("{} ({uuid})", info.name),
-        None => info.name.clone(),
-    };
-    for info in &other.devices {
-        let Some(first) = one.device(&info.device) else { continue };
-        if name(first) != name(info) || first.fake != info.fake {
+/// Checks that devices which `key` gives the same name are the same by `identity`.
+fn same_devices<'a, T: PartialEq>(
+    runs: &'a [NamedRun],
+    key: impl Fn(&'a DeviceInfo) -> &'a str,
+    identity: impl Fn(&'a DeviceInfo) -> T,
+) -> Result<(), String> {
+    let mut known: HashMap<&str, &DeviceInfo> = HashMap::new();
+    for info in runs.iter().flat_map(|named| &named.run.devices) {
+        let first = *known.entry(key(info)).or_insert(info);
+        if identity(first) != identity(info) || first.fake != info.fake {
+            let shown = |info: &DeviceInfo| {
+                let uuid = info.text(UUID).map(|uuid| format!(" ({uuid})")).unwrap_or_default();
+                format!("{} is {}{uuid}", info.device, info.name)
+            };
             return Err(format!(
-                "{} is {} in one run and {} in another: only runs on the same device can be merged. `cargo gpubench fleet` \
-                 compares GPUs",
-                info.device,
-                name(first),
-                name(info)
+                "{} in one run and {} in another: only runs on the same device can be merged, and shares on GPUs of one model. \
+                 `cargo gpubench fleet` compares GPUs",
+                shown(first),
+                shown(info)
             ));
         }
     }

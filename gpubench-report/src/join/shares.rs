@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Joined, repetitions};
+use super::{Joined, repetitions, same_devices};
 use crate::stored_runs::NamedRun;
 use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
 use gpubench_stats::format::{counted, joined};
@@ -26,7 +26,7 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     same_split(&runs)?;
     let (lost, missing) = missing(&runs);
     rename_devices(&mut runs);
-    same_models(&runs)?;
+    same_devices(&runs, |info| DeviceId::parse(&info.device).kind, |info| &info.name)?;
     let remark = leave_out_doubles(&mut runs);
     let is_one_host = runs.iter().all(|it| it.run.environment.host == runs[0].run.environment.host);
     let host = runs[0].run.environment.host.clone().filter(|_| is_one_host);
@@ -62,36 +62,25 @@ fn anywhere(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
-/// The number of devices that measure each case of `run`, at least 1.
-fn devices_of_a_kind(run: &Run) -> usize {
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for info in &run.devices {
-        *kinds.entry(DeviceId::parse(&info.device).kind).or_default() += 1;
-    }
-    kinds.into_values().max().unwrap_or(1)
-}
-
 /// Returns the number of cases that no share has, and a sentence on them that names the shares.
 fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
-    let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, usize)> = BTreeMap::new();
+    let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, bool)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);
     for run in runs.iter().map(|named| &named.run) {
         let Some(task) = task(run) else { continue };
         (of, cases) = (task.of, task.cases.unwrap_or_default());
-        let (has, planned) = found.entry(task.number).or_default();
+        let (has, is_done) = found.entry(task.number).or_default();
         has.extend(run.records.iter().map(anywhere));
-        *planned = (*planned).max(run.planned_cases / devices_of_a_kind(run));
+        *is_done |= run.records.len() >= run.planned_cases;
     }
     let has: BTreeSet<&PlannedCase> = found.values().flat_map(|(has, _)| has).collect();
     let lost = cases.saturating_sub(has.len());
     let ending = |number: usize| match found.get(&number) {
         None => Some("left no run"),
-        Some((has, planned)) => (has.len() < *planned).then_some("ended early"),
+        Some((_, is_done)) => (!is_done).then_some("ended early"),
     };
     let shares = (1..=of).filter_map(|number| Some(format!("share {number}/{of} {}", ending(number)?)));
-    let verb = if lost == 1 { "is" } else { "are" };
-    let sentence =
-        || format!("{lost} of {} {verb} missing: {}", counted(cases, "case"), joined(shares, ", "));
+    let sentence = || format!("{lost} of {} are missing: {}", counted(cases, "case"), joined(shares, ", "));
     // A share that is empty leaves no run.
     (lost, (lost > 0).then(sentence))
 }
@@ -125,21 +114,6 @@ fn rename_devices(runs: &mut [NamedRun]) {
         run.records.iter_mut().for_each(|record| rename(&mut record.device));
         run.skipped.iter_mut().for_each(|skipped| rename(&mut skipped.device));
     }
-}
-
-/// Checks that the devices of a kind are of one model.
-fn same_models(runs: &[NamedRun]) -> Result<(), String> {
-    let mut models: BTreeMap<&str, &DeviceInfo> = BTreeMap::new();
-    for info in runs.iter().flat_map(|named| &named.run.devices) {
-        let first = models.entry(DeviceId::parse(&info.device).kind).or_insert(info);
-        if first.name != info.name || first.fake != info.fake {
-            return Err(format!(
-                "{} is {} and {} is {}: shares of one run need GPUs of one model",
-                first.device, first.name, info.device, info.name
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// Leaves out records that are there twice, because a task that is started again begins with those of its earlier run, and
@@ -340,7 +314,8 @@ mod tests {
         other.devices[0].name = "NVIDIA A100".to_owned();
         let told = joined(&[first.clone(), other]).expect_err("two models").to_string();
         assert!(
-            told.contains(" and n2/cuda:0 is NVIDIA A100: shares of one run need GPUs of one model"),
+            told.contains(" and n2/cuda:0 is NVIDIA A100 (GPU-b) in another: ")
+                && told.contains("shares on GPUs of one model"),
             "{told}"
         );
         let mut other = share(2, "n2", "GPU-b", 0);

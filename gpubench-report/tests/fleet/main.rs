@@ -249,7 +249,7 @@ fn cases_that_a_gpu_lacks_are_named() {
     assert!(
         told[0].contains("cuda:0")
             && told[0].contains(
-                "`gpubench_kernels::cuda::power::fma[steps=16384] hot` is missing, which most GPUs have"
+                "`gpubench_kernels::cuda::power::fma[steps=16384] hot` (1 case): missing, which most GPUs have"
             ),
         "{told:?}"
     );
@@ -365,10 +365,7 @@ fn a_device_without_an_identity_is_named() {
         run["devices"][0]["properties"] = json!([]);
         write(&folder.join("vgpu.json"), &run);
     });
-    assert_eq!(
-        missing(&report),
-        ["vgpu.json: cuda:0 is no GPU with a UUID: give runs that were measured on GPUs"]
-    );
+    assert_eq!(missing(&report), ["vgpu.json: `cuda:0` is not a GPU: give runs that were measured on GPUs"]);
 }
 
 /// The driver does not start on a GPU that fell off its bus: its run has failures, and no facts of it.

@@ -7,7 +7,7 @@ use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value, dev
 use gpubench_runtime::device::{
     Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, Inputs, SampleOptions, Sampler, Work,
 };
-use gpubench_runtime::method::time_once;
+use gpubench_runtime::method::{self, AnyWork, time_once};
 use gpubench_stats::{Bytes, Nanoseconds};
 use wgpu::{AdapterInfo, DeviceDescriptor, Features, MemoryHints};
 
@@ -104,24 +104,19 @@ impl Wgpu {
         let (adapter_info, gpu) = (&self.info, self.encoder.device());
         let limits = gpu.limits();
         let text = |text: &str| Value::Text(text.to_owned());
-        let kind = match adapter_info.device_type {
-            wgpu::DeviceType::DiscreteGpu => "discrete GPU",
-            wgpu::DeviceType::IntegratedGpu => "integrated GPU",
-            wgpu::DeviceType::VirtualGpu => "virtual GPU",
-            wgpu::DeviceType::Cpu => "software: the CPU does the work, and its times are no GPU's",
-            wgpu::DeviceType::Other => "of unknown kind",
-        };
         let period = self.encoder.queue().get_timestamp_period();
-        let subgroup = match (adapter_info.subgroup_min_size, adapter_info.subgroup_max_size) {
-            (least, most) if least == most => least.to_string(),
-            (least, most) => format!("{least} to {most}"),
-        };
         let driver = [&*adapter_info.driver, &*adapter_info.driver_info].map(str::trim).join(" ");
         let mut info = DeviceInfo::new(&*self.name, adapter::name(adapter_info))
-            .with_property("adapter", text(kind))
+            .with_property("adapter", Value::Text(format!("{:?}", adapter_info.device_type)))
             .with_property("backend", text(&adapter_info.backend.to_string()))
             .with_property(DRIVER, text(driver.trim()))
-            .with_property("subgroup size", Value::Text(subgroup))
+            .with_property(
+                "subgroup size",
+                Value::Text(format!(
+                    "{} to {}",
+                    adapter_info.subgroup_min_size, adapter_info.subgroup_max_size
+                )),
+            )
             .with_property(
                 "invocations in a workgroup",
                 Value::Count(limits.max_compute_invocations_per_workgroup.into()),
@@ -210,7 +205,8 @@ impl Device for Wgpu {
         work: &'a mut dyn Work,
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        queue::sampler(self, work, wanted)
+        let chosen = queue::choose(self, wanted)?;
+        method::sampler(self, AnyWork::Borrowed(work), wanted, chosen)
     }
 
     fn pair_sampler<'a>(
@@ -218,6 +214,8 @@ impl Device for Wgpu {
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        queue::pair_sampler(self, works, wanted)
+        let chosen = queue::choose(self, wanted)?;
+        let partner = chosen.method.clone();
+        Ok(method::pair_sampler(self, works.map(AnyWork::Borrowed), wanted, chosen, partner))
     }
 }

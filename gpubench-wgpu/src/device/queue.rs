@@ -6,9 +6,9 @@ use std::{ops::Range, time::Duration};
 use gpubench_records::{Failure, Flush, Path, Stage};
 use gpubench_runtime::device::{
     Batch, Calibration, Clock, DeviceError, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings,
-    SampleOptions, Sampler, Work,
+    SampleOptions, Work,
 };
-use gpubench_runtime::method::{self, AnyWork, Chosen};
+use gpubench_runtime::method::{self, Chosen};
 use gpubench_stats::Nanoseconds;
 use wgpu::CommandBuffer;
 
@@ -24,30 +24,9 @@ pub(crate) struct RecordedBatch {
     slots: Range<usize>,
 }
 
-/// Creates the sampler of `work` with the options `wanted`.
-pub(super) fn sampler<'a>(
-    device: &'a mut Wgpu,
-    work: &'a mut dyn Work,
-    wanted: &SampleOptions,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let chosen = choose(device, wanted)?;
-    method::sampler(device, AnyWork::Borrowed(work), wanted, chosen)
-}
-
-/// Creates the sampler of an A/B pair of works with the options `wanted`.
-pub(super) fn pair_sampler<'a>(
-    device: &'a mut Wgpu,
-    works: [&'a mut dyn Work; 2],
-    wanted: &SampleOptions,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
-    let chosen = choose(device, wanted)?;
-    let partner = chosen.method.clone();
-    Ok(method::pair_sampler(device, works.map(AnyWork::Borrowed), wanted, chosen, partner))
-}
-
 /// Chooses the method of sampling for the options `wanted`. Returns a failure for a `--path` other than the
 /// device's, and for `host_work`.
-fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> {
+pub(super) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> {
     let refused = |message: String| Err(Failure::new(Stage::Sampling, message));
     if let Some(path) = wanted.path.filter(|path| *path != Path::Device) {
         return refused(format!("--path {path}: wgpu's launches are timed by timestamp queries alone"));

@@ -16,8 +16,8 @@ use gpubench_runner::__private::{
     system::ProcessGroup,
 };
 
-use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, shared_file};
-use crate::commands::{exit_of_all, signals, suites};
+use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
+use crate::commands::{exit_of_all, signals};
 use crate::output::{self, CommandError, PrintOptions, Result, Results, at, bail};
 
 mod counted;
@@ -50,9 +50,7 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
     let results = Results::new(&args.exports, &[], options)?;
     signals::listen()?;
     let binaries = binaries(args)?;
-    if let Some(export) = results.exports.first().filter(|_| binaries.len() > 1) {
-        return Err(shared_file(export.format.name, binaries.len()));
-    }
+    refuse_shared_file(results.exports.first().map(|export| export.format), binaries.len())?;
     let mut ends = Vec::new();
     for mut binary in binaries {
         match measure(&mut binary)? {
@@ -117,7 +115,7 @@ fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
     let file = folder.path().join("run.json");
     // The user gets the verified run.
     binary.env("GPUBENCH_RUNS_DIR", "none");
-    let ended = suites::output(binary.arg("--json").arg(&file).stdout(Stdio::null()))?;
+    let ended = signals::output(binary.arg("--json").arg(&file).stdout(Stdio::null()), Exit::Failed)?;
     if !file.is_file() {
         return Ok(Err(signals::exit(ended.status)));
     }
@@ -174,8 +172,6 @@ fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<
     Err(refused)
 }
 
-/// The name of the program.
-const NAME: &str = "ncu";
 /// The launches of each case that are counted.
 const LAUNCHES: usize = 3;
 /// The time between two checks whether it has ended.
@@ -221,7 +217,7 @@ pub(super) fn find_ncu() -> Result<PathBuf, String> {
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
     let toolkits = toolkits.chain(versions("/usr/local", "cuda")).map(|root| root.join("bin"));
     let places = env::split_paths(&path).chain(toolkits).chain(versions("/opt/nvidia/nsight-compute", ""));
-    places.map(|folder| folder.join(NAME)).find(|program| program.is_file()).ok_or_else(|| {
+    places.map(|folder| folder.join("ncu")).find(|program| program.is_file()).ok_or_else(|| {
         "ncu (Nsight Compute) is not in the PATH, in a CUDA toolkit or in /opt/nvidia/nsight-compute: install it".to_owned()
     })
 }
