@@ -41,7 +41,7 @@ gpubench_stats::stored! {
         /// True to measure the energy of launches, whatever their attributes say; nothing to follow the attributes.
         pub energy: Option<bool>,
         /// The level that a device's temperature or power should have at most before a case; nothing to begin at once.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default)]
         pub cool_down: Option<HeatLevel>,
         /// The difference of two times that does not matter, as a fraction.
         pub equivalence_margin: f64,
@@ -81,35 +81,11 @@ impl Sampling {
         Self { precision: self.precision_on(path), max_time, ..*self }
     }
 
-    /// Returns the first setting that differs from `earlier`, such as `--precision`.
-    pub fn difference(&self, earlier: &Self) -> Option<&'static str> {
-        let differ = [
-            (
-                "--precision",
-                (self.precision, self.cpu_precision) != (earlier.precision, earlier.cpu_precision),
-            ),
-            ("--samples", self.samples != earlier.samples),
-            (
-                "--max-time or --quick",
-                (self.max_time, self.extended_max_time) != (earlier.max_time, earlier.extended_max_time),
-            ),
-            (
-                "--warmup",
-                (self.min_warm_up_time, self.warm_up_launches)
-                    != (earlier.min_warm_up_time, earlier.warm_up_launches),
-            ),
-            (
-                "equivalence-margin or --fail-on-regression",
-                self.equivalence_margin != earlier.equivalence_margin,
-            ),
-            ("--min-time", self.min_time != earlier.min_time),
-            ("--flush", self.flush != earlier.flush),
-            ("--path", self.path != earlier.path),
-            ("--energy", self.energy != earlier.energy),
-            ("--cool-down", self.cool_down != earlier.cool_down),
-            ("--max-time", self != earlier),
-        ];
-        differ.iter().find(|(_, differs)| *differs).map(|(setting, _)| *setting)
+    /// Returns the names of the rules that differ from those of `earlier`, such as `max-time`.
+    pub fn differences(&self, earlier: &Self) -> Vec<String> {
+        let [now, then] = [self, earlier].map(|rules| serde_json::to_value(rules).unwrap_or_default());
+        let rules = now.as_object().into_iter().flatten();
+        rules.filter(|(name, rule)| then.get(name) != Some(rule)).map(|(name, _)| name.replace('_', "-")).collect()
     }
 }
 
@@ -117,29 +93,28 @@ impl Sampling {
 mod tests {
     use super::*;
 
-    /// Each setting is named by its flag.
     #[test]
-    fn a_different_setting_is_named() {
+    fn different_rules_are_named() {
         const THEN: Sampling = Sampling::USUAL;
         let time = Nanoseconds(5e8);
-        for (now, flag) in [
-            (Sampling { precision: 0.01, ..THEN }, "--precision"),
-            (Sampling { cpu_precision: 0.0, ..THEN }, "--precision"),
-            (Sampling { samples: Some(40), ..THEN }, "--samples"),
-            (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
-            (Sampling { benchmark_max_time: false, ..THEN }, "--max-time"),
-            (Sampling { min_warm_up_time: time, ..THEN }, "--warmup"),
-            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup"),
-            (Sampling { min_time: time, ..THEN }, "--min-time"),
-            (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
-            (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
-            (Sampling { energy: Some(true), ..THEN }, "--energy"),
-            (Sampling { cool_down: Some(HeatLevel::Temperature(60)), ..THEN }, "--cool-down"),
-            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
+        for (now, rule) in [
+            (Sampling { precision: 0.01, ..THEN }, "precision"),
+            (Sampling { cpu_precision: 0.0, ..THEN }, "cpu-precision"),
+            (Sampling { samples: Some(40), ..THEN }, "samples"),
+            (Sampling { max_time: time, ..THEN }, "max-time"),
+            (Sampling { benchmark_max_time: false, ..THEN }, "benchmark-max-time"),
+            (Sampling { min_warm_up_time: time, ..THEN }, "min-warm-up-time"),
+            (Sampling { warm_up_launches: Some(2), ..THEN }, "warm-up-launches"),
+            (Sampling { min_time: time, ..THEN }, "min-time"),
+            (Sampling { flush: Some(Flush::Write), ..THEN }, "flush"),
+            (Sampling { path: Some(Path::Stream), ..THEN }, "path"),
+            (Sampling { energy: Some(true), ..THEN }, "energy"),
+            (Sampling { cool_down: Some(HeatLevel::Temperature(60)), ..THEN }, "cool-down"),
+            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin"),
         ] {
-            assert_eq!(now.difference(&THEN), Some(flag));
+            assert_eq!((now.differences(&THEN), THEN.differences(&now)), (vec![rule.to_owned()], vec![rule.to_owned()]));
         }
-        assert_eq!(THEN.difference(&THEN), None);
+        assert!(THEN.differences(&THEN).is_empty());
     }
 
     #[test]
