@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 
 use crate::baseline::decisions::{RowDecision, RowMedians, decide};
-use crate::work::{self, Link, was};
+use crate::work::{self, Link};
 use crate::{
     AssumedSpread, BaselineComparison, Cache, CaseFinding, CaseId, DeviceInfo, Finding, Measurement,
     PlannedCase, Property, Reason, Record, Run, State, Threshold, Value,
@@ -218,7 +218,7 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
     let mut found = work::differences(&new.counts, &old.counts);
     let mut hold = |what: &str, now: String, then: String| {
         if now != then {
-            found.push(format!("{what} {now}, {} {then}", was(what)));
+            found.push(format!("{what} {now}, was {then}"));
         }
     };
     let method = |measured: &Measurement| {
@@ -439,7 +439,7 @@ mod check_tests {
         assert_eq!(found(&whole, &failed), none("failed then"));
         assert_eq!(found(&whole, &invalid), none("invalid then"));
         assert!(matches!(found(&suspect, &suspect), Finding::Compared { .. }));
-        let differs = Finding::NotComparable(vec!["flops 1, were 1600".to_owned()]);
+        let differs = Finding::NotComparable(vec!["flops 1, was 1600".to_owned()]);
         assert_eq!(found(&other_work, &whole), differs);
     }
 
@@ -547,7 +547,7 @@ mod comparable_tests {
         let new = [("driver", text("590.2")), (UUID, text("GPU-2")), ("multiprocessors", Value::Count(114))];
         on(&new, &old, |now, then| {
             assert!(!same_device(now, then), "another UUID");
-            assert_eq!(differences(now, then), ["multiprocessors 114, were 132"]);
+            assert_eq!(differences(now, then), ["multiprocessors 114, was 132"]);
             assert_eq!(
                 remarks_on_changes(now, then),
                 ["driver 590.2, was 580.1", "another device of its kind"]
@@ -578,11 +578,11 @@ mod comparable_tests {
     fn a_difference_of_work_or_method_is_named_with_both_sides() {
         let then = changed(|_, _| ());
         let told = |change: fn(&mut Record, &mut Measurement)| found(&changed(change), &then);
-        assert_eq!(told(|_, now| now.counts.flops = Some(1601)), ["flops 1601, were 1600"]);
-        assert_eq!(told(|_, now| now.counts.flops = None), ["flops not counted, were 1600"]);
-        assert_eq!(told(|_, now| now.counts.items = Some(7)), ["items 7, were not counted"]);
-        assert_eq!(told(|_, now| now.counts.reads = Some(1)), ["bytes read 1, were 6400"]);
-        assert_eq!(told(|_, now| now.counts.writes = None), ["bytes written not counted, were 3200"]);
+        assert_eq!(told(|_, now| now.counts.flops = Some(1601)), ["flops 1601, was 1600"]);
+        assert_eq!(told(|_, now| now.counts.flops = None), ["flops not counted, was 1600"]);
+        assert_eq!(told(|_, now| now.counts.items = Some(7)), ["items 7, was not counted"]);
+        assert_eq!(told(|_, now| now.counts.reads = Some(1)), ["bytes read 1, was 6400"]);
+        assert_eq!(told(|_, now| now.counts.writes = None), ["bytes written not counted, was 3200"]);
         assert_eq!(told(|_, now| now.samples.method.path = Path::Stream), ["path stream, was host"]);
         assert_eq!(told(|_, now| now.samples.method.flush = Flush::Write), ["flush write, was none"]);
         assert_eq!(
@@ -644,7 +644,7 @@ mod comparable_tests {
                 now.counts = Counts { bytes: Some(bytes), ..Counts::default() };
             }
         };
-        assert_eq!(found(&changed(sum(5)), &changed(sum(6))), ["bytes 5, were 6"]);
+        assert_eq!(found(&changed(sum(5)), &changed(sum(6))), ["bytes 5, was 6"]);
         assert_eq!(found(&changed(|_, now| now.counts.bytes = Some(5)), &changed(|_, _| ())), [""; 0]);
         let writes_alone =
             |bytes| changed(move |_, now| (now.counts.reads, now.counts.bytes) = (None, Some(bytes)));

@@ -30,7 +30,7 @@ gpubench_stats::stored! {
         /// Processes that measured it declare different work, so that they did not measure the same.
         #[error("work differs: processes declare different work ({differences}): make the counts the same in each process")]
         WorkDiffers {
-            /// The differences, such as "bytes 2, were 1".
+            /// The differences, such as "bytes 2, was 1".
             differences: String,
         },
         /// The time is too short for the work that the launch declares.

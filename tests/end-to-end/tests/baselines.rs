@@ -106,7 +106,7 @@ fn other_work_is_not_comparable() {
     _ = target.run(&["told", "--save-baseline", "main"], &[]).with_code(0);
     let gate = ["told", "--baseline", "main", "--fail-on-regression", "5%"];
     let ended = target.run(&gate, &[("SUITE_BYTES", "200"), ("SUITE_TIME", "200")]).with_code(1);
-    ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, were 6400");
+    ended.shows("compared::told[n=1]   hot   not comparable: bytes read 12800, was 6400");
     ended.shows("0 regressions of 5.00 % or more");
     ended.shows("gate failed: 4 results not comparable: compared::told[n=1] hot, compared::told[n=1] cold, ");
     // Without a gate it is told, and no more.
@@ -136,8 +136,8 @@ fn each_difference_that_matters_is_told() {
         ),
         ("\"path\":\"device\"", "\"path\":\"stream\"", "path device, was stream"),
         ("\"flush\":\"read\"", "\"flush\":\"write\"", "flush read, was write"),
-        ("\"flops\":null", "\"flops\":7", "flops not counted, were 7"),
-        ("{\"count\":2}", "{\"count\":3}", "hands 2, were 3"),
+        ("\"flops\":null", "\"flops\":7", "flops not counted, was 7"),
+        ("{\"count\":2}", "{\"count\":3}", "hands 2, was 3"),
     ] {
         // The name of the device is the property's too.
         let (_, found) = against(from, to);
