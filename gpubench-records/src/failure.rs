@@ -103,12 +103,6 @@ impl Failure {
         }
     }
 
-    /// The same failure in other words.
-    #[must_use]
-    pub fn with_message(self, message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..self }
-    }
-
     /// The same failure, of a case that had reached `step`.
     #[must_use]
     pub fn at(self, step: Step) -> Self {

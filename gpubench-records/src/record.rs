@@ -318,20 +318,13 @@ impl Record {
     /// the second where it is another.
     #[doc(hidden)]
     pub fn set_first_failure(&mut self, first: &Failure) {
-        let second = self.verdict.reasons.iter_mut().find_map(|reason| match reason {
-            Reason::Failed(failure) => Some(failure),
-            _ => None,
-        });
-        let Some(second) = second else {
-            self.verdict.add([Reason::SecondTry(first.clone())]);
-            return;
+        let Some(second) = self.failure() else {
+            return self.verdict.add([Reason::SecondTry(first.clone())]);
         };
         let is_same = second.stage == first.stage && second.message == first.message;
-        let message = match is_same {
-            true => first.message.clone(),
-            false => format!("{}; at the second try, in a new process: {second}", first.message),
-        };
-        *second = first.clone().with_message(message);
+        let message = format!("{}; at the second try, in a new process: {second}", first.message);
+        let both = if is_same { first.clone() } else { Failure { message, ..first.clone() } };
+        self.verdict = Verdict::of(vec![Reason::Failed(both)]);
     }
 
     /// Takes the model, and whether it is a fake, from its device.
