@@ -41,15 +41,20 @@ gpubench_stats::stored! {
     }
 
     /// A property's value.
+    #[derive(thiserror::Error)]
     #[non_exhaustive]
     pub enum Value {
         /// A number of things.
+        #[error("{0}")]
         Count(u64),
         /// An amount of memory.
+        #[error("{0}")]
         Bytes(Bytes),
         /// A clock.
+        #[error("{0}")]
         Hertz(Hertz),
         /// Words.
+        #[error("{0}")]
         Text(String),
     }
 
@@ -188,12 +193,10 @@ impl Property {
 /// The property in words, such as `32 multiprocessors` or `L2 cache 60 MiB`.
 impl std::fmt::Display for Property {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = &self.name;
-        match &self.value {
+        let Self { name, value } = self;
+        match value {
             Value::Count(count) => write!(f, "{count} {name}"),
-            Value::Bytes(size) => write!(f, "{name} {size}"),
-            Value::Hertz(clock) => write!(f, "{name} {clock}"),
-            Value::Text(text) => write!(f, "{name} {text}"),
+            value => write!(f, "{name} {value}"),
         }
     }
 }

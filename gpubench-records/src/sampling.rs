@@ -85,7 +85,10 @@ impl Sampling {
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let [now, then] = [self, earlier].map(|rules| serde_json::to_value(rules).unwrap_or_default());
         let rules = now.as_object().into_iter().flatten();
-        rules.filter(|(name, rule)| then.get(name) != Some(rule)).map(|(name, _)| name.replace('_', "-")).collect()
+        rules
+            .filter(|(name, rule)| then.get(name) != Some(rule))
+            .map(|(name, _)| name.replace('_', "-"))
+            .collect()
     }
 }
 
@@ -112,7 +115,10 @@ mod tests {
             (Sampling { cool_down: Some(HeatLevel::Temperature(60)), ..THEN }, "cool-down"),
             (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin"),
         ] {
-            assert_eq!((now.differences(&THEN), THEN.differences(&now)), (vec![rule.to_owned()], vec![rule.to_owned()]));
+            assert_eq!(
+                (now.differences(&THEN), THEN.differences(&now)),
+                (vec![rule.to_owned()], vec![rule.to_owned()])
+            );
         }
         assert!(THEN.differences(&THEN).is_empty());
     }

@@ -154,7 +154,7 @@ fn each_difference_that_matters_is_told() {
         "{\"name\":\"hands\"",
         "{\"name\":\"clocks\",\"value\":{\"text\":\"locked\"}},{\"name\":\"hands\"",
     );
-    assert!(shown.contains("changed since the baseline: clocks locked then, not told now"), "{shown}");
+    assert!(shown.contains("changed since the baseline: clocks not known, was locked"), "{shown}");
     // Nor is what did not hold then.
     let (_, found) = against("\"state\":\"valid\"", "\"state\":\"invalid\"");
     assert_eq!(found, Finding::NoTime("invalid then".to_owned()));
