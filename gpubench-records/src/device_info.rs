@@ -279,15 +279,13 @@ impl Quantity {
 
 /// Returns the usual name of a data type, such as `FP32` or `BF16 tensor`; unknown ones unchanged.
 fn data_type_name(precision: &str) -> Cow<'_, str> {
-    let (format, rest) = precision.split_at(precision.find(' ').unwrap_or(precision.len()));
+    let format = precision.split(' ').next().unwrap_or_default();
     let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());
-    let bits = &format[letters.len()..];
-    match letters {
-        "f" if !bits.is_empty() => format!("FP{bits}{rest}").into(),
-        "bf" | "tf" | "fp" | "int" if !bits.is_empty() => {
-            format!("{}{bits}{rest}", letters.to_uppercase()).into()
-        }
-        _ => precision.into(),
+    match (letters, &precision[letters.len()..]) {
+        // Without a number of bits it is no format that hardware has.
+        _ if letters == format => precision.into(),
+        ("f", rest) => format!("FP{rest}").into(),
+        (letters, rest) => (letters.to_uppercase() + rest).into(),
     }
 }
 
