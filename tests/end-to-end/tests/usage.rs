@@ -171,8 +171,8 @@ fn a_filter_that_matches_nothing_says_so() {
     for (filter, hint) in [
         ("swepe", "on clockwork, host: did you mean `sweep`?\n"),
         ("two_devices::swepe", "did you mean `two_devices::sweep`?\n"),
-        ("*sweep*", "a filter matches anywhere in a name: `sweep` in place of `*sweep*`\n"),
-        ("^sw.*p", "a regular expression is written between slashes, as in `/^sw.*p/`\n"),
+        ("*sweep*", "or a regular expression between slashes, as in `/sum.*n=1024/`\n"),
+        ("^sw.*p", "or a regular expression between slashes, as in `/sum.*n=1024/`\n"),
         ("transpose", "; --list without a filter shows all\n"),
     ] {
         run(SUITE, &[filter]).with_code(4).says_only(hint);
