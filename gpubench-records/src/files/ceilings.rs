@@ -220,8 +220,7 @@ mod tests {
         assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 2e12)]));
         // A newer version may have changed anything but the schema.
         fs::write(&place, r#"{"schema": "gpubench-ceilings/2", "of": "GPU-1"}"#).expect("it can be written");
-        let newer =
-            "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: a newer gpubench wrote it";
+        let newer = "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: read it with the gpubench that wrote it";
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains(newer)));
         _ = kept.keep(&gpu, &[ceiling("read", -1.0)]).expect("it can be written");
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));

@@ -88,7 +88,7 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--max-time", "0"], "'0' for '--max-time <TIME>': give a time above 0"),
         (&["--runs", "3", "--in-process"], "--runs and --in-process: each run needs a process of its own"),
         (&["--test", "--json", "-"], "'--test' cannot be used with '--json <FILE>'"),
-        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or the name of a baseline"),
+        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or remove it and measure anew"),
         (&["--warmup", "NaN"], "'NaN' for '--warmup <TIME|N>': give a time with its unit"),
         (&["--max-time=-1"], "'-1' for '--max-time <TIME>': give a time"),
         (
