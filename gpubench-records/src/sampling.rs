@@ -67,18 +67,15 @@ impl Sampling {
         equivalence_margin: DEFAULT_EQUIVALENCE_MARGIN,
     };
 
-    /// Returns the relative half-width that launches timed on `path` must reach.
-    #[must_use]
-    pub fn precision_on(&self, path: Path) -> f64 {
-        if path == Path::Host { self.precision.max(self.cpu_precision) } else { self.precision }
-    }
-
-    /// Returns the rules for launches timed on `path`. Other programs use a CPU too, so that its cases may take the extended time.
+    /// Returns the rules for launches timed on `path`. Other programs use a CPU too, so that its cases may be less precise and take the
+    /// extended time.
     #[must_use]
     pub fn on(&self, path: Path) -> Self {
-        let max_time =
-            if path == Path::Host { self.max_time.max(self.extended_max_time) } else { self.max_time };
-        Self { precision: self.precision_on(path), max_time, ..*self }
+        if path != Path::Host {
+            return *self;
+        }
+        let precision = self.precision.max(self.cpu_precision);
+        Self { precision, max_time: self.max_time.max(self.extended_max_time), ..*self }
     }
 
     /// Returns the names of the rules that differ from those of `earlier`, such as `max-time`.
@@ -125,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_precision_on_a_cpu_is_never_finer_than_the_one_asked_for() {
-        let on = |asked: Sampling| [Path::Host, Path::Graph].map(|path| asked.precision_on(path));
+        let on = |asked: Sampling| [Path::Host, Path::Graph].map(|path| asked.on(path).precision);
         assert_eq!(on(Sampling::USUAL), [0.02, 0.005]);
         assert_eq!(on(Sampling { precision: 0.001, cpu_precision: 0.0, ..Sampling::USUAL }), [0.001, 0.001]);
     }
