@@ -193,17 +193,9 @@ const MIN_TWO_DECIMAL_PERCENT: f64 = 0.01;
 /// half-width of 100 % or more, or of NaN.
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
-        p if p < UNKNOWN_HALF_WIDTH_PERCENT => format!("± {p:.2} %"),
+        p if p < 100.0 => format!("± {p:.2} %"),
         _ => "± ?".to_owned(),
     }
-}
-
-/// The half-width from which on [`plus_minus`] shows no number, in percent of the value.
-const UNKNOWN_HALF_WIDTH_PERCENT: f64 = 100.0;
-
-/// Returns true if [`plus_minus`] shows a number for this half-width, a fraction.
-pub fn is_shown(part: f64) -> bool {
-    100.0 * part.abs() < UNKNOWN_HALF_WIDTH_PERCENT
 }
 
 /// The largest percentage whose digits are shown: a ratio may have three hundred digits.
@@ -332,7 +324,7 @@ mod tests {
         let wide = [0.9999, 1.0, 1e80, f64::INFINITY, f64::NAN].map(plus_minus);
         assert_eq!(wide, ["± 99.99 %", "± ?", "± ?", "± ?", "± ?"]);
         assert_eq!([10.0, 40.0, 1e9, f64::NAN].map(change), ["+900.00 %", "+3900 %", ">99999 %", "? %"]);
-        assert_eq!(changes(1e-30, 1e80), "(-100.00 to >+99999 %)");
+        assert_eq!(changes(1e-30, 1e80), "(-100.00 to >99999 %)");
         assert_eq!([1e80, -1e80].map(percent), [">99999 %", "<-99999 %"]);
         assert_eq!([0.004, 1e80].map(signed_percent), ["+0.4 %", ">99999 %"]);
         assert_eq!((change(1.0204), change(0.5)), ("+2.04 %".to_owned(), "-50.00 %".to_owned()));
