@@ -63,7 +63,7 @@ fn a_written_flush_is_seen_to_leave_dirt() {
     assert!(proof.evicts_cache() && !proof.is_clean(), "{proof:?}");
     // As much again is written back, on top of a launch and a pair of events.
     assert!(proof.dirt() > 0.6 && proof.dirt() < 0.7, "{proof:?}");
-    measured.ended.with_code(0).shows("which leaves the cache empty and dirty (a sweep takes");
+    measured.ended.with_code(0).shows("which leaves the cache empty and dirty");
 }
 
 #[test]
