@@ -206,7 +206,7 @@ mod tests {
         run.baseline_comparison = Some(BaselineComparison {
             baseline: "main".to_owned(),
             equivalence_margin: 0.005,
-            tested_together: None,
+            tested_together: 0,
             remarks: Vec::new(),
             findings: findings.into_iter().enumerate().map(line).collect(),
             missing: missing.iter().map(ToString::to_string).collect(),
