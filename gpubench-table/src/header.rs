@@ -155,7 +155,8 @@ mod tests {
         let table = table.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&stated, &table]),
-            "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
+            "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s, \
+             multiprocessors × 512 FMA × 2 × clock)"
         );
         assert_eq!(
             shown_peaks(&quantity, &[&table]),

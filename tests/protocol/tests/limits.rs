@@ -111,7 +111,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     ended.shows("take 12.50 µs at the BF16 tensor peak of 1071 TFLOP/s, and the launch took");
     ended.shows(
         "peak BF16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
-         from the datasheet: 989 TFLOP/s)",
+         from the datasheet: 989 TFLOP/s, ",
     );
     // Of what no row is compared with, nothing is said.
     assert!(!ended.stdout.contains("peak FP32"), "{ended}");
