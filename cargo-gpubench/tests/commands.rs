@@ -85,7 +85,7 @@ fn a_tuning_is_reported_as_text() {
     };
     let newer = copy("newer.json", &json.replace("gpubench-tuning/2", "gpubench-tuning/3"));
     let refused = project.run(&["report", &newer]).code(2).stderr();
-    assert!(refused.contains("a newer gpubench wrote it"), "{refused}");
+    assert!(refused.contains("read it with the gpubench that wrote it"), "{refused}");
     let lost = copy("lost.json", &json.replace("\"standing\": \"best\"", "\"standing\": \"undecided\""));
     _ = project.run(&["report", &lost]).code(1);
     // It is not written over.
