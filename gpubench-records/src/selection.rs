@@ -177,12 +177,6 @@ impl FromStr for ArgValues {
     }
 }
 
-/// Splits names at commas, except those in brackets, as in `f[n=1, m=2]` and in `/f{1,2}/`. Leaves out empty names, which would take
-/// all.
-pub fn split_names(names: &str) -> impl Iterator<Item = &str> {
-    split_outside_brackets(names, ',').into_iter().filter(|name| !name.is_empty())
-}
-
 /// Reads filters, several in one text with commas between them. With `exact`, each text is one whole name, which may contain any
 /// comma.
 ///
@@ -192,7 +186,29 @@ pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, S
     if exact {
         return Ok(given.iter().cloned().map(NameFilter::Text).collect());
     }
-    given.iter().flat_map(|names| split_names(names)).map(NameFilter::parse).collect()
+    given.iter().flat_map(|names| split_names(names)).map(|name| NameFilter::parse(&name)).collect()
+}
+
+/// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space; those within a regular expression, as
+/// in `/f{1,2}/`, stand between its slashes.
+pub fn split_names(names: &str) -> Vec<String> {
+    let is_open = |name: &str| name.starts_with('/') && (name.len() == 1 || !name.ends_with('/'));
+    let mut split: Vec<String> = Vec::new();
+    for part in names.split(',') {
+        match split.last_mut() {
+            Some(last) if part.starts_with(' ') => *last = format!("{last},{part}"),
+            // A comma that ends the text is part of a name that goes on, as in `f[n=1,`, or separates nothing: an empty name would
+            // take all.
+            Some(last) if part.is_empty() => {
+                if last.contains('[') && !last.contains(']') {
+                    last.push(',');
+                }
+            }
+            Some(last) if is_open(last) && names.matches('/').count() > 1 => *last = format!("{last},{part}"),
+            _ => split.push(part.to_owned()),
+        }
+    }
+    split
 }
 
 /// The suffixes with their factors, longest first. A `B` may follow.
@@ -297,17 +313,13 @@ mod given_tests {
 
     #[test]
     fn names_are_split_between_them_and_not_within() {
-        let split = |names: &str| {
-            let filters = parse_filters(&[names.to_owned()], false).expect("they are right");
-            filters.iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
-        assert_eq!(split("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
-        assert_eq!(split("copy,/f{1,2}$/,sum"), ["copy", "/f{1,2}$/", "sum"]);
-        assert_eq!(split("/a,b"), ["/a", "b"]);
-        assert_eq!(split("f[n=1,"), ["f[n=1,"]);
-        assert_eq!(split("copy,"), ["copy"]);
-        assert_eq!(split("copy,,sum"), ["copy", "sum"]);
-        assert_eq!(split(""), [""; 0]);
+        assert_eq!(split_names("copy,f[n=1, m=2],sum"), ["copy", "f[n=1, m=2]", "sum"]);
+        assert_eq!(split_names("copy,/f{1,2}$/,sum"), ["copy", "/f{1,2}$/", "sum"]);
+        assert_eq!(split_names("/a,b"), ["/a", "b"]);
+        assert_eq!(split_names("f[n=1,"), ["f[n=1,"]);
+        assert_eq!(split_names("copy,"), ["copy"]);
+        assert_eq!(split_names("copy,,sum"), ["copy", "sum"]);
+        assert_eq!(split_names(""), [""]);
     }
 
     proptest::proptest! {

@@ -165,8 +165,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     let mut settings = Settings::with_file(&matches).map_err(wrong_file)?;
     // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
     if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
-        settings.filter =
-            settings.filter.iter().flat_map(|names| split_names(names)).map(str::to_owned).collect();
+        settings.filter = settings.filter.iter().flat_map(|names| split_names(names)).collect();
     }
     if matches!(action, Action::List(_) | Action::Test { .. }) {
         // They measure nothing, and `gpubench.toml` is for measurements too.
