@@ -41,7 +41,6 @@ gpubench_stats::stored! {
         /// True to measure the energy of launches, whatever their attributes say; nothing to follow the attributes.
         pub energy: Option<bool>,
         /// The level that a device's temperature or power should have at most before a case; nothing to begin at once.
-        #[serde(default)]
         pub cool_down: Option<HeatLevel>,
         /// The difference of two times that does not matter, as a fraction.
         pub equivalence_margin: f64,
