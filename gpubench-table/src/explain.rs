@@ -182,13 +182,8 @@ fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
     let share = format::percent(stall.delayed_fraction);
-    let met = if always < 1.0 {
-        format!("a launch at a random time meets one in {share} of the cases")
-    } else {
-        format!("a launch at a random time meets {always}, and one more in {share} of the cases")
-    };
     format!(
-        "memory stall: {} every {}, {}; {met}, {} on the average",
+        "memory stall: {} every {}, {}; a launch at a random time meets {always}, and one more in {share} of the cases, {} on the average",
         stall.delay,
         stall.period,
         format::percent(stall.delay / stall.period),
@@ -264,10 +259,7 @@ fn sensors_sentence(conditions: &SensorReadings) -> String {
         [] => "not throttled".to_owned(),
         reasons => format!("throttled by {}", reasons.join(", ")),
     });
-    words.extend(span.other_processes.map(|others| match others {
-        0 => "no other process".to_owned(),
-        others => format::counted(others as usize, "other process"),
-    }));
+    words.extend(span.other_processes.map(|others| format::counted(others as usize, "other process")));
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 

@@ -202,7 +202,7 @@ fn flush_phrase(method: &Method) -> String {
         let clean = if proof.is_clean() { "clean" } else { "dirty" };
         format!(", which {empty} and {clean}")
     });
-    let reason = method.flush_reason.as_ref().map(|reason| format!("; {reason}")).unwrap_or_default();
+    let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
     format!(", flushed by `{}`{proven}{reason}", method.flush)
 }
 

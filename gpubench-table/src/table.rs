@@ -291,12 +291,6 @@ impl TableWriter {
     /// explanation.
     fn row_and_reasons(&mut self, row: &Row<'_>) -> (String, String) {
         let notes = self.notes.notes_of(row);
-        self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
-        self.explain(!row.shown.other_processes.is_empty(), PROCESSES_MEANING);
-        if let Some(cache) = roof::cache_of(row.shown) {
-            let meaning = "in place of a % of peak: the cache served the data, faster than memory can";
-            self.explain(true, &format!("{cache} {meaning}"));
-        }
         let mark = match row.state() {
             State::Valid => "  ",
             State::Suspect => "? ",
@@ -312,7 +306,13 @@ impl TableWriter {
             line += &spaces(COLUMN_GAP);
             line += &column.room.fit(&cell);
         }
+        self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
         self.explain(has_bar, SPREAD_MEANING);
+        self.explain(!row.shown.other_processes.is_empty(), PROCESSES_MEANING);
+        if let Some(cache) = roof::cache_of(row.shown) {
+            let meaning = "in place of a % of peak: the cache served the data, faster than memory can";
+            self.explain(true, &format!("{cache} {meaning}"));
+        }
         if row.shown.fake {
             line += FAKE_SUFFIX;
         }

@@ -146,7 +146,7 @@ fn each_difference_that_matters_is_told() {
     // These are told, and compared all the same.
     let (shown, found) = against("{\"bytes\":32768}", "{\"bytes\":65536}");
     assert!(matches!(found, Finding::Compared { answer: Answer::Undecided, .. }), "{found:?}");
-    assert!(shown.contains("changed since the baseline: another cache"), "{shown}");
+    assert!(shown.contains("changed since the baseline: cache 32 KiB, was 64 KiB"), "{shown}");
     let (_, found) = against("\"opt_level\":\"", "\"opt_level\":\"another ");
     assert!(matches!(found, Finding::Compared { .. }), "the host is not measured: {found:?}");
     // What one side alone tells is told too.

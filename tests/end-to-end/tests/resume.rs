@@ -315,7 +315,10 @@ fn other_options_and_other_builds_keep_nothing() {
     let words = "it was sampled with other settings (samples)";
     for (arguments, says) in [
         (["--samples", "12"], &*format!("{words}: all cases are")),
-        (["--max-time", "0.01"], "it was sampled with other settings (max-time): all cases are"),
+        (
+            ["--max-time", "0.01"],
+            "it was sampled with other settings (extended-max-time, max-time): all cases are",
+        ),
     ] {
         let runs = Runs::new();
         let ended = runs.run(&[&SWEEP[..], &["--resume"], &arguments].concat()).with_code(0);

@@ -74,7 +74,7 @@ fn where_discarding_does_nothing_the_l2_is_swept_and_the_report_says_why() {
     let reason = method.flush_reason.as_deref().expect("it is not the usual one");
     assert!(reason.starts_with("`discard` leaves the L2 dirty: a sweep takes 6"), "{reason}");
     let ended = measured.ended.with_code(0);
-    ended.shows("flushed by `read`, which leaves the cache empty and clean; `discard` leaves the L2 dirty");
+    ended.shows("flushed by `read`, which leaves the cache empty and clean, `discard` leaves the L2 dirty");
 }
 
 /// The user has the last word, and is told.
