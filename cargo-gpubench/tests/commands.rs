@@ -85,7 +85,7 @@ fn a_tuning_is_reported_as_text() {
     };
     let newer = copy("newer.json", &json.replace("gpubench-tuning/2", "gpubench-tuning/3"));
     let refused = project.run(&["report", &newer]).code(2).stderr();
-    assert!(refused.contains("a newer gpubench wrote it"), "{refused}");
+    assert!(refused.contains("read it with the gpubench that wrote it"), "{refused}");
     let lost = copy("lost.json", &json.replace("\"standing\": \"best\"", "\"standing\": \"undecided\""));
     _ = project.run(&["report", &lost]).code(1);
     // It is not written over.
@@ -262,7 +262,7 @@ fn a_run_without_records_is_told_by_all() {
     let mut run = slowed(1.0);
     run.records.clear();
     let empty = project.write("empty.json", &run);
-    let none = "no records: none of 2 planned results was measured";
+    let none = "no records: 2 results planned, 0 skipped";
     for command in [&["report", &*empty][..], &["compare", "main", &empty], &["compare", &empty, &empty]] {
         let ended = project.run(command).code(4);
         assert!(ended.stdout().contains(none) && ended.stderr().is_empty(), "{}", ended.stdout());
@@ -276,7 +276,13 @@ fn a_run_without_records_is_told_by_all() {
     }
     run.planned_cases = 0;
     let empty = project.write("nothing.json", &run);
-    assert!(project.run(&["report", &empty]).code(4).stdout().contains("\nno records, in "));
+    assert!(
+        project
+            .run(&["report", &empty])
+            .code(4)
+            .stdout()
+            .contains("\nno records: 0 results planned, 0 skipped, in ")
+    );
 }
 
 /// Packages share a target folder. Without arguments a command takes the runs of the package that the folder is in.

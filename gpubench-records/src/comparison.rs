@@ -63,8 +63,8 @@ gpubench_stats::stored! {
         pub baseline: String,
         /// The difference that does not matter, as a fraction.
         pub equivalence_margin: f64,
-        /// The number of rows that the answers were decided for together. Nothing in old runs, whose rows were each decided alone.
-        pub tested_together: Option<usize>,
+        /// The number of rows that the answers were decided for together.
+        pub tested_together: usize,
         /// The differences of the environment, each once.
         pub remarks: Vec<String>,
         /// A line for each case of the run, in its order.

@@ -41,15 +41,20 @@ gpubench_stats::stored! {
     }
 
     /// A property's value.
+    #[derive(thiserror::Error)]
     #[non_exhaustive]
     pub enum Value {
         /// A number of things.
+        #[error("{0}")]
         Count(u64),
         /// An amount of memory.
+        #[error("{0}")]
         Bytes(Bytes),
         /// A clock.
+        #[error("{0}")]
         Hertz(Hertz),
         /// Words.
+        #[error("{0}")]
         Text(String),
     }
 
@@ -188,12 +193,10 @@ impl Property {
 /// The property in words, such as `32 multiprocessors` or `L2 cache 60 MiB`.
 impl std::fmt::Display for Property {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name = &self.name;
-        match &self.value {
+        let Self { name, value } = self;
+        match value {
             Value::Count(count) => write!(f, "{count} {name}"),
-            Value::Bytes(size) => write!(f, "{name} {size}"),
-            Value::Hertz(clock) => write!(f, "{name} {clock}"),
-            Value::Text(text) => write!(f, "{name} {text}"),
+            value => write!(f, "{name} {value}"),
         }
     }
 }
@@ -276,15 +279,13 @@ impl Quantity {
 
 /// Returns the usual name of a data type, such as `FP32` or `BF16 tensor`; unknown ones unchanged.
 fn data_type_name(precision: &str) -> Cow<'_, str> {
-    let (format, rest) = precision.split_at(precision.find(' ').unwrap_or(precision.len()));
+    let format = precision.split(' ').next().unwrap_or_default();
     let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());
-    let bits = &format[letters.len()..];
-    match letters {
-        "f" if !bits.is_empty() => format!("FP{bits}{rest}").into(),
-        "bf" | "tf" | "fp" | "int" if !bits.is_empty() => {
-            format!("{}{bits}{rest}", letters.to_uppercase()).into()
-        }
-        _ => precision.into(),
+    match (letters, &precision[letters.len()..]) {
+        // Without a number of bits it is no format that hardware has.
+        _ if letters == format => precision.into(),
+        ("f", rest) => format!("FP{rest}").into(),
+        (letters, rest) => (letters.to_uppercase() + rest).into(),
     }
 }
 

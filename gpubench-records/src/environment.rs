@@ -34,7 +34,6 @@ gpubench_stats::stored! {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub variables: BTreeMap<String, String>,
         /// The number of processors whose time the control groups of the process allow, if they limit it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub cpu_quota: Option<f64>,
         /// The command line: the program without its folder, then its arguments.
         #[serde(default)]

@@ -56,10 +56,10 @@ gpubench_stats::stored! {
         #[error("before the warm-up")]
         Preparation,
         /// The warm-up, with the number of launches so far.
-        #[error("{}", progress_phrase(*.0, "first launches of the warm-up", "warm-up, after", "launch"))]
+        #[error("warm-up, after {}", format::counted(*.0, "launch"))]
         WarmUp(usize),
         /// Sampling, with the number of samples so far.
-        #[error("{}", progress_phrase(*.0, "first samples", "after", "sample"))]
+        #[error("after {}", format::counted(*.0, "sample"))]
         Samples(usize),
         /// The measurements after the last sample, with the number of samples.
         #[error("after {}", format::counted(*.0, "sample"))]
@@ -85,12 +85,6 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns `first` if `number` is 0, otherwise a phrase such as `after 12 samples`: `after`, `number`,
-/// `what`.
-fn progress_phrase(number: usize, first: &str, after: &str, what: &str) -> String {
-    if number == 0 { first.to_owned() } else { format!("{after} {}", format::counted(number, what)) }
-}
-
 impl Failure {
     /// A failure of `stage` that reads as `message`, or says that there is none.
     pub fn new(stage: Stage, message: impl Display) -> Self {
@@ -101,12 +95,6 @@ impl Failure {
             step: None,
             message: if is_empty { "an error without a message".to_owned() } else { message },
         }
-    }
-
-    /// The same failure in other words.
-    #[must_use]
-    pub fn with_message(self, message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..self }
     }
 
     /// The same failure, of a case that had reached `step`.

@@ -206,7 +206,7 @@ mod tests {
         run.baseline_comparison = Some(BaselineComparison {
             baseline: "main".to_owned(),
             equivalence_margin: 0.005,
-            tested_together: None,
+            tested_together: 0,
             remarks: Vec::new(),
             findings: findings.into_iter().enumerate().map(line).collect(),
             missing: missing.iter().map(ToString::to_string).collect(),
@@ -251,7 +251,7 @@ mod tests {
     fn only_what_was_compared_passes() {
         let part = Some(Threshold::Fraction(0.05));
         let same = || compared(1.0, false);
-        let not_comparable = || Finding::NotComparable(vec!["bytes 8, were 4".to_owned()]);
+        let not_comparable = || Finding::NotComparable(vec!["bytes 8, was 4".to_owned()]);
         let no_number = || Finding::NoTime("failed then".to_owned());
         for (what, findings, missing, threshold, exit) in [
             ("all are the same", vec![same(), same()], &[][..], part, Exit::Done),

@@ -55,9 +55,7 @@ gpubench_stats::stored! {
         pub benchmark: String,
         /// Its arguments in the order of its axes.
         pub args: Vec<Arg>,
-        /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened. Readers take
-        /// it from the run's devices where a record lacks it.
-        #[serde(default)]
+        /// The name that its maker gave the device, such as `NVIDIA H200`; empty if the device could not be opened.
         pub model: String,
         /// Hot or cold.
         pub cache: Cache,

@@ -17,13 +17,11 @@ gpubench_stats::stored! {
         /// The memory that it wrote.
         pub written: Option<Written>,
         /// The most device memory that it allocated at once, beyond its inputs, if that is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub memory: Option<Bytes>,
         /// The time of an empty launch, if the device has just measured one: launches that take no longer do no work.
         pub empty_launch_time: Option<Nanoseconds>,
         /// The time of the first launch on the host's clock, from the call until the device was done. It contains the load and the
         /// compilation of code that no launch of the process has used before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub first_launch_time: Option<Nanoseconds>,
         /// What it does beside its work on the given stream.
         #[serde(default)]

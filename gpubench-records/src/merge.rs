@@ -139,7 +139,7 @@ mod tests {
             assert_eq!((merged.len(), medians(&merged[0]).len()), (1, processes), "nothing is lost");
             let told: Vec<String> = merged[0].verdict.reasons.iter().map(ToString::to_string).collect();
             assert_eq!(merged[0].verdict.state, State::Invalid);
-            let claims = "work differs: processes declare different work (bytes 2, were 1)";
+            let claims = "work differs: processes declare different work (bytes 2, was 1)";
             assert!(told.len() == 1 && told[0].starts_with(claims), "{told:?}");
         }
     }

@@ -260,14 +260,10 @@ impl Timer {
     /// Returns the convention by which its overhead is taken off, in words: times by different ones are not comparable. Nothing if
     /// only what an empty pair reads is taken off.
     pub fn convention(&self) -> Option<&'static str> {
-        match (self.empty_launch_time, self.marginal_empty_launch) {
-            (Some(_), Some(_)) if self.reads_parameter => {
-                Some("an empty launch that reads a parameter, less one more")
-            }
-            (Some(_), Some(_)) => Some("an empty launch less one more"),
-            (Some(_), None) => Some("half of an empty launch"),
-            (None, _) => None,
-        }
+        self.marginal_empty_launch.map(|_| match self.reads_parameter {
+            true => "an empty launch that reads a parameter, less one more",
+            false => "an empty launch less one more",
+        })
     }
 
     /// Returns true if all of its own readings are times, none below zero.

@@ -96,7 +96,6 @@ gpubench_stats::stored! {
     /// The measurement of a case.
     pub struct Measurement {
         /// The group of the benchmark, which precedes its name in the path.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub group: Option<String>,
         /// The work of one launch.
         pub counts: Counts,
@@ -112,7 +111,6 @@ gpubench_stats::stored! {
         pub launch: LaunchInfo,
         /// The median time of a call of the launch function on the host, from calls after the samples; nothing if the host does the
         /// work, or if launches are too long to repeat.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub call_time: Option<Nanoseconds>,
         /// The launches after the samples, compared with the checked launch, if the device can see their outputs.
         pub relaunch: Option<Relaunch>,
@@ -121,12 +119,10 @@ gpubench_stats::stored! {
         /// The energy of a launch, or the reason that it is not known, if it was requested.
         pub energy: Option<Energy>,
         /// The wait until the device was cool, if it was asked for and the device has sensors.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub cool_down: Option<CoolDown>,
         /// The metrics that follow from it.
         pub metrics: Metrics,
         /// The most device memory that its `setup` allocated at once, if that is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub setup_memory: Option<Bytes>,
         /// The benchmark's own metrics.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -318,20 +314,13 @@ impl Record {
     /// the second where it is another.
     #[doc(hidden)]
     pub fn set_first_failure(&mut self, first: &Failure) {
-        let second = self.verdict.reasons.iter_mut().find_map(|reason| match reason {
-            Reason::Failed(failure) => Some(failure),
-            _ => None,
-        });
-        let Some(second) = second else {
-            self.verdict.add([Reason::SecondTry(first.clone())]);
-            return;
+        let Some(second) = self.failure() else {
+            return self.verdict.add([Reason::SecondTry(first.clone())]);
         };
         let is_same = second.stage == first.stage && second.message == first.message;
-        let message = match is_same {
-            true => first.message.clone(),
-            false => format!("{}; at the second try, in a new process: {second}", first.message),
-        };
-        *second = first.clone().with_message(message);
+        let message = format!("{}; at the second try, in a new process: {second}", first.message);
+        let both = if is_same { first.clone() } else { Failure { message, ..first.clone() } };
+        self.verdict = Verdict::of(vec![Reason::Failed(both)]);
     }
 
     /// Takes the model, and whether it is a fake, from its device.

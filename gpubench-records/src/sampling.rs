@@ -41,7 +41,6 @@ gpubench_stats::stored! {
         /// True to measure the energy of launches, whatever their attributes say; nothing to follow the attributes.
         pub energy: Option<bool>,
         /// The level that a device's temperature or power should have at most before a case; nothing to begin at once.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub cool_down: Option<HeatLevel>,
         /// The difference of two times that does not matter, as a fraction.
         pub equivalence_margin: f64,
@@ -67,49 +66,25 @@ impl Sampling {
         equivalence_margin: DEFAULT_EQUIVALENCE_MARGIN,
     };
 
-    /// Returns the relative half-width that launches timed on `path` must reach.
-    #[must_use]
-    pub fn precision_on(&self, path: Path) -> f64 {
-        if path == Path::Host { self.precision.max(self.cpu_precision) } else { self.precision }
-    }
-
-    /// Returns the rules for launches timed on `path`. Other programs use a CPU too, so that its cases may take the extended time.
+    /// Returns the rules for launches timed on `path`. Other programs use a CPU too, so that its cases may be less precise and take the
+    /// extended time.
     #[must_use]
     pub fn on(&self, path: Path) -> Self {
-        let max_time =
-            if path == Path::Host { self.max_time.max(self.extended_max_time) } else { self.max_time };
-        Self { precision: self.precision_on(path), max_time, ..*self }
+        if path != Path::Host {
+            return *self;
+        }
+        let precision = self.precision.max(self.cpu_precision);
+        Self { precision, max_time: self.max_time.max(self.extended_max_time), ..*self }
     }
 
-    /// Returns the first setting that differs from `earlier`, such as `--precision`.
-    pub fn difference(&self, earlier: &Self) -> Option<&'static str> {
-        let differ = [
-            (
-                "--precision",
-                (self.precision, self.cpu_precision) != (earlier.precision, earlier.cpu_precision),
-            ),
-            ("--samples", self.samples != earlier.samples),
-            (
-                "--max-time or --quick",
-                (self.max_time, self.extended_max_time) != (earlier.max_time, earlier.extended_max_time),
-            ),
-            (
-                "--warmup",
-                (self.min_warm_up_time, self.warm_up_launches)
-                    != (earlier.min_warm_up_time, earlier.warm_up_launches),
-            ),
-            (
-                "equivalence-margin or --fail-on-regression",
-                self.equivalence_margin != earlier.equivalence_margin,
-            ),
-            ("--min-time", self.min_time != earlier.min_time),
-            ("--flush", self.flush != earlier.flush),
-            ("--path", self.path != earlier.path),
-            ("--energy", self.energy != earlier.energy),
-            ("--cool-down", self.cool_down != earlier.cool_down),
-            ("--max-time", self != earlier),
-        ];
-        differ.iter().find(|(_, differs)| *differs).map(|(setting, _)| *setting)
+    /// Returns the names of the rules that differ from those of `earlier`, such as `max-time`.
+    pub fn differences(&self, earlier: &Self) -> Vec<String> {
+        let [now, then] = [self, earlier].map(|rules| serde_json::to_value(rules).unwrap_or_default());
+        let rules = now.as_object().into_iter().flatten();
+        rules
+            .filter(|(name, rule)| then.get(name) != Some(rule))
+            .map(|(name, _)| name.replace('_', "-"))
+            .collect()
     }
 }
 
@@ -117,34 +92,36 @@ impl Sampling {
 mod tests {
     use super::*;
 
-    /// Each setting is named by its flag.
     #[test]
-    fn a_different_setting_is_named() {
+    fn different_rules_are_named() {
         const THEN: Sampling = Sampling::USUAL;
         let time = Nanoseconds(5e8);
-        for (now, flag) in [
-            (Sampling { precision: 0.01, ..THEN }, "--precision"),
-            (Sampling { cpu_precision: 0.0, ..THEN }, "--precision"),
-            (Sampling { samples: Some(40), ..THEN }, "--samples"),
-            (Sampling { max_time: time, ..THEN }, "--max-time or --quick"),
-            (Sampling { benchmark_max_time: false, ..THEN }, "--max-time"),
-            (Sampling { min_warm_up_time: time, ..THEN }, "--warmup"),
-            (Sampling { warm_up_launches: Some(2), ..THEN }, "--warmup"),
-            (Sampling { min_time: time, ..THEN }, "--min-time"),
-            (Sampling { flush: Some(Flush::Write), ..THEN }, "--flush"),
-            (Sampling { path: Some(Path::Stream), ..THEN }, "--path"),
-            (Sampling { energy: Some(true), ..THEN }, "--energy"),
-            (Sampling { cool_down: Some(HeatLevel::Temperature(60)), ..THEN }, "--cool-down"),
-            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin or --fail-on-regression"),
+        for (now, rule) in [
+            (Sampling { precision: 0.01, ..THEN }, "precision"),
+            (Sampling { cpu_precision: 0.0, ..THEN }, "cpu-precision"),
+            (Sampling { samples: Some(40), ..THEN }, "samples"),
+            (Sampling { max_time: time, ..THEN }, "max-time"),
+            (Sampling { benchmark_max_time: false, ..THEN }, "benchmark-max-time"),
+            (Sampling { min_warm_up_time: time, ..THEN }, "min-warm-up-time"),
+            (Sampling { warm_up_launches: Some(2), ..THEN }, "warm-up-launches"),
+            (Sampling { min_time: time, ..THEN }, "min-time"),
+            (Sampling { flush: Some(Flush::Write), ..THEN }, "flush"),
+            (Sampling { path: Some(Path::Stream), ..THEN }, "path"),
+            (Sampling { energy: Some(true), ..THEN }, "energy"),
+            (Sampling { cool_down: Some(HeatLevel::Temperature(60)), ..THEN }, "cool-down"),
+            (Sampling { equivalence_margin: 0.2, ..THEN }, "equivalence-margin"),
         ] {
-            assert_eq!(now.difference(&THEN), Some(flag));
+            assert_eq!(
+                (now.differences(&THEN), THEN.differences(&now)),
+                (vec![rule.to_owned()], vec![rule.to_owned()])
+            );
         }
-        assert_eq!(THEN.difference(&THEN), None);
+        assert!(THEN.differences(&THEN).is_empty());
     }
 
     #[test]
     fn the_precision_on_a_cpu_is_never_finer_than_the_one_asked_for() {
-        let on = |asked: Sampling| [Path::Host, Path::Graph].map(|path| asked.precision_on(path));
+        let on = |asked: Sampling| [Path::Host, Path::Graph].map(|path| asked.on(path).precision);
         assert_eq!(on(Sampling::USUAL), [0.02, 0.005]);
         assert_eq!(on(Sampling { precision: 0.001, cpu_precision: 0.0, ..Sampling::USUAL }), [0.001, 0.001]);
     }

@@ -12,9 +12,6 @@ pub fn printable_lines(text: &str) -> String {
 }
 
 fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
-    if !text.contains(&special) {
-        return text.to_owned();
-    }
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if special(c) { shown.extend(c.escape_default()) } else { shown.push(c) }

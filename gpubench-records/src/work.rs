@@ -31,14 +31,9 @@ pub fn crossing_intermediates(counts: &Counts, operations: Option<usize>, cache:
 pub(crate) fn differences(now: &Counts, then: &Counts) -> Vec<String> {
     let differs = |(what, count): (&'static str, CountOf)| {
         let [now, then] = [now, then].map(count);
-        (now != then).then(|| format!("{what} {}, {} {}", counted(now), was(what), counted(then)))
+        (now != then).then(|| format!("{what} {}, was {}", counted(now), counted(then)))
     };
     COUNTS.into_iter().filter_map(differs).collect()
-}
-
-/// Returns the verb of a sentence on this count, of now and of then.
-pub(crate) fn was(what: &str) -> &'static str {
-    if what.ends_with('s') || what.starts_with("bytes") { "were" } else { "was" }
 }
 
 fn counted(count: Option<u64>) -> String {

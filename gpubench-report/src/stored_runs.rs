@@ -486,10 +486,10 @@ mod load_tests {
             fs::write(&path, text).expect("it can be written");
             load(&path).expect_err("it is no run").to_string()
         };
-        let advice = ". Give a file that --json wrote, or the folder of a run";
+        let advice = ". Give a file that --json wrote, or remove it and measure anew";
         assert!(told(r#"{"answer": 42}"#).ends_with(advice), "{}", told(r#"{"answer": 42}"#));
         let newer = told(r#"{"schema": "gpubench/999"}"#);
-        assert!(newer.ends_with("a newer gpubench wrote it; update gpubench to read it"), "{newer}");
+        assert!(newer.ends_with("read it with the gpubench that wrote it, or measure anew"), "{newer}");
     }
     #[test]
     fn an_error_names_the_file() {
@@ -501,7 +501,7 @@ mod load_tests {
             fs::write(&path, text).expect("it can be written");
             assert!(told().starts_with(&path.display().to_string()), "{}", told());
             assert!(
-                told().ends_with(". Give a file that --json wrote, or the folder of a run"),
+                told().ends_with(". Give a file that --json wrote, or remove it and measure anew"),
                 "{}",
                 told()
             );

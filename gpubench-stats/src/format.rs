@@ -9,27 +9,30 @@ use crate::units::{
 
 /// Formats a time in the largest unit that leaves a digit before the point, such as `12.54 µs`.
 pub fn time(time: Nanoseconds) -> String {
-    let time = time.as_f64();
-    let (value, unit) = match time.abs() {
-        t if t < 1e3 => (time, "ns"),
-        t if t < 1e6 => (time / 1e3, "µs"),
-        t if t < 1e9 => (time / 1e6, "ms"),
-        _ => (time / 1e9, "s"),
-    };
+    let (value, unit) = scaled(time.as_f64(), &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")]);
     format!("{} {unit}", significant(value, 4))
 }
 
 /// Formats an amount of memory in binary units, such as `33 MiB`.
 pub fn bytes(bytes: Bytes) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes.as_f64();
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
+    const KIB: f64 = 1024.0;
+    const UNITS: [(f64, &str); 5] = [
+        (1.0, "B"),
+        (KIB, "KiB"),
+        (KIB * KIB, "MiB"),
+        (KIB * KIB * KIB, "GiB"),
+        (KIB * KIB * KIB * KIB, "TiB"),
+    ];
+    let (value, unit) = scaled(bytes.as_f64(), &UNITS);
     let digits = if value.fract() == 0.0 { 0 } else { 1 };
-    format!("{value:.digits$} {}", UNITS[unit])
+    format!("{value:.digits$} {unit}")
+}
+
+/// Returns `value` in the largest of `units` that leaves a digit before the point, and the name of that unit. The units
+/// are in ascending order, each with its size.
+fn scaled(value: f64, units: &[(f64, &'static str)]) -> (f64, &'static str) {
+    let (size, unit) = units.iter().rev().find(|(size, _)| value.abs() >= *size).unwrap_or(&units[0]);
+    (value / size, unit)
 }
 
 /// Formats a rate of bytes in GB/s (10⁹ bytes) without the unit, such as `4473`.
@@ -77,13 +80,7 @@ pub fn items(rate: ItemsPerSecond, item: &str) -> String {
 /// Returns `value` scaled to a decimal prefix (none, k, M, G or T) that leaves a digit before the point, and
 /// the prefix.
 fn prefixed(value: f64) -> (f64, &'static str) {
-    match value {
-        v if v < 1e3 => (v, ""),
-        v if v < 1e6 => (v / 1e3, "k"),
-        v if v < 1e9 => (v / 1e6, "M"),
-        v if v < 1e12 => (v / 1e9, "G"),
-        v => (v / 1e12, "T"),
-    }
+    scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")])
 }
 
 /// Formats a clock in megahertz, such as `1980 MHz`.
@@ -98,11 +95,7 @@ pub fn power(power: Watts) -> String {
 
 /// Formats an energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
 pub fn energy(energy: Joules) -> String {
-    let (value, unit) = match energy.as_f64() {
-        e if e < 1e-3 => (e * 1e6, "µJ"),
-        e if e < 1.0 => (e * 1e3, "mJ"),
-        e => (e, "J"),
-    };
+    let (value, unit) = scaled(energy.as_f64(), &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J")]);
     format!("{} {unit}", significant(value, 3))
 }
 
@@ -158,26 +151,18 @@ pub fn counted(number: usize, what: &str) -> String {
 /// Formats a fraction as a percentage, such as `93.1 %` for 0.931.
 pub fn percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent.abs() <= MAX_SHOWN_PERCENT {
-        format!("{} %", significant(percent, 3))
-    } else {
-        out_of_range(percent, "", " %")
-    }
+    limited(percent, significant(percent, 3)) + " %"
 }
 
 /// Formats a difference, as a fraction, as a percentage with its sign, such as `+0.4 %` for 0.004.
 pub fn signed_percent(part: f64) -> String {
     let percent = 100.0 * part;
-    if percent.abs() <= MAX_SHOWN_PERCENT {
-        format!("{percent:+.1} %")
-    } else {
-        out_of_range(percent, "+", " %")
-    }
+    limited(percent, format!("{percent:+.1}")) + " %"
 }
 
 /// Formats a ratio as a change with its sign, such as `+2.04 %` for 1.0204.
 pub fn change(ratio: f64) -> String {
-    format!("{} %", percent_change(ratio))
+    percent_change(ratio) + " %"
 }
 
 /// Formats the ends of a ratio's interval as changes, such as `(+1.52 to +2.57 %)`.
@@ -188,11 +173,8 @@ pub fn changes(low: f64, high: f64) -> String {
 /// Formats a ratio as a change without the unit, such as `+2.04`. It has no decimals from 1000 % on.
 fn percent_change(ratio: f64) -> String {
     let percent = 100.0 * (ratio - 1.0);
-    match percent.abs() {
-        p if p < 1e3 => format!("{percent:+.2}"),
-        p if p <= MAX_SHOWN_PERCENT => format!("{percent:+.0}"),
-        _ => out_of_range(percent, "+", ""),
-    }
+    let decimals = if percent.abs() < 1e3 { 2 } else { 0 };
+    limited(percent, format!("{percent:+.decimals$}"))
 }
 
 /// Formats a requested precision, as a fraction, such as `± 0.50 %`. Below 0.01 % it has four significant
@@ -211,33 +193,22 @@ const MIN_TWO_DECIMAL_PERCENT: f64 = 0.01;
 /// half-width of 100 % or more, or of NaN.
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
-        p if p < UNKNOWN_HALF_WIDTH_PERCENT => format!("± {p:.2} %"),
+        p if p < 100.0 => format!("± {p:.2} %"),
         _ => "± ?".to_owned(),
     }
 }
 
-/// The half-width from which on [`plus_minus`] shows no number, in percent of the value.
-const UNKNOWN_HALF_WIDTH_PERCENT: f64 = 100.0;
-
-/// Returns true if [`plus_minus`] shows a number for this half-width, a fraction.
-pub fn is_shown(part: f64) -> bool {
-    100.0 * part.abs() < UNKNOWN_HALF_WIDTH_PERCENT
-}
-
-/// The largest percentage whose digits are shown. Larger ones are shown as `>99999 %`, since a ratio may have
-/// three hundred digits.
+/// The largest percentage whose digits are shown: a ratio may have three hundred digits.
 const MAX_SHOWN_PERCENT: f64 = 99_999.0;
 
-/// Formats a percentage above [`MAX_SHOWN_PERCENT`] as `>99999`, one below its negative as `<-99999` and NaN
-/// as `?`, each with the `unit`. `plus` precedes the digits of a positive one.
-fn out_of_range(percent: f64, plus: &str, unit: &str) -> String {
-    if percent.is_nan() {
-        return format!("?{unit}");
-    }
-    if percent > 0.0 {
-        format!(">{plus}{MAX_SHOWN_PERCENT:.0}{unit}")
-    } else {
-        format!("<-{MAX_SHOWN_PERCENT:.0}{unit}")
+/// Returns the text of a percentage: `shown`, or `>99999`, `<-99999` or `?` for one that is too large, too small or
+/// no number.
+fn limited(percent: f64, shown: String) -> String {
+    match percent {
+        _ if percent.is_nan() => "?".to_owned(),
+        _ if percent > MAX_SHOWN_PERCENT => format!(">{MAX_SHOWN_PERCENT:.0}"),
+        _ if percent < -MAX_SHOWN_PERCENT => format!("<-{MAX_SHOWN_PERCENT:.0}"),
+        _ => shown,
     }
 }
 
@@ -352,10 +323,10 @@ mod tests {
         assert_eq!(plus_minus(0.0042), "± 0.42 %");
         let wide = [0.9999, 1.0, 1e80, f64::INFINITY, f64::NAN].map(plus_minus);
         assert_eq!(wide, ["± 99.99 %", "± ?", "± ?", "± ?", "± ?"]);
-        assert_eq!([10.0, 40.0, 1e9, f64::NAN].map(change), ["+900.00 %", "+3900 %", ">+99999 %", "? %"]);
-        assert_eq!(changes(1e-30, 1e80), "(-100.00 to >+99999 %)");
+        assert_eq!([10.0, 40.0, 1e9, f64::NAN].map(change), ["+900.00 %", "+3900 %", ">99999 %", "? %"]);
+        assert_eq!(changes(1e-30, 1e80), "(-100.00 to >99999 %)");
         assert_eq!([1e80, -1e80].map(percent), [">99999 %", "<-99999 %"]);
-        assert_eq!([0.004, 1e80].map(signed_percent), ["+0.4 %", ">+99999 %"]);
+        assert_eq!([0.004, 1e80].map(signed_percent), ["+0.4 %", ">99999 %"]);
         assert_eq!((change(1.0204), change(0.5)), ("+2.04 %".to_owned(), "-50.00 %".to_owned()));
         assert_eq!(changes(0.995, 1.0257), "(-0.50 to +2.57 %)");
         assert_eq!(plus_minus(f64::INFINITY), "± ?");
@@ -375,10 +346,10 @@ mod tests {
             ["99999 %", ">99999 %", "-99999 %", "<-99999 %"]
         );
         let shown = [999.99, 1000.0, -0.004, -999.99, -1000.0].map(signed_percent);
-        assert_eq!(shown, ["+99999.0 %", ">+99999 %", "-0.4 %", "-99999.0 %", "<-99999 %"]);
+        assert_eq!(shown, ["+99999.0 %", ">99999 %", "-0.4 %", "-99999.0 %", "<-99999 %"]);
         assert_eq!(
             [10.99, 11.0, 1000.0, 1001.0].map(change),
-            ["+999.00 %", "+1000 %", "+99900 %", ">+99999 %"]
+            ["+999.00 %", "+1000 %", "+99900 %", ">99999 %"]
         );
         assert_eq!([-0.0042, -20.0].map(plus_minus), ["± 0.42 %", "± ?"]);
         assert_eq!(

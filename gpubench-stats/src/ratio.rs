@@ -52,6 +52,8 @@ pub struct ProcessRatio {
     between: Option<BetweenError>,
     /// The difference between processes that is assumed because none was measured, as a logarithm.
     assumed: f64,
+    /// The geometric mean of the medians of each side, whose ratio this is.
+    pub times: [Nanoseconds; 2],
 }
 
 impl ProcessRatio {
@@ -67,6 +69,7 @@ impl ProcessRatio {
             confidence,
             between: BetweenError::from_logs(&now.logs, &then.logs),
             assumed: 0.0,
+            times: [now.time, then.time],
         })
     }
 
@@ -120,23 +123,13 @@ impl ProcessRatio {
     }
 }
 
-impl Median {
-    /// Returns the geometric mean of the medians of several processes: [`ProcessRatio`] is the ratio of two
-    /// such means. `None` if there are no medians, or if a time is not above zero; of several medians, also
-    /// if the lower end of an interval is not above zero.
-    pub fn mean(medians: &[Self]) -> Option<Nanoseconds> {
-        match medians {
-            [only] => Some(only.time).filter(|time| *time > Nanoseconds::ZERO),
-            several => LogMean::from_medians(several).map(|side| Nanoseconds(side.log.exp())),
-        }
-    }
-}
-
 /// One side of a comparison of processes: the logarithms of the medians, their mean `log`, and the distances
 /// from the mean to the ends of its interval.
 struct LogMean {
     logs: Vec<f64>,
     log: f64,
+    /// The same mean as a time.
+    time: Nanoseconds,
     below: f64,
     above: f64,
 }
@@ -153,8 +146,12 @@ impl LogMean {
             let distances = medians.iter().map(|median| (end(median) / median.time).ln().powi(2));
             distances.sum::<f64>().sqrt() / count
         };
+        let log = mean(&logs);
+        // One median is its own mean, to the last bit.
+        let time = if let [only] = medians { only.time } else { Nanoseconds(log.exp()) };
         Some(Self {
-            log: mean(&logs),
+            log,
+            time,
             below: end(|median| median.interval.low),
             above: end(|median| median.interval.high),
             logs,
@@ -299,12 +296,12 @@ mod ratio_tests {
     fn the_ratio_is_that_of_the_mean_times() {
         let [now, then] = [[1000.0, 1100.0, 1500.0], [400.0, 500.0, 450.0]]
             .map(|times| times.map(|time: f64| median(time, 0.99 * time, 1.01 * time)));
-        let ratio = ProcessRatio::from_medians(&now, &then, 0.99).expect("three each").ratio();
-        let [now, then] = [now, then].map(|medians| Median::mean(&medians).expect("above zero").0);
-        near(ratio.value, now / then);
+        let found = ProcessRatio::from_medians(&now, &then, 0.99).expect("three each");
+        near(found.ratio().value, found.times[0] / found.times[1]);
         let exact = median(326_400.0, 326_368.0, 326_432.0);
-        assert_eq!(Median::mean(&[exact]), Some(exact.time), "to the last bit");
-        assert_eq!((Median::mean(&[]), Median::mean(&[median(-1.0, -2.0, 1.0)])), (None, None));
+        let times = |now: &[Median]| Some(ProcessRatio::from_medians(now, &[exact], 0.99)?.times);
+        assert_eq!(times(&[exact]), Some([exact.time; 2]), "to the last bit");
+        assert_eq!((times(&[]), times(&[median(-1.0, -2.0, 1.0)])), (None, None));
     }
 
     /// Five processes ± 1 % and one now: t(99 %, 4) = 4.604 deviations, times √(1 + 1/5).
@@ -371,7 +368,9 @@ mod ratio_tests {
     fn several_medians_have_their_geometric_mean_and_a_narrower_interval() {
         let [low, high] = [-0.02, 0.02_f64].map(f64::exp);
         let around = |time: f64| median(time, time * low, time * high);
-        near(Median::mean(&[around(100.0), around(400.0)]).expect("above zero").0, 200.0);
+        let two =
+            ProcessRatio::from_medians(&[around(100.0), around(400.0)], &[around(1.0)], 0.99).expect("two");
+        near(two.times[0].0, 200.0);
         let ratio = ProcessRatio::from_medians(&[around(30.0); 2], &[around(10.0); 2], 0.99)
             .expect("two each")
             .ratio();

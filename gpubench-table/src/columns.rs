@@ -100,7 +100,7 @@ impl Column {
 
 /// The tables that have a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tables {
+pub(super) enum Tables {
     /// The printed one and Markdown's.
     Both,
     /// The printed one.
@@ -202,11 +202,6 @@ fn column_named(name: &str) -> Option<&'static Column> {
     ALL_COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the columns of the printed table of `run`, without those of benchmarks' own metrics.
-pub(super) fn table_columns(run: &Run) -> Vec<Column> {
-    columns(run, Tables::Printed)
-}
-
 /// Adds the columns of the own metrics of `rows` that are not among `columns` yet.
 pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[Row<'_>]) {
     let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
@@ -228,9 +223,9 @@ pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
     columns
 }
 
-/// The columns of a table, chosen ones in place of those that have a name. On a narrow page, the last ones that were chosen are dropped
+/// The columns of a table without those of benchmarks' own metrics, chosen ones in place of those that have a name. On a narrow page, the last ones that were chosen are dropped
 /// first.
-fn columns(run: &Run, tables: Tables) -> Vec<Column> {
+pub(super) fn columns(run: &Run, tables: Tables) -> Vec<Column> {
     let mut columns = ALL_COLUMNS.to_vec();
     columns.retain(|column| column.tables == tables || column.tables == Tables::Both);
     if !run.columns.is_empty() {
@@ -322,15 +317,12 @@ impl Room {
     }
 
     /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
-    /// is too long is shortened; no number is, whose digits have room.
+    /// is too long is shortened.
     pub(super) fn fit(self, cell: &str) -> String {
         let Self::Number(whole, fraction, unit) = self else {
             return left(&shortened(cell, self.width()), self.width());
         };
-        // A number without its middle would be another number.
-        let exponent = cell.parse::<f64>().ok().filter(|_| width(cell) > self.width());
-        let cell = exponent.map_or_else(|| shortened(cell, self.width()), |number| format!("{number:.0e}"));
-        let cell = &*cell;
+        let cell = &*shortened(cell, self.width());
         let Some(point) = end_of_whole_part(cell) else {
             return left(&right(cell, whole + fraction), self.width());
         };

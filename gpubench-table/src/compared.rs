@@ -1,19 +1,12 @@
 //! The results of comparisons on a terminal: interleaved cases, and cases that were compared with a baseline.
 
-use std::fmt::Write;
-
 use anstyle::Style;
 
 use super::style::{NOTE, heading, of_answer, styled};
 use super::text::{joined, left, paragraph, plain, width, wrapped};
 use super::{aligned::columns, gate, page::Page, table::split, together};
-use gpubench_records::{
-    Answer, BaselineComparison, Cache, CaseFinding, Compared, Comparison, Finding, Measurement, Record, Run,
-};
+use gpubench_records::{Answer, BaselineComparison, Cache, CaseFinding, Compared, Comparison, Finding, Run};
 use gpubench_stats::{DECISION_ERROR, format};
-
-/// The fewest rounds of a comparison that give an interval.
-const MIN_ROUNDS_FOR_INTERVAL: usize = 4;
 
 /// Both kinds of comparisons of `run`.
 pub(super) fn compared(run: &Run, page: Page) -> String {
@@ -24,7 +17,8 @@ pub(super) fn compared(run: &Run, page: Page) -> String {
 
 /// Returns the table of interleaved cases; empty if there are none.
 fn interleaved_table(run: &Run, page: Page) -> String {
-    let rows: Vec<_> = run.records.iter().filter_map(interleaved_parts).collect();
+    let rows = run.measured().filter_map(|(record, it)| Some((record, it, record.compared.as_ref()?)));
+    let rows: Vec<_> = rows.collect();
     let Some((_, _, first)) = rows.first() else { return String::new() };
     let mut text = comparison_title(
         &format!("interleaved with {}", first.with.benchmark),
@@ -61,14 +55,9 @@ fn cache_and_device(cache: Cache, device: &str, run: &Run) -> String {
     if run.devices.len() > 1 { format!("{cache} {device}") } else { cache.to_string() }
 }
 
-/// Returns a record with its measurement and its comparison; `None` if it lacks one.
-fn interleaved_parts(record: &Record) -> Option<(&Record, &Measurement, &Compared)> {
-    Some((record, record.measurement.as_ref()?, record.compared.as_ref()?))
-}
-
 /// Returns a phrase such as `faster than sum`, with the reason if there is no interval.
 fn answer_phrase(compared: &Compared) -> String {
-    let Comparison { answer, ratio, rounds, .. } = &compared.comparison;
+    let Comparison { answer, ratio, .. } = &compared.comparison;
     let link = match answer {
         Answer::Faster | Answer::Slower => "than",
         Answer::Same => "as",
@@ -76,8 +65,9 @@ fn answer_phrase(compared: &Compared) -> String {
     };
     let why = match ratio {
         Some(_) => "",
-        None if rounds.len() < MIN_ROUNDS_FOR_INTERVAL => " (too few samples for an interval: take more)",
-        None => " (times below the timer's resolution for an interval)",
+        None => {
+            " (too few samples for an interval, or times below the timer's resolution: take more samples, or do more work per launch)"
+        }
     };
     format!("{answer} {link} {}{why}", split(&compared.with.benchmark, &compared.with.args).1)
 }
@@ -117,41 +107,23 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     if !check.remarks.is_empty() {
         text += &paragraph(&format!("changed since the baseline: {}", check.remarks.join("; ")), page);
     }
-    for sentence in together::sentences(check) {
+    for sentence in together::sentences(check).into_iter().chain(processes_sentence(check)) {
         text += &paragraph(&sentence, page);
     }
-    text + &paragraph(&spread_lines(check), page)
+    text
 }
 
-/// Returns the lines about the number of processes and results with an unknown spread between processes.
-fn spread_lines(check: &BaselineComparison) -> String {
-    // Compared without a known spread between processes, and without an assumed one.
-    let is_unknown = |line: &&CaseFinding| {
-        matches!(line.finding, Finding::Compared { noise_known: false, assumed_spread: None, .. })
-    };
-    let unknown = check.findings.iter().filter(is_unknown).count();
+/// Returns the sentence about the number of processes of results whose spread between processes is known; `None` without such results.
+fn processes_sentence(check: &BaselineComparison) -> Option<String> {
     // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
         Finding::Compared { processes, noise_known: true, remeasured, .. } => Some((remeasured, processes)),
         _ => None,
     });
-    let processes = known.min_by_key(|(again, _)| *again).map(|(_, processes)| processes);
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    if let Some([now, then]) = processes {
-        _ = writeln!(
-            text,
-            "processes: {now} now, {then} in the baseline; a time is the mean of the processes' medians, and intervals include the variation between processes"
-        );
-    }
-    if unknown > 0 {
-        _ = writeln!(
-            text,
-            "{}: the spread between runs on this device is unknown (--save-baseline with --runs 5 measures it)",
-            format::counted(unknown, "result")
-        );
-    }
-    text
+    let (_, [now, then]) = known.min_by_key(|(again, _)| *again)?;
+    Some(format!(
+        "processes: {now} now, {then} in the baseline; a time is the mean of the processes' medians, and intervals include the variation between processes"
+    ))
 }
 
 /// Returns the regressions and the cases that could not be judged; empty without a gate.

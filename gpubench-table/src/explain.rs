@@ -36,13 +36,10 @@ pub fn explain(run: &Run, page: Page) -> String {
 /// known.
 fn program_heading(program: &Program, page: Page) -> String {
     let Some(package) = &program.package else { return String::new() };
-    let commit = match (&package.commit, package.dirty) {
-        (None, _) => "commit unknown".to_owned(),
-        (Some(commit), Some(true)) => format!("commit {commit} and changes since"),
-        (Some(commit), _) => format!("commit {commit}"),
-    };
-    let Package { name, version, .. } = package;
-    let build = format!(" {version}, {commit}; measured by gpubench {}", program.version);
+    let Package { name, version, commit, dirty, .. } = package;
+    let commit = commit.as_deref().unwrap_or("unknown");
+    let changes = if *dirty == Some(true) { " and changes since" } else { "" };
+    let build = format!(" {version}, commit {commit}{changes}; measured by gpubench {}", program.version);
     format!("\n{}", heading(&plain(name), &plain(&build), page))
 }
 
@@ -150,11 +147,8 @@ fn time_sentence(measured: &Measurement) -> String {
                 format!(" {sign} {by} of correction by the GPU's own clock")
             })
         ),
-        (Some(empty), None) => {
-            format!("half of the {empty} that a pair of events reads around an empty launch")
-        }
-        (None, _) if own > empty_span => "what the timer reads around an empty launch".to_owned(),
-        (None, _) => "what the timer reads without a launch".to_owned(),
+        _ if own > empty_span => "what the timer reads around an empty launch".to_owned(),
+        _ => "what the timer reads without a launch".to_owned(),
     };
     let averages = averaged_resolution.map_or_else(String::new, |resolution| {
         format!(", and the average of samples with dithered starts resolves {resolution}")
@@ -188,13 +182,8 @@ fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
     let share = format::percent(stall.delayed_fraction);
-    let met = if always < 1.0 {
-        format!("a launch at a random time meets one in {share} of the cases")
-    } else {
-        format!("a launch at a random time meets {always}, and one more in {share} of the cases")
-    };
     format!(
-        "memory stall: {} every {}, {}; {met}, {} on the average",
+        "memory stall: {} every {}, {}; a launch at a random time meets {always}, and one more in {share} of the cases, {} on the average",
         stall.delay,
         stall.period,
         format::percent(stall.delay / stall.period),
@@ -270,10 +259,7 @@ fn sensors_sentence(conditions: &SensorReadings) -> String {
         [] => "not throttled".to_owned(),
         reasons => format!("throttled by {}", reasons.join(", ")),
     });
-    words.extend(span.other_processes.map(|others| match others {
-        0 => "no other process".to_owned(),
-        others => format::counted(others as usize, "other process"),
-    }));
+    words.extend(span.other_processes.map(|others| format::counted(others as usize, "other process")));
     format!("{} ({})", words.join("; "), format::counted(span.readings, "reading"))
 }
 
@@ -330,10 +316,9 @@ fn sampling_sentence(measured: &Measurement) -> String {
         0 => String::new(),
         number => format!("; {number} more, which other programs interrupted, are left out"),
     };
-    let moves = match (measured.samples.relocations, measured.samples.groups) {
-        (0, _) => String::new(),
-        (moves, groups) if moves == groups => ", each with its inputs in another allocation".to_owned(),
-        (moves, _) => format!(", with inputs in {} allocations", moves + 1),
+    let moves = match measured.samples.relocations {
+        0 => String::new(),
+        moves => format!(", between which inputs moved {moves} times"),
     };
     format!(
         "{count}{worth} in {}{moves}; {} on the device with flushes and empty launches, of {} wall time ({}){left_out}",
@@ -391,24 +376,18 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
     // Where both peaks bind alike, the two shares would be the same.
     let meet = format::intensity(metrics.arithmetic_intensity? * of_memory / of_compute);
     let reached = format::percent(binding.fraction);
-    Some(match binding.quantity {
-        Quantity::Compute(_) => {
-            format!(
-                "{compute} would limit it: {has} is above the ridge point of {meet}; {reached} of the {compute} peak"
-            )
-        }
-        _ => {
-            format!(
-                "{memory} would limit it: {has} is below the ridge point of {meet} ({compute}); {reached} of the {memory} peak"
-            )
-        }
-    })
+    let (binds, side) = match binding.quantity {
+        Quantity::Compute(_) => (&compute, "above"),
+        _ => (&memory, "below"),
+    };
+    Some(format!(
+        "{binds} would limit it: {has} is {side} the ridge point of {meet} between {memory} and {compute}; {reached} of the {binds} peak"
+    ))
 }
 
 /// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
-    let Timer { empty_launch_time, marginal_empty_launch, overhead, .. } = measured.samples.timer;
-    let empty = marginal_empty_launch.or_else(|| Some(empty_launch_time? - overhead))?;
+    let empty = measured.samples.timer.marginal_empty_launch?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
     (claims && measured.median() <= 2.0 * empty)
         .then(|| format!("launch-bound: an empty launch takes {empty}, at least half of this time"))

@@ -1,6 +1,6 @@
 //! The lines above the results, with the devices, and those below them with the peaks that rows are compared with.
 
-use std::{borrow::Cow, fmt::Write};
+use std::fmt::Write;
 
 use super::rows::{DeviceGroup, grouped};
 use super::style::{BOLD, NOTE, styled};
@@ -90,9 +90,8 @@ pub fn peaks_of(info: &DeviceInfo) -> String {
 }
 
 /// The notes of a run; the last one says how much of it an earlier run measured.
-pub fn notes(run: &Run) -> impl Iterator<Item = Cow<'_, str>> {
-    let notes = run.notes.iter().map(|note| Cow::Borrowed(&**note));
-    notes.chain(run.resumed.iter().map(|resumed| Cow::Owned(resumed.to_string())))
+pub fn notes(run: &Run) -> impl Iterator<Item = String> {
+    run.notes.iter().cloned().chain(run.resumed.iter().map(ToString::to_string))
 }
 
 /// Returns true if the peak is shown: that of the memory and of the L2 always; another if a row is compared with it.
@@ -111,7 +110,10 @@ pub fn shown(property: &Property) -> String {
 /// The peaks of a quantity: the one that counts, then the others behind its source.
 fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
-    let others: String = others.iter().map(|peak| format!("; {}", shown_other_peak(peak))).collect();
+    let others: String = others
+        .iter()
+        .map(|peak| format!("; {}: {}, {}", peak.source, shown_rate(peak), peak.method))
+        .collect();
     let (name, limit) = (roof::peak_name(quantity), shown_rate(counts));
     let unused = if counts.has_share() { "" } else { "; too uncertain for a % of peak" };
     format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
@@ -120,15 +122,6 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
 /// A peak with its source.
 pub fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
-}
-
-/// Returns a peak that is not the one compared with, with its source.
-fn shown_other_peak(peak: &Peak) -> String {
-    let (source, limit) = (peak.source, shown_rate(peak));
-    match source {
-        PeakSource::Measured => format!("{source}: {limit}, {}", peak.method),
-        _ => format!("{source}: {limit}"),
-    }
 }
 
 /// Returns the rate of a peak, such as `about 3.35 TB/s`.
@@ -162,7 +155,8 @@ mod tests {
         let table = table.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&stated, &table]),
-            "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s)"
+            "BF16 tensor 165 TFLOP/s (from the datasheet: Ada white paper, RTX 4090; from attributes: about 330 TFLOP/s, \
+             multiprocessors × 512 FMA × 2 × clock)"
         );
         assert_eq!(
             shown_peaks(&quantity, &[&table]),

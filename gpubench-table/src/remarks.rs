@@ -4,8 +4,8 @@ use super::rows::{device_list, grouped};
 use super::text::{joined, paragraph, plain};
 use super::{page::Page, roof};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Environment, Flush, Measurement, Method, Path, Property, Quantity, Record, Run,
-    ShareMode, Task, Value, counts::ResultCounts, environment::effect_on_times, verdict::WIDEST, work::Link,
+    Cache, CuptiPass, Energy, Environment, Measurement, Method, Path, Property, Quantity, Run, ShareMode,
+    Task, Value, counts::ResultCounts, environment::effect_on_times, verdict::WIDEST, work::Link,
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
 
@@ -15,16 +15,11 @@ pub fn remarks(run: &Run, page: Page) -> String {
     joined(parts.map(|part| paragraph(&part, page)))
 }
 
-/// The benchmarks that leave cases out, each in its own words, with the case or the number of cases.
+/// The cases that benchmarks leave out, for each reason in the benchmark's own words.
 fn skipped_lines(run: &Run) -> String {
     let cases = run.skipped.iter().map(|it| ((&*it.benchmark, &*it.reason), plain(&it.name())));
-    let line = |((benchmark, why), names): ((&str, &str), Vec<String>)| -> String {
-        let why = plain(why);
-        if names.len() > MAX_NAMED_CASES {
-            let cases = format::counted(names.len(), "result");
-            return format!("skipped {}, {cases}: {why}\n", plain(benchmark));
-        }
-        names.iter().map(|name| format!("skipped {name}: {why}\n")).collect()
+    let line = |((_, why), names): ((&str, &str), Vec<String>)| {
+        format!("skipped {}: {}\n", first_names(&names), plain(why))
     };
     grouped(cases).into_iter().map(line).collect()
 }
@@ -59,51 +54,27 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// The records that were timed with one method, and their devices.
-struct TimingMethod<'a> {
-    cache: Cache,
-    text: String,
-    records: Vec<&'a Record>,
-    devices: Vec<&'a str>,
-}
-
-/// Returns a line for each timing method. Where a device has several for one cache state, its cases are
-/// named.
+/// Returns a line for each timing method, with the number of its results where a device has several for one cache state.
 fn timing_methods(run: &Run) -> String {
-    let mut ways: Vec<TimingMethod<'_>> = Vec::new();
-    for (record, measured) in run.measured() {
-        let (cache, text) = (record.case.cache, timing_phrase(record.case.cache, measured));
-        let known = ways.iter().position(|way| way.cache == cache && way.text == text);
-        let at = known.unwrap_or_else(|| {
-            ways.push(TimingMethod { cache, text, records: Vec::new(), devices: Vec::new() });
-            ways.len() - 1
-        });
-        ways[at].records.push(record);
-        if !ways[at].devices.contains(&&*record.device) {
-            ways[at].devices.push(&record.device);
-        }
+    let rows = run.measured().enumerate().map(|(number, (record, measured))| {
+        let cache = record.case.cache;
+        ((cache, timing_phrase(cache, measured)), (&*record.device, number))
+    });
+    let ways: Vec<_> = grouped(rows).into_iter().map(|(way, rows)| (way, grouped(rows))).collect();
+    let mut text = String::new();
+    for ((cache, way), rows) in &ways {
+        let devices: Vec<&str> = rows.iter().map(|(device, _)| *device).collect();
+        let is_shared = |(device, _): &(&str, _)| devices.contains(device);
+        let others =
+            ways.iter().filter(|((other, _), theirs)| other == cache && theirs.iter().any(is_shared));
+        let count = format::counted(rows.iter().map(|(_, rows)| rows.len()).sum(), "result");
+        let count = if others.count() > 1 { format!(" ({count})") } else { String::new() };
+        text += &format!("{} {cache}{count}: {way}\n", device_list(&devices));
     }
-    let line = |way: &TimingMethod<'_>| {
-        let is_other = |other: &&TimingMethod<'_>| {
-            other.cache == way.cache && other.devices.iter().any(|device| way.devices.contains(device))
-        };
-        let is_only = ways.iter().filter(is_other).count() == 1;
-        let cases = if is_only { String::new() } else { format!(" ({})", case_names(&way.records)) };
-        format!("{} {}{cases}: {}\n", device_list(&way.devices), way.cache, way.text)
-    };
-    ways.iter().map(line).collect()
+    text
 }
 
-/// The names of few cases, or the number of many.
-fn case_names(records: &[&Record]) -> String {
-    if records.len() > MAX_NAMED_CASES {
-        return format::counted(records.len(), "result");
-    }
-    let names: Vec<String> = records.iter().map(|record| plain(&record.case.name())).collect();
-    names.join(", ")
-}
-
-/// The most cases with one reason that are named; of more, the number is printed.
+/// The most cases with one reason that are named.
 const MAX_NAMED_CASES: usize = 2;
 
 /// Why rows were not timed on the path that their device prefers, each reason once with its cases.
@@ -226,39 +197,19 @@ fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
 
 /// Returns the phrase about a flush and its verification.
 fn flush_phrase(method: &Method) -> String {
-    let reason = method.flush_reason.as_ref();
-    let Some(proof) = method.flush_verification else {
-        let reason = reason.map(|reason| format!(", {reason}")).unwrap_or_default();
-        let flushed = match method.flush {
-            Flush::None => "not flushed".to_owned(),
-            flush => format!("flushed by `{flush}`"),
-        };
-        return format!(", {flushed}{reason}");
-    };
-    let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
-    let clean = if proof.is_clean() {
-        " and clean".to_owned()
-    } else {
-        format!(" and dirty (a sweep takes {} longer)", format::percent(proof.dirt()))
-    };
-    let reason = reason.map(|reason| format!("; {reason}")).unwrap_or_default();
-    format!(", flushed by `{}`, which {empty}{clean}{reason}", method.flush)
+    let proven = method.flush_verification.map_or_else(String::new, |proof| {
+        let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
+        let clean = if proof.is_clean() { "clean" } else { "dirty" };
+        format!(", which {empty} and {clean}")
+    });
+    let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
+    format!(", flushed by `{}`{proven}{reason}", method.flush)
 }
 
 /// Says that a run has no records, and what it has instead. Formats with a row for each case cannot say it themselves.
 pub fn no_records(run: &Run) -> Option<String> {
-    let planned = match run.planned_cases {
-        0 => None,
-        1 => Some("the planned result was not measured".to_owned()),
-        planned => Some(format!("none of {planned} planned results was measured")),
-    };
-    let skipped = match run.counts().skipped {
-        0 => None,
-        skipped => Some(format!("{} skipped", format::counted(skipped, "result"))),
-    };
-    let instead: Vec<String> = planned.into_iter().chain(skipped).collect();
-    let words = if instead.is_empty() { String::new() } else { format!(": {}", instead.join(", ")) };
-    run.records.is_empty().then(|| format!("no records{words}"))
+    let (planned, skipped) = (format::counted(run.planned_cases, "result"), run.counts().skipped);
+    run.records.is_empty().then(|| format!("no records: {planned} planned, {skipped} skipped"))
 }
 
 /// The line that counts the rows by verdict.

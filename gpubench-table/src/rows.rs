@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
-use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, Sampling, State};
+use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, State};
 use gpubench_stats::{Nanoseconds, format};
 
 use crate::text::{plain, plain_lines};
@@ -175,8 +174,8 @@ pub(super) fn device_list(devices: &[&str]) -> String {
 /// Returns true for a reason with words of the user or of the driver, or with figures that a reader needs for each row.
 fn has_own_words(reason: &Reason) -> bool {
     use Reason::{
-        Drift, Failed, FailedAfterwards, LaterOutputsFail, NotConverged, SecondTry, SetupNotRepeatable,
-        TwoModes, WorkDiffers,
+        Drift, Failed, FailedAfterwards, LaterOutputsFail, SecondTry, SetupNotRepeatable, TwoModes,
+        WorkDiffers,
     };
     matches!(
         reason,
@@ -184,7 +183,6 @@ fn has_own_words(reason: &Reason) -> bool {
             | Failed(_)
             | FailedAfterwards(_)
             | LaterOutputsFail(_)
-            | NotConverged { .. }
             | SecondTry(_)
             | SetupNotRepeatable { .. }
             | TwoModes { .. }
@@ -205,8 +203,6 @@ fn without_numbers(words: &str) -> String {
 /// A reason against a row, with its number in the table.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// True if the user set the number of samples.
-    is_fixed_number: bool,
     /// The number of each reason and its text in the first row, by its words without numbers.
     numbers: HashMap<String, (usize, String)>,
     /// The cases of each, once for each row.
@@ -226,17 +222,12 @@ pub(super) struct Note {
 }
 
 impl Notes {
-    pub(super) fn new(sampling: Sampling) -> Self {
-        Self { is_fixed_number: sampling.samples.is_some(), ..Self::default() }
-    }
-
     /// Returns the reasons against `row`, and counts the row for each. Reasons of only some devices name
     /// these.
     pub(super) fn notes_of(&mut self, row: &Row<'_>) -> Vec<Note> {
-        let notes: &Self = self;
         let reasons = grouped(row.records.iter().flat_map(|record| {
             record.verdict.reasons.iter().map(move |reason| {
-                let words = plain_lines(&notes.reason_text(reason, record));
+                let words = plain_lines(&reason.to_string());
                 let kind = if has_own_words(reason) { words.clone() } else { without_numbers(&words) };
                 ((reason.state(), kind), (&*record.device, words))
             })
@@ -269,28 +260,6 @@ impl Notes {
     /// Removes the rows of `case` from the counts, because other rows replace them.
     pub(super) fn forget(&mut self, case: &CaseId) {
         self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
-    }
-
-    /// Returns a reason as text. For samples that did not converge, adds what ended sampling and the remedy.
-    fn reason_text(&self, reason: &Reason, record: &Record) -> String {
-        let Reason::NotConverged { reached, requested } = reason else { return reason.to_string() };
-        let wanted = format::precision(*requested);
-        let has_modes = record.verdict.reasons.iter().any(|reason| matches!(reason, Reason::TwoModes(_)));
-        let samples = record.measurement.as_ref().map(|measured| &measured.samples);
-        let taken = samples.map_or(0, |it| it.event_times.len() + it.interrupted_times.len());
-        let ended = "the time for samples ended";
-        let (end, remedy) = if self.is_fixed_number {
-            ("the time limit ended", "raise --timeout")
-        } else if has_modes {
-            (ended, "with two modes, more time does not help")
-        } else if *reached > 10.0 * requested {
-            (ended, "the times vary too much: stop other programs, or do more work per launch")
-        } else if taken < MAX_AUTOMATIC_SAMPLES {
-            (ended, "raise --max-time")
-        } else {
-            ("the maximum of 65,536 samples came", "ask for less, as by --precision 10%")
-        };
-        format!("not converged: {end} before {wanted} was reached: {remedy}")
     }
 
     /// The number of rows of each reason that several rows have, and a hint if a later row has other figures than the one

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, add_metrics, table_columns};
+use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
 use super::page::Page;
 use super::roof;
 use super::rows::{self, DeviceGroup, Note, Notes, Row, grouped};
@@ -23,6 +23,9 @@ const FAKE_SUFFIX: &str = " fake";
 const MIN_NAME_WIDTH: usize = 16;
 /// The spaces before a reason under its row.
 const REASON_INDENT: usize = 4;
+/// The sentence that explains intervals of rows that several processes measured.
+const PROCESSES_MEANING: &str =
+    "± % of several processes: half of the 95 % prediction interval for the median of one more process";
 
 /// The table of a run whose rows are printed one after the other.
 #[derive(Debug, Default)]
@@ -52,14 +55,8 @@ pub struct TableWriter {
     waiting: Vec<(GroupKey, Vec<Vec<Record>>)>,
     /// The columns that were left out so far.
     dropped: Vec<&'static str>,
-    /// True if a row had a bar.
-    has_bars: bool,
-    /// The cache that a row has in place of a share of its peak.
-    cache: Option<&'static str>,
-    /// True if a row was of several devices.
-    has_ranges: bool,
-    /// True if several processes measured a row.
-    has_processes: bool,
+    /// The sentences that explain cells of the rows so far.
+    meanings: Vec<String>,
     /// The verdict and the number of processes of each record as its row has them.
     printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
@@ -107,8 +104,7 @@ impl TableWriter {
             labels,
             several_models,
             fake: run.devices.iter().any(|info| info.fake),
-            notes: Notes::new(run.sampling),
-            columns: table_columns(run),
+            columns: columns(run, Tables::Printed),
             left,
             ..Self::default()
         }
@@ -295,9 +291,6 @@ impl TableWriter {
     /// explanation.
     fn row_and_reasons(&mut self, row: &Row<'_>) -> (String, String) {
         let notes = self.notes.notes_of(row);
-        self.has_ranges |= row.has_several_devices();
-        self.has_processes |= !row.shown.other_processes.is_empty();
-        self.cache = self.cache.or_else(|| roof::cache_of(row.shown));
         let mark = match row.state() {
             State::Valid => "  ",
             State::Suspect => "? ",
@@ -306,11 +299,19 @@ impl TableWriter {
         let (_, name) = split(&row.shown.case.benchmark, &row.shown.case.args);
         let name = shortened(&name, self.layout.name);
         let mut line = format!("{mark}{}", left(&name, self.layout.name + COLUMN_GAP));
+        let mut has_bar = false;
         for column in &self.layout.columns {
             let cell = column.cell(row);
-            self.has_bars |= column.title == SPREAD_TITLE && !cell.is_empty();
+            has_bar |= column.title == SPREAD_TITLE && !cell.is_empty();
             line += &spaces(COLUMN_GAP);
             line += &column.room.fit(&cell);
+        }
+        self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
+        self.explain(has_bar, SPREAD_MEANING);
+        self.explain(!row.shown.other_processes.is_empty(), PROCESSES_MEANING);
+        if let Some(cache) = roof::cache_of(row.shown) {
+            let meaning = "in place of a % of peak: the cache served the data, faster than memory can";
+            self.explain(true, &format!("{cache} {meaning}"));
         }
         if row.shown.fake {
             line += FAKE_SUFFIX;
@@ -323,6 +324,13 @@ impl TableWriter {
             line = format!("{cells} {numbers}");
         }
         (styled(&[line], of_state(row.state())), self.reason_lines(&notes, fits))
+    }
+
+    /// Adds `meaning` to the sentences that explain cells, if a row `has` such cells and none before had.
+    fn explain(&mut self, has: bool, meaning: &str) {
+        if has && self.meanings.iter().all(|known| known != meaning) {
+            self.meanings.push(meaning.to_owned());
+        }
     }
 
     /// Returns the reasons that no earlier row had. Reasons seen before are listed by number if
@@ -347,23 +355,7 @@ impl TableWriter {
         if self.group.is_none() {
             return String::new();
         }
-        let mut lines = Vec::new();
-        if self.has_ranges {
-            lines.push(rows::DEVICE_ROWS_MEANING.to_owned());
-        }
-        if self.has_bars {
-            lines.push(SPREAD_MEANING.to_owned());
-        }
-        if self.has_processes {
-            lines.push(
-                "± % of several processes: half of the 95 % prediction interval for the median of one more process".to_owned(),
-            );
-        }
-        if let Some(cache) = self.cache {
-            lines.push(format!(
-                "{cache} in place of a % of peak: the {cache} served the data, faster than memory can"
-            ));
-        }
+        let mut lines = self.meanings.clone();
         if !self.dropped.is_empty() {
             let dropped = self.dropped.join(", ");
             lines.push(format!("columns left out: {dropped} (a wider terminal, or --csv, has all)"));

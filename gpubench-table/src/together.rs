@@ -25,10 +25,9 @@ fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     ))
 }
 
-/// Returns the sentence about the false discovery rate; `None` for one row, for rows that were each decided
-/// alone, and if no row is called slower or faster.
+/// Returns the sentence about the false discovery rate; `None` for one row, and if no row is called slower or faster.
 fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
-    let rows = check.tested_together.filter(|rows| *rows > 1)?;
+    let rows = Some(check.tested_together).filter(|rows| *rows > 1)?;
     let differs = |line: &&CaseFinding| {
         matches!(line.finding, Finding::Compared { answer: Answer::Slower | Answer::Faster, .. })
     };
@@ -58,7 +57,6 @@ pub fn result(finding: &Finding) -> String {
     };
     match again {
         0 => answer,
-        1 => format!("{answer}, measured again once"),
         times => format!("{answer}, measured again {times} times"),
     }
 }

@@ -114,10 +114,7 @@ fn counted(counters: &Counters) -> String {
         shares.into_iter().filter_map(|(what, share)| Some(format!("{what} {}", format::percent((*share)?))));
     let mut told: Vec<String> = shares.collect();
     told.extend(registers.map(|registers| format!("{registers} registers")));
-    told.extend(spills.map(|spills| match spills {
-        0 => "nothing spilled".to_owned(),
-        spills => format::counted(spills as usize, "access to local memory").replace("memorys", "memory"),
-    }));
+    told.extend(spills.map(|spills| format!("{spills} accesses to local memory")));
     told.extend(
         stall
             .as_ref()
@@ -143,8 +140,7 @@ const PIPES: usize = 3;
 /// The declared work beside what was counted.
 fn moved(measured: &Measurement, counters: &Counters) -> String {
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "an unknown number".to_owned(), format::bytes);
-    let declared = known(measured.counts.bytes.map(Bytes));
-    let declared = if measured.counts.bytes.is_some() { declared } else { "nothing".to_owned() };
+    let declared = measured.counts.bytes.map(Bytes).map_or_else(|| "nothing".to_owned(), format::bytes);
     let passed = measured.counts.intermediates.map_or_else(String::new, |passed| {
         format!(" (of which {} of intermediates)", format::bytes(Bytes(passed)))
     });

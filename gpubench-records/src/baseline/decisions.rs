@@ -99,8 +99,7 @@ fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f6
         Some(AssumedSpread::UpTo(difference)) => found.allowing_for(difference),
         Some(AssumedSpread::Any) | None => found,
     };
-    let (ratio, most) = (found.ratio(), 1.0 + band);
-    let times = [Median::mean(now)?, Median::mean(then)?];
+    let (ratio, times, most) = (found.ratio(), found.times, 1.0 + band);
     let noise_known = is_measured && *same_device;
     let is_decidable = assumed != Some(AssumedSpread::Any);
     let answer = if is_decidable { Answer::of(&ratio, band) } else { Answer::Undecided };

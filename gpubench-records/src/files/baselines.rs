@@ -19,17 +19,6 @@ pub struct BaselineLocation {
     path: PathBuf,
 }
 
-/// Returns the advice that follows the error about a file of the baseline `name`; empty for I/O errors and
-/// for files of a newer version.
-fn advice(name: &str, error: &ReadError) -> &'static str {
-    match error {
-        ReadError::Format(error) if error.is_newer() => "",
-        ReadError::Format(_) if is_path(name) => ". Give a file that --json wrote, or the name of a baseline",
-        ReadError::Format(_) => ". Remove it, or save the baseline anew",
-        _ => "",
-    }
-}
-
 impl BaselineLocation {
     /// The place of the baseline that the user calls `name`: a path if it has a `/` or ends in `.json`.
     pub fn of(name: &str) -> Self {
@@ -157,8 +146,8 @@ impl BaselineLocation {
 
     /// Returns the error that a file of the baseline cannot be read or written.
     fn unusable_error(&self, path: &Path, error: impl Into<ReadError>) -> LoadRunError {
-        let (name, path, error) = (&self.name, path.display(), error.into());
-        LoadRunError::Unusable(format!("baseline `{name}`: {path}: {error}{}", advice(name, &error)))
+        let unreadable = LoadRunError::Unreadable { path: path.to_owned(), error: error.into() };
+        LoadRunError::Unusable(format!("baseline `{}`: {unreadable}", self.name))
     }
 }
 
@@ -316,7 +305,7 @@ mod tests {
         assert_eq!(stored_files(folder.path()), theirs.len() + 1);
     }
 
-    /// What can be done depends on the fault: a file of a newer program is none.
+    /// What can be done depends on the fault: a file of another version is none.
     #[test]
     fn files_that_cannot_be_read_are_told_by_what_they_are() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -326,17 +315,19 @@ mod tests {
         };
         fs::write(folder.path().join("damaged.json"), "{").expect("it is written");
         // A file that the user names may be of another program.
-        assert!(told("damaged.json").ends_with(". Give a file that --json wrote, or the name of a baseline"));
+        assert!(
+            told("damaged.json").ends_with(". Give a file that --json wrote, or remove it and measure anew")
+        );
         fs::create_dir(folder.path().join("main")).expect("a folder");
         fs::write(folder.path().join("main/damaged.json"), "{").expect("it is written");
         let ours = BaselineLocation::within(folder.path(), "main")
             .load()
             .expect_err("it is no baseline")
             .to_string();
-        assert!(ours.ends_with(". Remove it, or save the baseline anew"), "{ours}");
+        assert!(ours.ends_with(". Give a file that --json wrote, or remove it and measure anew"), "{ours}");
         fs::write(folder.path().join("newer.json"), "{\"schema\":\"gpubench/999\"}").expect("it is written");
         let newer = told("newer.json");
-        assert!(newer.contains("newer") && !newer.contains("Remove it"), "{newer}");
+        assert!(newer.ends_with(": read it with the gpubench that wrote it, or measure anew"), "{newer}");
         assert!(told("missing.json").starts_with("there is no baseline"));
         // A folder of this name cannot be read as a file, and is not missing.
         fs::create_dir_all(folder.path().join("of/x.json")).expect("a folder");

@@ -37,45 +37,11 @@ impl Ceiling {
     }
 }
 
-/// The device and the gpubench version that ceilings were measured with.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Owner {
-    uuid: String,
-    /// Nothing for a CPU.
-    driver: Option<String>,
-    gpubench: String,
-}
-
 /// The contents of a file of ceilings.
 #[derive(Serialize, Deserialize)]
 struct StoredCeilings {
     schema: String,
-    owner: Owner,
     ceilings: Vec<Ceiling>,
-}
-
-impl Owner {
-    /// The owner for these facts; nothing for a device that is neither a GPU with a UUID and a driver's release, nor the CPU of
-    /// this `machine`.
-    fn of(info: &DeviceInfo, machine: &str) -> Option<Self> {
-        let gpubench = env!("CARGO_PKG_VERSION").to_owned();
-        if info.runs_program_code {
-            let threads = info.count(THREADS)?;
-            let uuid = format!("{} with {threads} threads of {machine}", info.name);
-            return Some(Self { uuid, driver: None, gpubench });
-        }
-        let release = info.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
-        let driver = format!("{release}CUDA {}", info.text(DRIVER_FOR_CUDA)?);
-        Some(Self { uuid: info.text(UUID)?.to_owned(), driver: Some(driver), gpubench })
-    }
-
-    /// Returns the name of the owner's file.
-    fn file_name(&self) -> String {
-        let Self { uuid, driver, gpubench } = self;
-        let driver = driver.as_ref().map(|driver| format!("_driver-{driver}")).unwrap_or_default();
-        let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
-        format!("{uuid}{driver}_gpubench-{gpubench}.json").chars().map(plain).collect()
-    }
 }
 
 impl CeilingCache {
@@ -86,12 +52,19 @@ impl CeilingCache {
         folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })
     }
 
-    /// Returns the owner and the file of a device's ceilings. `None` if the device has no identity that
-    /// lasts.
-    fn owner_and_path(&self, info: &DeviceInfo) -> Option<(Owner, PathBuf)> {
-        let owner = Owner::of(info, &self.machine)?;
-        let place = self.folder.join("ceilings").join(owner.file_name());
-        Some((owner, place))
+    /// Returns the file of a device's ceilings, whose name says for which device, driver and version of gpubench they hold. `None`
+    /// for a device that is neither a GPU with a UUID and a driver's release, nor the CPU of this machine.
+    fn path(&self, info: &DeviceInfo) -> Option<PathBuf> {
+        let device = if info.runs_program_code {
+            format!("{} with {} threads of {}", info.name, info.count(THREADS)?, self.machine)
+        } else {
+            let release = info.text(DRIVER).map(|release| format!("{release} ")).unwrap_or_default();
+            format!("{}_driver-{release}CUDA {}", info.text(UUID)?, info.text(DRIVER_FOR_CUDA)?)
+        };
+        let plain = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
+        let name: String = device.chars().map(plain).collect();
+        let version = env!("CARGO_PKG_VERSION");
+        Some(self.folder.join("ceilings").join(format!("{name}_gpubench-{version}.json")))
     }
 
     /// Reads the ceilings of this device; none if it has no file.
@@ -99,8 +72,8 @@ impl CeilingCache {
     /// # Errors
     /// If its file cannot be used.
     pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
-        let Some((owner, place)) = self.owner_and_path(info) else { return Ok(Vec::new()) };
-        read_file(&place, &owner).map_err(|why| {
+        let Some(place) = self.path(info) else { return Ok(Vec::new()) };
+        read_file(&place).map_err(|why| {
             format!("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())
         })
     }
@@ -110,7 +83,7 @@ impl CeilingCache {
     /// # Errors
     /// If it cannot be removed.
     pub fn forget(&self, info: &DeviceInfo) -> Result<(), String> {
-        let Some((_, place)) = self.owner_and_path(info) else { return Ok(()) };
+        let Some(place) = self.path(info) else { return Ok(()) };
         match fs::remove_file(&place) {
             Err(error) if place.exists() => Err(storing_error(&place, &error)),
             _ => Ok(()),
@@ -123,7 +96,7 @@ impl CeilingCache {
     /// # Errors
     /// If they cannot be written.
     pub fn keep(&self, info: &DeviceInfo, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, String> {
-        let Some((owner, place)) = self.owner_and_path(info).filter(|_| !ceilings.is_empty()) else {
+        let Some(place) = self.path(info).filter(|_| !ceilings.is_empty()) else {
             return Ok(None);
         };
         // A damaged file is replaced.
@@ -131,7 +104,7 @@ impl CeilingCache {
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         merged.extend_from_slice(ceilings);
         Ceiling::sort(&mut merged);
-        let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), owner, ceilings: merged };
+        let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), ceilings: merged };
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
         let written =
             folder.and_then(|()| replace(&place, &|out| out.write_all(&serde_json::to_vec(&contents)?)));
@@ -145,9 +118,9 @@ fn storing_error(place: &Path, error: &io::Error) -> String {
     format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
-/// Reads the ceilings of `owner` at `place`; none if there is no file. Fails if the file is damaged, of
-/// another owner, or contains a peak that was not measured.
-fn read_file(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
+/// Reads the ceilings at `place`; none if there is no file. Fails if the file is damaged, or contains a peak
+/// that was not measured.
+fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -156,9 +129,6 @@ fn read_file(place: &Path, owner: &Owner) -> Result<Vec<Ceiling>, String> {
         json => json.map_err(|error| error.to_string())?,
     };
     let contents: StoredCeilings = CEILINGS.read(&json).map_err(|error| error.to_string())?;
-    if contents.owner != *owner {
-        return Err("these are the ceilings of another device, driver or version".to_owned());
-    }
     let sound = |Ceiling { peak, .. }: &Ceiling| {
         peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };
@@ -234,32 +204,23 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_or_foreign_file_is_told_and_written_anew() {
+    fn a_damaged_file_is_told_and_written_anew() {
         let folder = tempfile::tempdir().expect("a folder");
         let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = info("GPU-1", "13.0");
-        let write = |text: &str| {
-            let place =
-                kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
-            let whole = fs::read_to_string(&place).expect("it is there");
-            fs::write(&place, whole.replace("GPU-1", text)).expect("it can be written");
-            place
-        };
-        for (change, words) in
-            [("GPU-9", "of another device, driver or version"), ("\"", "these are no measured ceilings")]
-        {
-            let place = write(change);
-            let told = read(&kept, &gpu).expect_err("it is of no use");
-            assert!(told.starts_with(&format!("{}: ", place.display())) && told.contains(words), "{told}");
-            assert!(told.ends_with("it is not used, and --measure-peaks writes it anew"), "{told}");
-            _ = kept.keep(&gpu, &[ceiling("write", 2e12)]).expect("it can be written");
-            assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 2e12)]));
-        }
+        let place =
+            kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
+        let whole = fs::read_to_string(&place).expect("it is there");
+        fs::write(&place, &whole[1..]).expect("it can be written");
+        let told = read(&kept, &gpu).expect_err("it is of no use");
+        let words = format!("{}: these are no measured ceilings", place.display());
+        assert!(told.starts_with(&words), "{told}");
+        assert!(told.ends_with("it is not used, and --measure-peaks writes it anew"), "{told}");
+        _ = kept.keep(&gpu, &[ceiling("write", 2e12)]).expect("it can be written");
+        assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 2e12)]));
         // A newer version may have changed anything but the schema.
-        let place = write("GPU-1");
         fs::write(&place, r#"{"schema": "gpubench-ceilings/2", "of": "GPU-1"}"#).expect("it can be written");
-        let newer =
-            "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: a newer gpubench wrote it";
+        let newer = "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: read it with the gpubench that wrote it";
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains(newer)));
         _ = kept.keep(&gpu, &[ceiling("read", -1.0)]).expect("it can be written");
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));
@@ -268,9 +229,11 @@ mod tests {
     #[test]
     fn a_file_is_named_by_all_that_its_ceilings_depend_on() {
         let gpu = info("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
-        let name = Owner::of(&gpu, "here").expect("it has a UUID and a driver").file_name();
+        let cache = CeilingCache::in_folder(Some(Path::new("cache")), "here").expect("a folder was given");
+        let path = cache.path(&gpu).expect("it has a UUID and a driver");
         let version = env!("CARGO_PKG_VERSION");
-        assert_eq!(name, format!("GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json"));
+        let name = format!("cache/ceilings/GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json");
+        assert_eq!(path, Path::new(&name));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::folders::{self, RECORDS, run_names};
-use super::format::ReadError;
+use super::format::{FormatError, ReadError};
 use super::lines::{Stored, head_of, read as read_lines};
 use super::store;
 use crate::{Run, Task};
@@ -34,7 +34,12 @@ pub enum LoadRunError {
 
 /// Returns the advice that follows `error`; empty unless the file is of another format or damaged.
 fn advice(error: &ReadError) -> &'static str {
-    if error.is_foreign() { ". Give a file that --json wrote, or the folder of a run" } else { "" }
+    match error {
+        ReadError::Format(FormatError::Foreign { .. }) => {
+            ". Give a file that --json wrote, or remove it and measure anew"
+        }
+        _ => "",
+    }
 }
 
 /// Returns the runs in `folder` with their files, the newest first.

@@ -41,20 +41,15 @@ pub enum FormatError {
         why: String,
     },
     /// Its format is another one.
-    #[error("its format is `{schema}`, not `{current}`{}", newer_version_hint(schema, current))]
+    #[error(
+        "its format is `{schema}`, not `{current}`: read it with the gpubench that wrote it, or measure anew"
+    )]
     OtherSchema {
         /// The schema of the file.
         schema: String,
         /// The schema that this program reads.
         current: &'static str,
     },
-}
-
-impl FormatError {
-    /// Returns true for a file of a newer gpubench.
-    pub fn is_newer(&self) -> bool {
-        matches!(self, Self::OtherSchema { schema, current, .. } if !newer_version_hint(schema, current).is_empty())
-    }
 }
 
 /// The reason why a file cannot be read.
@@ -66,13 +61,6 @@ pub enum ReadError {
     /// It is of another format, or damaged.
     #[error(transparent)]
     Format(#[from] FormatError),
-}
-
-impl ReadError {
-    /// Returns true for a file that no version of gpubench reads.
-    pub(crate) fn is_foreign(&self) -> bool {
-        matches!(self, Self::Format(FormatError::Foreign { .. }))
-    }
 }
 
 /// The field of a document that names its format: at the top, or in the `run` that it begins with.
@@ -117,10 +105,9 @@ impl FileFormat {
 
     /// Returns true for a document that says it is of this format, of whatever version.
     pub fn is_format_of(self, json: &[u8]) -> bool {
+        let name = |schema: &str| Some(schema.split_once('/')?.0.to_owned());
         let schema = self.parse(json).ok().and_then(Header::schema);
-        schema.is_some_and(|schema| {
-            split_schema(&schema).is_some_and(|(name, _)| self.schema.starts_with(&format!("{name}/")))
-        })
+        schema.is_some_and(|schema| name(&schema) == name(self.schema))
     }
 
     /// Returns the error that a document is not of this format, or damaged; `why` is the fault.
@@ -165,23 +152,6 @@ pub(super) fn message_without_position(error: &serde_json::Error) -> String {
     text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
-/// Splits a schema into its name and its version.
-fn split_schema(schema: &str) -> Option<(&str, u64)> {
-    let (name, version) = schema.split_once('/')?;
-    Some((name, version.parse().ok()?))
-}
-
-/// Returns the end of the sentence about a file of a newer version; empty unless both schemas have the same
-/// name and `schema` has the higher version.
-fn newer_version_hint(schema: &str, current: &str) -> &'static str {
-    match (split_schema(schema), split_schema(current)) {
-        (Some((theirs, newer)), Some((ours, version))) if theirs == ours && newer > version => {
-            ": a newer gpubench wrote it; update gpubench to read it"
-        }
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,7 +179,7 @@ mod tests {
     fn the_schema_is_looked_at_before_the_fields() {
         let read: Document = RUN.read(br#"{"schema": "gpubench/3", "wanted": 3}"#).expect("it is whole");
         assert_eq!(read, Document { schema: "gpubench/3".to_owned(), wanted: 3 });
-        let newer = "its format is `gpubench/4`, not `gpubench/3`: a newer gpubench wrote it; update gpubench to read it";
+        let newer = "its format is `gpubench/4`, not `gpubench/3`: read it with the gpubench that wrote it, or measure anew";
         for json in [
             r#"{"schema": "gpubench/4"}"#,
             r#"{"schema": "gpubench/4", "wanted": "three"}"#,
@@ -220,10 +190,13 @@ mod tests {
         ] {
             assert_eq!(told(json), newer, "{json}");
         }
-        assert_eq!(told(r#"{"schema": "gpubench/1"}"#), "its format is `gpubench/1`, not `gpubench/3`");
+        assert_eq!(
+            told(r#"{"schema": "gpubench/1"}"#),
+            "its format is `gpubench/1`, not `gpubench/3`: read it with the gpubench that wrote it, or measure anew"
+        );
         assert_eq!(
             told(r#"{"schema": "gpubench-ceilings/2"}"#),
-            "its format is `gpubench-ceilings/2`, not `gpubench/3`"
+            "its format is `gpubench-ceilings/2`, not `gpubench/3`: read it with the gpubench that wrote it, or measure anew"
         );
         for (json, why) in [
             ("", "it is empty"),

@@ -111,7 +111,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
             Err(why) => faults.push((number, why)),
         }
     }
-    let run = with_records(run, records);
+    run.records = records.merged();
     Ok(Stored { run, remarks: describe_faults(&faults).into_iter().collect(), is_cut_off, has_ended })
 }
 
@@ -235,7 +235,7 @@ impl Run {
     }
 }
 
-/// Returns a run with one record for each case, each with its model.
+/// Returns a run with one record for each case.
 ///
 /// # Errors
 /// If a record is one that no run has.
@@ -244,17 +244,8 @@ pub fn validated(mut run: Run) -> Result<Run, FormatError> {
     for record in std::mem::take(&mut run.records) {
         add_record(record, &mut records).map_err(|why| RUN.foreign_error(why))?;
     }
-    Ok(with_records(run, records))
-}
-
-/// Returns `run` with one merged record per case. Records without a model get that of their device.
-fn with_records(mut run: Run, records: RecordsByCase) -> Run {
     run.records = records.merged();
-    for record in run.records.iter_mut().filter(|record| record.case.model.is_empty()) {
-        let info = run.devices.iter().find(|info| info.device == record.device);
-        record.case.model = info.map(|info| info.name.clone()).unwrap_or_default();
-    }
-    run
+    Ok(run)
 }
 
 /// The text of a line before the digits of its checksum.

@@ -30,7 +30,7 @@ gpubench_stats::stored! {
         /// Processes that measured it declare different work, so that they did not measure the same.
         #[error("work differs: processes declare different work ({differences}): make the counts the same in each process")]
         WorkDiffers {
-            /// The differences, such as "bytes 2, were 1".
+            /// The differences, such as "bytes 2, was 1".
             differences: String,
         },
         /// The time is too short for the work that the launch declares.
@@ -129,7 +129,12 @@ gpubench_stats::stored! {
         #[error("{}", traffic_too_high_message(.0))]
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
-        #[error("not converged: {} (asked for: {})", precision_phrase(*.reached), format::precision(*.requested))]
+        #[error(
+            "not converged: the median is known to {}, and {} was asked for: raise --max-time or --timeout, stop other programs, or ask \
+             for less by --precision",
+            format::plus_minus(*.reached),
+            format::precision(*.requested)
+        )]
         NotConverged {
             /// The relative half-width that was reached.
             reached: f64,
@@ -312,14 +317,6 @@ impl Reason {
     }
 }
 
-/// Returns a phrase such as `the median is known to ± 0.5 %`. `half_width` is relative.
-fn precision_phrase(half_width: f64) -> String {
-    if format::is_shown(half_width) {
-        return format!("the median is known to {}", format::plus_minus(half_width));
-    }
-    "the samples depend on each other too much for an interval".to_owned()
-}
-
 /// Returns the advice that ends the sentence about too few samples. `budget` is the time that they need,
 /// `None` if the user set their number.
 fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
@@ -401,21 +398,16 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
             Bytes(*work),
             BytesPerSecond::from(*peak)
         ),
-        Quantity::CacheBandwidth | Quantity::HostToDevice | Quantity::DeviceToHost | Quantity::PeerToPeer => {
+        quantity => {
+            let (work, peak) = match quantity {
+                Quantity::Compute(_) => (format::operations(*work), FlopsPerSecond::from(*peak).to_string()),
+                _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string()),
+            };
             format!(
-                "impossible: {} take {least_time} over {} at its {measured_peak} of {}{even}, and the launch took {time}: did the \
-                 copy run, and is the count right?",
-                Bytes(*work),
-                quantity.roof(),
-                BytesPerSecond::from(*peak)
+                "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: did all of it \
+                 run, in this data type, and is the count right?",
+                quantity.roof()
             )
         }
-        Quantity::Compute(_) => format!(
-            "impossible: {} take {least_time} at the {} {measured_peak} of {}{even}, and the launch took {time}: did the kernel run \
-             in this data type, and is the count right?",
-            format::operations(*work),
-            quantity.roof(),
-            FlopsPerSecond::from(*peak)
-        ),
     }
 }

@@ -241,7 +241,7 @@ fn gated() -> Run {
     run.baseline_comparison = Some(BaselineComparison {
         baseline: "main".to_owned(),
         equivalence_margin: 0.005,
-        tested_together: Some(3),
+        tested_together: 3,
         remarks: Vec::new(),
         findings: lines,
         missing,

@@ -133,7 +133,7 @@ fn a_file_that_cannot_be_read_is_named_and_the_rest_is_judged() {
     assert!(told[0].starts_with("empty.json: not a stored run: it is empty"), "{told:?}");
     assert!(told[1].starts_with("half.json: not a stored run: line 1, column "), "{told:?}");
     assert!(told[1].contains("it is cut off there"), "{told:?}");
-    assert!(told[2].contains("a newer gpubench wrote it; update gpubench to read it"), "{told:?}");
+    assert!(told[2].contains("read it with the gpubench that wrote it, or measure anew"), "{told:?}");
     assert!(told[3].contains("it has no `schema`"), "{told:?}");
 }
 

@@ -165,8 +165,8 @@ fn sampling_or_build_difference(run: &Run, program: &Program, sampling: &Samplin
     if build(&run.program) != build(program) || program.fingerprint.is_none() {
         return Some("this program was built anew since".to_owned());
     }
-    let setting = sampling.difference(&run.sampling)?;
-    Some(format!("it was sampled with other settings ({setting} differs)"))
+    let settings = sampling.differences(&run.sampling);
+    (!settings.is_empty()).then(|| format!("it was sampled with other settings ({})", settings.join(", ")))
 }
 
 /// Returns a difference between the device `now` and the device `then`, or between the peaks that the user

@@ -352,7 +352,7 @@ pub(super) fn derive_measurement(
     };
     let claim = measurement.declared_work(cache);
     let Measurement { samples, launch, .. } = &measurement;
-    let precision = sampling.precision_on(samples.method.path);
+    let precision = sampling.on(samples.method.path).precision;
     let mut verdict = judge(samples, precision, &claim, info);
     verdict.judge_declared_work(&measurement, cache, info);
     verdict.add(launched::reservations(launch, samples, host_work));

@@ -1,9 +1,10 @@
 //! CSV according to RFC 4180: a row for each case, under columns that name their units. Numbers have all their digits, so that
 //! they are read back exactly. The last columns are the benchmarks' own metrics and the arguments of the run, one for each.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use gpubench_records::{Arg, Energy, Measurement, Quantity, Record, Run, work::UserMetric};
+use gpubench_records::{Arg, Energy, Quantity, Record, Run, work::UserMetric};
 use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +23,7 @@ macro_rules! columns {
     ) => {
         const COLUMNS: &[CsvColumn] = &[
             $(CsvColumn { head: $case_head, cell: |$run, $record| cell_text($case_cell) },)+
-            $(CsvColumn { head: $head, cell: |_, record| measured_cell(record, |$it| cell_text($cell)) },)+
+            $(CsvColumn { head: $head, cell: |_, record| record.measurement.as_ref().map(|$it| cell_text($cell)).unwrap_or_default() },)+
         ];
     };
 }
@@ -89,42 +90,41 @@ columns! {
     }
 }
 
+/// Returns the cells of a record in columns that not every run has, each with its head.
+type OwnCells = fn(&Record) -> Vec<(String, String)>;
+
+/// The benchmarks' own metrics, such as `metric.fill (%)`, then the arguments, such as `arg.n`.
+const OWN_CELLS: [OwnCells; 2] = [
+    |record| {
+        let metrics = record.measurement.iter().flat_map(|it| &it.user_metrics);
+        let cell = |UserMetric { name, unit, value }: &UserMetric| {
+            let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+            (format!("metric.{name}{unit}"), cell_text(value))
+        };
+        metrics.map(cell).collect()
+    },
+    |record| {
+        record.case.args.iter().map(|Arg { name, value }| (format!("arg.{name}"), value.clone())).collect()
+    },
+];
+
 /// Writes `run` as CSV.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let (args, metrics) = (argument_names(run), metric_columns(run));
-    let heads = COLUMNS.iter().map(|column| column.head.to_owned());
-    let heads = heads.chain(metrics.iter().cloned());
-    write_row(out, heads.chain(args.iter().map(|name| format!("arg.{name}"))))?;
-    for record in &run.records {
-        let fixed = COLUMNS.iter().map(|column| (column.cell)(run, record));
-        let own = metrics.iter().map(|head| metric_value(record, head).map(cell_text).unwrap_or_default());
-        let args =
-            args.iter().map(|name| argument_value(&record.case.args, name).unwrap_or_default().to_owned());
-        write_row(out, fixed.chain(own).chain(args))?;
-    }
-    out.flush()
-}
-
-/// The head of the column of a benchmark's own metric, such as `metric.fill (%)`.
-fn metric_column_name(UserMetric { name, unit, .. }: &UserMetric) -> String {
-    if unit.is_empty() { format!("metric.{name}") } else { format!("metric.{name} ({unit})") }
-}
-
-/// Returns the column names of all own metrics of `run`, in the order of their first appearance.
-fn metric_columns(run: &Run) -> Vec<String> {
-    let mut heads = Vec::new();
-    for head in run.measured().flat_map(|(_, it)| &it.user_metrics).map(metric_column_name) {
-        if !heads.contains(&head) {
-            heads.push(head);
+    // In the order in which they first appear.
+    let mut own_heads: Vec<String> = Vec::new();
+    for (head, _) in OWN_CELLS.iter().flat_map(|of| run.records.iter().flat_map(of)) {
+        if !own_heads.contains(&head) {
+            own_heads.push(head);
         }
     }
-    heads
-}
-
-/// Returns the record's value of the own metric whose column is `head`; `None` if it lacks that.
-fn metric_value(record: &Record, head: &str) -> Option<f64> {
-    let mut metrics = record.measurement.iter().flat_map(|it| &it.user_metrics);
-    metrics.find(|metric| metric_column_name(metric) == head).map(|metric| metric.value)
+    let heads = COLUMNS.iter().map(|column| column.head.to_owned());
+    write_row(out, heads.chain(own_heads.iter().cloned()))?;
+    for record in &run.records {
+        let own: HashMap<String, String> = OWN_CELLS.iter().flat_map(|of| of(record)).collect();
+        let cells = COLUMNS.iter().map(|column| (column.cell)(run, record));
+        write_row(out, cells.chain(own_heads.iter().map(|head| own.get(head).cloned().unwrap_or_default())))?;
+    }
+    out.flush()
 }
 
 /// Writes fields, with quotes around those that need them.
@@ -134,27 +134,6 @@ fn write_row(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> io::R
         false => field,
     };
     writeln!(out, "{}", joined(fields.map(quoted), ","))
-}
-
-/// The names of all arguments, in the order in which they first appear.
-fn argument_names(run: &Run) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for Arg { name, .. } in run.records.iter().flat_map(|record| &record.case.args) {
-        if !names.contains(&&**name) {
-            names.push(name);
-        }
-    }
-    names
-}
-
-/// Returns the value of the argument `name`, if there is one.
-fn argument_value<'a>(args: &'a [Arg], name: &str) -> Option<&'a str> {
-    args.iter().find(|arg| arg.name == name).map(|arg| &*arg.value)
-}
-
-/// Returns the cell for a record's measurement; empty if the case failed.
-fn measured_cell(record: &Record, cell: impl FnOnce(&Measurement) -> String) -> String {
-    record.measurement.as_ref().map(cell).unwrap_or_default()
 }
 
 /// Returns a value as the text of a cell. Numbers have the fewest digits that read back as the same number;

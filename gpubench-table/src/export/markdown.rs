@@ -1,7 +1,7 @@
 //! Markdown: the table for a pull request. All text is escaped, so that it is shown as it is and changes no layout.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::{borrow::Cow, fmt::Write as _};
 
 use crate::{
     case_name, columns::markdown_columns, gate, has_several_devices, header, remarks, rows::Row,
@@ -115,12 +115,8 @@ fn table_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 
 /// Text that Markdown shows as it is. Line breaks become spaces, since a row is a line; other control characters, such as those
 /// that colour a terminal, are shown by their codes.
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    let special = |c: char| c.is_control() || "\\`*_{}[]<>()#+!|~&$@".contains(c);
-    if !text.contains(special) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 8);
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\r' | '\t' => escaped.push(' '),
@@ -135,7 +131,7 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
             c => escaped.push(c),
         }
     }
-    Cow::Owned(escaped)
+    escaped
 }
 
 #[cfg(test)]

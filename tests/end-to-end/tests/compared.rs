@@ -143,7 +143,7 @@ fn a_number_of_samples_is_what_it_says() {
             assert_eq!(record.measurement.as_ref().expect("a number").samples.event_times.len(), wanted);
         }
         // A single round tells why it has no difference.
-        let words = "?    undecided against plain[n=10] (too few samples for an interval: take more)";
+        let words = "?    undecided against plain[n=10] (too few samples for an interval, or times below the timer's resolution: take";
         assert_eq!(ended.stdout.contains(words), wanted == 1, "{ended}");
         let answer = comparison(&run, "compared::longer[n=10] hot").answer;
         assert_eq!(answer, if wanted == 1 { Answer::Undecided } else { Answer::Slower }, "{wanted}");

@@ -67,7 +67,7 @@ const FAILURES: [Fault; 14] = [
         "launch_panics hot",
         &["launch (checked launch): panicked at ", "src/bin/faults.rs:", ": the launch is off"],
     ),
-    (WHILE, "fails_when_cold cold", &["launch (first launches of the warm-up): too cold to start"]),
+    (WHILE, "fails_when_cold cold", &["launch (warm-up, after 0 launches): too cold to start"]),
     (WHILE, "fails_later hot", &["launch (warm-up, after 73 launches): worn out"]),
     (WHILE, "fails_later cold", &["launch (after 256 samples): worn out"]),
 ];
@@ -80,7 +80,7 @@ const LOSSES: [Fault; 9] = [
     (
         "`abort` in a launch",
         "aborts_when_hot hot",
-        &["worker (first launches of the warm-up): ", "ended by SIGABRT"],
+        &["worker (warm-up, after 0 launches): ", "ended by SIGABRT"],
     ),
     ("`abort` in a launch", "aborts hot", &["worker (checked launch): ", "ended by SIGABRT"]),
     ("`exit(0)` in a launch", "exits hot", &["worker (checked launch): ", "exited with code 0"]),
@@ -95,7 +95,7 @@ const LOSSES: [Fault; 9] = [
     (
         "a launch that never ends, deaf to SIGTERM",
         "never_ends_and_does_not_listen hot",
-        &["worker (first launches of the warm-up): took longer than 1.5 s, and was killed"],
+        &["worker (warm-up, after 0 launches): took longer than 1.5 s, and was killed"],
     ),
     (
         "a `setup` that never ends",

@@ -53,7 +53,7 @@ fn what_is_computed_takes_its_time() {
     ended.shows_against(
         "two_devices::beat hot",
         "invalid: impossible: 1.60 kFLOP take 3.747 µs at the FP32 peak of 0.43 GFLOP/s, and the launch took 3.200 µs: \
-         did the kernel run in this data type, and is the count right?",
+         did all of it run, in this data type, and is the count right?",
     );
     assert!(matches!(reasons(&run, "beat hot"), [Reason::ImpossibleSpeed(_)]), "{:?}", run.records);
     assert_eq!(reasons(&run, "beat cold"), []);

@@ -205,7 +205,7 @@ fn what_is_skipped_says_why_and_fails_nothing() {
         run.skipped.iter().map(|skipped| (skipped.name(), skipped.reason.as_str())).collect();
     let even = |n| (format!("options::odd[n={n}]"), "only odd sizes");
     assert_eq!(skipped, [even(2), even(4)]);
-    ended.shows("skipped options::odd[n=2]: only odd sizes");
+    ended.shows("skipped options::odd[n=2], options::odd[n=4]: only odd sizes");
     ended.shows("2 results: 2 valid, 0 suspect, 0 invalid, 2 results skipped, in ");
 
     // Nothing else is asked for, and that is well.

@@ -88,7 +88,7 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--max-time", "0"], "'0' for '--max-time <TIME>': give a time above 0"),
         (&["--runs", "3", "--in-process"], "--runs and --in-process: each run needs a process of its own"),
         (&["--test", "--json", "-"], "'--test' cannot be used with '--json <FILE>'"),
-        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or the name of a baseline"),
+        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or remove it and measure anew"),
         (&["--warmup", "NaN"], "'NaN' for '--warmup <TIME|N>': give a time with its unit"),
         (&["--max-time=-1"], "'-1' for '--max-time <TIME>': give a time"),
         (
@@ -171,8 +171,8 @@ fn a_filter_that_matches_nothing_says_so() {
     for (filter, hint) in [
         ("swepe", "on clockwork, host: did you mean `sweep`?\n"),
         ("two_devices::swepe", "did you mean `two_devices::sweep`?\n"),
-        ("*sweep*", "a filter matches anywhere in a name: `sweep` in place of `*sweep*`\n"),
-        ("^sw.*p", "a regular expression is written between slashes, as in `/^sw.*p/`\n"),
+        ("*sweep*", "or a regular expression between slashes, as in `/sum.*n=1024/`\n"),
+        ("^sw.*p", "or a regular expression between slashes, as in `/sum.*n=1024/`\n"),
         ("transpose", "; --list without a filter shows all\n"),
     ] {
         run(SUITE, &[filter]).with_code(4).says_only(hint);

@@ -350,7 +350,7 @@ const ASTRAY: &str = "launch (checked launch): cuCtxSynchronize returned 700 (CU
                       memory access was encountered";
 const ANOTHER: &str = "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one";
 const WAITS: &str = "launch: waits for the GPU: cuStreamSynchronize: ";
-const PANICS: &str = "launch (first launches of the warm-up): panicked at ";
+const PANICS: &str = "launch (warm-up, after 0 launches): panicked at ";
 
 const ROWS: [Fault; 23] = [
     (

@@ -63,7 +63,7 @@ fn a_written_flush_is_seen_to_leave_dirt() {
     assert!(proof.evicts_cache() && !proof.is_clean(), "{proof:?}");
     // As much again is written back, on top of a launch and a pair of events.
     assert!(proof.dirt() > 0.6 && proof.dirt() < 0.7, "{proof:?}");
-    measured.ended.with_code(0).shows("which leaves the cache empty and dirty (a sweep takes");
+    measured.ended.with_code(0).shows("which leaves the cache empty and dirty");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn where_discarding_does_nothing_the_l2_is_swept_and_the_report_says_why() {
     let reason = method.flush_reason.as_deref().expect("it is not the usual one");
     assert!(reason.starts_with("`discard` leaves the L2 dirty: a sweep takes 6"), "{reason}");
     let ended = measured.ended.with_code(0);
-    ended.shows("flushed by `read`, which leaves the cache empty and clean; `discard` leaves the L2 dirty");
+    ended.shows("flushed by `read`, which leaves the cache empty and clean, `discard` leaves the L2 dirty");
 }
 
 /// The user has the last word, and is told.

@@ -193,7 +193,9 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     ended.shows(
         "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it declares 16 KiB written",
     );
-    ended.shows("16 KiB of memory: it writes the values that are already there; it declares 16 KiB written");
+    ended.shows(
+        "in blocks of 512 B; on memory that holds other values, 16 KiB changed; it declares 16 KiB written",
+    );
     ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
 }
 

@@ -111,7 +111,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     ended.shows("take 12.50 µs at the BF16 tensor peak of 1071 TFLOP/s, and the launch took");
     ended.shows(
         "peak BF16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
-         from the datasheet: 989 TFLOP/s)",
+         from the datasheet: 989 TFLOP/s, ",
     );
     // Of what no row is compared with, nothing is said.
     assert!(!ended.stdout.contains("peak FP32"), "{ended}");
@@ -127,7 +127,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
-    let binds = "DRAM would limit it: 0.17 flop/byte is below the ridge point of 13.9 flop/byte (FP32); ";
+    let binds = "DRAM would limit it: 0.17 flop/byte is below the ridge point of 13.9 flop/byte between DRAM and FP32; ";
     // One is launch-bound, and one is faster than the memory.
     assert_eq!((lines(binds), run.records.len()), (2, 4), "{ended}");
     assert_eq!(lines("faster than memory: L2 serves this, and has no known peak"), 1, "{ended}");

@@ -58,7 +58,7 @@ fn inputs_that_cannot_be_made_again_stay() {
     }
     let moves = found(&measured, "moves hot").samples.relocations;
     assert!(moves >= 8, "{moves}");
-    measured.ended.with_code(1).shows(" groups, each with its inputs in another allocation; ");
+    measured.ended.with_code(1).shows(" groups, between which inputs moved ");
 }
 
 /// What `setup` left elsewhere is of the inputs that were made last, and these are there as long as the case.

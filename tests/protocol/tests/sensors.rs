@@ -42,7 +42,7 @@ fn what_the_sensors_say_is_recorded_and_shown() {
     );
     let ended = measured.ended.with_code(0);
     ended.shows("highest clock 1980 MHz · highest memory clock 3201 MHz · power limit 700 W · ECC on · MIG off · compute mode default · persistence on · other processes 0");
-    ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; not throttled; no other process (");
+    ended.shows("  sensors   multiprocessors at 1980 MHz; memory at 3201 MHz; 212 W; 41 °C; not throttled; 0 other processes (");
 }
 
 #[test]

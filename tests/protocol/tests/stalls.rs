@@ -125,7 +125,7 @@ fn the_stall_is_explained() {
             "55574528",
             0.02,
             // 13.45 % of the launches meet it, some of them in part: by 178.6 ns on the average.
-            ["memory stall: 1.", " every 100.2 µs, 1.", "meets one in 1", " ns on the average"],
+            ["memory stall: 1.", " every 100.2 µs, 1.", "meets 0, and one more in 1", " ns on the average"],
             168.0..190.0,
         ),
         (
