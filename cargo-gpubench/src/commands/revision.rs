@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub(super) struct Revisions {
     workspace: PathBuf,
     /// The current folder, relative to the repository's.
     folder: PathBuf,
+    /// The folders outside of the repository that its packages depend on.
+    outside: Vec<PathBuf>,
     /// The target folder of the working tree. Benchmark binaries of all revisions share it for what they measure of the machine.
     pub target: PathBuf,
     /// No other comparison uses the work trees until this is dropped.
@@ -71,6 +74,7 @@ impl Revisions {
         Ok(Self {
             folder: if current.is_relative() { current } else { workspace_folder.clone() },
             workspace: workspace_folder,
+            outside: workspace.path_dependencies().filter(|path| !path.starts_with(&root)).collect(),
             target: workspace.target_directory,
             root,
             _lock: lock,
@@ -107,6 +111,9 @@ impl Revisions {
             if !switch(&sources, &self.root, &hash)? {
                 bail!(Failed, "{name} cannot be checked out: git's message is above");
             }
+            for path in &self.outside {
+                link(path, &self.root, &sources, &self.home())?;
+            }
             // Cargo's settings and toolchains depend on the folder: the user's, if the commit has it.
             let folders = [&self.folder, &self.workspace].map(|folder| sources.join(folder));
             cargo = Cargo {
@@ -133,6 +140,24 @@ impl Revision {
     pub(super) fn build(&self, args: &BuildArgs) -> Result<Built> {
         self.cargo.build(&self.targets, args).map_err(|error| not_built(error, &self.name))
     }
+}
+
+/// Links the folder `path` outside of the repository `root` to where a relative path in the work tree `tree` leads to, if that is in `home`.
+fn link(path: &Path, root: &Path, tree: &Path, home: &Path) -> Result<(), CommandError> {
+    let Some(common) = root.ancestors().find(|folder| path.starts_with(folder)) else { return Ok(()) };
+    let below = |path: &Path| path.strip_prefix(common).map(Path::to_owned).unwrap_or_default();
+    let above = tree.ancestors().nth(below(root).components().count());
+    let Some(place) = above.filter(|folder| folder.starts_with(home)).map(|folder| folder.join(below(path)))
+    else {
+        return Ok(());
+    };
+    if place.exists() {
+        return Ok(());
+    }
+    // A link to a folder that is gone.
+    _ = fs::remove_file(&place);
+    let made = place.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| symlink(path, &place));
+    made.map_err(CommandError::at(&place))
 }
 
 /// Names the revision that an error is about. A signal is about none.

@@ -80,6 +80,8 @@ pub(super) struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
+    #[serde(default)]
+    path: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -207,6 +209,13 @@ pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Res
 }
 
 impl Workspace {
+    /// Returns the folders that packages depend on by a path.
+    pub(super) fn path_dependencies(&self) -> impl Iterator<Item = PathBuf> {
+        let paths =
+            self.packages.iter().flat_map(|package| &package.dependencies).filter_map(|it| it.path.as_ref());
+        paths.filter_map(|path| path.canonicalize().ok())
+    }
+
     /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
     pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
