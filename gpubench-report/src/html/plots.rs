@@ -1,17 +1,17 @@
 //! Drawings of all cases together. Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold,
-//! or of the benchmarks of a group in one state of the caches. Rooflines: the place of each case of a device below the roofs of memory and
-//! arithmetic.
+//! or of the benchmarks of a group in one state of the caches, with the size at which a launch's data fills the last-level cache. Rooflines: the place of each case of a device below the roofs of
+//! memory and arithmetic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpubench_records::{Arg, Cache, DeviceInfo, Quantity, Record, metrics::PeakFraction};
-use gpubench_stats::{BytesPerSecond, FlopsPerSecond, format};
+use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, format};
 use gpubench_table::roof;
 use gpubench_table::text::{plain, split_path};
 use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Panel, Panels, SERIES, Series, Style, Unit, points};
+use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, SERIES, Series, Style, Unit, points};
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;
@@ -24,7 +24,7 @@ pub(super) fn sweeps(view: &View<'_>) -> Markup {
     html! {
         @if count > 0 {
             div.figures {
-                @for sweep in sweeps.iter().take(MOST_SWEEPS) { figure { (PreEscaped(sweep.drawing().element())) } }
+                @for sweep in sweeps.iter().take(MOST_SWEEPS) { figure { (PreEscaped(sweep.drawing(view).element())) } }
             }
             @if count > MOST_SWEEPS { p.soft { (MOST_SWEEPS) " of " (count) " sweeps are drawn." } }
         }
@@ -110,13 +110,14 @@ impl<'a> ArgSweep<'a> {
         self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= FEWEST
     }
 
-    fn drawing(&self) -> Drawing {
+    fn drawing(&self, view: &View<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.series(|row| Some(row.it.median().as_f64()));
         let times = || points(&time).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
         let y = if is_wide { Axis::log10("time", Unit::TIME) } else { Axis::linear("time", Unit::TIME) };
-        let panel = |y, series| Panel { y, series, marks: Vec::new() };
+        let marks = Vec::from_iter(self.full_cache(view));
+        let panel = |y, series| Panel { y, series, marks: marks.clone() };
         let bandwidth = self.series(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
         let throughput = self.series(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
         let rate = [("bandwidth", Unit::BANDWIDTH, bandwidth), ("throughput", Unit::THROUGHPUT, throughput)];
@@ -152,6 +153,33 @@ impl<'a> ArgSweep<'a> {
         }
         let points = self.rows.iter().filter_map(|(x, row)| Some(row.point(*x, of(row)?, "")));
         hot_and_cold(&points.collect::<Vec<_>>(), Style::Line)
+    }
+
+    /// Returns the mark of the value at which a launch touches as many bytes as the last-level cache holds, between the two rows
+    /// around it.
+    fn full_cache(&self, view: &View<'_>) -> Option<Mark> {
+        let cache = view
+            .run
+            .device_of(self.rows.first()?.1.case.record)?
+            .last_level_cache
+            .filter(|cache| *cache > Bytes::ZERO)?;
+        let full = cache.as_f64().ln();
+        let touched = self.rows.iter();
+        let touched: Vec<(f64, f64)> = touched
+            .filter_map(|(value, row)| Some((value.ln(), (row.it.counts.bytes? as f64).ln())))
+            .collect();
+        // Implementations that touch different bytes fill the cache at different values.
+        let is_one =
+            |pair: &[(f64, f64)]| pair[0] == pair[1] || (pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
+        if self.shared_name.is_some() && !touched.windows(2).all(is_one) {
+            return None;
+        }
+        let around = touched
+            .windows(2)
+            .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
+        let part = (full - around[0].1) / (around[1].1 - around[0].1);
+        let value = (around[0].0 + part * (around[1].0 - around[0].0)).exp();
+        Some(Mark::x(value, format!("last-level cache, {}", format::bytes(cache))))
     }
 }
 

@@ -9,7 +9,7 @@ use gpubench_records::record::{Record, Run};
 use gpubench_records::text::printable;
 use gpubench_records::verification::{CuptiPass, CuptiTimes, TracedActivity, Verification};
 use gpubench_report::export::HTML;
-use gpubench_stats::units::{BytesPerSecond, Nanoseconds};
+use gpubench_stats::units::{Bytes, BytesPerSecond, Nanoseconds};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -129,6 +129,24 @@ fn operations_of_a_traced_launch_are_listed() {
     // Of 3.2 µs.
     assert_eq!(items, ["2.400 µs, 75.0 %: transpose&lt;4&gt;", "800.0 ns, 25.0 %: scan"]);
     assert!(!page(&["scan"]).contains("of a launch, by CUPTI"));
+}
+
+/// A curve over sizes has a mark where the last-level cache is full.
+#[test]
+fn sweeps_mark_the_last_level_cache() {
+    let mut run = small("clockwork.jsonl");
+    let mut record = run.records.remove(0);
+    let made = [1_u64, 8, 64].map(|mib| {
+        record.case.args = vec![Arg { name: "bytes".to_owned(), value: (mib << 20).to_string() }];
+        record.measurement.as_mut().expect("it was measured").counts.bytes = Some(mib << 20);
+        record.clone()
+    });
+    run.records = made.into();
+    let info = run.devices.iter_mut().find(|info| info.device == record.device).expect("its device");
+    info.last_level_cache = Some(Bytes(24 << 20));
+    let page = markup(&run);
+    let (sweeps, _) = between(&page, "<section id=\"sweeps\"", "</section>").expect("a sweep");
+    assert_eq!(sweeps.matches(">last-level cache, 24 MiB<").count(), 2, "{sweeps}");
 }
 
 /// Each name stands in its row, with what a browser would not show as its code, and no element comes from any.
