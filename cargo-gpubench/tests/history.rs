@@ -13,6 +13,8 @@ use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
 use serde_json::{Value as Json, json};
 
+#[cfg(unix)]
+use super::repository::Repository;
 use super::{Project, list, slowed};
 
 /// The time of a night over the usual one: it looks random, and is the same in each run of the test.
@@ -136,18 +138,7 @@ fn wrong_histories_are_refused() {
         (&["history", "history", "no-such-case"], 4),
         (&["history", "history", "/sum[/"], 2),
         (&["history", "history", "--equivalence-margin", "-1%"], 2),
-        (
-            &[
-                "history",
-                "add",
-                "runs.json",
-                "--history",
-                "history",
-                "--commit",
-                "0123456789012345678901234567890123456789",
-            ],
-            2,
-        ),
+        (&["history", "add", "runs.json", "--history", "history", "--commit", "0123456"], 2),
         (&["history", "add", "one.json", "--history", "history", "--commit", "main"], 2),
         (&["history", "add", "nowhere.json", "--history", "history"], 2),
         (&["history", "add", "one.json", "--history", "runs.json"], 1),
@@ -207,27 +198,30 @@ fn ten_years_of_nights() {
     assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
-/// A run is kept under the commit that the user gives by its whole hash.
+/// A commit that is named by its first digits is kept by its hash where the repository has it.
+#[cfg(unix)]
 #[test]
-fn a_commit_is_named_by_its_whole_hash() {
-    let project = with_history(&nights()[..1]);
-    fs::write(project.path("src/one.json"), list(&nights()[..1])).expect("it can be written");
-    let hash = format!("{:040x}", 7);
-    let add = |commit: &str| {
-        project.run(&[
-            "history",
-            "add",
-            "one.json",
-            "--history",
-            "history",
-            "--commit",
-            commit,
-            "--home",
-            "home",
-        ])
+fn first_digits_of_a_commit_are_made_its_hash() {
+    let repository = Repository::of(&[100]);
+    fs::write(repository.0.path("one.json"), list(&nights()[..1])).expect("it can be written");
+    let file = repository.0.text("one.json");
+    let hash = repository.hash("v100");
+    let add = |folder: &str, commit: &str| {
+        let words = ["history", "add", &file, "--history", "history", "--commit", commit];
+        repository.run_in(folder, &words).code(0).stderr()
     };
-    let told = add(&hash).code(0).stderr();
-    assert!(told.contains(&format!(": history/{hash}/")), "{told}");
-    let refused = add(&hash[..8]).code(2).stderr();
-    assert!(refused.contains("give the whole hash of a commit"), "{refused}");
+    for (folder, digits, expected) in [
+        ("repository", &hash[..8], &*hash),
+        ("repository", &hash[..8].to_uppercase(), &*hash),
+        ("repository", &hash, &*hash),
+        ("repository", "0123456789", "0123456789"),
+        // No repository.
+        (".", &hash[..8], &hash[..8]),
+    ] {
+        let told = add(folder, digits);
+        assert!(told.contains(&format!(": history/{expected}/")), "{digits}: {told}");
+    }
+    // A branch of such a name is no commit's first digits.
+    repository.git(&["branch", "abcdef0123"]);
+    assert!(add("repository", "abcdef0123").contains(": history/abcdef0123/"));
 }

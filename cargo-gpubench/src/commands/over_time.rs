@@ -14,7 +14,7 @@ use gpubench_report::{
 use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
-use crate::commands::revision::commit_order;
+use crate::commands::revision::{commit_order, whole_hash};
 use crate::commands::stored::{SelectionArgs, percentage};
 use crate::output::{CommandError, PrintOptions, Result, Results, bail};
 use crate::{commands::load_all, output};
@@ -97,17 +97,15 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
     }
     if let Some(commit) = commit {
         if !is_hash(commit) {
-            bail!(
-                Usage,
-                "--commit {commit}: give the whole hash of a commit, as `git rev-parse HEAD` prints it"
-            );
+            bail!(Usage, "--commit {commit}: give the hash of a commit, of 7 digits or more");
         }
         if runs.len() > 1 {
             bail!(Usage, "a commit is named for {} runs: add them one by one", runs.len());
         }
     }
+    let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
-        let (file, was_there) = add(folder, &named.run, commit)
+        let (file, was_there) = add(folder, &named.run, commit.as_deref())
             .map_err(|error| CommandError::failed(error).within(&named.name))?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));

@@ -1,7 +1,7 @@
 //! Revisions of a repository as benchmark binaries, with the program `git`. The working tree is built where it is, a commit in a work
 //! tree of its own below the target folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use gpubench_records::Exit;
-use gpubench_report::history::{CommitOrder, is_hash};
+use gpubench_report::history::CommitOrder;
 
 use crate::commands::signals;
 use crate::commands::suites::{BenchTarget, BuildArgs, Built, Cargo};
@@ -209,14 +209,27 @@ fn commit(root: &Path, name: &str) -> Result<String> {
     })
 }
 
-/// Returns the place of each of these commits, and of all before them, in the history of the current folder's repository, each after its
-/// parents. Commits that the repository lacks are missing.
+/// Returns the place of each of these commits in the history of the current folder's repository, each after its parents. Commits that the
+/// repository lacks are missing.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     let root = root(Path::new(".")).ok()?;
+    let whole = |commit: &&str| {
+        let is_whole = commit.len() >= 40;
+        Some((if is_whole { commit.to_ascii_lowercase() } else { whole_hash(commit)? }, (*commit).to_owned()))
+    };
+    let names: Vec<(String, String)> = commits.iter().filter_map(whole).collect();
     let mut list = git(&root, &["rev-list", "--topo-order", "--reverse", "--ignore-missing"]);
-    list.args(commits.iter().filter(|commit| is_hash(commit))).arg("--").stderr(Stdio::null());
+    list.args(names.iter().map(|(hash, _)| hash)).arg("--").stderr(Stdio::null());
     let listed = run(&mut list).ok()??;
-    Some(listed.lines().map(str::to_owned).zip(0..).collect())
+    let places: HashMap<&str, _> = listed.lines().zip(0..).collect();
+    Some(names.into_iter().filter_map(|(hash, name)| Some((name, *places.get(&*hash)?))).collect())
+}
+
+/// Returns the whole hash of the commit that begins with these digits in the current folder's repository.
+pub(super) fn whole_hash(digits: &str) -> Option<String> {
+    let hash = root(Path::new(".")).and_then(|root| commit(&root, digits)).ok()?;
+    // A branch may have such a name, and another commit.
+    hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
 
 /// Puts the commit `hash` into the work tree in `sources`, whatever was changed there, so that cargo rebuilds what differs from the commit

@@ -202,7 +202,7 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
     Ok((file, false))
 }
 
-/// Returns true if a text can be the whole hash of a commit.
+/// Returns true if a text can be the hash of a commit, or its first 7 digits or more.
 pub fn is_hash(commit: &str) -> bool {
-    commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
+    commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -21,9 +21,8 @@ fn runs_are_kept_in_files_and_read_back() {
     // Another task of the same second.
     let (other, _) = add(folder, &run_of(&template, 7, 1, 2e5), None).expect("it can be added");
     assert_ne!(other, first);
-    let (named, _) =
-        add(folder, &run, Some("0123456789012345678901234567890123456789")).expect("it can be added");
-    assert!(named.starts_with(folder.join("0123456789012345678901234567890123456789")));
+    let (named, _) = add(folder, &run, Some("0123456789")).expect("it can be added");
+    assert!(named.starts_with(folder.join("0123456789")));
     let mut unknown = run_of(&template, 8, 2, 1e5);
     unknown.program.package = None;
     add(folder, &unknown, None).expect("it can be added");
@@ -46,11 +45,8 @@ fn runs_are_kept_in_files_and_read_back() {
     let text = String::from_utf8(contents.clone()).expect("JSON");
     fs::write(&first, text.replace("100000", "100001")).expect("it can be written");
     fs::write(&other, &contents[..contents.len() / 2]).expect("it can be written");
-    fs::write(
-        folder.join("0123456789012345678901234567890123456789/foreign.json"),
-        "{\"schema\": \"gpubench/3\"}",
-    )
-    .expect("it can be written");
+    fs::write(folder.join("0123456789/foreign.json"), "{\"schema\": \"gpubench/3\"}")
+        .expect("it can be written");
     let report = read().report(RULES);
     assert_eq!((report.runs, report.faults.len()), (2, 3), "{:?}", report.faults);
     let told = report.faults.join("\n");
