@@ -1,14 +1,14 @@
 //! Locks a file per GPU, so that one benchmark binary at a time measures on it. The lock ends with its process. It is advisory: it only
 //! stops programs that ask for it.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 use std::{env, process, thread};
 
-use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, futimens};
+use rustix::fs::OFlags;
 
 use super::RunError;
 use gpubench_runtime::device::Available;
@@ -16,49 +16,9 @@ use gpubench_runtime::device::Available;
 /// The pause between two tries for a lock.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An acquired lock of a device. It is released when this value is dropped or the process ends.
-#[derive(Debug)]
-pub(crate) struct DeviceLock {
-    file: File,
-    path: PathBuf,
-    device: String,
-    suite: String,
-}
-
-impl DeviceLock {
-    /// Updates the times of the lock file. If a cleaner of temporary files has removed it, creates and locks
-    /// it again.
-    ///
-    /// # Errors
-    /// Returns an error if another suite has locked the device meanwhile.
-    pub(crate) fn refresh(&mut self) -> Result<(), String> {
-        let now = Timestamps { last_access: CURRENT_TIME, last_modification: CURRENT_TIME };
-        // A file of another user's may have to grow old.
-        _ = futimens(&self.file, &now);
-        if is_file_at(&self.file, &self.path) {
-            return Ok(());
-        }
-        match try_acquire(&self.path, &self.device, &self.suite) {
-            Ok(Ok(lock)) => {
-                *self = lock;
-                Ok(())
-            }
-            Ok(Err(held)) => Err(format!(
-                "device `{}` is now being measured by {} too: {} was removed while this suite had it locked; keep cleaners of \
-                 temporary files away from it",
-                self.device,
-                read_holder(held),
-                self.path.display()
-            )),
-            // The path is no lock file, and other programs do not take it for one.
-            Err(_) => Ok(()),
-        }
-    }
-}
-
 /// Locks the `devices` that have a UUID, in the same order in every benchmark binary. If another process has
 /// the lock of a device, warns with its name and waits until `stop` returns true, but only with `wait`. If a
-/// lock file cannot be used, warns and leaves the device unlocked.
+/// lock file cannot be used, warns and leaves the device unlocked. A device is locked until its file is dropped.
 ///
 /// # Errors
 /// Returns an error if the device is busy or the user stops the wait.
@@ -68,7 +28,7 @@ pub(crate) fn lock_devices(
     wait: bool,
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
-) -> Result<Vec<DeviceLock>, RunError> {
+) -> Result<Vec<File>, RunError> {
     let mut wanted: Vec<(&str, &str)> =
         devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
     wanted.sort_unstable();
@@ -96,24 +56,31 @@ fn lock_or_wait(
     wait: bool,
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
-) -> Result<io::Result<DeviceLock>, RunError> {
+) -> Result<io::Result<File>, RunError> {
+    let mut file = match open(path) {
+        Ok(file) => file,
+        Err(error) => return Ok(Err(error)),
+    };
     let mut warned = false;
     loop {
-        let held = match try_acquire(path, device, suite) {
-            Ok(Ok(lock)) => return Ok(Ok(lock)),
-            Ok(Err(held)) => held,
-            Err(error) => return Ok(Err(error)),
-        };
+        match file.try_lock() {
+            Ok(()) => {
+                write_holder(&mut file, suite);
+                return Ok(Ok(file));
+            }
+            Err(TryLockError::Error(error)) => return Ok(Err(error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
         if !wait {
             return Err(RunError::Device(format!(
                 "device `{device}` is being measured by {} (without `no-wait` this would wait)",
-                read_holder(held)
+                read_holder(&file)
             )));
         }
         if !std::mem::replace(&mut warned, true) {
             warn(&format!(
                 "device `{device}` is being measured by {}: waiting (`no-wait = true` in gpubench.toml refuses)",
-                read_holder(held)
+                read_holder(&file)
             ));
         }
         if stop() {
@@ -132,7 +99,7 @@ fn write_holder(file: &mut File, suite: &str) {
 }
 
 /// Reads the holder from a file. Any user may have written anything there.
-fn read_holder(mut file: File) -> String {
+fn read_holder(mut file: &File) -> String {
     let mut bytes = Vec::new();
     _ = file.rewind().and_then(|()| file.take(200).read_to_end(&mut bytes));
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -140,34 +107,8 @@ fn read_holder(mut file: File) -> String {
     if text.is_empty() { "another process".to_owned() } else { text }
 }
 
-/// Stands for the current time in a call of `futimens`.
-const CURRENT_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-
 /// The mode of a lock file: every user of the machine must be able to lock it and to write its holder.
 const MODE_READ_WRITE_ALL: u32 = 0o666;
-
-/// Tries to lock the file at `path`, which is created if it is missing. The inner error is the file if
-/// another process has locked it: [`read_holder`] reads that process's name.
-///
-/// # Errors
-/// If it is no lock file, or cannot be opened or locked.
-fn try_acquire(path: &Path, device: &str, suite: &str) -> io::Result<Result<DeviceLock, File>> {
-    loop {
-        let mut file = open(path)?;
-        match file.try_lock() {
-            // Another process may have removed the file meanwhile. The lock is then on a file that others do
-            // not see.
-            Ok(()) if !is_file_at(&file, path) => {}
-            Ok(()) => {
-                write_holder(&mut file, suite);
-                let [device, suite] = [device, suite].map(str::to_owned);
-                return Ok(Ok(DeviceLock { file, path: path.to_owned(), device, suite }));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => return Ok(Err(file)),
-        }
-    }
-}
 
 /// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
 /// waited for, and what has another name elsewhere is left alone.
@@ -202,12 +143,6 @@ fn open_or_create(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns true if `file` is the file at `path`, and not one that was removed or replaced.
-fn is_file_at(file: &File, path: &Path) -> bool {
-    let of = |metadata: io::Result<Metadata>| metadata.map(|found| (found.dev(), found.ino())).ok();
-    of(file.metadata()).is_some_and(|ours| of(path.symlink_metadata()) == Some(ours))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -215,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    fn take(path: &Path, wait: bool) -> Result<io::Result<DeviceLock>, RunError> {
+    fn take(path: &Path, wait: bool) -> Result<io::Result<File>, RunError> {
         lock_or_wait(path, "suite", "cuda:0", wait, &mut |_| {}, &|| true)
     }
 
@@ -276,28 +211,6 @@ mod tests {
         drop(held);
         assert_eq!(locked(&[same]).map(|held| held.len()), Ok(1));
         _ = fs::remove_file(env::temp_dir().join(format!("gpubench-{uuid}.lock")));
-    }
-
-    #[test]
-    fn a_lock_outlives_its_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("lock");
-        let mut lock = take(&path, false).expect("nobody has it").expect("it can be made");
-        let old = SystemTime::now() - Duration::from_secs(1 << 20);
-        lock.file.set_modified(old).expect("it is ours");
-        lock.refresh().expect("it is there");
-        let modified = fs::metadata(&path).and_then(|file| file.modified()).expect("it is there");
-        assert!(modified > old, "cleaners look for old files");
-        fs::remove_file(&path).expect("it is there");
-        lock.refresh().expect("nobody has it");
-        let refused = take(&path, false).expect_err("it is held again").to_string();
-        assert!(refused.contains(&format!("process {} (`suite`", process::id())), "{refused}");
-        fs::remove_file(&path).expect("it is there");
-        let _another = take(&path, false).expect("nobody is seen to have it").expect("it can be made");
-        let lost = lock.refresh().expect_err("another has it");
-        let says =
-            format!("device `cuda:0` is now being measured by process {} (`suite`, since ", process::id());
-        assert!(lost.starts_with(&says) && lost.contains("lock was removed while"), "{lost}");
     }
 
     /// A link that another user left in the shared folder is not written through, and stops nobody.

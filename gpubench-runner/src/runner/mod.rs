@@ -7,7 +7,6 @@ use std::{io, ops::Range, path::PathBuf, thread};
 
 use self::clock_lock::ClockLock;
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
-use self::lock::DeviceLock;
 use self::results::{RunResults, check_completeness};
 use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
@@ -143,7 +142,6 @@ pub(crate) fn measure<'a>(
     supervisor: &MakeSupervisor<'a>,
     setup: RunSetup,
     config: &RunConfig,
-    locks: &mut [DeviceLock],
     retry_regressions: &mut RetryRegressions<'_>,
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
@@ -185,7 +183,7 @@ pub(crate) fn measure<'a>(
     let ended = thread::scope(|scope| {
         let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
         let (results, unusable) = (&mut results, HashMap::new());
-        let mut runner = Runner { results, resumed, threads, config, locks, stop, unusable };
+        let mut runner = Runner { results, resumed, threads, config, stop, unusable };
         runner.open_devices(&devices, &plan, store)?;
         runner.measure_repeatedly(&plan)?;
         runner.retry_regressions(&mut |run| retry_regressions(&plan, run))
@@ -202,7 +200,6 @@ struct Runner<'a, 'r> {
     resumed: ResumedRecords,
     threads: DeviceThreads,
     config: &'a RunConfig,
-    locks: &'a mut [DeviceLock],
     stop: &'a Stop<'a>,
     /// The devices that cannot be used, with the reasons.
     unusable: HashMap<String, String>,
@@ -368,7 +365,6 @@ impl Runner<'_, '_> {
                 if (self.stop)() {
                     return Err(RunError::Interrupted);
                 }
-                self.locks.iter_mut().try_for_each(DeviceLock::refresh).map_err(RunError::Device)?;
                 self.results.event(&RunEvent::JobStarted(job));
                 let info = self.results.run.devices.iter().find(|info| info.device == job.device);
                 let Some(info) = info.cloned() else {

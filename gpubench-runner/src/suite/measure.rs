@@ -2,7 +2,7 @@
 //! [`RunEvent`]s.
 
 use std::time::{Duration, Instant};
-use std::{collections::HashSet, path::PathBuf};
+use std::{collections::HashSet, fs::File, path::PathBuf};
 
 use clap::{ArgMatches, Command};
 
@@ -14,7 +14,7 @@ use super::{
     share::Share,
 };
 use crate::plan::{Plan, Selection};
-use crate::runner::lock::{self, DeviceLock};
+use crate::runner::lock;
 use crate::runner::single_cases::{Answer, SingleCases};
 use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
@@ -106,7 +106,7 @@ impl<'a> PreparedRun<'a> {
         stopping::watch();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
-        let (mut locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
+        let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
         let mut config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
@@ -122,7 +122,6 @@ impl<'a> PreparedRun<'a> {
             &supervisor,
             setup,
             &config,
-            &mut locks,
             &mut next,
             events,
             &stopping::has_signal,
@@ -202,7 +201,7 @@ fn lock_devices_and_clocks(
     RunSetup { devices, program, .. }: &RunSetup,
     options: &Settings,
     events: &mut dyn RunEvents,
-) -> Result<(Vec<DeviceLock>, Option<ClockLock>), SuiteError> {
+) -> Result<(Vec<File>, Option<ClockLock>), SuiteError> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
     let locks =
         lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;

@@ -110,21 +110,3 @@ fn one_gpu_is_measured_by_one_suite() {
     );
     row(here!(), "that suite killed", "the GPU is free: the lock goes with its process", "measured at once");
 }
-
-/// Cleaners of temporary files remove it. The next job makes it anew.
-#[test]
-fn a_lock_outlives_its_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    // For two seconds, within which the file is removed.
-    let cases = ["cuda::copy", "cuda::fill", "cuda::saxpy", "cuda::sum", "--samples", "10000"];
-    let mut measuring = suite(&folder, &[&cases[..], &["--quiet"]].concat());
-    let measuring =
-        measuring.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the suite starts");
-    wait_for_lock(&folder);
-    let files = fs::read_dir(folder.path()).expect("it is there").flatten();
-    let locks: Vec<_> = files.map(|file| file.path()).filter(|path| path.extension().is_some()).collect();
-    locks.iter().for_each(|lock| fs::remove_file(lock).expect("it is there"));
-    wait_for_lock(&folder);
-    let ended = ended(measuring).with_code(0);
-    assert_eq!(ended.stderr, "");
-}
