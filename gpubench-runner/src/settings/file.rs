@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::Resettable};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Id, builder::Resettable, parser::ValueSource};
 use toml::de::{DeTable, DeValue as Value};
 
 use super::{ArgValues, Settings, StatedPeak};
@@ -24,24 +24,20 @@ impl Settings {
     /// Returns a sentence that names the file, if it cannot be used.
     pub(crate) fn with_file(flags: &ArgMatches) -> Result<Self, String> {
         let file = settings_file().map(|path| read_file(&path));
-        file.transpose()?.unwrap_or_default().with_flags(flags)
+        let mut settings = file.transpose()?.unwrap_or_default();
+        settings.update(flags).map_err(|error| error.to_string())?;
+        Ok(settings)
     }
 
-    /// Returns these settings of a file, with those of the command line in their place. A switch of the file stays on.
-    fn with_flags(mut self, flags: &ArgMatches) -> Result<Self, String> {
-        let Self {
-            exact, ignored, include_ignored, in_process, explain, quiet, no_wait, one_at_a_time, ..
-        } = self;
-        self.update_from_arg_matches(flags).map_err(|error| error.to_string())?;
-        self.exact |= exact;
-        self.ignored |= ignored;
-        self.include_ignored |= include_ignored;
-        self.in_process |= in_process;
-        self.explain |= explain;
-        self.quiet |= quiet;
-        self.no_wait |= no_wait;
-        self.one_at_a_time |= one_at_a_time;
-        Ok(self)
+    /// Sets what the flags set. A switch that they do not have stays as it is.
+    fn update(&mut self, flags: &ArgMatches) -> Result<(), clap::Error> {
+        let mut given = flags.clone();
+        for id in flags.ids().map(Id::as_str) {
+            if flags.value_source(id) == Some(ValueSource::DefaultValue) {
+                _ = given.try_clear_id(id);
+            }
+        }
+        self.update_from_arg_matches(&given)
     }
 
     /// Reads the text of a `gpubench.toml`.
@@ -54,7 +50,7 @@ impl Settings {
         })?;
         let command = Self::augment_args(Command::new(FILE_NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));
-        let (mut flags, mut filters, mut args, mut peaks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut settings = Self::default();
         for (name, value) in table.get_ref() {
             let at = |place: usize, error: String| {
                 format!("line {}: {error}", 1 + text[..place].matches('\n').count())
@@ -62,32 +58,21 @@ impl Settings {
             let at_line = |error| at(name.span().start, error);
             let (key, value) = (&**name.get_ref(), value.get_ref());
             if key == PEAKS_KEY {
-                peaks = stated_peaks(value)
+                settings.peaks = stated_peaks(value)
                     .map_err(|(place, error)| at(place.unwrap_or(name.span().start), error))?;
                 continue;
             }
             if let ("arg", Value::Table(axes)) = (key, value) {
                 for (name, values) in axes {
-                    args.push(ArgValues::new(
-                        &**name.get_ref(),
-                        value_texts(values.get_ref()).map_err(at_line)?,
-                    ));
+                    let values = value_texts(values.get_ref()).map_err(at_line)?;
+                    settings.arg.push(ArgValues::new(&**name.get_ref(), values));
                 }
                 continue;
             }
-            let given = flags_of(&command, key, value).and_then(|given| {
-                let read = command.clone().try_get_matches_from(&given);
-                read.map(|_| given).map_err(|error| plain_message(&error))
-            });
-            let given = given.map_err(at_line)?;
-            let is_filter = given.first().is_some_and(|first| first == "--");
-            if is_filter { &mut filters } else { &mut flags }.extend(given);
+            let flags = flags_of(&command, key, value).map_err(at_line)?;
+            let read = command.clone().try_get_matches_from(flags).and_then(|flags| settings.update(&flags));
+            read.map_err(|error| at_line(plain_message(&error)))?;
         }
-        flags.extend(filters);
-        let matches = command.try_get_matches_from(flags);
-        let settings = matches.and_then(|matches| Self::from_arg_matches(&matches));
-        let mut settings = Self { peaks, ..settings.map_err(|error| plain_message(&error))? };
-        settings.arg.extend(args);
         Ok(settings)
     }
 }
@@ -250,7 +235,8 @@ mod tests {
         let switches = ["--exact", "--ignored", "--include-ignored", "--in-process", "--quiet"];
         let given = [&["suite", "--quick=false", "--skip", "x", "--timeout", "60s"][..], &switches].concat();
         let flags = Settings::augment_args(Command::new("suite")).try_get_matches_from(given);
-        let both = file.with_flags(&flags.expect("they are flags")).expect("they are settings");
+        let mut both = file;
+        both.update(&flags.expect("they are flags")).expect("they are settings");
         assert_eq!((both.quick, both.samples, both.explain), (Some(false), Some(7), true));
         assert_eq!((both.skip, both.timeout), (vec!["x".to_owned()], Some(DEFAULT_TIMEOUT)));
         assert!(both.exact && both.ignored && both.include_ignored && both.in_process && both.quiet);
@@ -266,9 +252,10 @@ mod tests {
         assert_eq!(switches.len(), 8);
         let flags = command.try_get_matches_from(["suite"]).expect("nothing is given");
         for switch in switches {
-            let file =
+            let mut file =
                 Settings::from_toml(&format!("{} = true", switch.replace('_', "-"))).expect("a switch");
-            let kept = format!("{:?}", file.with_flags(&flags).expect("it is right"));
+            file.update(&flags).expect("they are right");
+            let kept = format!("{file:?}");
             assert!(kept.contains(&format!("{switch}: true")), "{kept}");
         }
     }
