@@ -50,7 +50,7 @@ impl DeviceThreads {
         supervisor: &'scope MakeSupervisor<'a>,
     ) -> Result<Self, RunError> {
         let (sender, replies) = channel();
-        let count = if config.in_process { 1 } else { devices.len().max(1) };
+        let count = if config.settings.in_process { 1 } else { devices.len().max(1) };
         let mut requests = Vec::with_capacity(count);
         for number in 0..count {
             let (request, wanted) = channel();
@@ -203,7 +203,7 @@ impl DeviceThread<'_> {
         let reply = move |reply| _ = replies.send((number, Ok(reply)));
         let record = |record| reply(Reply::Record(Box::new(record)));
         let (failed, in_doubt) = (Vec::new(), Vec::new());
-        let may_retry = !self.config.in_process;
+        let may_retry = !self.config.settings.in_process;
         let confirmed = std::mem::take(&mut self.confirmed);
         let mut attempts =
             JobAttempts { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
@@ -323,7 +323,7 @@ impl DeviceThread<'_> {
     /// Returns the size of the memory that launches of `job` change if it contains other values than before, up to `enough`.
     /// Such launches may access invalid memory, so they run in a worker that exits afterwards. Without worker processes there is no test.
     fn detect_writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
-        if self.config.in_process {
+        if self.config.settings.in_process {
             return Ok(None);
         }
         let request = Request::Writes { job: job.clone(), enough };

@@ -134,7 +134,7 @@ pub(super) fn device_info(
     let mut is_second = false;
     loop {
         let mut answer = Err("the worker did not tell what is known of it".to_owned());
-        let lost = supervisor.ask(&request, INFO_LIMIT.max(config.timeout), &mut |reply| match reply {
+        let lost = supervisor.ask(&request, INFO_LIMIT.max(config.settings.time_limit()), &mut |reply| match reply {
             Reply::DeviceInfo(mut info) => {
                 // The name under which its cases ask for it, whatever it calls itself.
                 device.clone_into(&mut info.device);

@@ -5,14 +5,13 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, ops::Range, path::PathBuf, thread};
 
-use self::clock_lock::ClockLock;
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::results::{RunResults, check_completeness};
 use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
 use crate::{environment::environment, peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_records::record::{SCHEMA, Skipped};
-use gpubench_records::{Failure, Program, Record, Run, Sampling, Stage, Step, Task, merge::merged};
+use gpubench_records::{Failure, Program, Record, Run, Stage, Step, Task, merge::merged};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus, device::Available, devices::kinds};
 use gpubench_stats::Nanoseconds;
@@ -47,63 +46,30 @@ pub enum RunError {
     NoWorker(io::Error),
 }
 
-/// The settings of a run.
-#[derive(Clone, Debug)]
+/// What a run measures with, besides its plan.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RunConfig {
-    /// The sampling of cases.
-    pub sampling: Sampling,
+    /// The settings of the user.
+    pub settings: Settings,
     /// Peaks that devices do not report.
     pub peak_sources: PeakSources,
-    /// The wall time a case may take.
-    pub timeout: Duration,
-    /// True if a benchmark's own `timeout` overrides that.
-    pub benchmarks_override_timeout: bool,
-    /// Measures in this process.
-    pub in_process: bool,
     /// Devices with locked clocks, and the clock of each.
     pub locked: Vec<(String, String)>,
-    /// The number of times to measure the plan, each time in a new process.
-    pub runs: usize,
     /// The path of the driver's library, if a worker has found it.
     pub driver: Option<PathBuf>,
-    /// True if CUPTI traces launches after the samples of a case.
-    pub verify: bool,
     /// True if only the file of the run needs samples: a finished case then keeps none in memory.
     pub drops_samples: bool,
-    /// The names of the table's columns, if the user chose them.
-    pub columns: Vec<String>,
 }
 
 impl RunConfig {
-    pub(crate) fn new(
-        settings: &Settings,
-        peak_sources: PeakSources,
-        clock_lock: Option<&ClockLock>,
-        driver: Option<PathBuf>,
-    ) -> Self {
-        Self {
-            sampling: settings.sampling(),
-            peak_sources,
-            timeout: settings.time_limit(),
-            benchmarks_override_timeout: settings.timeout.is_none(),
-            in_process: settings.in_process,
-            locked: clock_lock.map(|lock| lock.locked.clone()).unwrap_or_default(),
-            runs: settings.repeats(),
-            driver,
-            verify: settings.verify.is_some(),
-            drops_samples: false,
-            columns: settings.columns.clone(),
-        }
-    }
-
     /// Returns a supervisor of workers, until `stop` returns true.
     pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: ShowWarning<'a>) -> Supervisor<'a> {
-        Supervisor::new(self.in_process, self.driver.clone(), stop, warn)
+        Supervisor::new(self.settings.in_process, self.driver.clone(), stop, warn)
     }
 
     /// Returns the wall time that a case of `job` may take.
     pub(crate) fn limit(&self, job: &Job) -> Duration {
-        job.timeout.filter(|_| self.benchmarks_override_timeout).unwrap_or(self.timeout)
+        job.timeout.filter(|_| self.settings.timeout.is_none()).unwrap_or(self.settings.time_limit())
     }
 
     fn info_request(&self, device: &str) -> Request {
@@ -163,9 +129,9 @@ pub(crate) fn measure<'a>(
         wall_time: resumed.wall_time(),
         notes,
         resumed: None,
-        sampling: config.sampling,
-        timeout: Some(config.timeout.into()),
-        columns: config.columns.clone(),
+        sampling: config.settings.sampling(),
+        timeout: Some(config.settings.time_limit().into()),
+        columns: config.settings.columns.clone(),
         planned_cases: plan.cases(),
         devices: Vec::new(),
         records: Vec::new(),
@@ -177,7 +143,7 @@ pub(crate) fn measure<'a>(
     let is_traced = |(job, status): &(Job, JobStatus)| {
         *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled)
     };
-    if config.verify && !plan.jobs.iter().any(is_traced) {
+    if config.settings.verify.is_some() && !plan.jobs.iter().any(is_traced) {
         results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
     }
     let ended = thread::scope(|scope| {
@@ -255,7 +221,7 @@ impl Runner<'_, '_> {
 
     /// Measures `plan` the requested number of times, each time with new workers.
     fn measure_repeatedly(&mut self, plan: &Plan) -> Result<(), RunError> {
-        let runs = self.config.runs.max(1);
+        let runs = self.config.settings.repeats();
         for number in 0..runs {
             if number > 0 {
                 self.replace_workers(0..self.threads.count())?;
@@ -372,9 +338,14 @@ impl Runner<'_, '_> {
                     self.results.add_failures((scheduled, job), &left, &Failure::new(Stage::Device, why));
                     return Ok(false);
                 };
-                let (sampling, limit, verify) =
-                    (self.config.sampling, self.config.limit(job), self.config.verify);
-                let request = MeasureRequest { job: left, sampling, info, limit, verify, unchecked: false };
+                let request = MeasureRequest {
+                    job: left,
+                    sampling: self.results.run.sampling,
+                    info,
+                    limit: self.config.limit(job),
+                    verify: self.config.settings.verify.is_some(),
+                    unchecked: false,
+                };
                 self.threads.send(self.threads.thread_of(&job.device), Request::Measure(Box::new(request)));
                 return Ok(true);
             }

@@ -96,7 +96,7 @@ impl<'a> SingleCases<'a> {
         let (first, timed_out) = self.supervisor.ask_once(request, limit, &read)?;
         let Err(failure) = first else { return Ok(first) };
         let is_known = self.confirmed.need_no_retry(&job.benchmark, &failure);
-        if self.config.in_process || is_known || (timed_out && !is_used) {
+        if self.config.settings.in_process || is_known || (timed_out && !is_used) {
             return Ok(Err(failure));
         }
         self.supervisor.dismiss_worker_of(&job.device);

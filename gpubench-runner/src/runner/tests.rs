@@ -17,7 +17,7 @@ use super::{
     RetryRegressions, RunConfig, RunError, RunEvent, RunEvents, RunSetup, Stop, measure,
     results::check_completeness as check, resume::ResumedRecords,
 };
-use crate::{peaks::PeakSources, plan::Plan};
+use crate::{plan::Plan, settings::Settings};
 use gpubench_records::{
     Arg, Cache, DeviceInfo, Failure, Program, Reason, Record, Run, Sampling, Stage, State, Step, Verdict,
 };
@@ -273,20 +273,16 @@ fn setup(plan: &Plan) -> RunSetup {
     RunSetup { plan, devices, ..RunSetup::default() }
 }
 
+/// Returns the settings of a run in this process.
+fn in_process() -> RunConfig {
+    let mut config = config(1);
+    config.settings.in_process = true;
+    config
+}
+
 pub(super) fn config(runs: usize) -> RunConfig {
-    RunConfig {
-        sampling: Sampling::USUAL,
-        peak_sources: PeakSources::default(),
-        timeout: Duration::from_secs(7),
-        benchmarks_override_timeout: true,
-        in_process: false,
-        locked: Vec::new(),
-        runs,
-        driver: None,
-        verify: false,
-        drops_samples: false,
-        columns: Vec::new(),
-    }
+    let timeout = Some(Duration::from_secs(7));
+    RunConfig { settings: Settings { timeout, runs: Some(runs), ..Settings::default() }, ..RunConfig::default() }
 }
 
 fn measured(plan: &Plan, faults: &[Fault]) -> Outcome {

@@ -109,9 +109,14 @@ impl<'a> PreparedRun<'a> {
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
-        let mut config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
-        config.drops_samples = drops_samples && !is_compared && config.runs == 1;
+        let config = RunConfig {
+            settings: options.clone(),
+            peak_sources,
+            locked: clock_lock.iter().flat_map(|lock| lock.locked.clone()).collect(),
+            driver,
+            drops_samples: drops_samples && !is_compared && options.repeats() == 1,
+        };
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let began = Instant::now();
@@ -129,7 +134,7 @@ impl<'a> PreparedRun<'a> {
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
-        let resumable = file == RunFile::Stored && config.runs == 1;
+        let resumable = file == RunFile::Stored && options.repeats() == 1;
         let mut problems: Vec<SuiteError> = Vec::new();
         problems.extend(ended.err().map(|cause| SuiteError::Ended {
             cause,
@@ -181,10 +186,16 @@ impl<'a> PreparedRun<'a> {
         stopping::watch();
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, progress)?;
         setup.program.package = setup.program.package.map(with_commit);
-        let config = RunConfig::new(options, peak_sources, clock_lock.as_ref(), driver);
+        let config = RunConfig {
+            settings: options.clone(),
+            peak_sources,
+            locked: clock_lock.iter().flat_map(|lock| lock.locked.clone()).collect(),
+            driver,
+            drops_samples: false,
+        };
         progress.begin(None, "measurements");
         let cases = SingleCases::new(config.supervisor(&stopping::has_signal, Box::new(drop)), &config);
-        let (sampling, RunSetup { program, notes, .. }) = (config.sampling, setup);
+        let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
         session.cases.supervisor.dismiss();

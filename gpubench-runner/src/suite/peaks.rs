@@ -72,8 +72,8 @@ pub(super) fn measure_again(
     printer: &Printer<'_>,
 ) -> Result<Exit, SuiteError> {
     let cache = peak_cache(options)?;
-    let sources = PeakSources { stored: Some(cache.clone()), ..PeakSources::default() };
-    let config = RunConfig::new(options, sources, None, None);
+    let peak_sources = PeakSources { stored: Some(cache.clone()), ..PeakSources::default() };
+    let config = RunConfig { settings: options.clone(), peak_sources, ..RunConfig::default() };
     let mut supervisor = config.supervisor(&|| false, Box::new(drop));
     let mut info = || info_with_peaks(&mut supervisor, &config, device);
     // The device knows which file is its own.

@@ -12,7 +12,7 @@ use super::{SuiteError, error::warn, progress::Progress, share::Share};
 use crate::plan::{Plan, PlanError};
 use crate::runner::RunConfig;
 use crate::runner::single_cases::{Outcome, SingleCases, Trial, run_trials, trials_without_device};
-use crate::{peaks::PeakSources, settings::Settings, system::stopping};
+use crate::{settings::Settings, system::stopping};
 use gpubench_records::State;
 use gpubench_records::exit::Exit;
 use gpubench_records::text::{printable, printable_lines};
@@ -41,7 +41,7 @@ pub(super) fn test(
     stopping::watch();
     let mut progress = Progress::default();
     progress.begin(Some(plan.jobs.len()), "benchmarks");
-    let config = RunConfig::new(options, PeakSources::default(), None, driver);
+    let config = RunConfig { settings: options.clone(), driver, ..RunConfig::default() };
     let show_warning = Box::new(|warning: String| warn(&warning));
     let mut cases = SingleCases::new(config.supervisor(&stopping::has_signal, show_warning), &config);
     let (mut trials, ended) = run_trials(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));

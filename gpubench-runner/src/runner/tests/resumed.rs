@@ -19,7 +19,8 @@ fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome
     let (program, limit) = (program(), Duration::from_secs(limit));
     let resumed = ResumedRecords::from_earlier(earlier, plan, &program, &sampling, limit.into());
     let setup = RunSetup { program, resumed, ..setup(plan) };
-    let config = RunConfig { sampling, timeout: limit, ..config(1) };
+    let mut config = config(1);
+    config.settings.timeout = Some(limit);
     Outcome::of_setup(setup, Script::default(), &config, &|| false)
 }
 

@@ -18,12 +18,10 @@ fn worker_of(done: &Outcome, what: &str) -> Option<usize> {
 fn a_benchmarks_own_limit_counts_unless_the_user_gave_one() {
     let mut job = plan(&["a"], &["fake"]).jobs.remove(0).0;
     let own = Duration::from_secs(90);
-    let limit = |job: &Job, benchmarks_override_timeout| {
-        RunConfig { benchmarks_override_timeout, ..config(1) }.limit(job)
-    };
-    assert_eq!(limit(&job, true), Duration::from_secs(7));
+    let usual = RunConfig::default();
+    assert_eq!(usual.limit(&job), Duration::from_secs(60));
     job.timeout = Some(own);
-    assert_eq!((limit(&job, true), limit(&job, false)), (own, Duration::from_secs(7)));
+    assert_eq!((usual.limit(&job), config(1).limit(&job)), (own, Duration::from_secs(7)));
 }
 
 #[test]
@@ -54,8 +52,7 @@ fn a_device_that_runs_alone_has_a_new_worker_after_its_facts() {
 /// This process has all devices open, and cannot be replaced: nothing is renewed, and no failure is tried again.
 #[test]
 fn all_devices_of_this_process_share_a_lane() {
-    let in_process = RunConfig { in_process: true, ..config(1) };
-    let done = measured_with(&plan(&["slow a", "fails"], &["cuda:0", "host"]), &in_process);
+    let done = measured_with(&plan(&["slow a", "fails"], &["cuda:0", "host"]), &in_process());
     assert!(done.ended.is_ok());
     assert_eq!(done.script.together.iter().map(|(_, others)| *others).collect::<Vec<_>>(), [1, 1]);
     // The two stand for one process, of which each device is asked for its facts and its two jobs, once.

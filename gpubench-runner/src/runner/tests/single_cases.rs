@@ -29,8 +29,7 @@ fn sends(measurement: &Measurement) -> impl Fn(usize, &Request) -> Replies + Sen
 }
 
 fn measured(cases: &mut SingleCases<'_>, name: &str) -> Result<Record, Failure> {
-    let config = config(1);
-    cases.measure(&job(name), config.sampling).expect("a worker")
+    cases.measure(&job(name), Sampling::USUAL).expect("a worker")
 }
 
 fn tested(cases: &mut SingleCases<'_>, name: &str) -> Result<bool, Failure> {
@@ -104,8 +103,7 @@ fn a_failure_is_confirmed_by_a_new_worker() {
     assert_eq!(asked.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(), [1, 2]);
     let fails = |_, _: &Request| (vec![Reply::Tested(Err(failed(Stage::Check)))], None);
     // This very process cannot be replaced.
-    let in_process = RunConfig { in_process: true, ..config };
-    let (_, asked) = with_cases(&in_process, fails, |cases| tested(cases, "a"));
+    let (_, asked) = with_cases(&in_process(), fails, |cases| tested(cases, "a"));
     assert_eq!(asked.len(), 1);
 }
 

@@ -101,7 +101,7 @@ fn a_failure_is_tried_again_in_a_new_worker() {
     let both = plan(&["checked", "wrong"], &["fake"]);
     let workers = |config: &RunConfig| tried(&both, config, false, &|| false, by_name).workers;
     assert_eq!(workers(&config(1)), [1, 1, 2]);
-    assert_eq!(workers(&RunConfig { in_process: true, ..config(1) }), [1, 1]);
+    assert_eq!(workers(&in_process()), [1, 1]);
     let once: fn(usize, &Request) -> Replies = |number, request| match number {
         2 => by_name(number, request),
         _ => (vec![Reply::Tested(Ok(true))], None),

@@ -2,6 +2,7 @@
 
 use super::scripted::{Replies, Scripted, job, killed, measurement, record};
 use super::*;
+use crate::settings::Verifier;
 use gpubench_records::{CuptiPass, Written};
 use gpubench_stats::Bytes;
 
@@ -35,7 +36,7 @@ fn cupti(record: &Record) -> Option<CuptiPass> {
 fn each_sampled_case_is_traced_or_says_why_not() {
     let known = measurement("clockwork.jsonl");
     let mut config = config(1);
-    config.verify = true;
+    config.settings.verify = Some(Verifier::Cupti);
     let both = || job("a").with_caches(vec![Cache::Hot, Cache::Cold]);
     let of = move |job: &Job, cache| {
         let one = job.clone().with_caches(vec![cache]);
@@ -67,7 +68,7 @@ fn each_sampled_case_is_traced_or_says_why_not() {
         assert_eq!(next.map(|(number, _)| *number), Some(2), "tracing leaves something behind");
     }
     // Without it nothing is said of it.
-    config.verify = false;
+    config.settings.verify = None;
     let script = move |request: &Request| {
         let Request::Measure(request) = request else { panic!("{request:?}") };
         let job = &request.job;
@@ -95,7 +96,7 @@ fn a_claim_in_doubt_is_judged_by_launches_on_other_contents() {
             }
             _ => unreachable!("nobody asks for it"),
         };
-        let config = RunConfig { in_process, ..config(1) };
+        let config = if in_process { super::in_process() } else { config(1) };
         let (run, asked) = run(vec![job("a"), job("b")], &config, script);
         let changed = run.records[0].measurement.as_ref().and_then(|it| it.launch.written.clone());
         let written = changed.expect("it was looked at");
