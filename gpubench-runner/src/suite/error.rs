@@ -27,16 +27,6 @@ pub enum SuiteError {
         "--measure-peaks is for GPUs, and there is none: no benchmark of this program runs on the CPU either"
     )]
     NoGpu,
-    /// A run ended before its plan did.
-    #[error("{cause}")]
-    Ended {
-        /// The reason.
-        cause: RunError,
-        /// The signal that interrupted it.
-        signal: Option<u8>,
-        /// True if [`Settings::resume`](crate::Settings::resume) can measure the rest.
-        resumable: bool,
-    },
     /// The run has ended with problems. Nothing that was measured is lost.
     #[error("{}", format::joined(problems, "; "))]
     Incomplete {
@@ -68,16 +58,24 @@ impl SuiteError {
         Self::failed(format_args!("the results cannot be printed: {error}"))
     }
 
+    /// Returns the error of a run that ended before its plan did, with a `hint` behind the cause.
+    pub(super) fn ended(cause: &RunError, hint: &str) -> Self {
+        let exit = match cause {
+            RunError::Device(_) => Exit::NoDevice,
+            RunError::Interrupted => {
+                Exit::Interrupted(stopping::signal().unwrap_or(signal_hook::consts::SIGINT as u8))
+            }
+            RunError::NoWorker(_) | RunError::OtherRecords(_) => Exit::Failed,
+        };
+        Self::new(format_args!("{cause}{hint}"), exit)
+    }
+
     /// Returns the exit code of a program that ends with this error.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Message { exit, .. } => *exit,
             Self::Environment(_) => Exit::Usage,
-            Self::NoGpu | Self::Ended { cause: RunError::Device(_), .. } => Exit::NoDevice,
-            Self::Ended { cause: RunError::Interrupted, signal, .. } => {
-                Exit::Interrupted(signal.unwrap_or(signal_hook::consts::SIGINT as u8))
-            }
-            Self::Ended { cause: RunError::NoWorker(_) | RunError::OtherRecords(_), .. } => Exit::Failed,
+            Self::NoGpu => Exit::NoDevice,
             Self::Incomplete { run, problems } => {
                 // A problem explains why a run has no records.
                 let of_run = Some(Exit::of(run)).filter(|exit| *exit != Exit::Nothing);
@@ -87,10 +85,10 @@ impl SuiteError {
     }
 }
 
-/// The error of a run that nothing can resume, with the signal that came.
+/// The error of a run that nothing can resume.
 impl From<RunError> for SuiteError {
     fn from(cause: RunError) -> Self {
-        Self::Ended { cause, signal: stopping::signal(), resumable: false }
+        Self::ended(&cause, "")
     }
 }
 
@@ -107,22 +105,17 @@ impl From<PlanError> for SuiteError {
 /// Returns the exit code of a benchmark binary. Prints the error, if it ended with one.
 pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
     ended.unwrap_or_else(|error| {
-        print_problems(&error, true);
+        print_problems(&error);
         error.exit()
     })
 }
 
-/// Prints a line for each problem of an error, with hints that name flags if the command line has them.
-pub(super) fn print_problems(error: &SuiteError, has_flags: bool) {
+/// Prints a line for each problem of an error.
+pub(super) fn print_problems(error: &SuiteError) {
     match error {
-        SuiteError::Incomplete { problems, .. } => {
-            problems.iter().for_each(|problem| print_problems(problem, has_flags));
-        }
+        SuiteError::Incomplete { problems, .. } => problems.iter().for_each(print_problems),
         // It brings its own words before the message.
         SuiteError::Environment(error) => drop(error.print()),
-        SuiteError::Ended { resumable: true, .. } if has_flags => {
-            say(&format!("error: {error} (--resume goes on with what is left)"));
-        }
         SuiteError::Message { message, exit: Exit::Usage | Exit::NoDevice | Exit::Nothing } => {
             say(&format!("error: {message}{}", value_origin(message)));
         }

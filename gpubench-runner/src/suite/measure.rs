@@ -134,13 +134,10 @@ impl<'a> PreparedRun<'a> {
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
-        let resumable = file == RunFile::Stored && options.repeats() == 1;
+        let is_resumable = file == RunFile::Stored && options.repeats() == 1;
+        let hint = if is_resumable { " (--resume goes on with what is left)" } else { "" };
         let mut problems: Vec<SuiteError> = Vec::new();
-        problems.extend(ended.err().map(|cause| SuiteError::Ended {
-            cause,
-            signal: stopping::signal(),
-            resumable,
-        }));
+        problems.extend(ended.err().map(|cause| SuiteError::ended(&cause, hint)));
         problems.extend(unlock_clocks(clock_lock).err());
         if purpose == Purpose::MeasurePeaks {
             problems.extend(peaks::store(&mut run, options, events));
@@ -200,10 +197,7 @@ impl<'a> PreparedRun<'a> {
         let ended = (extension.run)(flags, &mut session);
         session.cases.supervisor.dismiss();
         let released = unlock_clocks(clock_lock);
-        match ended {
-            Err(error @ SuiteError::Ended { .. }) => Err(error),
-            ended => released.and(ended),
-        }
+        ended.and_then(|exit| released.map(|()| exit))
     }
 }
 

@@ -244,7 +244,7 @@ fn conclude_any(error: Box<dyn StdError>) -> Exit {
         return *exit;
     }
     match error.downcast_ref::<Error>() {
-        Some(error) => print_problems(&error.0, false),
+        Some(error) => print_problems(&error.0),
         None => say(&format!("error: {error}")),
     }
     let mut cause = Some(&*error);
