@@ -1,6 +1,5 @@
-//! Counts that do not wrap. In: the arithmetic of a count, such as `4 * n * n`. Out: the same in numbers that
-//! do not overflow, to compare the count's value with. Covers only code that can run twice at no cost: names,
-//! fields, `.len()`, `size_of` and literals.
+//! Counts that do not overflow. In: the arithmetic of a count, such as `4 * n * n`. Out: the same in numbers of
+//! 128 bits. Covers only code that can run twice at no cost: names, fields, `.len()`, `size_of` and literals.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;

@@ -250,8 +250,8 @@ impl Benchmark {
             self.bind(|name| self.options.counts.iter().any(|count| mentions(&count.value, name)), read_only);
         let counts = self.options.counts.iter().map(|count| {
             let (option, text) = (&count.name, shown(&count.name));
-            let value = checked(&text, &count.value);
-            generated!(#option: __gb::count(#text, #value)?,)
+            let value = evaluated("count", generated!(#text), &count.value);
+            generated!(#option: #value,)
         });
         Some(generated! {
             .counts(|state| {
@@ -271,10 +271,9 @@ impl Benchmark {
             return None;
         }
         let lets = self.bind(|name| metrics.iter().any(|metric| mentions(&metric.value, name)), read_only);
-        let values = metrics.iter().map(|Metric { name, unit, value }| {
-            let value = checked(&name.value(), value);
-            generated!(__gb::metric(#name, #unit, #value)?)
-        });
+        let values = metrics
+            .iter()
+            .map(|Metric { name, unit, value }| evaluated("metric", generated!(#name, #unit), value));
         Some(generated!(.metrics(|state| { #lets ::core::result::Result::Ok(::std::vec![#(#values),*]) })))
     }
 
@@ -374,12 +373,15 @@ fn run(
     }
 }
 
-/// Returns the value of a count or metric, with a check of its arithmetic for overflow where that is visible.
-fn checked(option: &str, value: &Expr) -> TokenStream {
-    match exact(value) {
-        Some(exact) => generated!(__gb::exactly(#option, #value, #exact)?),
-        None => value.to_token_stream(),
-    }
+/// Writes `__gb::count("flops", value)?` or the same for a metric. Where the arithmetic of the value is visible, it is also
+/// computed without overflow.
+fn evaluated(function: &str, given: TokenStream, value: &Expr) -> TokenStream {
+    let (prefix, value) = match exact(value) {
+        Some(exact) => ("exact_", generated!(#exact, || #value)),
+        None => ("", value.to_token_stream()),
+    };
+    let function = format_ident!("{prefix}{function}", span = mixed());
+    generated!(__gb::#function(#given, #value)?)
 }
 
 /// Writes the values of an axis as the user did, except that a leading `pow2(…)` becomes a path to

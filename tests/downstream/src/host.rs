@@ -56,6 +56,6 @@ pub fn ask_cuda(stream: &host::Stream) {
     black_box(stream.run(super::gpus));
 }
 
-/// Counts in a type that does not hold its count.
+/// Has a count that is more than the type of its argument holds.
 #[gpu_bench(args(n = [100_000_u32]), flops = n * n, ignore)]
 pub fn counts_too_much(_stream: &host::Stream) {}
