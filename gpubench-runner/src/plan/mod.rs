@@ -67,7 +67,7 @@ impl Plan {
             variants.iter().zip(instances).zip(all)
         {
             let present = plan.jobs.len();
-            plan.add_listed((entry, variant, device), listed, selection, &mut axes_seen)?;
+            plan.add_listed((entry, variant, device), missing.is_some(), listed, selection, &mut axes_seen)?;
             if let Some(why) = missing {
                 plan.absent.extend(plan.jobs.drain(present..).map(|(job, _)| (job, why.clone())));
             }
@@ -121,6 +121,7 @@ impl Plan {
     fn add_listed(
         &mut self,
         (entry, variant, device): (&Entry, &Variant, &str),
+        is_absent: bool,
         listed: Result<ListedCases, Failure>,
         selection: &Selection,
         axes_seen: &mut BTreeSet<String>,
@@ -152,7 +153,9 @@ impl Plan {
             let names = listed.combinations.iter().map(|(args, _)| shown_name(&benchmark, args));
             !names.into_iter().any(|name| selection.cases.filter_matches(filter, &name))
         });
-        if !selection.ignored.selects(entry.options.ignore) {
+        let is_selected_as_absent =
+            is_absent && selection.absent_are_ignored && selection.ignored == Ignored::Only;
+        if !selection.ignored.selects(entry.options.ignore) && !is_selected_as_absent {
             self.ignored += if entry.options.ignore { listed.combinations.len() } else { 0 };
             return Ok(());
         }
@@ -267,6 +270,8 @@ pub struct Selection {
     pub tags: Vec<String>,
     /// The treatment of ignored benchmarks.
     pub ignored: Ignored,
+    /// True if benchmarks whose device is missing count as ignored ones, as in test mode.
+    pub absent_are_ignored: bool,
     /// The benchmark to compare all others with: the end of its path, and the arguments in which it differs.
     pub compare_with: Option<BenchmarkId>,
 }

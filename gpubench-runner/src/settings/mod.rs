@@ -272,6 +272,7 @@ impl Settings {
             },
             tags: self.tag.clone(),
             ignored,
+            absent_are_ignored: false,
             compare_with: self.compare_with.clone(),
         })
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cli::TextFormat;
 use super::prepare::{Planner, Purpose, kinds_of};
 use super::{SuiteError, share::Share};
-use crate::plan::{Ignored, Plan, PlanError, Selection};
+use crate::plan::{Ignored, Plan, PlanError};
 use crate::{select, settings::Settings};
 use gpubench_records::exit::Exit;
 use gpubench_records::text::printable;
@@ -16,7 +16,7 @@ use serde_json::json;
 /// Lists the selected benchmarks, with or without their devices; of a run that is shared, those of this task.
 pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
     let (entries, device) = (registry::entries(), options.device.as_deref());
-    let kinds: Vec<_> = kinds_of(&entries)
+    let mut kinds: Vec<_> = kinds_of(&entries)
         .into_iter()
         .filter(|kind| device.is_none_or(|device| select::may_name_kind(device, kind)))
         .map(|kind| Available::new(kind, kind))
@@ -29,31 +29,28 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         return Err(SuiteError::new(message, Exit::NoDevice));
     }
     let mut planner = Planner::new(Purpose::Measure, &entries, options, Share::new(options)?)?;
-    let mut selection = planner.selection.clone();
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
-    let missing = if selection.ignored == Ignored::Only && format == TextFormat::Terse {
+    planner.selection.absent_are_ignored = true;
+    let missing = if planner.selection.ignored == Ignored::Only && format == TextFormat::Terse {
         planner.search_devices(device).missing(device)
     } else {
         Vec::new()
     };
-    let all = Selection { ignored: Ignored::Included, ..selection.clone() };
     // Test runners expect ignored benchmarks in a list.
-    if selection.ignored == Ignored::Excluded {
-        selection.ignored = Ignored::Included;
+    if planner.selection.ignored == Ignored::Excluded {
+        planner.selection.ignored = Ignored::Included;
     }
-    let (lacking, there): (Vec<_>, Vec<_>) =
-        kinds.into_iter().partition(|found| missing.iter().any(|missing| missing.kind == found.kind));
+    kinds.retain(|found| missing.iter().all(|missing| missing.kind != found.kind));
     let asks_for_ignored = options.ignored && options.filter.is_empty();
-    let mut plan = Plan::default();
-    for (selection, kinds) in [(&selection, there), (&all, lacking)] {
-        match Plan::new(&entries, selection, &kinds, &[], &mut planner.lister) {
-            Ok(part) => plan.jobs.extend(part.jobs),
-            // A test runner asks each program, and most have nothing for it. That nothing is ignored is no mistake.
-            Err(PlanError::Nothing { .. })
-                if format == TextFormat::Terse || kinds.is_empty() || asks_for_ignored => {}
-            Err(error) => return Err(error.into()),
+    let plan = match Plan::new(&entries, &planner.selection, &kinds, &missing, &mut planner.lister) {
+        Ok(mut plan) => {
+            plan.jobs.extend(plan.absent.drain(..).map(|(job, _)| (job, JobStatus::Measured)));
+            plan
         }
-    }
+        // A test runner asks each program, and most have nothing for it. That nothing is ignored is no mistake.
+        Err(PlanError::Nothing { .. }) if format == TextFormat::Terse || asks_for_ignored => Plan::default(),
+        Err(error) => return Err(error.into()),
+    };
     let is_ignored =
         |job: &Job| entries.iter().any(|entry| entry.options.ignore && entry.path() == job.benchmark);
     Ok(list_text(&planner.share.keep_own_part(plan), format, is_ignored))

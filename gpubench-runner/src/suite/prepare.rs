@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use std::{fs, sync::mpsc};
 
 use super::{SuiteError, share::Share};
-use crate::plan::{Ignored, Plan, PlanError, Selection};
+use crate::plan::{Plan, PlanError, Selection};
 use crate::runner::lister::WorkerLister;
 use crate::runner::resume::ResumedRecords;
 use crate::runner::supervisor::Supervisor;
 use crate::runner::{RunEvent, RunEvents, RunSetup};
-use crate::select::{self, FoundDevices, MissingKind, SelectedDevices};
+use crate::select::{self, FoundDevices, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
 use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
@@ -57,7 +57,8 @@ impl<'a> Planner<'a> {
         options: &'a Settings,
         share: Share,
     ) -> Result<Self, SuiteError> {
-        let selection = options.selection().map_err(SuiteError::usage)?;
+        let mut selection = options.selection().map_err(SuiteError::usage)?;
+        selection.absent_are_ignored = purpose == Purpose::Test;
         // A signal ends this process while it plans, and with it the worker.
         let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
         let lister = WorkerLister::new(supervisor, options.time_limit());
@@ -132,12 +133,12 @@ impl<'a> Planner<'a> {
             (_, None) => self.search_devices(None).select(None),
         };
         let mut selected = selected.map_err(no_device)?;
-        let mut planned = self.plan_all(&selected);
+        let mut planned = self.plan(&selected);
         // A test runner starts a process for each listed name, whatever its device.
         let is_one_name = self.options.exact && device.is_none() && given.is_none();
         if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
             let all = self.search_devices(None).one_of_each_kind().map_err(no_device)?;
-            let on_others = self.plan_all(&all);
+            let on_others = self.plan(&all);
             if let Ok(plan) = &on_others {
                 let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
                 selected = all;
@@ -164,27 +165,10 @@ impl<'a> Planner<'a> {
         FoundDevices::new(&kinds_of(self.entries), self.lister.devices(&searched))
     }
 
-    fn plan(&mut self, devices: &[Available], missing: &[MissingKind]) -> Result<Plan, PlanError> {
+    /// Plans the selection on these devices, while others are missing.
+    fn plan(&mut self, selected: &SelectedDevices) -> Result<Plan, PlanError> {
+        let SelectedDevices { devices, missing, .. } = selected;
         Plan::new(self.entries, &self.selection, devices, missing, &mut self.lister)
-    }
-
-    /// Plans the selection while devices are missing. In test mode, benchmarks that need one are ignored, so `--ignored` selects them
-    /// too.
-    fn plan_all(
-        &mut self,
-        SelectedDevices { devices, missing, .. }: &SelectedDevices,
-    ) -> Result<Plan, PlanError> {
-        if self.purpose != Purpose::Test || self.selection.ignored != Ignored::Only {
-            return self.plan(devices, missing);
-        }
-        let all = Selection { ignored: Ignored::Included, ..self.selection.clone() };
-        let own = self.plan(devices, &[]);
-        let absent = Plan::new(self.entries, &all, &[], missing, &mut self.lister);
-        match (own, absent) {
-            (Ok(plan), Ok(Plan { absent, .. })) => Ok(Plan { absent, ..plan }),
-            (Err(PlanError::Nothing { .. }), Ok(absent)) => Ok(absent),
-            (plan, _) => plan,
-        }
     }
 }
 
