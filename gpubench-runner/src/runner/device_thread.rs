@@ -208,8 +208,8 @@ impl DeviceThread<'_> {
         let mut attempts =
             JobAttempts { info: &request.info, reply: &reply, may_retry, failed, confirmed, in_doubt };
         let mut ended = self.measure_cases(request, job.caches.clone(), &mut attempts);
-        let is_measured_again_ = self.open_failure(&job.device).is_none();
-        if ended.is_ok() && !attempts.failed.is_empty() && is_measured_again_ {
+        let can_open = self.open_failure(&job.device).is_none();
+        if ended.is_ok() && !attempts.failed.is_empty() && can_open {
             attempts.may_retry = false;
             self.supervisor.dismiss_worker_of(&job.device);
             let caches = attempts.failed.iter().map(|record| record.case.cache).collect();

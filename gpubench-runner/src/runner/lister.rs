@@ -56,9 +56,7 @@ impl<'a> WorkerLister<'a> {
         kinds.iter().zip(found).map(search).collect()
     }
 
-    /// Makes a request for an answer to each of `items`, and after a worker exits, a request for the remaining items. An item at
-    /// which two workers exit gets the reason as its answer; one that takes too long is not tried again, so that it takes its
-    /// limit once.
+    /// Asks for an answer to each of `items`.
     fn ask<I, T>(
         &mut self,
         items: &[I],
@@ -66,27 +64,34 @@ impl<'a> WorkerLister<'a> {
         request: &dyn Fn(&[I]) -> Request,
         read: &mut dyn FnMut(Reply) -> Option<T>,
     ) -> Vec<Result<T, String>> {
-        let mut answers: Vec<Result<T, String>> = Vec::with_capacity(items.len());
-        let mut lost_at = None;
-        while answers.len() < items.len() {
-            let request = request(&items[answers.len()..]);
-            let asked =
-                self.supervisor.ask(&request, limit, &mut |reply| answers.extend(read(reply).map(Ok)));
-            let place = answers.len();
-            let why = match asked {
-                _ if place >= items.len() => break,
-                Ok(Some(lost)) if !lost.timed_out() && lost_at != Some(place) => {
-                    lost_at = Some(place);
-                    continue;
-                }
-                Ok(Some(lost)) => lost.to_string(),
-                Ok(None) => "the process sent no result".to_owned(),
-                Err(ended) => ended.to_string(),
-            };
-            answers.push(Err(why));
-        }
-        answers
+        ask_each(&mut self.supervisor, items, limit, request, read)
+            .unwrap_or_else(|ended| items.iter().map(|_| Err(ended.to_string())).collect())
     }
+}
+
+/// Makes a request for an answer to each of `items`, and after a worker exits, a request for the remaining items. An item at which two
+/// workers exit gets the reason as its answer; one that takes too long is not tried again, so that it takes its limit once.
+fn ask_each<I, T>(
+    supervisor: &mut Supervisor<'_>,
+    items: &[I],
+    limit: Duration,
+    request: &dyn Fn(&[I]) -> Request,
+    read: &mut dyn FnMut(Reply) -> Option<T>,
+) -> Result<Vec<Result<T, String>>, RunError> {
+    let mut answers: Vec<Result<T, String>> = Vec::with_capacity(items.len());
+    let mut lost_at = None;
+    while answers.len() < items.len() {
+        let request = request(&items[answers.len()..]);
+        let lost = supervisor.ask(&request, limit, &mut |reply| answers.extend(read(reply).map(Ok)))?;
+        let place = answers.len();
+        match lost {
+            _ if place >= items.len() => break,
+            Some(lost) if !lost.timed_out() && lost_at != Some(place) => lost_at = Some(place),
+            Some(lost) => answers.push(Err(lost.to_string())),
+            None => answers.push(Err("the process sent no result".to_owned())),
+        }
+    }
+    Ok(answers)
 }
 
 impl CaseLister for WorkerLister<'_> {
@@ -123,35 +128,27 @@ impl Drop for WorkerLister<'_> {
     }
 }
 
-/// Asks a worker for the properties of a device, and a new one if the first is lost, unless that took its whole limit. Returns the
-/// reason if the device cannot be used.
+/// Asks a worker for the properties of a device. Returns the reason if the device cannot be used.
 pub(super) fn device_info(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,
     device: &str,
 ) -> Result<Result<DeviceInfo, String>, RunError> {
-    let request = config.info_request(device);
-    let mut is_second = false;
-    loop {
-        let mut answer = Err("the worker did not tell what is known of it".to_owned());
-        let lost = supervisor.ask(&request, INFO_LIMIT.max(config.settings.time_limit()), &mut |reply| match reply {
-            Reply::DeviceInfo(mut info) => {
-                // The name under which its cases ask for it, whatever it calls itself.
-                device.clone_into(&mut info.device);
-                let locked = config.locked.iter().filter(|(locked, _)| locked == device);
-                let property = |(_, to): &(_, String)| Property::new("clocks", Value::Text(to.clone()));
-                info.properties.extend(locked.map(property));
-                answer = Ok(info);
-            }
-            Reply::NoDevice(message) => answer = Err(message),
-            _ => {}
-        })?;
-        match lost {
-            None => return Ok(answer),
-            Some(lost) if is_second || lost.timed_out() => return Ok(Err(lost.to_string())),
-            Some(_) => is_second = true,
+    let limit = INFO_LIMIT.max(config.settings.time_limit());
+    let request = |_: &[&str]| config.info_request(device);
+    let mut answers = ask_each(supervisor, &[device], limit, &request, &mut |reply| match reply {
+        Reply::DeviceInfo(mut info) => {
+            // The name under which its cases ask for it, whatever it calls itself.
+            device.clone_into(&mut info.device);
+            let locked = config.locked.iter().filter(|(locked, _)| locked == device);
+            let property = |(_, to): &(_, String)| Property::new("clocks", Value::Text(to.clone()));
+            info.properties.extend(locked.map(property));
+            Some(Ok(info))
         }
-    }
+        Reply::NoDevice(message) => Some(Err(message)),
+        _ => None,
+    })?;
+    Ok(answers.remove(0).flatten())
 }
 
 #[cfg(test)]

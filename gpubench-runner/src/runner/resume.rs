@@ -51,7 +51,7 @@ impl ResumedRecords {
         for record in run.records {
             let unclear = compared && record.measurement.is_none();
             let case = key_of_record(&record);
-            if unclear || is_measured_again_(&record, other_limit) {
+            if unclear || may_succeed_now(&record, other_limit) {
                 again += 1;
             } else if planned.contains(&case) {
                 resumed.records.insert(case, record);
@@ -151,7 +151,7 @@ fn key_of_job(job: &Job, cache: Cache) -> CaseKey {
 
 /// Returns true if a record of an earlier run is dropped, because its failure may not happen again: its
 /// device was missing, or its worker was lost and the time limit has changed (`other_limit`).
-fn is_measured_again_(record: &Record, other_limit: bool) -> bool {
+fn may_succeed_now(record: &Record, other_limit: bool) -> bool {
     record.failure().is_some_and(|failure| {
         failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
     })

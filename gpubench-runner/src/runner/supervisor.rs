@@ -70,9 +70,6 @@ pub(crate) enum WorkerExit {
     /// It took longer than its limit, and was killed.
     #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It did not open its device in time, and was killed.
-    #[error("took longer than {} s to open its device, and was killed", .0.as_secs_f64())]
-    OpenTimedOut(Duration),
     /// It sent an invalid reply.
     #[error("the process sent an invalid reply: {0}")]
     InvalidReply(io::Error),
@@ -95,7 +92,7 @@ pub(crate) struct LostWorker {
 impl LostWorker {
     /// Returns true if it took longer than its limit.
     pub(crate) fn timed_out(&self) -> bool {
-        matches!(self.exit, WorkerExit::TimedOut(_) | WorkerExit::OpenTimedOut(_))
+        matches!(self.exit, WorkerExit::TimedOut(_))
     }
 
     /// Returns the failure of the case in progress.
@@ -283,11 +280,7 @@ impl Worker for Process {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.exit_reason(stop)),
                 Err(RecvTimeoutError::Timeout) if stop() => return Err(WorkerExit::Interrupted),
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > allowed => {
-                    return Err(if opened {
-                        WorkerExit::TimedOut(allowed)
-                    } else {
-                        WorkerExit::OpenTimedOut(allowed)
-                    });
+                    return Err(WorkerExit::TimedOut(allowed));
                 }
                 // A forked child that outlives the worker keeps the channel open.
                 Err(RecvTimeoutError::Timeout) if self.group.has_ended() => {

@@ -122,7 +122,7 @@ impl Worker for FakeWorker {
                     return Err(WorkerExit::Exited(ExitStatus::from_raw(9)));
                 }
                 if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if name == device)) {
-                    return Err(WorkerExit::OpenTimedOut(limit));
+                    return Err(WorkerExit::TimedOut(limit));
                 }
                 reply(match script.closed.contains(&device.as_str()) {
                     true => Reply::NoDevice("it is closed".to_owned()),
@@ -137,7 +137,7 @@ impl Worker for FakeWorker {
                 }
                 let is = |name: &str| name == job.benchmark;
                 if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if is(name))) {
-                    return Err(WorkerExit::OpenTimedOut(limit));
+                    return Err(WorkerExit::TimedOut(limit));
                 }
                 reply(Reply::Step(Step::Setup));
                 if script.befalls(|fault| matches!(fault, Fault::Hangs(name) if is(name))) {
@@ -334,7 +334,7 @@ fn a_device_whose_worker_is_lost_over_its_facts_is_asked_once_more() {
     assert_eq!(done.script.asked.len(), 2);
     let done = measured(&plan, &[Fault::EndsOpening("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
-    assert_eq!(said, "device `fake`: took longer than 60 s to open its device, and was killed");
+    assert_eq!(said, "device `fake`: took longer than 60 s, and was killed (--timeout sets the limit)");
     assert_eq!(done.script.asked.len(), 1, "it would take its limit twice");
 }
 

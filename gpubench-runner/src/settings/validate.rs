@@ -1,6 +1,6 @@
 //! Checks settings, and turns them into the peaks of a device.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use super::{ArgValues, Percent, RunsDir, Settings, StatedPeak};
 use crate::select::DEVICE_FORMS;
@@ -72,11 +72,9 @@ impl Settings {
             ));
         }
         check_columns(&self.columns)?;
-        let is_nameless = self.compare_with.as_ref().is_some_and(|partner| partner.benchmark.is_empty());
-        error_if(is_nameless, "--compare-with: give the name of a benchmark")?;
-        let is_empty = |folder: &PathBuf| folder.as_os_str().is_empty();
-        let runs_dir = matches!(&self.runs_dir, Some(RunsDir::In(folder)) if is_empty(folder));
-        error_if(runs_dir, "--runs-dir: give a folder, or `none`")?;
+        let has_no_name =
+            matches!(&self.runs_dir, Some(RunsDir::In(folder)) if folder.as_os_str().is_empty());
+        error_if(has_no_name, "--runs-dir: give a folder, or `none`")?;
         self.peaks.iter().try_for_each(|StatedPeak { device, quantity, value }| {
             let refused = |error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}");
             read_peak(quantity, value).map(drop).map_err(refused)

@@ -141,7 +141,7 @@ fn single_cases_have_the_facts_of_their_device() {
     type Script = fn(usize, &Request) -> Replies;
     let refused: [(&str, Script); 3] = [
         ("device `fake`: it is closed", |_, _| (vec![Reply::NoDevice("it is closed".to_owned())], None)),
-        ("device `fake`: the worker did not tell what is known of it", |_, _| (Vec::new(), None)),
+        ("device `fake`: the process sent no result", |_, _| (Vec::new(), None)),
         ("device `fake`: the process was ended by SIGKILL", |_, _| (Vec::new(), Some(killed()))),
     ];
     for (expected, script) in refused {
