@@ -162,9 +162,7 @@ impl Plan {
         axes_seen.extend(listed.axes);
         axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
         if let Some((axis, message)) = listed.refused.or_else(|| invalid_generic(entry, selection)) {
-            let is_number = message.trim_start_matches('`').starts_with(|first: char| first.is_ascii_digit());
-            let units = if is_number { "; numbers may end in k, M, G, T, Ki, Mi, Gi or Ti" } else { "" };
-            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark}{units})")));
+            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark})")));
         }
         if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
             return Ok(());
@@ -251,12 +249,11 @@ fn hint_or_default(hint: &str) -> &str {
     if hint.is_empty() { "; --list without a filter shows all" } else { hint }
 }
 
-/// Returns a phrase such as `, except 1 that is ignored, …`; empty if `ignored` is 0.
+/// Returns a phrase such as ``, except 1 with `ignore`, …``; empty if `ignored` is 0.
 fn ignored_phrase(ignored: usize) -> String {
     match ignored {
         0 => String::new(),
-        1 => ", except 1 that is ignored, which --include-ignored measures too".to_owned(),
-        number => format!(", except {number} that are ignored, which --include-ignored measures too"),
+        number => format!(", except {number} with `ignore`, which --include-ignored measures too"),
     }
 }
 

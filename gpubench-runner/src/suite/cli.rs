@@ -314,14 +314,9 @@ pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]
                     let count =
                         if flag.get_action().takes_values() && !flag.is_require_equals_set() { 2 } else { 1 };
                     let typed = joined(words.skip_while(|word| !word.starts_with(name)).take(count), " ");
-                    let is_compare = arguments.iter().any(|word| word == "compare");
-                    if let (true, Some(baseline)) = (is_compare, typed.strip_prefix("--baseline")) {
-                        format!("use `cargo gpubench compare{}`", baseline.replace('=', " "))
-                    } else {
-                        format!(
-                            "{name} is a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it after `--`"
-                        )
-                    }
+                    format!(
+                        "{name} is a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it after `--`"
+                    )
                 }
                 _ => did_you_mean(name, guess).replace(": ", ""),
             };

@@ -17,6 +17,7 @@ use gpubench_core::Entry;
 use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
 use gpubench_runtime::device::{Available, DeviceKind};
 use gpubench_runtime::{devices::kinds, registry, system::machine::host};
+use gpubench_stats::format::counted;
 
 /// The purpose of a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,11 +86,8 @@ impl<'a> Planner<'a> {
         let (planned, SelectedDevices { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
         let planned = planned?;
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
-            let benchmarks = match planned.absent.len() {
-                1 => "this benchmark needs one".to_owned(),
-                number => format!("the {number} selected benchmarks need one"),
-            };
-            let message = format!("{why}; {benchmarks}: `cargo gpubench doctor` says what is missing");
+            let benchmarks = counted(planned.absent.len(), "selected benchmark");
+            let message = format!("{why}, needed by {benchmarks}: `cargo gpubench doctor` says what is missing");
             return Err(SuiteError::new(message, super::Exit::NoDevice));
         }
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
@@ -175,10 +173,7 @@ impl<'a> Planner<'a> {
 /// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that device.
 fn add_absent_note(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
-    let left_out = match plan.absent.len() {
-        1 => "1 benchmark needs such a device and is left out".to_owned(),
-        number => format!("{number} benchmarks need such a device and are left out"),
-    };
+    let left_out = format!("{} left out", counted(plan.absent.len(), "benchmark"));
     match notes.iter_mut().find(|note| note.starts_with(why)) {
         Some(note) => *note += &format!("; {left_out}"),
         None => notes.push(format!("{why}: {left_out}")),

@@ -112,9 +112,8 @@ impl RunEvents for Progress<'_> {
             RunEvent::MeasuredAgain(plan) => {
                 self.line.add_total(plan.cases());
                 if !std::mem::replace(&mut self.is_again, true) && !self.is_quiet {
-                    let seem = if plan.cases() == 1 { "seems" } else { "seem" };
                     let cases = format::counted(plan.cases(), "result");
-                    self.say(&format!("measuring {cases} again, which {seem} slower than the baseline"));
+                    self.say(&format!("measuring {cases} again that may be slower than the baseline"));
                 }
             }
             RunEvent::RunEnded(_) => self.line.end(),

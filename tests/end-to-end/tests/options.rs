@@ -176,7 +176,7 @@ fn ignored_benchmarks_wait_until_they_are_asked_for() {
     assert_eq!(listed(&["--ignored"]), ["nightly tests::ignored"]);
     run(SUITE, &["--exact", ignored])
         .with_code(4)
-        .says_only("except 1 that is ignored, which --include-ignored measures too");
+        .says_only("except 1 with `ignore`, which --include-ignored measures too");
 }
 
 #[test]

@@ -23,16 +23,16 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
         let ended = run(GPU_ONLY, arguments).with_code(5);
         assert_eq!(
             ended.stderr,
-            "error: no CUDA device (no-libcuda-here not found); the 3 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n"
+            "error: no CUDA device (no-libcuda-here not found), needed by 3 selected benchmarks: `cargo gpubench doctor` says what is missing\n"
         );
         assert_eq!(ended.stdout, "");
     }
     run(GPU_ONLY, &["clears_more"])
         .with_code(5)
-        .says_only("; this benchmark needs one: `cargo gpubench doctor` says what is missing\n");
+        .says_only(", needed by 1 selected benchmark: `cargo gpubench doctor` says what is missing\n");
     run(GPU_ONLY, &["--include-ignored"])
         .with_code(5)
-        .says_only("; the 4 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n");
+        .says_only(", needed by 4 selected benchmarks: `cargo gpubench doctor` says what is missing\n");
     // What is not there at all needs nothing.
     run(GPU_ONLY, &["no_such"])
         .with_code(4)
@@ -119,7 +119,7 @@ fn with_a_gpu_none_but_its_own_is_ignored() {
 fn what_is_left_out_of_a_suite_for_both_is_said() {
     let arguments = [&["--quick", "--color", "never", "--cache", "hot"], &COPIES[..]].concat();
     let ended = run(MIXED, &arguments).with_code(0);
-    let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark needs such a device and is left out";
+    let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark left out";
     assert_eq!(ended.stdout.lines().next(), Some(note), "{ended}");
     ended.shows("1 result: ");
     // Who asks for the CPU hears of nothing else.
@@ -127,7 +127,7 @@ fn what_is_left_out_of_a_suite_for_both_is_said() {
     assert!(!ended.stdout.contains("CUDA device"), "{ended}");
     run(MIXED, &["cuda::saxpy", "--arg", "n=4096,8192"])
         .with_code(5)
-        .says_only("error: no CUDA device (no-libcuda-here not found); the 2 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n");
+        .says_only("error: no CUDA device (no-libcuda-here not found), needed by 2 selected benchmarks: `cargo gpubench doctor` says what is missing\n");
     let ended = run(MIXED, &[&["--test"], &COPIES[..]].concat()).with_code(0);
     ended.shows("test gpubench_kernels::cuda::copy[n=4096] ... ignored, no CUDA device");
     ended.shows("test gpubench_kernels::host::copy[n=4096] ... ok");
@@ -140,5 +140,5 @@ fn a_driver_without_a_gpu_says_so() {
     let there = [("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_GPUS", "0")];
     run_with(GPU_ONLY, &[], &there)
         .with_code(5)
-        .says_only("error: no CUDA device (the driver lists none); the 3 selected benchmarks need one: `cargo gpubench doctor` says what is missing\n");
+        .says_only("error: no CUDA device (the driver lists none), needed by 3 selected benchmarks: `cargo gpubench doctor` says what is missing\n");
 }
