@@ -26,6 +26,7 @@ pub(crate) struct Launch {
 }
 
 /// A type parameter of the function, or a constant parameter with its type.
+#[derive(Clone)]
 pub(crate) struct GenericParameter {
     pub name: Ident,
     pub constant: Option<TokenStream>,
@@ -261,16 +262,14 @@ pub(crate) struct Instantiation(Vec<Choice>);
 /// The type or constant that is chosen for a generic parameter.
 #[derive(Clone)]
 struct Choice {
-    name: Ident,
-    /// The type of a constant.
-    constant: Option<TokenStream>,
+    parameter: GenericParameter,
     value: TokenStream,
 }
 
 impl Choice {
     /// Returns the parameter's name with the place of the choice.
     fn placed(&self) -> Ident {
-        let mut name = self.name.clone();
+        let mut name = self.parameter.name.clone();
         name.set_span(first(&self.value).resolved_at(name.span()));
         name
     }
@@ -317,8 +316,7 @@ pub(crate) fn variants(
         let extended = variants.iter().flat_map(|variant| {
             chosen.values.iter().map(|value| {
                 let mut choices = variant.0.clone();
-                let GenericParameter { name, constant } = generic;
-                choices.push(Choice { name: name.clone(), constant: constant.clone(), value: value.clone() });
+                choices.push(Choice { parameter: generic.clone(), value: value.clone() });
                 Instantiation(choices)
             })
         });
@@ -363,7 +361,7 @@ impl Instantiation {
     pub(crate) fn aliases(&self) -> TokenStream {
         self.0
             .iter()
-            .map(|Choice { name, constant, value }| match constant {
+            .map(|Choice { parameter: GenericParameter { name, constant }, value }| match constant {
                 None => generated!(type #name = #value;),
                 Some(ty) => generated!(const #name: #ty = #value;),
             })
@@ -380,23 +378,24 @@ impl Instantiation {
     /// Returns the type `ty`; if it is a generic parameter, with the place of its choice.
     pub(crate) fn placed(&self, ty: &TokenStream) -> TokenStream {
         let name = ty.to_string();
-        let choice = self.0.iter().find(|choice| choice.name == name);
+        let choice = self.0.iter().find(|choice| choice.parameter.name == name);
         choice.map_or_else(|| ty.clone(), |choice| choice.placed().into_token_stream())
     }
 
     /// Writes the list of the choices as `Generic` values: types as written, constants by their value.
     pub(crate) fn generics(&self) -> TokenStream {
-        let generics = self.0.iter().map(|Choice { name, constant, value }| {
-            let text = name.unraw().to_string();
-            let shown = match constant {
-                None => {
-                    let written = written(value.clone());
-                    generated!(::std::string::String::from(#written))
-                }
-                Some(_) => generated!(::std::string::ToString::to_string(&#name)),
-            };
-            generated!(__gb::Generic { name: #text, value: || #shown })
-        });
+        let generics =
+            self.0.iter().map(|Choice { parameter: GenericParameter { name, constant }, value }| {
+                let text = name.unraw().to_string();
+                let shown = match constant {
+                    None => {
+                        let written = written(value.clone());
+                        generated!(::std::string::String::from(#written))
+                    }
+                    Some(_) => generated!(::std::string::ToString::to_string(&#name)),
+                };
+                generated!(__gb::Generic { name: #text, value: || #shown })
+            });
         generated!(&[#(#generics),*])
     }
 }

@@ -102,7 +102,7 @@ impl FoundDevices {
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
     /// does not replace a GPU that may exist.
     pub(crate) fn select(&self, wanted: Option<&str>) -> Result<SelectedDevices, String> {
-        let Some(wanted) = wanted else { return self.select_default() };
+        let Some(wanted) = wanted else { return self.select_default(false) };
         if wanted == "all" {
             self.check_search_complete()?;
             let missing = self.missing(Some(wanted));
@@ -132,15 +132,7 @@ impl FoundDevices {
     /// # Errors
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
     pub(crate) fn one_of_each_kind(&self) -> Result<SelectedDevices, String> {
-        let mut selected = self.select_default()?;
-        for found in
-            self.present.iter().filter(|found| default_choice(found.kind) == Some(DefaultChoice::Fallback))
-        {
-            if !selected.devices.contains(found) {
-                selected.devices.push(found.clone());
-            }
-        }
-        Ok(selected)
+        self.select_default(true)
     }
 
     /// Selects the GPUs that a scheduler has `given` a task, as its environment names them: `all`, or the first. Of a program that
@@ -150,7 +142,7 @@ impl FoundDevices {
     /// Returns an error if there is none. The CPU does not replace an allocated GPU.
     pub(crate) fn select_given(&self, given: &str, all: bool) -> Result<SelectedDevices, String> {
         if !self.wanted.iter().any(|kind| default_choice(kind) == Some(DefaultChoice::First)) {
-            return self.select_default();
+            return self.select_default(false);
         }
         let first = self.gpus().next();
         if first.is_none() {
@@ -180,13 +172,14 @@ impl FoundDevices {
         }
     }
 
-    fn select_default(&self) -> Result<SelectedDevices, String> {
+    /// Selects the usual devices, and this machine's CPU `with_fallback` or if there is no GPU.
+    fn select_default(&self, with_fallback: bool) -> Result<SelectedDevices, String> {
         self.check_search_complete()?;
         let first = first_that_works(self.gpus());
-        let devices = self.filter_by_choice(first.is_none(), &|gpu| first == Some(gpu));
+        let devices = self.filter_by_choice(with_fallback || first.is_none(), &|gpu| first == Some(gpu));
         let mut notes = Vec::new();
         let kind = |found: &Available| kinds::kind(found.kind);
-        let mut measured = devices.iter().filter_map(kind);
+        let mut measured = devices.iter().filter_map(kind).filter(|_| first.is_none());
         if let Some(DeviceKind { noun, .. }) = measured.find(|kind| kind.choice == DefaultChoice::Fallback) {
             let note =
                 |MissingKind { why, .. }: &MissingKind| format!("{why}: measuring this machine's {noun}");

@@ -8,7 +8,4 @@ fn changes_its_inputs(y: &mut Vec<f32>, _stream: &host::Stream) {}
 #[gpu_bench(writes = "16", flops = 2 * len)]
 fn no_numbers(_stream: &host::Stream) {}
 
-#[gpu_bench(setup = Ok(2), flops = a)]
-fn by_reference(a: u64, _stream: &host::Stream) {}
-
 fn main() {}

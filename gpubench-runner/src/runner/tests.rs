@@ -282,7 +282,10 @@ fn in_process() -> RunConfig {
 
 pub(super) fn config(runs: usize) -> RunConfig {
     let timeout = Some(Duration::from_secs(7));
-    RunConfig { settings: Settings { timeout, runs: Some(runs), ..Settings::default() }, ..RunConfig::default() }
+    RunConfig {
+        settings: Settings { timeout, runs: Some(runs), ..Settings::default() },
+        ..RunConfig::default()
+    }
 }
 
 fn measured(plan: &Plan, faults: &[Fault]) -> Outcome {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Id, builder::Resettable, parser::ValueSource};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Id, builder::Resettable, parser::ValueSource,
+};
 use toml::de::{DeTable, DeValue as Value};
 
 use super::{ArgValues, Settings, StatedPeak};

@@ -123,14 +123,8 @@ impl<'a> PreparedRun<'a> {
         let mut again = RetryPlanner { baselines: &baselines, threshold, began, measured: None, passes: 0 };
         let mut next = |plan: &Plan, run: &Run| again.next_plan(plan, run);
         let supervisor = |warn| config.supervisor(&stopping::has_signal, warn);
-        let (mut run, file, ended) = runner::measure(
-            &supervisor,
-            setup,
-            &config,
-            &mut next,
-            events,
-            &stopping::has_signal,
-        );
+        let (mut run, file, ended) =
+            runner::measure(&supervisor, setup, &config, &mut next, events, &stopping::has_signal);
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.

@@ -87,7 +87,8 @@ impl<'a> Planner<'a> {
         let planned = planned?;
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
             let benchmarks = counted(planned.absent.len(), "selected benchmark");
-            let message = format!("{why}, needed by {benchmarks}: `cargo gpubench doctor` says what is missing");
+            let message =
+                format!("{why}, needed by {benchmarks}: `cargo gpubench doctor` says what is missing");
             return Err(SuiteError::new(message, super::Exit::NoDevice));
         }
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());

@@ -119,7 +119,8 @@ fn with_a_gpu_none_but_its_own_is_ignored() {
 fn what_is_left_out_of_a_suite_for_both_is_said() {
     let arguments = [&["--quick", "--color", "never", "--cache", "hot"], &COPIES[..]].concat();
     let ended = run(MIXED, &arguments).with_code(0);
-    let note = "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark left out";
+    let note =
+        "no CUDA device (no-libcuda-here not found): measuring this machine's CPU; 1 benchmark left out";
     assert_eq!(ended.stdout.lines().next(), Some(note), "{ended}");
     ended.shows("1 result: ");
     // Who asks for the CPU hears of nothing else.
