@@ -390,9 +390,9 @@ GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUB
 
 Columns:
   time       the median time of a launch
-  ± %        half the width of its 95 % interval, in % of the median; `?` if unknown or at least 100 %
-  % of peak  the memory bandwidth or the arithmetic, in % of the device's peak: the larger one. `cache` instead if a cache holds the hot data
-  spread     histogram around the median: the middle bar within 0.2 % of it, the next ones 1 %, 5 %, and more
+  ± %        half of its 95 % interval, in % of it; `?` if unknown or at least 100 %
+  % of peak  bandwidth or arithmetic, in % of the device's peak: the larger; `cache`: from a cache
+  spread     histogram: the middle bar within 0.2 % of the median, the next 1 %, 5 %, and more
   cold/hot   the cold time over the hot time
   ? ! [1]    `?` before a name: suspect; `!`: invalid; [1]: the reason, which is below the table
 
