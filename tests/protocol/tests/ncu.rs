@@ -127,7 +127,7 @@ fn without_ncu_rows_say_so() {
     let measured = verify(DECLARED, &[], &["::right", "--cache", "cold"], &[("PATH", "/nowhere")]);
     assert_eq!(measured.ended.code, Some(1), "{}", measured.ended);
     let NcuPass::Failed(why) = pass(row(&measured.run, "right", Cache::Cold)) else { panic!("it counted") };
-    assert!(why.starts_with("ncu (Nsight Compute) is not on PATH"), "{why}");
+    assert!(why.starts_with("ncu (Nsight Compute) is not in the PATH"), "{why}");
     assert_eq!(measured.run.records[0].verdict.state, State::Valid);
 }
 
