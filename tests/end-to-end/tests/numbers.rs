@@ -128,7 +128,7 @@ fn the_table_shows_them() {
         [1] suspect: below resolution: the time is below one step of the timer, 32.00 ns: do more work per launch
     ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
         [2] suspect: wide interval: the median is known to ± 33.33 %, and a valid result needs ± 5.00 % or less: take more samples, or do more work per launch
-        [3] suspect: two modes: 3.200 µs, and 6.400 µs in 50.0 % of the samples: the median depends on which is more frequent: look for what alternates (clocks, other programs, alignment, a branch in the launch)
+        [3] suspect: two modes: 50.0 % of the samples are near 3.200 µs, 50.0 % near 6.400 µs: the median jumps if these shares change: look for what alternates (clocks, other programs, alignment, a branch in the launch)
 
     two_devices::inner             time   ± % spread  samples
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
