@@ -59,7 +59,7 @@ pub(super) fn appendix(run: &Run) -> Markup {
         details {
             summary { "Environment" }
             p { "Begun " (time_of_day(*started)) ", measured for " (format::time(*wall_time)) }
-            pre { (plain_lines(&format!("{stored:#}"))) }
+            pre tabindex="0" { (plain_lines(&format!("{stored:#}"))) }
         }
     }
 }
