@@ -26,6 +26,8 @@ pub(crate) fn package_folder() -> Option<PathBuf> {
 pub(crate) struct Manifest {
     pub path: PathBuf,
     document: DocumentMut,
+    /// True if its lines end by CR and LF, which the parser does not keep.
+    has_crlf: bool,
 }
 
 impl Manifest {
@@ -42,7 +44,7 @@ impl Manifest {
             })
         })?;
         let document = text.parse::<DocumentMut>().map_err(|error| CommandError::usage(at(&path, error)))?;
-        Ok(Self { path, document })
+        Ok(Self { path, document, has_crlf: text.contains("\r\n") })
     }
 
     /// Returns the name of its package.
@@ -152,7 +154,10 @@ impl Manifest {
 
     /// Writes the manifest in place of the earlier one.
     pub(crate) fn write(&self) -> Result<()> {
-        let text = self.document.to_string();
+        let mut text = self.document.to_string();
+        if self.has_crlf {
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
         replace(&self.path, &|out| out.write_all(text.as_bytes())).map_err(CommandError::at(&self.path))
     }
 

@@ -187,3 +187,17 @@ fn what_is_in_the_way_is_told_and_nothing_changes() {
     assert_eq!(project.read("src/Cargo.toml"), "[package]\nname = \"a\"\n");
     insta::assert_snapshot!("init-refused", told);
 }
+
+#[test]
+fn a_manifest_keeps_its_ends_of_lines() {
+    let project = Project::new();
+    let manifest = "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n# Last.\n".replace('\n', "\r\n");
+    project.package(&manifest);
+    _ = project.run(&["init"]).code(0);
+    let changed = project.read("src/Cargo.toml");
+    assert!(changed.starts_with("[package]\r\nname"), "{changed:?}");
+    assert!(
+        changed.contains("[[bench]]\r\n") && changed.replace("\r\n", "").find('\n').is_none(),
+        "{changed:?}"
+    );
+}

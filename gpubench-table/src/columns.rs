@@ -223,8 +223,8 @@ pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
     columns
 }
 
-/// The columns of a table without those of benchmarks' own metrics, chosen ones in place of those that have a name. On a narrow page, the last ones that were chosen are dropped
-/// first.
+/// The columns of a table without those of benchmarks' own metrics. Chosen ones replace those that have a name. On a narrow page, the
+/// last ones that were chosen are dropped first.
 pub(super) fn columns(run: &Run, tables: Tables) -> Vec<Column> {
     let mut columns = ALL_COLUMNS.to_vec();
     columns.retain(|column| column.tables == tables || column.tables == Tables::Both);
@@ -317,12 +317,15 @@ impl Room {
     }
 
     /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
-    /// is too long is shortened.
+    /// is too long is shortened; no number is, whose digits have room.
     pub(super) fn fit(self, cell: &str) -> String {
         let Self::Number(whole, fraction, unit) = self else {
             return left(&shortened(cell, self.width()), self.width());
         };
-        let cell = &*shortened(cell, self.width());
+        // A number without its middle would be another number.
+        let exponent = cell.parse::<f64>().ok().filter(|_| width(cell) > self.width());
+        let cell = exponent.map_or_else(|| shortened(cell, self.width()), |number| format!("{number:.0e}"));
+        let cell = &*cell;
         let Some(point) = end_of_whole_part(cell) else {
             return left(&right(cell, whole + fraction), self.width());
         };
@@ -414,6 +417,12 @@ mod tests {
             ["± 0.42 %", "± 99.99 %", "± 150 %", "± ?"].map(|it| room.fit(it)),
             [" ± 0.42 %", "± 99.99 %", "± 150   %", "    ± ?  "]
         );
+    }
+
+    #[test]
+    fn a_number_without_room_is_rounded_and_keeps_its_size() {
+        let shown = Number(4, 3, 0).fit("701210196");
+        assert_eq!(shown.replace(' ', "").parse(), Ok(7e8), "{shown}");
     }
 
     #[test]

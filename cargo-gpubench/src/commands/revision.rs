@@ -256,3 +256,28 @@ fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
     Ok(succeeds(&["submodule", "--quiet", "sync", "--recursive"])?
         && succeeds(&["submodule", "--quiet", "update", "--init", "--recursive", "--force"])?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_out_of_the_repository_leads_to_the_same_folder_in_a_work_tree() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let (root, home) = (at("kernels"), at("kernels/target/gpubench"));
+        let tree = home.join("revisions/then/tree");
+        for made in [&tree, &at("gpubench"), &at("other/shared")] {
+            fs::create_dir_all(made).expect("it can be made");
+        }
+        fs::write(at("gpubench/Cargo.toml"), "").expect("it can be written");
+        for _ in 0..2 {
+            for outside in ["gpubench", "other/shared"] {
+                link(&at(outside), &root, &tree, &home).expect("it can be linked");
+            }
+        }
+        assert!(tree.join("../gpubench/Cargo.toml").exists() && tree.join("../other/shared").is_dir());
+        // A path that leads out of the folder for revisions is left alone.
+        link(Path::new("/usr"), &root, &tree, &home).expect("nothing to do");
+    }
+}

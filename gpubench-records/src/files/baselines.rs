@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(stored_files(folder.path()), theirs.len() + 1);
     }
 
-    /// What can be done depends on the fault: a file of another version is none.
+    /// The advice depends on the fault: another version of gpubench can read some files.
     #[test]
     fn files_that_cannot_be_read_are_told_by_what_they_are() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -315,16 +315,14 @@ mod tests {
         };
         fs::write(folder.path().join("damaged.json"), "{").expect("it is written");
         // A file that the user names may be of another program.
-        assert!(
-            told("damaged.json").ends_with(". Give a file that --json wrote, or remove it and measure anew")
-        );
+        assert!(told("damaged.json").ends_with(". Give a file that --json wrote, or measure anew"));
         fs::create_dir(folder.path().join("main")).expect("a folder");
         fs::write(folder.path().join("main/damaged.json"), "{").expect("it is written");
         let ours = BaselineLocation::within(folder.path(), "main")
             .load()
             .expect_err("it is no baseline")
             .to_string();
-        assert!(ours.ends_with(". Give a file that --json wrote, or remove it and measure anew"), "{ours}");
+        assert!(ours.ends_with(". Give a file that --json wrote, or measure anew"), "{ours}");
         fs::write(folder.path().join("newer.json"), "{\"schema\":\"gpubench/999\"}").expect("it is written");
         let newer = told("newer.json");
         assert!(newer.ends_with(": read it with the gpubench that wrote it, or measure anew"), "{newer}");

@@ -35,9 +35,7 @@ pub enum LoadRunError {
 /// Returns the advice that follows `error`; empty unless the file is of another format or damaged.
 fn advice(error: &ReadError) -> &'static str {
     match error {
-        ReadError::Format(FormatError::Foreign { .. }) => {
-            ". Give a file that --json wrote, or remove it and measure anew"
-        }
+        ReadError::Format(FormatError::Foreign { .. }) => ". Give a file that --json wrote, or measure anew",
         _ => "",
     }
 }

@@ -130,9 +130,9 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: the median is known to {}, and {} was asked for: raise --max-time or --timeout, stop other programs, or ask \
+            "not converged: {}, and {} was asked for: raise --max-time or --timeout, stop other programs, or ask \
              for less by --precision",
-            format::plus_minus(*.reached),
+            reached_phrase(*.reached),
             format::precision(*.requested)
         )]
         NotConverged {
@@ -315,6 +315,14 @@ impl Reason {
                 | Self::OtherProcesses { .. }
         )
     }
+}
+
+/// Returns a phrase such as `the median is known to ± 0.50 %`. `half_width` is relative.
+fn reached_phrase(half_width: f64) -> String {
+    if half_width < 1.0 {
+        return format!("the median is known to {}", format::plus_minus(half_width));
+    }
+    "the interval of the median is unknown or at least ± 100 %".to_owned()
 }
 
 /// Returns the advice that ends the sentence about too few samples. `budget` is the time that they need,

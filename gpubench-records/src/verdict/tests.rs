@@ -76,6 +76,8 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(on_the_cpu(2e4), Some(Reason::NotConverged { .. })));
     // The row is as good as its interval: one of 10 % is none to go by.
     assert!(matches!(spent(Some(0.4), 6e4), Some(Reason::NotConverged { .. })));
+    let unknown = Reason::NotConverged { reached: f64::INFINITY, requested: 0.005 }.to_string();
+    assert!(unknown.contains("unknown or at least ± 100 %, and ± 0.50 % was asked for"), "{unknown}");
     let few = Samples { processor_wait: Some(0.4), converged: false, ..samples(1e5) };
     let few = Samples { time: Summary { samples: 5, ..few.time.clone() }, ..few };
     assert!(matches!(imprecise_median(&few, 0.005), Some(Reason::TooFewSamples { samples: 5, .. })));

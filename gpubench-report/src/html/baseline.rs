@@ -92,11 +92,13 @@ fn table(title: &str, times: [&str; 2], mut rows: Vec<Row>) -> Markup {
     rows.retain(|row| row.compared.as_ref().is_none_or(|it| it.answer != Answer::Same));
     let ratio = |row: &Row| row.compared.as_ref().map_or(0.0, |it| it.ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
+    let confidence = rows.iter().find_map(|row| Some(row.compared.as_ref()?.ratio.confidence));
+    let interval = confidence.map_or("interval".to_owned(), |part| format!("{:.0} % interval", 100.0 * part));
     html! {
         h3 { (title) ": " (slower) " slower, " (faster) " faster, " (same) " the same, " (undecided) " undecided" }
         @if !rows.is_empty() { div.wide tabindex="0" {
             table {
-                thead { tr { @for head in ["case", times[0], times[1], "change", "interval", "answer"] { th scope="col" { (head) } } } }
+                thead { tr { @for head in ["case", times[0], times[1], "change", &interval, "answer"] { th scope="col" { (head) } } } }
                 @for Row { name, compared, result } in &rows {
                     @let is = |answer| compared.as_ref().is_some_and(|it| it.answer == answer);
                     tr.slower[is(Answer::Slower)].faster[is(Answer::Faster)] {

@@ -2,10 +2,8 @@
 
 use gpubench_records::{DeviceInfo, Run, files::time_of_day};
 use gpubench_stats::format;
-use gpubench_table::text::{plain, plain_lines};
-use gpubench_table::{case_name, header, remarks};
+use gpubench_table::{case_name, header, remarks, text::plain};
 use maud::{Markup, html};
-use serde_json::json;
 
 use super::view::View;
 
@@ -49,18 +47,51 @@ fn reservations(view: &View<'_>) -> Markup {
     }
 }
 
-/// Returns the end of the page, folded: the method, the properties of devices, and the machine as the file of the run has it.
+/// Returns the end of the page, folded: the method, the machine, and the properties of its devices.
 pub(super) fn appendix(run: &Run) -> Markup {
-    let Run { program, environment, sampling, started, wall_time, .. } = run;
-    let stored = json!({ "program": program, "environment": environment, "sampling": sampling });
     html! {
-        details { summary { "Method" } ul { @for line in remarks::methods(run).lines() { li { (plain(line)) } } } }
-        details { summary { "Devices" } @for info in &run.devices { (device(info)) } }
-        details {
-            summary { "Environment" }
-            p { "Begun " (time_of_day(*started)) ", measured for " (format::time(*wall_time)) }
-            pre tabindex="0" { (plain_lines(&format!("{stored:#}"))) }
+        details { summary { "Method" } (method(run)) }
+        details { summary { "Environment" } (environment(run)) }
+    }
+}
+
+fn method(run: &Run) -> Markup {
+    let sampling = &run.sampling;
+    html! {
+        p {
+            "Medians of event times less the timer's overhead. A case is sampled until the 95 % interval of its median is at "
+            (format::plus_minus(sampling.precision)) ", for at most " (format::time(sampling.max_time))
+            ", after at least " (format::time(sampling.min_warm_up_time)) " of warm-up; a benchmark or the command line may say otherwise."
         }
+        ul { @for line in remarks::methods(run).lines() { li { (plain(line)) } } }
+    }
+}
+
+fn environment(run: &Run) -> Markup {
+    let (program, machine) = (&run.program, &run.environment);
+    let package = program.package.as_ref().map(|package| {
+        let commit = package.commit.as_ref().map_or_else(String::new, |commit| format!(", commit {commit}"));
+        format!("{} {}{commit}", package.name, package.version)
+    });
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let built = format!("{}, {}, opt-level {}", program.version, program.target, program.opt_level);
+    let rows = [
+        ("gpubench", Some(built)),
+        ("suite", some(&program.suite)),
+        ("package", package),
+        ("host", machine.host.clone()),
+        ("system", machine.system.clone()),
+        ("kernel", machine.kernel.clone()),
+        ("CPU", machine.cpu.clone()),
+        ("settings", some(&format::joined(machine.settings().iter().map(header::shown), "; "))),
+        ("task", machine.task.as_ref().map(|task| format!("{task} ({})", task.share))),
+        ("command", some(&machine.command.join(" "))),
+        ("begun", Some(time_of_day(run.started))),
+        ("wall time", Some(format::time(run.wall_time))),
+    ];
+    html! {
+        (facts(rows))
+        @for info in &run.devices { (device(info)) }
     }
 }
 

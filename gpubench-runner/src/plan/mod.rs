@@ -162,7 +162,9 @@ impl Plan {
         axes_seen.extend(listed.axes);
         axes_seen.extend(variant.generics.iter().map(|generic| generic.name.to_owned()));
         if let Some((axis, message)) = listed.refused.or_else(|| invalid_generic(entry, selection)) {
-            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark})")));
+            let is_number = message.trim_start_matches('`').starts_with(|first: char| first.is_ascii_digit());
+            let units = if is_number { "; numbers may end in k, M, G, T, Ki, Mi, Gi or Ti" } else { "" };
+            return Err(PlanError::Usage(format!("--arg {axis}: {message} (benchmark {benchmark}{units})")));
         }
         if !generics.iter().all(|arg| selection.cases.takes_value(arg)) {
             return Ok(());

@@ -170,16 +170,25 @@ fn settings_file() -> Option<PathBuf> {
 const SETTING_VARIABLES: [&str; 4] =
     ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
-/// Returns a phrase with the variable that contains the first value quoted by `error`, such as
+/// Returns a phrase with the variable, or the line of the file, that contains the first value quoted by `error`, such as
 /// ` (`7` is from GPUBENCH_DEVICE)`. Returns an empty text if the value may come from the command line.
 pub(crate) fn value_origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
     if env::args().skip(1).any(|arg| arg.contains(quoted)) {
         return String::new();
     }
-    let has = |text: String| text.split(',').any(|value| value.trim() == quoted);
-    let variable = SETTING_VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(has));
-    variable.map(|name| format!(" (`{quoted}` is from {name})")).unwrap_or_default()
+    let has = |text: &str| text.split([',', '"', '\'', '[', ']']).any(|value| value.trim() == quoted);
+    let variable = SETTING_VARIABLES.into_iter().find(|name| env::var(name).is_ok_and(|value| has(&value)));
+    let line_of_file = || {
+        let path = settings_file()?;
+        let text = fs::read_to_string(&path).ok()?;
+        let is_set = |line: &str| {
+            !line.trim_start().starts_with('#') && has(line.split_once('=').map_or(line, |(_, value)| value))
+        };
+        Some(format!("{}, line {}", path.display(), text.lines().position(is_set)? + 1))
+    };
+    let origin = variable.map(str::to_owned).or_else(line_of_file);
+    origin.map(|origin| format!(" (`{quoted}` is from {origin})")).unwrap_or_default()
 }
 
 /// Finds the nearest file in one of these folders or above. Earlier folders come first.

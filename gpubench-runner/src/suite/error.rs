@@ -22,7 +22,7 @@ pub enum SuiteError {
     /// The environment or the user's file has a wrong setting.
     #[error(transparent)]
     Environment(clap::Error),
-    /// Peaks of a GPU are requested, and there is none.
+    /// Peaks of a GPU are requested, but no GPU was found.
     #[error(
         "--measure-peaks is for GPUs, and there is none: no benchmark of this program runs on the CPU either"
     )]

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use super::follow_up::FollowUpLaunches;
-use super::job::{JobInProgress, StepReporter, benchmark_sampling, derive_measurement, time_until};
-use super::prepared::{PreparedCase, launch_and_wait, make_inputs, with_driver_message};
+use super::job::{JobInProgress, StepReporter, benchmark_sampling, derive_measurement};
+use super::prepared::{PreparedCase, launch_and_wait, make_inputs, time_until, with_driver_message};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, SampleOptions, Sampler};

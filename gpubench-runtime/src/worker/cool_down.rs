@@ -10,8 +10,8 @@ use gpubench_stats::Nanoseconds;
 pub(super) const READING_INTERVAL: Duration = Duration::from_millis(100);
 /// The maximum number of pauses, which take 60 s.
 const MAX_PAUSES: usize = 600;
-/// The maximum number of pauses in a row without a new lowest reading, which take 10 s: the device then gets
-/// no cooler.
+/// The maximum number of consecutive pauses without a new lowest reading, which take 10 s: the device then
+/// gets no cooler.
 const MAX_PAUSES_WITHOUT_FALL: usize = 100;
 
 /// Reads the sensor until its value is at most `threshold`, and calls `pause` before each further reading.

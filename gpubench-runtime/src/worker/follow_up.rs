@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::job::{restore_inputs, time_until};
-use super::prepared::{drop_output, make_inputs, run_user_step, with_driver_message};
+use super::prepared::{
+    drop_output, make_inputs, restore_inputs, run_user_step, time_until, with_driver_message,
+};
 use crate::catch::catch;
 use crate::device::{Device, Inputs, Work};
 use crate::registry::CaughtCase;
@@ -24,16 +25,6 @@ const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
 /// first inputs of a process and 34 µs on later inputs.
 const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
 
-/// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
-/// that depend on state outside of them, and times the host's call.
-pub(super) struct FollowUpLaunches<'a> {
-    pub case: CaughtCase<'a>,
-    pub device: &'a mut dyn Device,
-    /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
-    /// on the inputs.
-    pub host_work: bool,
-}
-
 /// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
 /// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
 const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
@@ -51,6 +42,16 @@ const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, a
 const LAUNCH_KEEPS_STATE_HINT: &str =
     "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
 
+/// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
+/// that depend on state outside of them, and times the host's call.
+pub(super) struct FollowUpLaunches<'a> {
+    pub case: CaughtCase<'a>,
+    pub device: &'a mut dyn Device,
+    /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
+    /// on the inputs.
+    pub host_work: bool,
+}
+
 impl FollowUpLaunches<'_> {
     /// Launches on used and on fresh inputs, and times the call on the host. Stores the findings in
     /// `measurement`, and returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no
@@ -63,14 +64,11 @@ impl FollowUpLaunches<'_> {
         measurement: &mut Measurement,
         info: &DeviceInfo,
     ) -> Vec<Reason> {
-        let left = match on_used_inputs {
-            true => self.time_on_sampled_inputs(measurement.median()),
-            false => Ok(None),
-        };
+        let left = if on_used_inputs { self.time_on_sampled_inputs(measurement.median()) } else { Ok(None) };
         restore_inputs(&mut self.case, self.device);
-        let used = left.and_then(|left| match on_used_inputs {
-            true => Ok((left, self.relaunch_on_used_inputs(measurement)?)),
-            false => Ok((left, None)),
+        let used = left.and_then(|left| {
+            let failed = if on_used_inputs { self.relaunch_on_used_inputs(measurement)? } else { None };
+            Ok((left, failed))
         });
         let (left, check_failed) = match used {
             Ok(used) => used,

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::cool_down;
 use super::follow_up::FollowUpLaunches;
-use super::prepared::{PreparedCase, report_lost_device, with_driver_message};
+use super::prepared::{PreparedCase, report_lost_device, restore_inputs, time_until, with_driver_message};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
-use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions, Work};
+use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
 use crate::method::{self, RoundLayout};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use gpubench_core::{ArgAxis, Variant};
@@ -195,12 +195,8 @@ pub(super) fn benchmark_sampling(
     Sampling { max_time: max_time.min(most), extended_max_time, ..*sampling }
 }
 
-pub(super) fn time_until(deadline: Instant) -> Duration {
-    deadline.saturating_duration_since(Instant::now())
-}
-
 /// Traces launches of a sampled case with CUPTI, restores the first inputs, and replies with the trace or
-/// with the reason that there is none.
+/// with the reason why it failed.
 fn trace_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
@@ -380,13 +376,6 @@ fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: 
     let little =
         prepared.launch_info.written.as_ref().is_some_and(|written| written.examined <= MAX_RELOCATED_MEMORY);
     cache == Cache::Hot && quick && little && !accumulates
-}
-
-/// Puts the first inputs back in place of relocated ones, and makes the device current again.
-pub(super) fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
-    work.restore_inputs();
-    // Dropping inputs may have left another device current.
-    _ = device.make_current();
 }
 
 /// Returns the options with which CUPTI traces launches of a case as they were sampled: same cache state,

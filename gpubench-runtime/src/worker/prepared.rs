@@ -228,6 +228,18 @@ impl Work for CaughtCase<'_> {
     }
 }
 
+/// Puts the first inputs back in place of relocated ones, and makes the device current again.
+pub(super) fn restore_inputs(work: &mut dyn Work, device: &mut dyn Device) {
+    work.restore_inputs();
+    // Dropping inputs may have left another device current.
+    _ = device.make_current();
+}
+
+/// Returns the time left until `deadline`, or zero after it.
+pub(super) fn time_until(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
 /// Executes a request to test, to detect writes or to profile `job`, and replies with the result. Reports a
 /// lost device after a failure.
 pub(super) fn run_action(

@@ -238,9 +238,9 @@ fn what_is_wrong_with_a_baseline_is_told_before_anything_is_measured() {
     for (damaged, words) in [
         (
             &stored[..stored.len() / 2],
-            ": it is cut off there. Give a file that --json wrote, or remove it and measure anew",
+            ": it is cut off there. Give a file that --json wrote, or measure anew",
         ),
-        ("", "not a stored run: it is empty. Give a file that --json wrote, or remove it and measure anew"),
+        ("", "not a stored run: it is empty. Give a file that --json wrote, or measure anew"),
         (
             &stored.replace("gpubench/3", "gpubench/9"),
             "its format is `gpubench/9`, not `gpubench/3`: read it with the gpubench that wrote it, or measure anew",

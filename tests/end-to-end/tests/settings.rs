@@ -131,6 +131,23 @@ fn a_mistake_is_told_with_its_line_and_what_to_write() {
     assert_eq!(run.sampling.warm_up_launches, Some(3));
 }
 
+/// A value that is refused after the file was read names the file, unless it may be one of the command line.
+#[test]
+fn a_value_that_is_refused_later_is_told_with_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "gpubench.toml", "quick = true\n\ndevice = \"H200\"\n");
+    let ended = in_package(folder.path(), &[], &[]).with_code(5);
+    ended.says_only("there is no device `H200`: ");
+    assert!(
+        ended.stderr.contains(" (`H200` is from ") && ended.stderr.contains("gpubench.toml, line 3)"),
+        "{ended}"
+    );
+    for (flag, device) in [("--device=H200", ""), ("--quick", "H200")] {
+        let ended = in_package(folder.path(), &[flag], &[("DEVICE", device)]).with_code(5);
+        assert!(!ended.stderr.contains("gpubench.toml"), "{ended}");
+    }
+}
+
 /// What only a measurement needs does not stop `cargo test` or a list.
 #[test]
 fn a_gate_in_the_file_is_for_measurements() {

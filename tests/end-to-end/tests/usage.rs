@@ -88,7 +88,7 @@ fn values_that_make_no_sense_are_usage_errors() {
         (&["--max-time", "0"], "'0' for '--max-time <TIME>': give a time above 0"),
         (&["--runs", "3", "--in-process"], "--runs and --in-process: each run needs a process of its own"),
         (&["--test", "--json", "-"], "'--test' cannot be used with '--json <FILE>'"),
-        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or remove it and measure anew"),
+        (&["--baseline", "/etc/passwd"], "Give a file that --json wrote, or measure anew"),
         (&["--warmup", "NaN"], "'NaN' for '--warmup <TIME|N>': give a time with its unit"),
         (&["--max-time=-1"], "'-1' for '--max-time <TIME>': give a time"),
         (
@@ -149,7 +149,7 @@ fn arguments_that_no_benchmark_takes_are_usage_errors() {
     );
     run(SUITE, &["sweep", "--arg", "n=1Gb"])
         .with_code(2)
-        .says_only("`1Gb` cannot be read as a value of `n`; the benchmark's own values are 1, 2, 10 (benchmark two_devices::sweep)");
+        .says_only("`1Gb` cannot be read as a value of `n`; the benchmark's own values are 1, 2, 10 (benchmark two_devices::sweep; numbers may end in k, M, G");
     run(SUITE, &["sweep", "--arg", "m=1"])
         .with_code(2)
         .says_only("--arg m=…: no selected benchmark has an argument `m`; their arguments: n");
