@@ -1,5 +1,5 @@
-//! The checks of outputs. In: a buffer on the device and the reference for each element; out: the first element that
-//! differs. The buffer is copied in pieces, so that checking a gigabyte takes 8 MiB of the host's memory.
+//! Checks outputs on the device against a reference for each element. Copies the output in pieces, so that checking a gigabyte
+//! takes 8 MiB of the host's memory.
 
 use cust::memory::{CopyDestination as _, DeviceBuffer, LockedBuffer};
 use rayon::prelude::*;
@@ -15,8 +15,14 @@ const WORTH_LOCKING: usize = 12;
 /// The elements that a thread looks through at once: enough to be worth one. Rayon's own search asks for each element whether another
 /// thread has found one, which costs ten times as much as the comparison.
 const SHARE: usize = 1 << 14;
+/// The bytes of the largest output whose shares are all checked.
+const CHECKED_AS_A_WHOLE: usize = 256 << 20;
+/// Of larger outputs, one share in this many is checked, and the last one. In a matrix of such a size a share is at most one row, so
+/// that no tile of a kernel is missed.
+const STRIDE: usize = 4;
 
-/// Checks that each element of `output` is exactly the reference's.
+/// Checks that elements of `output` are exactly the reference's: all of them, or of a large output those in one share of
+/// [`STRIDE`].
 pub(super) fn expect<T: Element>(
     output: &DeviceBuffer<T>,
     reference: impl Fn(usize) -> T + Sync,
@@ -37,6 +43,7 @@ fn expect_in<T: Element>(
     reference: &(impl Fn(usize) -> T + Sync),
 ) -> Result<(), Refusal> {
     let (most, mut before) = (next.len().max(1), 0..0);
+    let stride = if output.len() * size_of::<T>() > CHECKED_AS_A_WHOLE { STRIDE } else { 1 };
     for start in (0..output.len()).step_by(most) {
         let range = start..output.len().min(start + most);
         let (mut checked, mut copied) = (Ok(()), Ok(()));
@@ -44,7 +51,7 @@ fn expect_in<T: Element>(
         rayon::in_place_scope(|scope| {
             let (piece, first) = (&arrived[..before.len()], before.start);
             let checked = &mut checked;
-            scope.spawn(move |_| *checked = expect_piece(piece, first, reference));
+            scope.spawn(move |_| *checked = expect_piece(piece, first, stride, reference));
             copied = output.index(range.clone()).copy_to(&mut next[..range.len()]);
         });
         checked?;
@@ -52,7 +59,7 @@ fn expect_in<T: Element>(
         std::mem::swap(&mut next, &mut arrived);
         before = range;
     }
-    expect_piece(&arrived[..before.len()], before.start, reference)
+    expect_piece(&arrived[..before.len()], before.start, stride, reference)
 }
 
 /// The same for an `output` on the host.
@@ -60,13 +67,14 @@ pub(super) fn expect_host<T: Element>(
     output: &[T],
     reference: impl Fn(usize) -> T + Sync,
 ) -> Result<(), Refusal> {
-    expect_piece(output, 0, &reference)
+    expect_piece(output, 0, 1, &reference)
 }
 
-/// The same for the elements from `start` on.
+/// The same for the elements from `start` on. Checks one share of `stride`, and the last one.
 fn expect_piece<T: Element>(
     piece: &[T],
     start: usize,
+    stride: usize,
     reference: &(impl Fn(usize) -> T + Sync),
 ) -> Result<(), Refusal> {
     let wrong_in = |(number, share): (usize, &[T])| {
@@ -78,7 +86,10 @@ fn expect_piece<T: Element>(
         // Whatever the search says, a share that differs is wrong.
         elements.find(|(index, found)| *found != reference(*index)).or(Some((first, share[0])))
     };
-    let wrong = piece.par_chunks(SHARE).enumerate().find_map_first(wrong_in);
+    let shares = piece.par_chunks(SHARE);
+    let last = shares.len().saturating_sub(1);
+    let is_checked = |(number, _): &(usize, &[T])| number % stride == 0 || *number == last;
+    let wrong = shares.enumerate().filter(is_checked).find_map_first(wrong_in);
     wrong.map_or(Ok(()), |(index, found)| {
         Err(format!("element {index} is {found}, not {}", reference(index)).into())
     })
@@ -132,6 +143,19 @@ mod tests {
         assert_eq!(message(&output, |index| index as f32), format!("element {WRONG} is -1, not {WRONG}"));
         output[0] = 7.0;
         assert_eq!(message(&output, |index| index as f32), "element 0 is 7, not 0");
+    }
+
+    #[test]
+    fn a_large_output_is_checked_in_part_and_to_its_end() {
+        let mut output = vec![0.5; 7 * SHARE - 5];
+        let checked = |output: &[f32]| expect_piece(output, 0, STRIDE, &|_| 0.5);
+        for wrong in [0, 4 * SHARE + 7, 7 * SHARE - 6] {
+            output[wrong] = -1.0;
+            let message = checked(&output).expect_err("an element differs").to_string();
+            assert_eq!(message, format!("element {wrong} is -1, not 0.5"));
+            output[wrong] = 0.5;
+        }
+        checked(&output).expect("all are equal");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use self::validate::MAX_RUNS;
 use crate::plan::{Ignored, Selection};
 use gpubench_records::{
     BenchmarkId, CaseSelection, HeatLevel, Sampling, Threshold, comparison::equivalence_margin,
-    sampling::MOST_SAMPLES, selection::parse_filters,
+    sampling::MOST_SAMPLES, selection::parse_filters, verdict::WIDEST,
 };
 use gpubench_runtime::device::ClockTarget;
 use gpubench_stats::Nanoseconds;
@@ -89,7 +89,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly: to ± 2 %, for at most 50 ms per case (CPU: 300 ms)
+    /// Measure roughly: to ± 5 %, for at most 25 ms per case (CPU: 300 ms)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
@@ -242,8 +242,8 @@ pub struct StatedPeak {
 /// `max_time`, may take `extended_max_time`: six cold samples on a CPU with half a gigabyte of cache take
 /// 240 ms.
 const QUICK_SAMPLING: Sampling = Sampling {
-    precision: 0.02,
-    max_time: Nanoseconds::from_seconds(0.05),
+    precision: WIDEST,
+    max_time: Nanoseconds::from_seconds(0.025),
     extended_max_time: Nanoseconds::from_seconds(0.3),
     energy: Some(false),
     ..Sampling::USUAL

@@ -31,9 +31,9 @@ pub(super) struct GroupSize {
     pub samples: usize,
     /// The fewest samples of a group: 1 during the warm-up.
     fewest: usize,
-    /// The target time of a group.
+    /// The target device time of a group.
     target: Nanoseconds,
-    /// The longest time of a group of `fewest` samples.
+    /// The longest time of a group, including the work of the host.
     longest: Nanoseconds,
     /// The time that each sample of the last group took from the budget; `None` before the first group.
     pub cost: Option<Nanoseconds>,
@@ -95,7 +95,9 @@ impl GroupSize {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;
         self.cost = Some(cost);
-        let fitting = samples_within(self.target, group.device / samples).max(self.smallest_size(cost));
+        let fitting =
+            samples_within(self.target, group.device / samples).min(samples_within(self.longest, cost));
+        let fitting = fitting.max(self.smallest_size(cost));
         self.samples =
             largest_power_of_two(fitting.clamp(1, (LARGEST_GROWTH * self.samples).min(LARGEST_GROUP)));
     }
@@ -187,10 +189,10 @@ mod tests {
     /// A launch of 10 µs that keeps the host busy for 100 ms.
     #[test]
     fn the_time_of_the_host_counts_against_what_is_left() {
-        let mut size = GroupSize::default();
+        let mut size = GroupSize::with_budget(Nanoseconds(3e9));
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
         size.adapt(&GroupCost { samples: 1, device, spent: wall });
         let within = |left| size.size_within(Nanoseconds(left));
-        assert_eq!((size.samples, within(200e6), within(100e6), within(50e6)), (8, 2, 1, 0));
+        assert_eq!((size.samples, within(200e6), within(100e6), within(50e6)), (2, 2, 1, 0));
     }
 }

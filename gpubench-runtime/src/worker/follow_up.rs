@@ -25,9 +25,11 @@ const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
 /// first inputs of a process and 34 µs on later inputs.
 const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
 
+/// The calls of launches up to this time (7 ms) are timed on the host.
+const LONGEST_TIMED_CALL: Nanoseconds = Nanoseconds::from_seconds(0.007);
 /// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
 /// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
-const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
+const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.005);
 const MIN_TIMED_CALLS: usize = 3;
 const MAX_TIMED_CALLS: usize = 15;
 
@@ -163,10 +165,10 @@ impl FollowUpLaunches<'_> {
     /// end. Returns the median time of a call on the host. Returns `None` if host work belongs to the launch,
     /// or if `each` launch takes the device too long.
     fn call_time(&mut self, each: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
-        let calls = ((TIMED_CALLS_DEVICE_TIME / each) as usize).min(MAX_TIMED_CALLS);
-        if self.host_work || calls < MIN_TIMED_CALLS {
+        if self.host_work || each > LONGEST_TIMED_CALL {
             return Ok(None);
         }
+        let calls = ((TIMED_CALLS_DEVICE_TIME / each) as usize).clamp(MIN_TIMED_CALLS, MAX_TIMED_CALLS);
         self.case.0.keep_output(false);
         let case = &mut self.case;
         let timed = || {
