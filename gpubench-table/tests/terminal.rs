@@ -188,7 +188,7 @@ fn chosen_columns_are_those_that_are_shown() {
     my_kernels                    p99       time   ± %
       saxpy[n=16384]  hot    2.089 µs 970.6   ns  3.88
       saxpy[n=16384]  cold   1.697 µs   1.358 µs  2.50
-    columns that do not fit: energy, p5, max (a wider terminal, or
+    columns that do not fit: energy, p5, max (widen the
     ");
     let mut markdown = Vec::new();
     (Format::MARKDOWN.write)(&run, &mut markdown).expect("a buffer takes all");
