@@ -25,7 +25,7 @@ enum Cell {
 pub(super) struct Column {
     /// The text above the printed column.
     pub head: &'static str,
-    /// The head in Markdown, and the name in the line *columns left out*.
+    /// The head in Markdown, and the name in the line *columns that do not fit*.
     pub title: &'static str,
     /// The name by which a user chooses the column; empty for one that is always shown.
     name: &'static str,

@@ -307,7 +307,7 @@ fn sampling_sentence(measured: &Measurement) -> String {
     let worth = match measured.samples.time.effective_samples {
         Some(effective) if effective < 0.995 * count as f64 => {
             format!(
-                " (correlated, for which the interval is widened: as good as {effective:.0} independent ones)"
+                " (successive ones are correlated: effective sample size {effective:.0}, which the interval allows for)"
             )
         }
         _ => String::new(),
@@ -321,11 +321,10 @@ fn sampling_sentence(measured: &Measurement) -> String {
         moves => format!(", between which inputs moved {moves} times"),
     };
     format!(
-        "{count}{worth} in {}{moves}; {} on the device with flushes and empty launches, of {} wall time ({}){left_out}",
+        "{count}{worth} in {}{moves}; {} on the device, including flushes and empty launches; {} wall time{left_out}",
         format::counted(measured.samples.groups, "group"),
         measured.samples.device_time,
-        measured.samples.wall_time,
-        format::percent(measured.samples.device_time / measured.samples.wall_time)
+        measured.samples.wall_time
     )
 }
 
@@ -368,7 +367,9 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);
     let Some(binding) = &metrics.roofline else {
-        return Some(format!("{has}; no ridge point without both peaks, of memory and of arithmetic"));
+        return Some(format!(
+            "{has}; which peak would limit it is unknown: give peaks of memory and arithmetic under `[peaks]` in gpubench.toml"
+        ));
     };
     let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
         .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));

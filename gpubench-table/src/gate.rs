@@ -20,7 +20,7 @@ pub fn regressions(gate: &Gate) -> (String, String) {
 pub fn unjudged(gate: &Gate) -> Vec<String> {
     let mut lines: Vec<String> = gate.unjudged().into_iter().map(unjudged_line).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
-        lines.push("gate failed: nothing was compared: does the baseline have these results?".to_owned());
+        lines.push("gate failed: the baseline has none of these results: save a baseline with them (--save-baseline)".to_owned());
     }
     lines
 }

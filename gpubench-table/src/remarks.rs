@@ -84,7 +84,9 @@ fn other_paths(run: &Run) -> String {
         Some(((*path, path_reason.as_deref()?), plain(&record.case.to_string())))
     });
     let line = |((path, reason), cases): ((Path, &str), Vec<String>)| {
-        format!("{path} path: {}: {}\n", first_names(&cases), plain(reason))
+        let how =
+            if path == Path::Stream { "not in a CUDA graph".to_owned() } else { format!("{path} path") };
+        format!("{how}: {}: {}\n", first_names(&cases), plain(reason))
     };
     grouped(cases).into_iter().map(line).collect()
 }
@@ -182,7 +184,8 @@ fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) 
         let count = format::counted(rows.len(), "result");
         if rows.is_empty() { String::new() } else { format!("{link} link: {count}, {what}\n") }
     };
-    line(shared, "compared with its peak") + &line(unshared, "whose peak is not known")
+    line(shared, "compared with the peak bandwidth of the link, not of DRAM")
+        + &line(unshared, "whose peak is not known")
 }
 
 /// Returns a phrase such as `timed by the monotonic clock`, with the flush of cold results.
@@ -295,16 +298,16 @@ mod tests {
         };
         let name = |short: &str| format!("gpubench_kernels::cuda::{short}");
         let [first, second, third] = ["copy[n=4096] hot", "copy[n=4096] cold", "sum[n=4096] hot"].map(name);
-        assert_eq!(set(0, "no"), format!("stream path: {first}: no\n"));
+        assert_eq!(set(0, "no"), format!("not in a CUDA graph: {first}: no\n"));
         _ = set(1, "no");
         assert_eq!(
             set(2, "other"),
-            format!("stream path: {first}, {second}: no\nstream path: {third}: other\n")
+            format!("not in a CUDA graph: {first}, {second}: no\nnot in a CUDA graph: {third}: other\n")
         );
-        assert_eq!(set(2, "no"), format!("stream path: {first}, {second} and 1 more: no\n"));
-        assert_eq!(set(3, "no"), format!("stream path: {first}, {second} and 2 more: no\n"));
+        assert_eq!(set(2, "no"), format!("not in a CUDA graph: {first}, {second} and 1 more: no\n"));
+        assert_eq!(set(3, "no"), format!("not in a CUDA graph: {first}, {second} and 2 more: no\n"));
         // What the user chose needs no reason.
         run.sampling.path = Some(Path::Stream);
-        assert!(!methods(&run).contains("stream path"));
+        assert!(!methods(&run).contains("CUDA graph"));
     }
 }

@@ -47,8 +47,8 @@ pub fn result(finding: &Finding) -> String {
         Finding::NoTime(why) => return format!("no number: {why}"),
     };
     let answer = match assumed {
-        Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
-            "undecided: two runs can differ that much".to_owned()
+        Some(AssumedSpread::UpTo(difference)) if *answer == Answer::Undecided => {
+            format!("undecided: two runs can differ by {}", format::percent(*difference))
         }
         Some(AssumedSpread::Any) => {
             "undecided: suspect, from one run (measure both with --runs 5)".to_owned()

@@ -12,7 +12,7 @@ const PRINTED: usize = 8;
 /// The sentences of a row that was to be verified, each behind a word.
 pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)> {
     let Some(verification) = &measured.verification else { return Vec::new() };
-    let mut lines = vec![("certified", clocks(measured, verification))];
+    let mut lines = vec![("verify", clocks(measured, verification))];
     if let Some(CuptiPass::Traced(times)) = &verification.cupti {
         lines.push(("traced", traced(times)));
     }
@@ -32,9 +32,9 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
         (Some(other), Some(_)) => {
             let by = signed(measured.median() - other);
             let agree = agreement(methods_disagree(samples).is_none());
-            format!("second clock {other}, {agree} ({by})")
+            format!("cross-check {other}, {agree} ({by})")
         }
-        _ => "second clock: not available for it".to_owned(),
+        _ => "cross-check: not available".to_owned(),
     };
     let cupti = match &verification.cupti {
         None => "CUPTI: not asked".to_owned(),
@@ -92,7 +92,9 @@ fn traced(times: &CuptiTimes) -> String {
 
 /// Returns the words after a time by CUPTI for the part by which tracing slows the launch, if it was measured.
 fn slowdown(times: &CuptiTimes) -> String {
-    times.slowdown().map_or_else(String::new, |slowdown| format!(", of which tracing {slowdown}"))
+    times
+        .slowdown()
+        .map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
 }
 
 fn agreement(agree: bool) -> &'static str {

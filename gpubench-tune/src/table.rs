@@ -50,7 +50,7 @@ fn problem_text(problem: &TunedProblem, page: Page) -> String {
     };
     let skipped = match problem.skipped {
         0 => String::new(),
-        number => format!(" and {number} that `skip_if` left out"),
+        number => format!(" (`skip_if` excluded {number} more)"),
     };
     let end = match problem.ended {
         RaceEnd::Decided => "",
@@ -82,7 +82,7 @@ fn problem_text(problem: &TunedProblem, page: Page) -> String {
     }
     let count = |standing| Some(problem.of(standing).count()).filter(|count| *count > 0);
     if let Some(behind) = count(Standing::LeftBehind) {
-        remarks.push(format!("{behind} eliminated: far slower when measured alone"));
+        remarks.push(format!("{behind} eliminated: much slower in a first, short measurement"));
     }
     if let Some(missing) = count(Standing::NotMeasured) {
         let end = if problem.ended == RaceEnd::Budget { "the budget ended" } else { "the race was stopped" };

@@ -265,10 +265,11 @@ pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'
 }
 
 /// Returns a phrase for each property that differs, except UUIDs, which tell a reader nothing. `missing` is the
-/// value on a side that lacks the property, such as `not set`.
+/// value on a side that lacks the property, such as `not set`. A device has the property `clocks` only if they are locked.
 fn describe_changes([now, then]: [&[Property]; 2], missing: &str) -> Vec<String> {
     let value = |side: &[Property], name: &str| {
         let found = side.iter().find(|property| property.name == name);
+        let missing = if name == "clocks" { "not locked" } else { missing };
         found.map_or_else(|| missing.to_owned(), |property| property.value.to_string())
     };
     let gone = then.iter().filter(|old| now.iter().all(|new| new.name != old.name));

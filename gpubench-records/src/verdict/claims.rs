@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(
             reason.to_string(),
             "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changed 8 MiB of \
-             it, tried with different contents (a byte counts once, however often it is read or written; what kernels of a \
+             it, whatever the memory held before (a byte counts once, however often it is read or written; what kernels of a \
              launch pass to each other is `intermediates`): does the kernel run over the whole buffer, and is the count right?"
         );
     }

@@ -52,11 +52,11 @@ pub fn hint(seen: &Observation) -> &'static str {
             "samples would fill the device: free it by `cuMemFreeAsync` on the given stream, or allocate in `setup`"
         }
         Observation::LoadsCode(_) => {
-            "only the first launch should pay for that: load in `setup`, or declare `host_work`"
+            "each launch would wait for that: load in `setup`, or declare `host_work` if loading belongs to the launch"
         }
         Observation::DefaultStream { .. } => {
-            "the default stream waits for all others, and what runs there is not the given stream's: pass the given stream \
-             to every call"
+            "gpubench times only the given stream, and the default stream also waits for all others: pass the given stream to \
+             every call"
         }
         Observation::HostFunctions { .. } => {
             "the device waits for the host meanwhile: remove them, or declare `host_work` if they belong to the launch"

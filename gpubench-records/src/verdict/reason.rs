@@ -19,7 +19,7 @@ gpubench_stats::stored! {
         #[error("{0}")]
         Failed(Failure),
         /// The case failed, and was measured at the second try, in a new process. This is the first failure.
-        #[error("second try: measured in a new process, after its first one failed ({0})")]
+        #[error("second try: this result is from a new process; the first one failed ({0})")]
         SecondTry(Failure),
         /// A launch or a check after the samples failed.
         #[error("{0}")]
@@ -38,8 +38,8 @@ gpubench_stats::stored! {
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
         #[error(
-            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, tried with different contents: did the \
-             kernel run, on the declared buffers?{}",
+            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, whatever the memory held before: did \
+             the kernel run, on the declared buffers?{}",
             if *.may_be_read { "moved" } else { "written" },
             if *.may_be_read { " If it only reads, declare `reads` in place of `bytes`" } else { "" }
         )]
@@ -59,16 +59,17 @@ gpubench_stats::stored! {
         StaleOutputs(Rewritten),
         /// A launch on fresh inputs takes longer than one on used inputs.
         #[error(
-            "faster on used inputs: timed alone, a launch on fresh inputs takes {}, and the next one on the same inputs {}: if it changes an input \
-             `x`, add `restore = [x]`, which copies it back before each sample, or a `reset`; if it changes none, measure again",
+            "faster on used inputs: one launch on fresh inputs takes {}, and the next on the same inputs {}; all samples are on used inputs: if \
+             a launch changes an input `x`, add `restore = [x]`, which copies it back before each sample, or a `reset`; if it changes \
+             none, measure again",
             .0.fresh,
             .0.used
         )]
         FasterOnUsedInputs(Reuse),
         /// A launch after the samples left outputs that fail the check, although all device memory was as before the checked launch.
         #[error(
-            "outputs: the check passes for the first launch and fails for a later one ({0}), although device memory was \
-             put back in between: in `reset`, put back what the launch function keeps on the host"
+            "outputs: the check passes for the first launch and fails for a later one ({0}), although gpubench restored \
+             the device memory in between: restore in `reset` what the launch function keeps on the host"
         )]
         LaterOutputsFail(Failure),
         /// `setup` failed when it was called again after the samples.
@@ -90,8 +91,8 @@ gpubench_stats::stored! {
         },
         /// The launch declares work, and takes no longer than an empty launch.
         #[error(
-            "no work left: it takes {time} more than an empty launch ({empty}): the compiler may have removed the work (pass inputs and \
-             results through `std::hint::black_box` in `stream.run`), or the case is too small"
+            "no work left: an empty launch takes {empty}, and this one only {time} more: the compiler may have removed the work \
+             (pass inputs and results through `std::hint::black_box` in `stream.run`), or the case is too small"
         )]
         NoLongerThanEmpty {
             /// Its time, from which that of an empty launch is subtracted.
@@ -101,8 +102,9 @@ gpubench_stats::stored! {
         },
         /// The launch declares more bytes per second than the cores can load and store.
         #[error(
-            "too fast for the cores: it declares {declared}, and they load and store {limit} at most: the compiler may have removed the \
-             work (pass inputs and results through `std::hint::black_box` in `stream.run`), or it declares too many bytes"
+            "too fast for the cores: its declared bytes divided by its time are {declared}, and all cores together load and store at most \
+             {limit}: the compiler may have removed the work (pass inputs and results through `std::hint::black_box` in \
+             `stream.run`), or it declares too many bytes"
         )]
         AboveCoreBandwidth {
             /// The declared bytes in the longest time that the launch can have taken.
@@ -130,8 +132,7 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: {}, and {} was asked for: raise --max-time or --timeout, stop other programs, or ask \
-             for less by --precision",
+            "not converged: {}, and {} was asked for: raise --max-time (and --timeout if it is shorter), or ask for less with --precision",
             reached_phrase(*.reached),
             format::precision(*.requested)
         )]
@@ -193,7 +194,7 @@ gpubench_stats::stored! {
         #[error(
             "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's \
              frequency may have changed in between: measure again with --lock-clocks; if they still disagree, later launches do other work",
-            .slowdown.map_or_else(String::new, |slowdown| format!(", of which tracing adds {slowdown}"))
+            .slowdown.map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -330,7 +331,9 @@ fn reached_phrase(half_width: f64) -> String {
 fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {
-            format!(", which take about {budget} (raise --max-time, and --timeout if that is less)")
+            format!(
+                ": with warm-up and checks, these take about {budget}: raise --max-time to that, and --timeout if it is shorter"
+            )
         }
         None => format!(" (--samples {needed})"),
     }
@@ -374,7 +377,7 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     };
     format!(
         "declared traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changed {changed} of \
-         it, tried with different contents (a byte counts once, however often it is read or written; what kernels of a launch pass to each other is `intermediates`): {hint}"
+         it, whatever the memory held before (a byte counts once, however often it is read or written; what kernels of a launch pass to each other is `intermediates`): {hint}"
     )
 }
 

@@ -36,7 +36,10 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     let (mut short, each) = (sampled(5, 0.0, false), Nanoseconds(1e6));
     (short.wall_time, short.device_time) = (5.0 * each, 4.0 * each);
     let short = imprecise_median(&short, 0.005).expect("its time was short").to_string();
-    assert!(short.contains("needs 6, which take about 10.00 ms (raise --max-time"), "{short}");
+    assert!(
+        short.contains("needs 6: with warm-up and checks, these take about 10.00 ms: raise --max-time"),
+        "{short}"
+    );
     assert_eq!(told(6, 0.0, true, 0.005), None);
     // Wider than what ends sampling, and valid all the same.
     assert_eq!(told(12, 1e4, true, 0.005), None);
@@ -587,7 +590,7 @@ fn a_launch_that_takes_no_longer_than_an_empty_one_has_lost_its_work() {
     }
     assert_eq!(missing(21.3, 16 << 10, 4 << 10, Vec::new()), None);
     let told = missing(7.2, 1 << 20, 0, Vec::new()).expect("it takes no longer").to_string();
-    let words = "no work left: it takes 7.200 ns more than an empty launch (2.300 ns): the compiler may have removed the work (pass inputs \
+    let words = "no work left: an empty launch takes 2.300 ns, and this one only 7.200 ns more: the compiler may have removed the work (pass inputs \
                  and results through `std::hint::black_box` in `stream.run`), or the case is too small";
     assert_eq!(told, words);
 }
@@ -601,7 +604,7 @@ fn cores_load_and_store_128_bytes_in_a_cycle() {
     assert_eq!(Verdict::of(vec![reason.clone()]).state, State::Suspect);
     assert!(
         reason.to_string().starts_with(
-            "too fast for the cores: it declares 1536 GB/s, and they load and store 1536 GB/s at most"
+            "too fast for the cores: its declared bytes divided by its time are 1536 GB/s, and all cores together load and store at most 1536 GB/s"
         ),
         "{reason}"
     );
@@ -672,7 +675,8 @@ fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
     let beginning = "CUPTI disagrees: measured 15.43 µs, 18.00 µs according to CUPTI's trace";
     let with = words(Some((1980.0, 100.0)));
-    let of_which = ", of which tracing adds 1.980 µs ± 100.0 ns: they differ by more than 154.3 ns: ";
+    let of_which =
+        ", which includes 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
     assert!(without.starts_with(&format!("{beginning}: they differ by more than 154.3 ns: ")), "{without}");

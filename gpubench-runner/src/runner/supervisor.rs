@@ -89,6 +89,9 @@ pub(crate) struct LostWorker {
     pub step: Option<Step>,
 }
 
+/// How to find the place of a crash.
+const CRASH_REMEDY: &str = ": to find the place, run `gdb --args PROGRAM --bench --in-process NAME` with the program that `cargo bench --no-run` prints";
+
 impl LostWorker {
     /// Returns true if it took longer than its limit.
     pub(crate) fn timed_out(&self) -> bool {
@@ -98,7 +101,7 @@ impl LostWorker {
     /// Returns the failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
         let is_crash = matches!(self.exit, WorkerExit::Exited(status) if children::is_crash(status));
-        let remedy = if is_crash { ": a debugger shows the place, with --in-process" } else { "" };
+        let remedy = if is_crash { CRASH_REMEDY } else { "" };
         let mut failure = Failure::new(Stage::Worker, format_args!("{}{remedy}", self.exit));
         failure.step = self.step;
         failure

@@ -82,7 +82,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_DEVICE")]
     pub device: Option<String>,
 
-    /// Which part of the work this process takes, as a task of Slurm: 3/8, split, replicate or none [default: replicate]
+    /// Divide the work among processes, such as the tasks of Slurm: 3/8, split, replicate or none [default: replicate]
     ///
     /// 3/8: the third of eight parts. `split`: the part with the number of this Slurm task. `replicate`: all cases, on the GPUs of this Slurm
     /// task. `none`: all cases on all GPUs, even in a Slurm task.

@@ -99,9 +99,9 @@ impl RunEvents for Progress<'_> {
             }
             RunEvent::JobStarted(job) => self.line.set_message(self.name(job)),
             RunEvent::StepReached(job, step @ Step::Samples(_)) => {
-                self.line.update_message(format!("{step}: {}", self.name(job)));
+                self.line.update_message(format!("{}: {step}", self.name(job)));
             }
-            RunEvent::StepReached(job, step) => self.line.set_message(format!("{step}: {}", self.name(job))),
+            RunEvent::StepReached(job, step) => self.line.set_message(format!("{}: {step}", self.name(job))),
             RunEvent::RecordFinished(_) => self.line.add_done(1),
             RunEvent::JobFinished(records) => {
                 let records: Vec<_> = records.iter().collect();
@@ -151,6 +151,6 @@ mod tests {
         progress.event(&RunEvent::StepReached(&job("dot\u{1b}"), Step::Samples(64)));
         let shown = progress.line.text();
         assert!(shown.starts_with("█░░░░░░░░░░░░░░░ 1/12 cases "), "{shown}");
-        assert!(shown.ends_with("  after 64 samples: dot\\u{1b}"), "no escape of a name: {shown}");
+        assert!(shown.ends_with("  dot\\u{1b}: after 64 samples"), "no escape of a name: {shown}");
     }
 }

@@ -86,7 +86,7 @@ impl StatusLine {
         }
     }
 
-    /// Returns the line, as in `████░░░░ 3/6 cases 5s  launch: copy`.
+    /// Returns the line, as in `████░░░░ 3/6 cases 5s  copy: checked launch`.
     pub(super) fn text(&self) -> String {
         let Self { done, unit, message, .. } = self;
         let seconds = self.began.map_or(0, |began| began.elapsed().as_secs());

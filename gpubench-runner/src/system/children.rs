@@ -89,7 +89,9 @@ pub(crate) fn describe_exit(status: ExitStatus) -> String {
             let name = signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned);
             format!("the process was ended by {name}")
         }
-        (None, Some(code)) => format!("the process exited with code {code}"),
+        (None, Some(code)) => {
+            format!("the process exited with code {code} before it was done: does the code call `exit`?")
+        }
         (None, None) => "the process ended".to_owned(),
     }
 }

@@ -117,7 +117,7 @@ fn measure_pair(
 
 /// Returns `failure` with a message that begins with the benchmark `with`, since its step failed.
 fn name_partner_in(mut failure: Failure, with: &BenchmarkId) -> Failure {
-    failure.message.insert_str(0, &format!("`{with}`, which it is compared with: "));
+    failure.message.insert_str(0, &format!("in `{with}`, the benchmark of --compare-with: "));
     failure
 }
 

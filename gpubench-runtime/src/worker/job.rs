@@ -86,8 +86,8 @@ impl<'a> JobInProgress<'a> {
             // The message of the driver or the device follows the source location.
             let rest = location.split_once("; ").map(|(_, rest)| format!("; {rest}")).unwrap_or_default();
             failure.message = format!(
-                "{error} in a kernel of `{0}`: `compute-sanitizer --target-processes all` finds the place, with this program \
-                 and `--test {0}`{rest}",
+                "{error} in a kernel of `{0}`: to find the place, run `compute-sanitizer --target-processes all PROGRAM --test {0}` \
+                 with the program that `cargo bench --no-run` prints{rest}",
                 job.benchmark
             );
         }

@@ -115,13 +115,13 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
         (
             "`abort` that comes once",
             "aborts_once",
-            "worker (checked launch): the process was ended by SIGABRT: a debugger shows the place, with --in-process",
+            "worker (checked launch): the process was ended by SIGABRT: to find the place, run `gdb --args PROGRAM --bench --in-process NAME` with the program that `cargo bench --no-run` prints",
         ),
     ] {
         let record = record(&run, &format!("leaves::{name} hot"));
         assert_eq!(record.verdict.state, State::Valid, "{ended}");
         assert!(record.measurement.is_some());
-        let told = format!("second try: measured in a new process, after its first one failed ({first})");
+        let told = format!("second try: this result is from a new process; the first one failed ({first})");
         assert_eq!(record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>(), [&*told]);
         ended.shows(&format!("] valid: {told}"));
         row(here!(), fault, &format!("measured: {}", quoted(&told)), OTHERS);

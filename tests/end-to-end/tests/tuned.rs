@@ -65,7 +65,7 @@ fn each_problem_has_its_winner_and_all_have_a_tie_in_common() {
     assert_eq!(slower.counts.reads, Some(64));
 
     ended.shows("tuned::kernel on clockwork, hot: BLOCK, unroll; a tie is within ± 0.50 %");
-    ended.shows("n=1: 5 variants and 1 that `skip_if` left out in ");
+    ended.shows("n=1: 5 variants (`skip_if` excluded 1 more) in ");
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{ended}");
 }
 

@@ -54,7 +54,7 @@ fn all_launches_of_a_case_count_against_its_budget() {
 #[test]
 fn the_budget_that_is_named_has_room_for_six_samples() {
     let (measured, _) = long(1_000, "hot", &[]);
-    measured.ended.shows("which take about 10.");
+    measured.ended.shows("these take about 10.");
     let (measured, launches) = long(1_000, "hot", &["--max-time", "10"]);
     let (measurement, reasons) = only(&measured);
     assert_eq!((measurement.samples.event_times.len(), reasons, launches), (6, &[][..], FEWEST));

@@ -86,7 +86,7 @@ fn rows_of_the_stream_path_are_not_judged() {
     let difference = traced(record).difference(samples);
     assert!(difference.by.0 > 1000.0 && difference.allowed.is_none(), "{difference:?}");
     assert_eq!(record.verdict.state, State::Valid);
-    for words in ["CUPTI 80.00 µs, of which tracing ", ", not judged (+"] {
+    for words in ["CUPTI 80.00 µs, which includes ", ", not judged (+"] {
         assert!(measured.ended.stdout.contains(words), "{}", measured.ended);
     }
 }
@@ -103,9 +103,9 @@ fn a_row_that_cupti_contradicts_is_suspect() {
     assert!((cupti.0 - time.0 - 600.0).abs() < 40.0, "{reason:?}");
     assert_eq!(record.verdict.state, State::Suspect);
     let shown = &measured.ended.stdout;
-    let words = "CUPTI disagrees: measured 40.00 µs, 40.60 µs according to CUPTI's trace, of which tracing ";
+    let words = "CUPTI disagrees: measured 40.00 µs, 40.60 µs according to CUPTI's trace, which includes ";
     assert!(shown.contains(words), "{shown}");
-    assert!(shown.contains("; CUPTI 40.60 µs, of which tracing "), "{shown}");
+    assert!(shown.contains("; CUPTI 40.60 µs, which includes "), "{shown}");
     assert!(shown.contains(", disagrees (−60") || shown.contains(", disagrees (−59"), "{shown}");
     // 300 ns are not.
     let measured = verified(LAUNCHES, &["::kernels", "--arg", "KERNELS=1"], &[("CUPTI", "late:300")]);
@@ -139,7 +139,7 @@ fn a_launch_that_tracing_slows_is_no_wrong_row() {
             assert_eq!(record.verdict.state, State::Valid, "{:?}", record.verdict);
         }
         let [cupti, of_which] = if percent == 6 { ["42.40", "2.400"] } else { ["44.80", "4.800"] };
-        let words = format!("; CUPTI {cupti} µs, of which tracing {of_which} µs ± ");
+        let words = format!("; CUPTI {cupti} µs, which includes {of_which} µs ± ");
         assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
         // One operation has no share. Each of two has half, tracing included.
         let words = format!("1 operation on 1 stream: lasts {cupti} µs; mean {cupti} µs, median ");
@@ -148,7 +148,7 @@ fn a_launch_that_tracing_slows_is_no_wrong_row() {
             "2 operations on 1 stream: lasts {cupti} µs (50.0 %), lasts {cupti} µs (50.0 %), tracing included; "
         );
         assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
-        let words = format!("median {cupti} µs, of which tracing {of_which} µs ± ");
+        let words = format!("median {cupti} µs, which includes {of_which} µs ± ");
         assert!(measured.ended.stdout.contains(&words), "{}", measured.ended);
     }
 }

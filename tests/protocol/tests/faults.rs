@@ -156,7 +156,7 @@ fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
     let once = [("FAULT", &*fault), ("ONCE", ""), ("LOG", "")];
     let measured = costs(&once, &[], &[]);
     measured.ended.shows(&format!(
-        "    [1] valid: second try: measured in a new process, after its first one failed ({says}"
+        "    [1] valid: second try: this result is from a new process; the first one failed ({says}"
     ));
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();

@@ -119,7 +119,7 @@ fn explain_tells_how_each_number_came_about() {
         "  flush     discard; verified: reading a quarter of the cache takes ",
         "from an empty one (",
         ", steady",
-        "on the device with flushes and empty launches, of",
+        "on the device, including flushes and empty launches; ",
     ] {
         ended.shows(words);
     }

@@ -316,7 +316,7 @@ fn links_are_measured_between_all_pairs_in_both_directions() {
         let share = row.metrics.share(&Quantity::PeerToPeer).expect("NVLink's peak is known");
         assert!(share > 0.1 && share < 0.9, "{}: {share}", record.case);
     }
-    measured.ended.shows("p2p link: 24 results, compared with its peak");
+    measured.ended.shows("p2p link: 24 results, compared with the peak bandwidth of the link, not of DRAM");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn where_one_cannot_be_on_a_graph_neither_is() {
     assert_eq!(own.path_reason.as_deref(), Some("the launch calls a function on the host"));
     assert_eq!(
         other.path_reason.as_deref(),
-        Some("the launch that it is compared with is there: the launch calls a function on the host")
+        Some("the benchmark of --compare-with needs it: the launch calls a function on the host")
     );
     let refused =
         measure(CAPTURES, &["calls_the_host", "--compare-with", "sets_memory", "--path", "graph"], &[]);

@@ -144,7 +144,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .collect();
     let says = |moves, reads| {
         format!(
-            "outputs never written: it declares 16 KiB {moves}, and a launch changed no byte of memory, tried with different contents: \
+            "outputs never written: it declares 16 KiB {moves}, and a launch changed no byte of memory, whatever the memory held before: \
              did the kernel run, on the declared buffers?{reads}"
         )
     };
@@ -155,7 +155,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             (
                 "launches::writes_half".to_owned(),
                 "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changed 8 KiB of it, \
-                 tried with different contents (a byte counts once, however often it is read or written; what kernels of a launch pass to \
+                 whatever the memory held before (a byte counts once, however often it is read or written; what kernels of a launch pass to \
                  each other is `intermediates`): does the kernel run over the whole buffer, and is the count right?"
                     .to_owned()
             ),

@@ -104,7 +104,7 @@ fn a_declaration_that_counters_contradict_is_suspect() {
 #[test]
 fn a_profiler_that_refuses_costs_the_check_alone() {
     for (ncu, words) in [
-        ("permission", "the driver lets only administrators read the GPU's counters (ERR_NVGPUCTRPERM"),
+        ("permission", "the driver lets only administrators read the GPU's counters: run as root"),
         ("virtual", "this GPU's counters cannot be read, as in most virtual machines"),
         ("mig", "the counters of a GPU that is partitioned (MIG) cannot be read"),
         ("busy", "another profiler reads the GPU's counters"),
@@ -116,7 +116,11 @@ fn a_profiler_that_refuses_costs_the_check_alone() {
         assert_eq!(record.verdict.state, State::Valid);
         let NcuPass::Failed(why) = pass(record) else { panic!("{ncu} counted") };
         assert!(why.contains(words), "{ncu}: {why}");
-        let warned = measured.ended.stderr.matches("no counters of cold cases on `cuda:0`: ").count();
+        let warned = measured
+            .ended
+            .stderr
+            .matches("declared bytes and flops of cold results on `cuda:0` were not checked: ")
+            .count();
         assert_eq!(warned, 1, "{}", measured.ended);
         assert!(measured.ended.stdout.contains("; ncu: not available: "), "{}", measured.ended);
     }

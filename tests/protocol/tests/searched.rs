@@ -40,7 +40,11 @@ fn on(program: &str, arguments: &[&str], asked: (&str, &str)) -> Ended {
 fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
     for (fault, what, words) in [
         ("driver that aborts when it starts", "aborts", "the process was ended by SIGABRT"),
-        ("driver that exits when it starts", "exits", "the process exited with code 0"),
+        (
+            "driver that exits when it starts",
+            "exits",
+            "the process exited with code 0 before it was done: does the code call `exit`?",
+        ),
     ] {
         let says = format!("; no CUDA device ({words})");
         for (program, arguments) in [

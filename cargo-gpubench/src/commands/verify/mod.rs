@@ -138,7 +138,9 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
             return;
         }
         let passes = passes(args, binary, &cases).unwrap_or_else(|why| {
-            output::warn(&format!("no counters of {cache} cases on `{device}`: {why}"));
+            output::warn(&format!(
+                "declared bytes and flops of {cache} results on `{device}` were not checked: {why}"
+            ));
             vec![NcuPass::Failed(why); cases.len()]
         });
         let last_level_cache = run.device(&device).and_then(|info| info.last_level_cache);
@@ -180,7 +182,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const REFUSALS: [(&str, &str); 6] = [
     (
         "ERR_NVGPUCTRPERM",
-        "the driver lets only administrators read the GPU's counters (ERR_NVGPUCTRPERM; NVIDIA's page of that name tells how to allow it)",
+        "the driver lets only administrators read the GPU's counters: run as root, or follow https://developer.nvidia.com/ERR_NVGPUCTRPERM",
     ),
     ("MIG", "the counters of a GPU that is partitioned (MIG) cannot be read"),
     ("not supported on this device", "this GPU's counters cannot be read, as in most virtual machines"),

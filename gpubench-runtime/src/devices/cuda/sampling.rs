@@ -49,7 +49,7 @@ pub(crate) fn pair_sampler<'a>(
     wanted: &SampleOptions,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let flush = choose_flush(device, Path::Stream, wanted)?;
-    let of_partner = |reason: &str| format!("the launch that it is compared with is there: {reason}");
+    let of_partner = |reason: &str| format!("the benchmark of --compare-with needs it: {reason}");
     let [mut a, mut b] = works.map(|work| Guarded::checked(work, device));
     let both =
         match (choose_path(device.stream, &mut a, wanted)?, choose_path(device.stream, &mut b, wanted)?) {

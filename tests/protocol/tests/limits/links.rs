@@ -36,7 +36,7 @@ fn copies_are_a_part_of_their_bus() {
     assert_eq!(shares(&run, &Quantity::MemoryBandwidth), [None; 2]);
     let method = "(from attributes: PCIe 5.0: 16 lanes × 32 GT/s × 128/130 / 8)";
     ended.shows(&format!("peak PCIe bandwidth to the device 63.0 GB/s {method}"));
-    ended.shows("h2d link: 1 result, compared with its peak");
+    ended.shows("h2d link: 1 result, compared with the peak bandwidth of the link, not of DRAM");
     // In the table, and where the row is explained.
     let of_peak = shares(&run, &up)[0].map(|share| format!("{:.1}", 100.0 * share)).expect("it is there");
     ended.shows(&format!("of peak   {of_peak} % of PCIe bandwidth to the device 63.0 GB/s {method}"));
