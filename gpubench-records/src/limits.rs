@@ -1,7 +1,7 @@
 //! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
 //! peaks of its device; out: the limit that it violates, if any. All doubts are in the launch's favour.
 
-use crate::work::{self, Counts, Link};
+use crate::metrics::{Counts, Link, crossing_intermediates};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
@@ -57,6 +57,9 @@ pub(crate) const OVERHEAD_ERROR: Nanoseconds = Nanoseconds(300.0);
 /// On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and eight take 15.1 to 15.8 µs, in results that differ only in the work
 /// between the launches.
 pub(crate) const OVERHEAD_ERROR_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
+
+/// The fraction of a launch's time up to which its times on two clocks agree.
+pub(crate) const RELATIVE_AGREEMENT: f64 = 0.01;
 
 /// Returns true if samples start with none of the launch's data in the last-level cache: cold, after a flush
 /// whose verification did not fail.
@@ -128,9 +131,9 @@ fn max_over_peak(peak: &Peak) -> f64 {
 /// Cold, all reads cross it, and the writes that do not fit the cache: the rest may still be there at the end. Hot, the
 /// cache may also have held as many of the reads before. Reads and writes may be of the same memory, so that the cache may
 /// hold its full size of each. A cache of unknown size may hold everything. Of bytes that are not told apart, those that
-/// cannot have been written were read. Intermediates are apart, see [`work::crossing_intermediates`].
+/// cannot have been written were read. Intermediates are apart, see [`crossing_intermediates`].
 fn min_bus_traffic(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
-    let passed = work::crossing_intermediates(&claim.counts, claim.operations, cache);
+    let passed = crossing_intermediates(&claim.counts, claim.operations, cache);
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);
     let Counts { reads, writes, .. } = claim.counts;

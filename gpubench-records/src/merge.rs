@@ -72,7 +72,7 @@ fn judge_work(record: &mut Record) {
     let mut counts = record.measurements().map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };
     let Some(differences) =
-        counts.map(|other| crate::work::differences(first, other)).find(|found| !found.is_empty())
+        counts.map(|other| crate::metrics::count_differences(first, other)).find(|found| !found.is_empty())
     else {
         return;
     };

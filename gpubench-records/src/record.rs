@@ -5,12 +5,15 @@ use std::io::{self, Write};
 
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
-use crate::work::{Counts, Link, UserMetric};
 use crate::{
     Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, CuptiPass, DeclaredWork,
     DeviceInfo, Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples,
-    Sampling, State, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+    Sampling, State, Threshold, Verdict, Verification,
+    id::shown_name,
+    limits::begins_cold,
+    verdict::{claims, cupti_disagrees},
 };
+use crate::{Counts, Link, UserMetric};
 
 /// The name of this format.
 pub const SCHEMA: &str = "gpubench/3";
@@ -372,7 +375,7 @@ impl Record {
     pub fn set_cupti(&mut self, pass: CuptiPass) {
         let Some(measured) = &mut self.measurement else { return };
         let contradicts = match &pass {
-            CuptiPass::Traced(times) => times.contradicts(&measured.samples),
+            CuptiPass::Traced(times) => cupti_disagrees(&measured.samples, times),
             CuptiPass::Failed(_) => None,
         };
         measured.verification.get_or_insert_default().cupti = Some(pass);

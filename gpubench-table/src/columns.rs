@@ -1,6 +1,6 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::{Counters, Measurement, NcuPass, Run, State, work::UserMetric};
+use gpubench_records::{Counters, Measurement, NcuPass, Run, State, UserMetric};
 use gpubench_stats::{Nanoseconds, format};
 
 use self::{
@@ -8,7 +8,7 @@ use self::{
     Room::{Number, Words},
 };
 use crate::text::{left, plain, right, shortened, width};
-use crate::{roof, rows::Row};
+use crate::{devices, rows::Row};
 
 /// Makes the cell of a row, which is empty where there is no value.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +149,7 @@ const ALL_COLUMNS: &[Column] = &[
         .only(Tables::Printed),
     Column::new(SPREAD_TITLE, Words(BAR_CELLS), 7, Measured(spread_bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
-    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| roof::binding_cell(row.shown).map(without_unit)))
+    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| devices::peak_cell(row.shown).map(without_unit)))
         .with_name("peak"),
     Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
     Column::new("items", Number(3, 3, 18), 10, Measured(items)),

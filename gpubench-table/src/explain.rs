@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::header::{all_properties, shown_peak};
-use super::text::{paragraph, plain, plain_lines, wrapped};
-use super::{launch, page::Page, roof, style::heading};
+use super::devices::{all_properties, roof_name, serving_cache, shown_peak};
+use super::launch;
+use super::text::{Page, heading, paragraph, plain, plain_lines, wrapped};
 use gpubench_records::{
     Cache, Compared, Comparison, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run,
-    SensorReadings, Timer, metrics::is_rate, work::UserMetric,
+    SensorReadings, Timer, UserMetric, metrics::is_rate,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
@@ -356,7 +356,7 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
     if launch_bound(measured).is_some() {
         return None;
     }
-    match roof::cache_of(record) {
+    match serving_cache(record) {
         Some(cache) => Some(format!("faster than memory: {cache} serves this, and has no known peak")),
         None => roofline_sentence(measured),
     }
@@ -371,7 +371,7 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
         return Some(format!("{has}; no ridge point without both peaks, of memory and of arithmetic"));
     };
     let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
-        .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));
+        .map(|quantity| Some((roof_name(&quantity), metrics.share(&quantity)?)));
     let ((memory, of_memory), (compute, of_compute)) = (memory?, compute?);
     // Where both peaks bind alike, the two shares would be the same.
     let meet = format::intensity(metrics.arithmetic_intensity? * of_memory / of_compute);

@@ -1,7 +1,7 @@
 //! The parts of a launch, for `--explain`: its kernels, and the memory that it wrote.
 
 use gpubench_records::{
-    Kernel, LaunchInfo, Measurement, Multiprocessors, Relaunch, Reuse, Rewritten, Written, work::Counts,
+    Counts, Kernel, LaunchInfo, Measurement, Multiprocessors, Relaunch, Reuse, Rewritten, Written,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 

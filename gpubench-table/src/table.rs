@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
-use super::page::Page;
-use super::roof;
+use super::devices::serving_cache;
 use super::rows::{self, DeviceGroup, Note, Notes, Row, grouped};
-use super::style::{BOLD, of_state, styled};
-use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
+use super::text::{
+    BOLD, Page, left, of_state, paragraph, plain, shortened, spaces, split_path, styled, width, wrapped,
+};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
 /// The terminal columns of the verdict's mark before a name, such as `! `.
@@ -309,7 +309,7 @@ impl TableWriter {
         self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
         self.explain(has_bar, SPREAD_MEANING);
         self.explain(!row.shown.other_processes.is_empty(), PROCESSES_MEANING);
-        if let Some(cache) = roof::cache_of(row.shown) {
+        if let Some(cache) = serving_cache(row.shown) {
             let meaning = "in place of a % of peak: the cache served the data, faster than memory can";
             self.explain(true, &format!("{cache} {meaning}"));
         }

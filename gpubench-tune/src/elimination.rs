@@ -3,7 +3,7 @@
 
 use crate::race::{Duel, Race};
 use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
-use gpubench_records::work::Counts;
+use gpubench_records::Counts;
 use gpubench_runner::__private::extension::{Answer, RunError};
 use gpubench_stats::Nanoseconds;
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::elimination::{DuelRounds, MeasureVariants};
 use crate::race::{Duel, PAIRS_OF_A_STEP};
-use gpubench_records::{BenchmarkId, Failure, Record, Sampling, Stage, work::Counts};
+use gpubench_records::{BenchmarkId, Counts, Failure, Record, Sampling, Stage};
 use gpubench_runner::__private::extension::{Answer, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};

@@ -184,8 +184,8 @@ mod tests {
 
     use super::*;
     use crate::Environment;
+    use crate::ShareMode;
     use crate::files::{Store, read as read_run};
-    use crate::task::ShareMode;
 
     fn run(host: &str, task: Option<Task>, started: u64) -> Run {
         let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");

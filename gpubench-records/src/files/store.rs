@@ -15,7 +15,7 @@ use gpubench_stats::Nanoseconds;
 use crate::files::folders::{RECORDS, candidates, is_run_name, oldest_beyond_limit, run_names};
 use crate::files::lines::{Line, head_of, read};
 use crate::files::{disk, replace};
-use crate::{Environment, Record, Run, files::disk::sync_folder, task::file_name_part, threads};
+use crate::{Environment, Record, Run, environment::file_name_part, files::disk::sync_folder, threads};
 
 /// A run on disk that grows.
 #[derive(Debug)]

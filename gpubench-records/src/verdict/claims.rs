@@ -6,8 +6,8 @@
 //! are no part of that: each operation of a launch but the last passes on no more than all memory, written once and read once.
 
 use super::Reason;
-use crate::work::{Counts, Link};
 use crate::{Cache, DeclaredWork, DeviceInfo, LaunchInfo, Measurement, Quantity, Written, limits};
+use crate::{Counts, Link};
 use gpubench_stats::Bytes;
 
 /// A claim stands up to this part above what was seen. What was seen counts whole blocks, so that it is rather too much; the

@@ -1,22 +1,21 @@
 //! The trust that a row deserves. In: a case's samples and its claim, or its failure; out: a [`Verdict`] with its reasons.
 
 pub mod claims;
-pub mod launched;
-pub mod observed;
+pub mod launches;
 mod reason;
 #[cfg(test)]
 mod tests;
 
 use std::mem;
 
-use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE};
+use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE, RELATIVE_AGREEMENT};
 use crate::{
-    Cache, DeclaredWork, DeviceClock, DeviceInfo, Measurement, Method, Samples, SensorRange,
-    metrics::resolved,
+    Cache, CuptiTimes, DeclaredWork, DeviceClock, DeviceInfo, Difference, Measurement, Method, Samples,
+    SensorRange, metrics::resolved,
 };
 use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
-pub use self::launched::missing_work;
+pub use self::launches::missing_work;
 pub use self::reason::Reason;
 
 gpubench_stats::stored! {
@@ -152,16 +151,23 @@ fn interrupted_samples(samples: &Samples) -> Option<Reason> {
 /// The difference up to which the times of one launch on two clocks agree. On an H100, events and the GPU's
 /// own clock differ by up to 0.37 µs, which depends on the launch's grid.
 const CLOCKS_AGREE: Nanoseconds = Nanoseconds(500.0);
-/// The fraction of a launch's time up to which its times on two clocks agree.
-pub(crate) const AGREED_SHARE: f64 = 0.01;
 
 /// Returns the reservation about a time that the second clock does not confirm.
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
     let Method { kernel_count, operations, .. } = &samples.method;
     let further = operations.or(*kernel_count).unwrap_or_default().saturating_sub(1);
-    let agreed = (CLOCKS_AGREE + OVERHEAD_ERROR_PER_PIECE * further as f64).max(AGREED_SHARE * time);
+    let agreed = (CLOCKS_AGREE + OVERHEAD_ERROR_PER_PIECE * further as f64).max(RELATIVE_AGREEMENT * time);
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
+}
+
+/// Returns the reservation about a time that CUPTI contradicts, if the slowdown by tracing does not explain the difference.
+pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<Reason> {
+    let difference = times.difference(samples);
+    let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
+    let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
+    let time = cupti - slowdown.unwrap_or_default().by + by;
+    Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
 }
 
 /// The fraction of its highest value by which a clock may fall and still count as steady.

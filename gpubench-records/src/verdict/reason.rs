@@ -4,7 +4,7 @@ use super::State;
 use super::claims::{DeclaredBytes, ExcessTraffic};
 use crate::{
     ClockFaults, Failure, Observation, Quantity, Reuse, Rewritten, Slowdown, limits::ImpossibleSpeed,
-    verdict::observed,
+    verdict::launches,
 };
 use gpubench_stats::{
     Bytes, BytesPerSecond, Drift, FlopsPerSecond, Hertz, Modes, Nanoseconds, format, units::Range,
@@ -111,7 +111,7 @@ gpubench_stats::stored! {
             limit: BytesPerSecond,
         },
         /// The launch does something that its time may not stand for.
-        #[error("{}", observed::with_hint(.0))]
+        #[error("{}", launches::describe_observation(.0))]
         Observed(Observation),
         /// The device waits for the host between pieces of the launch's work.
         #[error(

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{collections::HashMap, path::PathBuf, thread};
 
 use super::RunError;
-use crate::system::children::{self, ProcessGroup};
+use crate::system::{self, ProcessGroup};
 use gpubench_records::{Failure, Stage, Step, threads};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 
@@ -65,7 +65,7 @@ impl Worker for WorkerState {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerExit {
     /// Its process exited.
-    #[error("{}", children::describe_exit(*.0))]
+    #[error("{}", system::describe_exit(*.0))]
     Exited(ExitStatus),
     /// It took longer than its limit, and was killed.
     #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
@@ -97,7 +97,7 @@ impl LostWorker {
 
     /// Returns the failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
-        let is_crash = matches!(self.exit, WorkerExit::Exited(status) if children::is_crash(status));
+        let is_crash = matches!(self.exit, WorkerExit::Exited(status) if system::is_crash(status));
         let remedy = if is_crash { ": a debugger shows the place, with --in-process" } else { "" };
         let mut failure = Failure::new(Stage::Worker, format_args!("{}{remedy}", self.exit));
         failure.step = self.step;
@@ -303,7 +303,7 @@ impl Process {
     /// Starts this program again as a worker. Its output goes to standard error. The worker must not search for the `driver` by its
     /// name.
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
-        let mut command = Command::new(children::THIS_PROGRAM);
+        let mut command = Command::new(system::THIS_PROGRAM);
         command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::LIBCUDA_VARIABLE, path)));
         let (group, requests) = ProcessGroup::start_with_channel(command)?;
         let (stream, (sender, replies)) = (requests.try_clone()?, channel());
@@ -319,7 +319,7 @@ impl Process {
         self.has_ended_within(EXIT_TIMEOUT);
         let Some(status) = self.kill() else { return WorkerExit::StillRunning };
         let deadline = Instant::now() + MAX_SIGNAL_DELAY;
-        while children::is_external_signal(status) && !stop() && Instant::now() < deadline {
+        while system::is_external_signal(status) && !stop() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
         WorkerExit::Exited(status)

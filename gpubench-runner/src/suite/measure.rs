@@ -8,8 +8,9 @@ use clap::{ArgMatches, Command};
 
 use super::prepare::{Planner, Purpose, runs_folder, with_commit};
 use super::{
-    SuiteError, peaks,
-    printer::{MeasuredRun, Printer},
+    SuiteError,
+    output::{MeasuredRun, Printer},
+    peaks,
     progress::Progress,
     share::Share,
 };
@@ -18,10 +19,10 @@ use crate::runner::lock;
 use crate::runner::single_cases::{Answer, SingleCases};
 use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
-use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping};
+use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system};
 use gpubench_core::{BenchmarkOptions, Entry};
+use gpubench_records::Exit;
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
-use gpubench_records::exit::Exit;
 use gpubench_records::files::{self as store, OpenBaselines};
 use gpubench_records::{Cache, CaseId, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
@@ -103,7 +104,7 @@ impl<'a> PreparedRun<'a> {
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
         let Self { purpose, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
-        stopping::watch();
+        system::watch_signals();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
@@ -122,9 +123,9 @@ impl<'a> PreparedRun<'a> {
         let began = Instant::now();
         let mut again = RetryPlanner { baselines: &baselines, threshold, began, measured: None, passes: 0 };
         let mut next = |plan: &Plan, run: &Run| again.next_plan(plan, run);
-        let supervisor = |warn| config.supervisor(&stopping::has_signal, warn);
+        let supervisor = |warn| config.supervisor(&system::has_stop_signal, warn);
         let (mut run, file, ended) =
-            runner::measure(&supervisor, setup, &config, &mut next, events, &stopping::has_signal);
+            runner::measure(&supervisor, setup, &config, &mut next, events, &system::has_stop_signal);
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
@@ -174,7 +175,7 @@ impl<'a> PreparedRun<'a> {
             }
         }
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
-        stopping::watch();
+        system::watch_signals();
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, progress)?;
         setup.program.package = setup.program.package.map(with_commit);
         let config = RunConfig {
@@ -185,7 +186,7 @@ impl<'a> PreparedRun<'a> {
             drops_samples: false,
         };
         progress.begin(None, "measurements");
-        let cases = SingleCases::new(config.supervisor(&stopping::has_signal, Box::new(drop)), &config);
+        let cases = SingleCases::new(config.supervisor(&system::has_stop_signal, Box::new(drop)), &config);
         let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
@@ -203,7 +204,7 @@ fn lock_devices_and_clocks(
 ) -> Result<(Vec<File>, Option<ClockLock>), SuiteError> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
     let locks =
-        lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;
+        lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &system::has_stop_signal)?;
     // If clocks cannot be locked, nothing is measured with other clocks instead.
     let clocks = options.lock_clocks.map(|target| {
         ClockLock::lock(devices, target)

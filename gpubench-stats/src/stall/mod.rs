@@ -10,9 +10,12 @@
 
 use std::{iter::successors, ops::RangeInclusive};
 
-use crate::quantile::{ascending, quantile};
-use crate::units::{Nanoseconds, Range};
-use crate::{median, summary::interpolated_median, trimmed::moments};
+use crate::{
+    estimators::{ascending, moments, quantile},
+    median,
+    summary::interpolated_median,
+    units::{Nanoseconds, Range},
+};
 
 /// The shortest and the longest period that the search covers, in nanoseconds.
 const PERIOD_RANGE_NS: [f64; 2] = [25e3, 250e3];

@@ -1,10 +1,110 @@
-//! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than allowed,
-//! or why it could not be judged. Only compared cases pass: a case of the baseline that was not measured does not.
+//! The outcome of a run: its exit code, the number of its results, and the gate of `--fail-on-regression`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::process::ExitCode;
 
-use crate::{Answer, Cache, Exit, Finding, Run, Threshold};
+use crate::{Answer, Cache, Finding, Run, State, Threshold};
 use gpubench_stats::Ratio;
+
+/// The end of a run, from the most to the least important: if several apply, the first one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("exit code {}", self.code())]
+pub enum Exit {
+    /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early; 128 + its number.
+    Interrupted(u8),
+    /// 2: the command line asks for something impossible.
+    Usage,
+    /// 5: the requested device is missing, or busy and the user does not want to wait.
+    NoDevice,
+    /// 4: no benchmark matches, or a run has no records.
+    Nothing,
+    /// 1: a benchmark failed or is invalid, a gate could not judge a case, or results could not be written.
+    Failed,
+    /// 3: a case is slower than allowed.
+    Regression,
+    /// 0: everything requested was done, even if some rows are suspect.
+    Done,
+}
+
+impl Exit {
+    /// Returns the end of a program that reports `run`: an empty run, an invalid case or the gate decides it.
+    pub fn of(run: &Run) -> Self {
+        // Planned cases that were not measured are nothing, whatever else was skipped.
+        if run.records.is_empty() && (run.skipped.is_empty() || run.planned_cases > 0) {
+            return Self::Nothing;
+        }
+        let verdicts = run.records.iter().flat_map(|record| {
+            let compared = record.compared.iter().map(|compared| &compared.verdict);
+            std::iter::once(&record.verdict).chain(compared)
+        });
+        let invalid = verdicts.into_iter().any(|verdict| verdict.state == State::Invalid);
+        let failed = if invalid { Self::Failed } else { Self::Done };
+        failed.min(run.gate().map_or(Self::Done, |gate| gate.exit()))
+    }
+
+    /// Returns the number that the process ends with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Interrupted(signal) => 128 + signal,
+            Self::Usage => 2,
+            Self::NoDevice => 5,
+            Self::Nothing => 4,
+            Self::Failed => 1,
+            Self::Regression => 3,
+            Self::Done => 0,
+        }
+    }
+
+    /// Returns the end that a program ended with as this number; `None` for a number that no program here ends with.
+    pub fn of_code(code: u8) -> Option<Self> {
+        let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
+        let interrupted = [1, 2, 15].map(Self::Interrupted);
+        named.into_iter().chain(interrupted).find(|exit| exit.code() == code)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// The number of results by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResultCounts {
+    /// All results.
+    pub results: usize,
+    /// The valid ones.
+    pub valid: usize,
+    /// The suspect ones.
+    pub suspect: usize,
+    /// The invalid ones, failed ones included.
+    pub invalid: usize,
+    /// Those without a measurement.
+    pub failed: usize,
+    /// The planned ones that the run lacks.
+    pub missing: usize,
+    /// The cases that benchmarks leave out, each once for all devices.
+    pub skipped: usize,
+}
+
+impl Run {
+    /// Counts the results.
+    pub fn counts(&self) -> ResultCounts {
+        let count = |state| self.records.iter().filter(|record| record.verdict.state == state).count();
+        let skipped: HashSet<_> =
+            self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
+        ResultCounts {
+            results: self.records.len(),
+            valid: count(State::Valid),
+            suspect: count(State::Suspect),
+            invalid: count(State::Invalid),
+            failed: self.records.iter().filter(|record| record.measurement.is_none()).count(),
+            missing: self.planned_cases.saturating_sub(self.records.len()),
+            skipped: skipped.len(),
+        }
+    }
+}
 
 /// The outcome of a gate.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +266,7 @@ impl Gate {
 }
 
 #[cfg(test)]
-mod tests {
+mod gate_tests {
     use super::*;
     use crate::comparison::{AssumedSpread, BaselineComparison, CaseFinding};
     use crate::files;
