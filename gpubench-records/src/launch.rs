@@ -8,7 +8,7 @@ gpubench_stats::stored! {
     #[derive(Default)]
     pub struct LaunchInfo {
         /// The first kernels that it put on streams, in that order.
-        pub kernels: Vec<Kernel>,
+        pub kernels: Vec<LaunchedKernel>,
         /// The number of all kernels.
         pub kernel_count: usize,
         /// The multiprocessors that these kernels share.
@@ -29,7 +29,7 @@ gpubench_stats::stored! {
 
     /// A kernel as it was launched.
     #[derive(Default, Eq)]
-    pub struct Kernel {
+    pub struct LaunchedKernel {
         /// Its name, if it was looked up by name.
         pub name: Option<String>,
         /// Blocks in x, y and z.
@@ -80,7 +80,7 @@ gpubench_stats::stored! {
     }
 }
 
-impl Kernel {
+impl LaunchedKernel {
     /// Returns the number of its blocks.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|size| u64::from(*size)).product()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::process::ExitCode;
 
-use crate::{Answer, Cache, Finding, Run, State, Threshold};
+use crate::{Answer, BaselineFinding, Cache, Run, State, Threshold};
 use gpubench_stats::Ratio;
 
 /// The end of a run, from the most to the least important: if several apply, the first one counts.
@@ -190,9 +190,9 @@ impl Run {
                     cache: line.cache,
                     outcome: baseline_outcome(&line.finding, threshold)?,
                     about: match &line.finding {
-                        Finding::NotComparable(why) => why.join("; "),
-                        Finding::NoTime(why) => why.clone(),
-                        Finding::Compared { .. } | Finding::New => {
+                        BaselineFinding::NotComparable(why) => why.join("; "),
+                        BaselineFinding::NoTime(why) => why.clone(),
+                        BaselineFinding::Compared { .. } | BaselineFinding::New => {
                             format!("against baseline `{}`", check.baseline)
                         }
                     },
@@ -217,17 +217,19 @@ fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Thresho
 }
 
 /// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new.
-fn baseline_outcome(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
+fn baseline_outcome(finding: &BaselineFinding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
-        Finding::Compared { regressed: false, noise_known: false, .. } if threshold == Threshold::Noise => {
+        BaselineFinding::Compared { regressed: false, noise_known: false, .. }
+            if threshold == Threshold::Noise =>
+        {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
-        Finding::Compared { ratio, answer, regressed, .. } => {
+        BaselineFinding::Compared { ratio, answer, regressed, .. } => {
             judge_ratio(*ratio, *answer, *regressed, threshold)
         }
-        Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
-        Finding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
-        Finding::New => return None,
+        BaselineFinding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
+        BaselineFinding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
+        BaselineFinding::New => return None,
     })
 }
 
@@ -273,13 +275,13 @@ mod gate_tests {
     use crate::record::Skipped;
     use gpubench_stats::units::Nanoseconds;
 
-    fn compared(value: f64, noise_known: bool) -> Finding {
+    fn compared(value: f64, noise_known: bool) -> BaselineFinding {
         let ratio = Ratio { value, low: value, high: value, confidence: 0.99 };
         let (now, then) = (Nanoseconds(value), Nanoseconds(1.0));
         let regressed = value > 1.05;
         let answer = Answer::of(&ratio, 0.005);
         let (processes, assumed) = ([1, 1], None);
-        Finding::Compared {
+        BaselineFinding::Compared {
             ratio,
             time: now,
             baseline_time: then,
@@ -293,7 +295,7 @@ mod gate_tests {
     }
 
     /// A run that was compared with a baseline with these findings.
-    fn run(findings: Vec<Finding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
+    fn run(findings: Vec<BaselineFinding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
         let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         run.records.truncate(findings.len().max(1));
@@ -320,7 +322,7 @@ mod gate_tests {
     fn what_processes_may_differ_by_is_not_judged() {
         let with = |value: f64, answer| {
             let ratio = Ratio { value, low: value / 1.4, high: value * 1.4, confidence: 0.99 };
-            Finding::Compared {
+            BaselineFinding::Compared {
                 ratio,
                 time: Nanoseconds(value),
                 baseline_time: Nanoseconds(1.0),
@@ -339,7 +341,7 @@ mod gate_tests {
         assert_eq!(exit(with(1.5, Answer::Slower)), Exit::Regression);
         // Nor if several processes measured it.
         let mut measured = with(1.2, Answer::Undecided);
-        if let Finding::Compared { assumed_spread, noise_known, .. } = &mut measured {
+        if let BaselineFinding::Compared { assumed_spread, noise_known, .. } = &mut measured {
             (*assumed_spread, *noise_known) = (None, true);
         }
         assert_eq!(exit(measured.clone()), Exit::Failed);
@@ -351,13 +353,13 @@ mod gate_tests {
     fn only_what_was_compared_passes() {
         let part = Some(Threshold::Fraction(0.05));
         let same = || compared(1.0, false);
-        let not_comparable = || Finding::NotComparable(vec!["bytes 8, was 4".to_owned()]);
-        let no_number = || Finding::NoTime("failed then".to_owned());
+        let not_comparable = || BaselineFinding::NotComparable(vec!["bytes 8, was 4".to_owned()]);
+        let no_number = || BaselineFinding::NoTime("failed then".to_owned());
         for (what, findings, missing, threshold, exit) in [
             ("all are the same", vec![same(), same()], &[][..], part, Exit::Done),
             ("one is slower", vec![same(), compared(1.1, false)], &[], part, Exit::Regression),
-            ("one is new", vec![same(), Finding::New], &[], part, Exit::Done),
-            ("all are new", vec![Finding::New, Finding::New], &[], part, Exit::Failed),
+            ("one is new", vec![same(), BaselineFinding::New], &[], part, Exit::Done),
+            ("all are new", vec![BaselineFinding::New, BaselineFinding::New], &[], part, Exit::Failed),
             ("there is none", vec![], &[], part, Exit::Failed),
             ("one is missing", vec![same()], &["gone hot"], part, Exit::Failed),
             ("one is not comparable", vec![same(), not_comparable()], &[], part, Exit::Failed),

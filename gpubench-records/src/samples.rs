@@ -14,7 +14,7 @@ gpubench_stats::stored! {
         /// The timer on that path.
         pub timer: Timer,
         /// The launches before them.
-        pub warm_up: WarmUp,
+        pub warm_up: WarmUpSummary,
         /// The readings of the device's sensors during sampling, if it has some.
         pub conditions: Option<SensorReadings>,
         /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
@@ -90,7 +90,7 @@ gpubench_stats::stored! {
 
     /// The launches before the samples of a case.
     #[derive(Copy)]
-    pub struct WarmUp {
+    pub struct WarmUpSummary {
         /// The number of launches that were thrown away.
         pub launches: usize,
         /// The time that they took.

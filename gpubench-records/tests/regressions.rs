@@ -43,14 +43,20 @@ impl Spread {
 }
 
 /// The outcome of a gate: its regressions, and the rows that were measured again, each once for each process.
-struct Outcome {
+struct GateDecisions {
     regressed: Vec<usize>,
     again: usize,
 }
 
 /// One run against a baseline, of which the first `planted` rows are 3 % slower: so many processes then and now, and those that
 /// seem slower once more each in up to `most` others.
-fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rng: &mut StdRng) -> Outcome {
+fn gate(
+    [now, then]: [usize; 2],
+    spread: Spread,
+    planted: usize,
+    most: usize,
+    rng: &mut StdRng,
+) -> GateDecisions {
     let longer = |row: usize| if row < planted { 1.03 } else { 1.0 };
     let mut rows: Vec<RowMedians> = (0..ROWS)
         .map(|row| RowMedians {
@@ -77,7 +83,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
     }
     let decisions = decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
     let regressed = (0..ROWS).filter(|row| decisions[*row].is_some_and(|decision| decision.regressed));
-    Outcome { regressed: regressed.collect(), again }
+    GateDecisions { regressed: regressed.collect(), again }
 }
 
 /// Returns the number of runs with a false alarm, of so many in which nothing is slower; the number of runs, of so many, in which

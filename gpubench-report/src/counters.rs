@@ -74,7 +74,7 @@ fn counted_otherwise(counters: &Counters, measured: &Measurement) -> Option<Reas
 mod tests {
     use super::*;
     use gpubench_records::verification::{CountedFlops, PipeInstructions};
-    use gpubench_records::{Kernel, files};
+    use gpubench_records::{LaunchedKernel, files};
 
     /// A measurement of this work, over this link.
     fn measured(counts: Counts, link: Option<Link>) -> Measurement {
@@ -165,7 +165,7 @@ mod tests {
     /// 1024 threads may do 32 operations each beside those that are declared; a square root may be declared, and is not counted.
     #[test]
     fn threads_begin_and_end_and_square_roots_may_count() {
-        let kernel = Kernel { grid: [4, 1, 1], block: [256, 1, 1], ..Kernel::default() };
+        let kernel = LaunchedKernel { grid: [4, 1, 1], block: [256, 1, 1], ..LaunchedKernel::default() };
         let found = |counted, special, declared| {
             let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
             let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];

@@ -64,7 +64,7 @@ pub mod __private {
     /// For crates that add an action to benchmark binaries.
     pub mod extension {
         pub use crate::runner::RunError;
-        pub use crate::runner::single_cases::Answer;
+        pub use crate::runner::single_cases::CaseResult;
         pub use crate::suite::SuiteError;
         pub use crate::suite::measure::{Extension, Session};
         pub use crate::system::environment;

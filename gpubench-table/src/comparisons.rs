@@ -11,7 +11,7 @@ use super::{
     },
 };
 use gpubench_records::{
-    Answer, AssumedSpread, BaselineComparison, Cache, CaseFinding, Compared, Comparison, Finding,
+    Answer, AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, Compared, Comparison,
     Measurement, Run, Threshold,
     metrics::describe_changed_metrics,
     outcome::{Gate, Unjudged},
@@ -27,7 +27,9 @@ pub fn decision_sentences(check: &BaselineComparison) -> Vec<String> {
 /// it.
 fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     let allowed = check.findings.iter().filter_map(|line| match line.finding {
-        Finding::Compared { assumed_spread: Some(AssumedSpread::UpTo(difference)), .. } => Some(difference),
+        BaselineFinding::Compared { assumed_spread: Some(AssumedSpread::UpTo(difference)), .. } => {
+            Some(difference)
+        }
         _ => None,
     });
     let differences = format::from_to(Range::of(allowed.clone())?, format::percent);
@@ -41,7 +43,7 @@ fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
 fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
     let rows = Some(check.tested_together).filter(|rows| *rows > 1)?;
     let differs = |line: &&CaseFinding| {
-        matches!(line.finding, Finding::Compared { answer: Answer::Slower | Answer::Faster, .. })
+        matches!(line.finding, BaselineFinding::Compared { answer: Answer::Slower | Answer::Faster, .. })
     };
     check.findings.iter().find(differs)?;
     let rate = 100.0 * DECISION_ERROR;
@@ -51,12 +53,14 @@ fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
 }
 
 /// Returns the result of a case in words: its answer, or the reason that it has none.
-pub fn answer_text(finding: &Finding) -> String {
+pub fn answer_text(finding: &BaselineFinding) -> String {
     let (answer, assumed, again) = match finding {
-        Finding::Compared { answer, assumed_spread, remeasured, .. } => (answer, assumed_spread, remeasured),
-        Finding::NotComparable(why) => return format!("not comparable: {}", why.join("; ")),
-        Finding::New => return "new".to_owned(),
-        Finding::NoTime(why) => return format!("no number: {why}"),
+        BaselineFinding::Compared { answer, assumed_spread, remeasured, .. } => {
+            (answer, assumed_spread, remeasured)
+        }
+        BaselineFinding::NotComparable(why) => return format!("not comparable: {}", why.join("; ")),
+        BaselineFinding::New => return "new".to_owned(),
+        BaselineFinding::NoTime(why) => return format!("no number: {why}"),
     };
     let answer = match assumed {
         Some(AssumedSpread::UpTo(_)) if *answer == Answer::Undecided => {
@@ -80,8 +84,8 @@ pub fn changed_metrics(own: &Measurement, compared: &Compared) -> String {
 }
 
 /// Returns the time now, the time in the baseline, the change and its interval; `None` for a case without an answer.
-pub(super) fn time_and_change(finding: &Finding) -> Option<[String; 4]> {
-    let Finding::Compared { ratio, time, baseline_time, .. } = finding else { return None };
+pub(super) fn time_and_change(finding: &BaselineFinding) -> Option<[String; 4]> {
+    let BaselineFinding::Compared { ratio, time, baseline_time, .. } = finding else { return None };
     let [change, interval] = changes(ratio);
     Some([time.to_string(), baseline_time.to_string(), change, interval])
 }
@@ -180,9 +184,9 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     });
     for (shown, line) in columns(&cells.collect::<Vec<_>>(), 1..5, page).iter().zip(&check.findings) {
         text += &match &line.finding {
-            Finding::Compared { answer, .. } => styled(shown, of_answer(*answer)),
+            BaselineFinding::Compared { answer, .. } => styled(shown, of_answer(*answer)),
             other => {
-                let style = if *other == Finding::New { Style::new() } else { NOTE };
+                let style = if *other == BaselineFinding::New { Style::new() } else { NOTE };
                 let line = format!("{}  {}", case(line), plain(&answer_text(other)));
                 styled(&wrapped(&line, "  ", page), style)
             }
@@ -204,7 +208,9 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
 fn processes_sentence(check: &BaselineComparison) -> Option<String> {
     // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
-        Finding::Compared { processes, noise_known: true, remeasured, .. } => Some((remeasured, processes)),
+        BaselineFinding::Compared { processes, noise_known: true, remeasured, .. } => {
+            Some((remeasured, processes))
+        }
         _ => None,
     });
     let (_, [now, then]) = known.min_by_key(|(again, _)| *again)?;

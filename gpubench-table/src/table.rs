@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
+use super::columns::{SPREAD_MEANING, SPREAD_TITLE, TableColumn, Tables, add_metrics, columns};
 use super::devices::serving_cache;
-use super::rows::{self, DeviceGroup, Note, Notes, Row, grouped};
+use super::rows::{self, DeviceGroup, Note, Notes, TableRow, grouped};
 use super::text::{
     BOLD, Page, left, of_state, paragraph, plain, shortened, spaces, split_path, styled, width, wrapped,
 };
@@ -43,9 +43,9 @@ pub struct TableWriter {
     fake: bool,
     notes: Notes,
     /// The columns that it may have.
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
     /// The columns that a record of this group had a use for so far.
-    used: Vec<Column>,
+    used: Vec<TableColumn>,
     layout: ColumnLayout,
     /// The group of the row before.
     group: Option<GroupKey>,
@@ -68,11 +68,11 @@ type GroupKey = (String, String);
 #[derive(Debug, Default)]
 struct ColumnLayout {
     name: usize,
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
 }
 
 impl ColumnLayout {
-    fn contains(&self, column: &Column) -> bool {
+    fn contains(&self, column: &TableColumn) -> bool {
         self.columns.iter().any(|other| other.is(column))
     }
 }
@@ -189,7 +189,7 @@ impl TableWriter {
     /// Returns the rows of `records`, with the group's heads if the group or the columns change, and the
     /// reasons under them.
     fn rows_of_group(&mut self, records: &[Record], group: &GroupKey) -> String {
-        let rows = Row::all(records);
+        let rows = TableRow::all(records);
         let is_new = self.group.as_ref() != Some(group);
         let mut text = String::new();
         if is_new && self.group.is_some() {
@@ -210,9 +210,10 @@ impl TableWriter {
 
     /// Adds the columns that `rows` need and computes the layout anew. Returns true if the printed columns
     /// change.
-    fn update_columns(&mut self, rows: &[Row<'_>]) -> bool {
+    fn update_columns(&mut self, rows: &[TableRow<'_>]) -> bool {
         add_metrics(&mut self.columns, rows);
-        let is_used = |column: &&Column| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
+        let is_used =
+            |column: &&TableColumn| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
         self.used = self.columns.iter().filter(is_used).copied().collect();
         let layout = self.layout();
         let is_same = layout.columns.len() == self.layout.columns.len()
@@ -229,7 +230,7 @@ impl TableWriter {
     /// Computes the columns that fit after a name, those of the lowest rank first. The name gets the
     /// remaining width.
     fn layout(&self) -> ColumnLayout {
-        let needs = |column: &Column| COLUMN_GAP + column.room.width();
+        let needs = |column: &TableColumn| COLUMN_GAP + column.room.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
         let taken = VERDICT_MARK_WIDTH
             + COLUMN_GAP
@@ -289,7 +290,7 @@ impl TableWriter {
 
     /// Returns the line of a row, and the lines of the reasons against it. Records which features need an
     /// explanation.
-    fn row_and_reasons(&mut self, row: &Row<'_>) -> (String, String) {
+    fn row_and_reasons(&mut self, row: &TableRow<'_>) -> (String, String) {
         let notes = self.notes.notes_of(row);
         let mark = match row.state() {
             State::Valid => "  ",

@@ -8,7 +8,7 @@ use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 use crate::baseline::decisions::{RowDecision, RowMedians, decide};
 use crate::metrics::{Link, count_differences};
 use crate::{
-    AssumedSpread, BaselineComparison, Cache, CaseFinding, CaseId, DeviceInfo, Finding, Measurement,
+    AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, CaseId, DeviceInfo, Measurement,
     PlannedCase, Property, Reason, Record, Run, State, Threshold, Value,
     baseline::Baseline,
     device_info::UUID,
@@ -33,7 +33,7 @@ pub fn check(
         }
     }
     let tested_together = rows.iter().flatten().count();
-    let finding = |(record, row): (&Record, Result<ComparedCase<'_>, Finding>)| CaseFinding {
+    let finding = |(record, row): (&Record, Result<ComparedCase<'_>, BaselineFinding>)| CaseFinding {
         name: record.case.name(),
         device: record.device.clone(),
         cache: record.case.cache,
@@ -76,7 +76,7 @@ fn compared_cases<'a>(
     cases: &RunCases<'_>,
     threshold: Option<Threshold>,
     error: f64,
-) -> Vec<Result<ComparedCase<'a>, Finding>> {
+) -> Vec<Result<ComparedCase<'a>, BaselineFinding>> {
     let mut medians = Vec::new();
     let row = |record| {
         let (now, then) = pair_with_baseline(run, record, baseline, cases)?;
@@ -86,7 +86,7 @@ fn compared_cases<'a>(
         medians.push(RowMedians { now: new, then: old, same_device, assumed });
         Ok(ComparedCase { now, then, processes, decision: None })
     };
-    let mut rows: Vec<Result<ComparedCase<'_>, Finding>> = run.records.iter().map(row).collect();
+    let mut rows: Vec<Result<ComparedCase<'_>, BaselineFinding>> = run.records.iter().map(row).collect();
     let decisions = decide(&medians, run.sampling.equivalence_margin, threshold, error);
     for (row, decision) in rows.iter_mut().flatten().zip(decisions) {
         row.decision = decision;
@@ -95,14 +95,14 @@ fn compared_cases<'a>(
 }
 
 impl ComparedCase<'_> {
-    fn finding(&self) -> Finding {
+    fn finding(&self) -> BaselineFinding {
         let Some(decision) = self.decision else {
-            return Finding::NoTime("a time at or below zero".to_owned());
+            return BaselineFinding::NoTime("a time at or below zero".to_owned());
         };
         let RowDecision {
             ratio, times: [time, baseline_time], noise_known, assumed, answer, regressed, ..
         } = decision;
-        Finding::Compared {
+        BaselineFinding::Compared {
             ratio,
             time,
             baseline_time,
@@ -145,12 +145,12 @@ impl<'a> RunCases<'a> {
 
     /// Returns the finding about a case that the baseline lacks: new, or not comparable if the baseline
     /// contains the benchmark with other arguments only.
-    fn finding_without_baseline(&self, case: &CaseId) -> Finding {
+    fn finding_without_baseline(&self, case: &CaseId) -> BaselineFinding {
         if !self.changed.contains(&benchmark_key(case)) {
-            return Finding::New;
+            return BaselineFinding::New;
         }
         let why = "the baseline has this benchmark with other arguments only: measure the baseline again";
-        Finding::NotComparable(vec![why.to_owned()])
+        BaselineFinding::NotComparable(vec![why.to_owned()])
     }
 
     /// Returns true if the run contains the case of `old`, a record of the baseline: the same case on any
@@ -167,16 +167,16 @@ fn pair_with_baseline<'a>(
     record: &'a Record,
     baseline: &'a Baseline,
     cases: &RunCases<'_>,
-) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), Finding> {
+) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), BaselineFinding> {
     let (old_run, old) =
         baseline.find(run, record).ok_or_else(|| cases.finding_without_baseline(&record.case))?;
-    let no_number = |why, when| Finding::NoTime(format!("{why} {when}"));
+    let no_number = |why, when| BaselineFinding::NoTime(format!("{why} {when}"));
     let measurement = number_or_reason(record).map_err(|why| no_number(why, "now"))?;
     let now = MeasuredRecord { run, record, measurement };
     let measurement = number_or_reason(old).map_err(|why| no_number(why, "then"))?;
     let then = MeasuredRecord { run: old_run, record: old, measurement };
     let differences = differences(now, then);
-    if differences.is_empty() { Ok((now, then)) } else { Err(Finding::NotComparable(differences)) }
+    if differences.is_empty() { Ok((now, then)) } else { Err(BaselineFinding::NotComparable(differences)) }
 }
 
 /// Returns the measurement of a record that is not invalid; otherwise `failed` or `invalid`.

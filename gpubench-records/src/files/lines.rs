@@ -17,7 +17,7 @@ use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, mer
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "one line at a time")]
-pub(super) enum Line<'a> {
+pub(super) enum RunLine<'a> {
     /// The first: a run without its records.
     Run(Cow<'a, Run>),
     /// A case is done.
@@ -34,7 +34,7 @@ pub(super) enum Line<'a> {
     },
 }
 
-impl Line<'_> {
+impl RunLine<'_> {
     /// Returns the line as JSON with its checksum and its line end.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
@@ -46,7 +46,7 @@ impl Line<'_> {
 
 /// A run as it is found on disk.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct StoredRun {
     /// The run, with one record for each case, which has the measurements of all processes.
     pub run: Run,
     /// The faults of its file, a sentence each.
@@ -57,13 +57,13 @@ pub struct Stored {
     has_ended: bool,
 }
 
-impl From<Run> for Stored {
+impl From<Run> for StoredRun {
     fn from(run: Run) -> Self {
         Self { run, remarks: Vec::new(), is_cut_off: false, has_ended: true }
     }
 }
 
-impl Stored {
+impl StoredRun {
     /// Returns true if there is nothing to resume: the run has come to its end with a record for each case, or has no record.
     pub(super) fn is_done(&self) -> bool {
         let records = self.run.records.len();
@@ -82,13 +82,13 @@ impl Stored {
 ///
 /// # Errors
 /// If the first line begins no run.
-pub fn read(from: impl Read) -> Result<Stored, ReadError> {
+pub fn read(from: impl Read) -> Result<StoredRun, ReadError> {
     read_lines(&mut BufReader::new(from))
 }
 
 /// Parses a line after the first. `is_summed` is true if it must have a checksum. Fails with the reason in
 /// words.
-fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
+fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
     let FirstLine { mut run, is_summed } = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
@@ -99,20 +99,20 @@ fn read_lines(from: &mut dyn BufRead) -> Result<Stored, ReadError> {
             break;
         }
         match read_line(&line, is_summed) {
-            Ok(Line::Record { at, record }) => match add_record(record.into_owned(), &mut records) {
+            Ok(RunLine::Record { at, record }) => match add_record(record.into_owned(), &mut records) {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
             },
-            Ok(Line::End { wall_time }) => {
+            Ok(RunLine::End { wall_time }) => {
                 has_ended = true;
                 run.wall_time = run.wall_time.max(wall_time);
             }
-            Ok(Line::Run(_)) => faults.push((number, "begins a second run".to_owned())),
+            Ok(RunLine::Run(_)) => faults.push((number, "begins a second run".to_owned())),
             Err(why) => faults.push((number, why)),
         }
     }
     run.records = records.merged();
-    Ok(Stored { run, remarks: describe_faults(&faults).into_iter().collect(), is_cut_off, has_ended })
+    Ok(StoredRun { run, remarks: describe_faults(&faults).into_iter().collect(), is_cut_off, has_ended })
 }
 
 /// The run of a file without its records, which are not read.
@@ -131,7 +131,7 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
 }
 
 /// Reads a line behind the first. The reason that it is none is in words.
-fn read_line(line: &[u8], is_summed: bool) -> Result<Line<'static>, String> {
+fn read_line(line: &[u8], is_summed: bool) -> Result<RunLine<'static>, String> {
     let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
         Checksum::Differs => Err(CHECKSUM_DIFFERS.to_owned()),
@@ -159,11 +159,11 @@ fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     RUN.check_schema(line)?;
     let sum = check_line(line);
     match RUN.parse(line)? {
-        Line::Run(_) if sum == Checksum::Differs => {
+        RunLine::Run(_) if sum == Checksum::Differs => {
             Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")).into())
         }
-        Line::Run(run) => Ok(FirstLine { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
-        Line::Record { .. } | Line::End { .. } => {
+        RunLine::Run(run) => Ok(FirstLine { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
+        RunLine::Record { .. } | RunLine::End { .. } => {
             Err(RUN.foreign_error("line 1: that of a run is missing").into())
         }
     }

@@ -13,7 +13,7 @@ use std::{fs, io, process};
 use gpubench_stats::Nanoseconds;
 
 use crate::files::folders::{RECORDS, candidates, is_run_name, oldest_beyond_limit, run_names};
-use crate::files::lines::{Line, head_of, read};
+use crate::files::lines::{RunLine, head_of, read};
 use crate::files::{disk, replace};
 use crate::{Environment, Record, Run, environment::file_name_part, files::disk::sync_folder, threads};
 
@@ -41,9 +41,9 @@ impl Store {
         fs::create_dir_all(folder)?;
         let path = create_run_folder(folder, run)?;
         let (before, begin) = (run.wall_time, Instant::now());
-        let mut beginning = Line::Run(Cow::Borrowed(run)).to_bytes()?;
+        let mut beginning = RunLine::Run(Cow::Borrowed(run)).to_bytes()?;
         for record in resumed {
-            beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
+            beginning.extend(RunLine::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
         }
         let hidden = path.join("records.part");
         let mut file = create_locked(&hidden)?;
@@ -68,7 +68,7 @@ impl Store {
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         self.check_file_exists()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
-        let line = Line::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
+        let line = RunLine::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
         let written = self.file.write_all(&line);
         match written {
             Ok(()) => {
@@ -87,7 +87,7 @@ impl Store {
     /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
         self.check_file_exists()?;
-        let line = Line::End { wall_time: wall }.to_bytes()?;
+        let line = RunLine::End { wall_time: wall }.to_bytes()?;
         self.file.write_all(&line)?;
         self.syncing.request_sync();
         self.syncing.end()

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     Cache, ClockFaults, Counts, CuptiTimes, Difference, Flush, FlushVerification, GroupOverhead, LaunchInfo,
     Measurement, Method, Metrics, Observation, Path, Peak, PeakSource, PlannedCase, Quantity, Record, Timer,
-    WarmUp, Written, samples::summary,
+    WarmUpSummary, Written, samples::summary,
 };
 use gpubench_stats::{Bytes, BytesPerSecond, Nanoseconds, Rate, Summary};
 
@@ -214,7 +214,7 @@ fn samples(median: f64) -> Samples {
     Samples {
         method,
         timer,
-        warm_up: WarmUp { launches: 9, elapsed: Nanoseconds(1e6), steady: true },
+        warm_up: WarmUpSummary { launches: 9, elapsed: Nanoseconds(1e6), steady: true },
         conditions: None,
         device_clock: None,
         clock_faults: None,

@@ -1,6 +1,6 @@
 //! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and the cases that are slower, faster or not comparable.
 
-use gpubench_records::{Answer, BaselineComparison, Finding};
+use gpubench_records::{Answer, BaselineComparison, BaselineFinding};
 use gpubench_stats::{Nanoseconds, Ratio, format};
 use gpubench_table::{comparisons, text::plain};
 use maud::{Markup, html};
@@ -42,7 +42,7 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
         let (compared, regressed) = match line.finding {
-            Finding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
+            BaselineFinding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
                 (Some(Compared { times: [baseline_time, time], ratio, answer }), regressed)
             }
             _ => (None, false),

@@ -133,7 +133,7 @@ impl<'a> Supervisor<'a> {
         let start: StartWorker<'a> = if in_process {
             Box::new(|| Ok(Box::new(WorkerState::begin())))
         } else {
-            Box::new(move || Ok(Box::new(Process::start(driver.as_ref())?)))
+            Box::new(move || Ok(Box::new(WorkerProcess::start(driver.as_ref())?)))
         };
         Self { workers: HashMap::new(), start, is_shared: in_process, stop, warn }
     }
@@ -236,7 +236,7 @@ impl<'a> Supervisor<'a> {
 }
 
 /// A worker process with everything that it starts, and the channel to it.
-struct Process {
+struct WorkerProcess {
     group: ProcessGroup,
     requests: UnixStream,
     replies: Receiver<io::Result<(u64, Reply)>>,
@@ -246,7 +246,7 @@ struct Process {
     reaped: bool,
 }
 
-impl Worker for Process {
+impl Worker for WorkerProcess {
     fn ask(
         &mut self,
         request: &Request,
@@ -299,7 +299,7 @@ impl Worker for Process {
     }
 }
 
-impl Process {
+impl WorkerProcess {
     /// Starts this program again as a worker. Its output goes to standard error. The worker must not search for the `driver` by its
     /// name.
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
@@ -346,7 +346,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for WorkerProcess {
     /// Terminates the worker and its process group with the supervisor.
     fn drop(&mut self) {
         if !self.reaped {

@@ -51,7 +51,7 @@ const SHORT_HELP_FLAGS: [&str; 17] = [
     // Scripts append flags to earlier ones.
     args_override_self = true
 )]
-struct Args {
+struct SuiteArgs {
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
@@ -156,7 +156,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         }
         matches => matches.map_err(|error| with_hint(error, &command, &arguments))?,
     };
-    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let args = SuiteArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let action = action(&args, &matches, caller);
     let mut refused =
         |error: &str| command.error(ErrorKind::ValueValidation, error.to_owned() + &value_origin(error));
@@ -194,8 +194,8 @@ pub(crate) fn from_env() -> Result<Settings, SuiteError> {
     Ok(options.map_err(SuiteError::Environment)?.settings)
 }
 
-fn action(args: &Args, matches: &ArgMatches, caller: &Caller) -> Action {
-    let Args { settings, instead, libtest } = args;
+fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
+    let SuiteArgs { settings, instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
     // `cargo test` runs a bench target without `--bench`.
     let is_test = instead.test || (caller.is_bench_target && !libtest.bench);
@@ -283,7 +283,7 @@ impl Caller {
     /// Returns the flags as the command of the program.
     pub fn to_command(&self) -> Command {
         let mut topic = INSTEAD_TOPIC;
-        let own = Args::command().mut_args(|arg| {
+        let own = SuiteArgs::command().mut_args(|arg| {
             let id = arg.get_id().as_str();
             topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
             let is_short = SHORT_HELP_FLAGS.contains(&id);

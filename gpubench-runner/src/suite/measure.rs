@@ -12,11 +12,11 @@ use super::{
     output::{MeasuredRun, Printer},
     peaks,
     progress::Progress,
-    share::Share,
+    share::TaskShare,
 };
 use crate::plan::{Plan, Selection};
 use crate::runner::lock;
-use crate::runner::single_cases::{Answer, SingleCases};
+use crate::runner::single_cases::{CaseResult, SingleCases};
 use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
 use crate::settings::{RunsDir, Settings};
 use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system};
@@ -53,7 +53,7 @@ impl<'a> PreparedRun<'a> {
         let entries = purpose.entries();
         // Measured peaks are stored elsewhere, and are no run of the suite.
         let is_run = purpose == Purpose::Measure;
-        let share = if is_run { Share::new(options)? } else { Share::default() };
+        let share = if is_run { TaskShare::new(options)? } else { TaskShare::default() };
         let mut planner = Planner::new(purpose, &entries, options, share)?;
         let store = if is_run { runs_folder(options, events)? } else { None };
         let is_stored = store.is_some() || purpose == Purpose::Extension;
@@ -323,7 +323,7 @@ impl Session<'_> {
     /// # Errors
     /// Returns an error if nothing more can be measured. The inner error is the job's own failure, which a second worker has
     /// confirmed.
-    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
         self.progress.try_job(job);
         self.cases.measure(job, sampling)
     }

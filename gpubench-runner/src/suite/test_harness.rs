@@ -12,13 +12,13 @@ use super::{
     output::warn,
     prepare::{Planner, Purpose, kinds_of},
     progress::Progress,
-    share::Share,
+    share::TaskShare,
 };
 use crate::{
     plan::{Ignored, Plan, PlanError},
     runner::{
         RunConfig,
-        single_cases::{Outcome, SingleCases, Trial, run_trials, trials_without_device},
+        single_cases::{SingleCases, Trial, TrialOutcome, run_trials, trials_without_device},
     },
     select,
     settings::Settings,
@@ -47,7 +47,7 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         );
         return Err(SuiteError::new(message, Exit::NoDevice));
     }
-    let mut planner = Planner::new(Purpose::Measure, &entries, options, Share::new(options)?)?;
+    let mut planner = Planner::new(Purpose::Measure, &entries, options, TaskShare::new(options)?)?;
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
     planner.selection.absent_are_ignored = true;
     let missing = if planner.selection.ignored == Ignored::Only && format == TextFormat::Terse {
@@ -117,13 +117,13 @@ pub(super) fn test(
 ) -> Result<(String, Result<Exit, SuiteError>), SuiteError> {
     let began = Instant::now();
     let entries = Purpose::Test.entries();
-    let mut planner = Planner::new(Purpose::Test, &entries, options, Share::default())?;
+    let mut planner = Planner::new(Purpose::Test, &entries, options, TaskShare::default())?;
     let plan = match planner.plan_on_devices(options.device.as_deref())?.0 {
         Ok(plan) => plan,
         Err(PlanError::Nothing { ignored, .. }) => Plan { ignored, ..Plan::default() },
         Err(error) => return Err(error.into()),
     };
-    let plan = Share::new(options)?.keep_own_part(plan);
+    let plan = TaskShare::new(options)?.keep_own_part(plan);
     let driver = planner.lister.library.take();
     drop(planner);
     system::watch_signals();
@@ -138,7 +138,7 @@ pub(super) fn test(
     let left = plan.jobs.len() - trials.len();
     let demanded = options.ignored && !options.include_ignored;
     trials.extend(trials_without_device(&plan, demanded));
-    let counts = Counts::new(&trials, plan.ignored, left);
+    let counts = TrialCounts::new(&trials, plan.ignored, left);
     let ended = match ended {
         Ok(()) => {
             let exit = if counts.failed > 0 { Exit::Failed } else { Exit::Done };
@@ -154,7 +154,7 @@ pub(super) fn test(
 }
 
 /// The numbers of outcomes.
-struct Counts {
+struct TrialCounts {
     passed: usize,
     failed: usize,
     skipped: usize,
@@ -164,33 +164,33 @@ struct Counts {
     left: usize,
 }
 
-impl Counts {
+impl TrialCounts {
     fn new(trials: &[Trial], ignored: usize, left: usize) -> Self {
         let mut counts = Self { passed: 0, failed: 0, skipped: 0, ignored, left };
         for trial in trials {
             *match trial.outcome {
-                Outcome::Passed | Outcome::Launched => &mut counts.passed,
-                Outcome::Failed(_) => &mut counts.failed,
-                Outcome::Skipped(_) => &mut counts.skipped,
-                Outcome::Ignored(_) => &mut counts.ignored,
+                TrialOutcome::Passed | TrialOutcome::Launched => &mut counts.passed,
+                TrialOutcome::Failed(_) => &mut counts.failed,
+                TrialOutcome::Skipped(_) => &mut counts.skipped,
+                TrialOutcome::Ignored(_) => &mut counts.ignored,
             } += 1;
         }
         counts
     }
 }
 
-fn text_report(trials: &[Trial], counts: &Counts, format: TextFormat) -> String {
+fn text_report(trials: &[Trial], counts: &TrialCounts, format: TextFormat) -> String {
     // Writing to a string cannot fail.
     let (mut text, mut failures) = (String::new(), String::new());
     for Trial { name, outcome } in trials {
         let name = printable(name);
         let (state, letter, words) = match outcome {
-            Outcome::Passed => (State::Valid, '.', "ok".to_owned()),
-            Outcome::Launched => (State::Valid, '.', "ok (launched, nothing to check)".to_owned()),
-            Outcome::Skipped(why) => (State::Valid, 'i', format!("skipped: {}", printable(why))),
+            TrialOutcome::Passed => (State::Valid, '.', "ok".to_owned()),
+            TrialOutcome::Launched => (State::Valid, '.', "ok (launched, nothing to check)".to_owned()),
+            TrialOutcome::Skipped(why) => (State::Valid, 'i', format!("skipped: {}", printable(why))),
             // It is unknown if it works. As `cargo test` prints it.
-            Outcome::Ignored(why) => (State::Suspect, 'i', format!("ignored, {}", printable(why))),
-            Outcome::Failed(failure) => {
+            TrialOutcome::Ignored(why) => (State::Suspect, 'i', format!("ignored, {}", printable(why))),
+            TrialOutcome::Failed(failure) => {
                 _ = writeln!(failures, "  {name}: {}", printable_lines(&failure.to_string()));
                 (State::Invalid, 'F', "FAILED".to_owned())
             }
@@ -207,7 +207,7 @@ fn text_report(trials: &[Trial], counts: &Counts, format: TextFormat) -> String 
     if !failures.is_empty() {
         _ = write!(text, "\n{BOLD}failures{BOLD:#}:\n{failures}");
     }
-    let Counts { passed, failed, skipped, ignored, left } = counts;
+    let TrialCounts { passed, failed, skipped, ignored, left } = counts;
     let (word, state) = match (failed, left) {
         (0, 0) => ("ok", State::Valid),
         (0, _) => ("incomplete", State::Suspect),
@@ -224,22 +224,24 @@ fn text_report(trials: &[Trial], counts: &Counts, format: TextFormat) -> String 
 }
 
 /// Returns the events of libtest's JSON, which editors read.
-fn json_report(trials: &[Trial], counts: &Counts, elapsed: Duration) -> String {
+fn json_report(trials: &[Trial], counts: &TrialCounts, elapsed: Duration) -> String {
     let mut text = format!("{{\"type\":\"suite\",\"event\":\"started\",\"test_count\":{}}}\n", trials.len());
     for Trial { name, outcome } in trials {
         let (event, more) = match outcome {
-            Outcome::Passed | Outcome::Launched => ("ok", String::new()),
-            Outcome::Skipped(why) | Outcome::Ignored(why) => {
+            TrialOutcome::Passed | TrialOutcome::Launched => ("ok", String::new()),
+            TrialOutcome::Skipped(why) | TrialOutcome::Ignored(why) => {
                 ("ignored", format!(",\"message\":{}", json!(why)))
             }
             // Editors show this as output of the test.
-            Outcome::Failed(failure) => ("failed", format!(",\"stdout\":{}", json!(format!("{failure}\n")))),
+            TrialOutcome::Failed(failure) => {
+                ("failed", format!(",\"stdout\":{}", json!(format!("{failure}\n"))))
+            }
         };
         let name = json!(name);
         _ = writeln!(text, "{{\"type\":\"test\",\"event\":\"started\",\"name\":{name}}}");
         _ = writeln!(text, "{{\"type\":\"test\",\"event\":\"{event}\",\"name\":{name}{more}}}");
     }
-    let Counts { passed, failed, skipped, ignored, left } = *counts;
+    let TrialCounts { passed, failed, skipped, ignored, left } = *counts;
     let (event, ignored) = (if failed + left == 0 { "ok" } else { "failed" }, ignored + skipped);
     let seconds = json!(elapsed.as_secs_f64());
     _ = writeln!(

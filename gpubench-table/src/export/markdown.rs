@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::{
-    case_name, columns::markdown_columns, comparisons, devices, has_several_devices, remarks, rows::Row,
+    case_name, columns::markdown_columns, comparisons, devices, has_several_devices, remarks, rows::TableRow,
     text::join_sections,
 };
 use gpubench_records::{BaselineComparison, Run, State};
@@ -45,7 +45,7 @@ fn results_table(run: &Run) -> String {
     text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
-        let cells: Vec<String> = columns.iter().map(|column| column.cell(&Row::of(record))).collect();
+        let cells: Vec<String> = columns.iter().map(|column| column.cell(&TableRow::of(record))).collect();
         let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = record.case.name() + &on;
         text += &table_row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));

@@ -17,7 +17,7 @@ mod check_tests {
         run
     }
 
-    fn findings(now: &[&str], then: &[&str]) -> Vec<Finding> {
+    fn findings(now: &[&str], then: &[&str]) -> Vec<BaselineFinding> {
         let baseline = Baseline::of("b".to_owned(), run(then));
         check(&run(now), &baseline, &|_| true, DECISION_ERROR)
             .findings
@@ -31,10 +31,13 @@ mod check_tests {
     fn another_argument_is_a_new_case_beside_an_earlier_one() {
         for then in [["1", "2"], ["2", "1"]] {
             let found = findings(&["1", "3"], &then);
-            assert!(matches!(found[..], [Finding::Compared { .. }, Finding::New]), "{found:?}");
+            assert!(
+                matches!(found[..], [BaselineFinding::Compared { .. }, BaselineFinding::New]),
+                "{found:?}"
+            );
         }
         let found = findings(&["9"], &["1", "2"]);
-        assert!(matches!(found[..], [Finding::NotComparable(_)]), "{found:?}");
+        assert!(matches!(found[..], [BaselineFinding::NotComparable(_)]), "{found:?}");
     }
 
     /// A case without a number, now or then, is told so and is neither faster nor slower.
@@ -56,13 +59,13 @@ mod check_tests {
             let baseline = Baseline::of("b".to_owned(), then.clone());
             check(now, &baseline, &|_| true, DECISION_ERROR).findings.remove(0).finding
         };
-        let none = |words: &str| Finding::NoTime(words.to_owned());
+        let none = |words: &str| BaselineFinding::NoTime(words.to_owned());
         assert_eq!(found(&failed, &whole), none("failed now"));
         assert_eq!(found(&invalid, &whole), none("invalid now"));
         assert_eq!(found(&whole, &failed), none("failed then"));
         assert_eq!(found(&whole, &invalid), none("invalid then"));
-        assert!(matches!(found(&suspect, &suspect), Finding::Compared { .. }));
-        let differs = Finding::NotComparable(vec!["flops 1, was 1600".to_owned()]);
+        assert!(matches!(found(&suspect, &suspect), BaselineFinding::Compared { .. }));
+        let differs = BaselineFinding::NotComparable(vec!["flops 1, was 1600".to_owned()]);
         assert_eq!(found(&other_work, &whole), differs);
     }
 
@@ -92,8 +95,8 @@ mod check_tests {
         let seem = seem_regressed(&now, &baseline, Threshold::Fraction(0.05));
         assert_eq!(seem, [&now.records[1]]);
         let checked = check(&now, &baseline, &|_| true, DECISION_ERROR);
-        let of = |finding: &Finding| match finding {
-            Finding::Compared { processes, answer, .. } => (*processes, *answer),
+        let of = |finding: &BaselineFinding| match finding {
+            BaselineFinding::Compared { processes, answer, .. } => (*processes, *answer),
             other => panic!("{other:?}"),
         };
         let found: Vec<_> = checked.findings.iter().map(|line| of(&line.finding)).collect();

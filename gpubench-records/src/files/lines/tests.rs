@@ -8,12 +8,12 @@ mod lines_tests {
         let run = read(CLOCKWORK).expect("a run").run;
         let written = |number: usize| {
             let record = Cow::Borrowed(&run.records[number]);
-            Line::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
+            RunLine::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
         };
         let (record, other) = (written(0), written(1));
-        let end = Line::End { wall_time: run.wall_time }.to_bytes().expect("a vector takes everything");
+        let end = RunLine::End { wall_time: run.wall_time }.to_bytes().expect("a vector takes everything");
         let bare = Run { records: Vec::new(), planned_cases: 2, ..run.clone() };
-        let head = Line::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
+        let head = RunLine::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
         let (whole, cut, other) = (&record[..], &record[..record.len() - 9], &other[..]);
         for (behind, expected) in [
             (&[][..], true),
@@ -66,9 +66,9 @@ mod lines_tests {
             })
             .collect();
         let bare = Run { records: Vec::new(), ..run };
-        let mut file = Line::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
+        let mut file = RunLine::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
         for record in processes.iter().chain([&processes[0]]) {
-            let line = Line::Record { at: Nanoseconds(1.0), record: Cow::Borrowed(record) };
+            let line = RunLine::Record { at: Nanoseconds(1.0), record: Cow::Borrowed(record) };
             file.extend(line.to_bytes().expect("a vector takes everything"));
         }
         let stored = read(&*file).expect("a run");
@@ -85,7 +85,7 @@ mod lines_tests {
     #[test]
     fn a_run_without_its_first_line_is_told_so() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
+        let record = RunLine::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = record.to_bytes().expect("a vector takes everything");
         let told = read(&*record).expect_err("it is no run").to_string();
         assert!(told.contains("it has no `schema`"), "{told}");
@@ -95,9 +95,9 @@ mod lines_tests {
     #[test]
     fn a_changed_line_is_refused() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = Line::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
+        let record = RunLine::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
         let record = String::from_utf8(record.to_bytes().expect("a vector takes everything")).expect("UTF-8");
-        let head = Line::Run(Cow::Owned(Run { records: Vec::new(), ..run })).to_bytes();
+        let head = RunLine::Run(Cow::Owned(Run { records: Vec::new(), ..run })).to_bytes();
         let head = String::from_utf8(head.expect("a vector takes everything")).expect("UTF-8");
         let stored = |head: &str, record: &str| read(format!("{head}{record}").as_bytes());
         let whole = stored(&head, &record).expect("a run");
@@ -130,8 +130,8 @@ mod lines_tests {
         let longest = Nanoseconds(1.234_567_890_123_456_7e-299);
         samples.event_times = vec![longest; MOST_SAMPLES];
         run.records.clear();
-        let mut file = Line::Run(Cow::Borrowed(&run)).to_bytes().expect("a vector takes everything");
-        let line = Line::Record { at: run.wall_time, record: Cow::Borrowed(&record) };
+        let mut file = RunLine::Run(Cow::Borrowed(&run)).to_bytes().expect("a vector takes everything");
+        let line = RunLine::Record { at: run.wall_time, record: Cow::Borrowed(&record) };
         file.extend(line.to_bytes().expect("a vector takes everything"));
         let found = read(&*file).expect("a run");
         assert_eq!(found.remarks, [""; 0]);
