@@ -66,7 +66,7 @@ gpubench_stats::stored! {
     }
 
     /// The clock of the multiprocessors by the device's own counters: the cycles of one of them over nanoseconds, counted
-    /// right behind groups of launches. It needs no library, and there is a reading for each group.
+    /// right after groups of launches. It needs no library, and there is a reading for each group.
     pub struct DeviceClock {
         /// Read after each group of the warm-up.
         pub before: Option<Range<Hertz>>,
@@ -83,7 +83,7 @@ gpubench_stats::stored! {
         pub over_time: Vec<GroupClock>,
     }
 
-    /// The clock behind a group of samples.
+    /// The clock after a group of samples.
     #[derive(Copy)]
     pub struct GroupClock {
         /// The number of samples taken so far, this group's among them.

@@ -22,7 +22,7 @@ gpubench_stats::stored! {
         /// The time of the first launch on the host's clock, from the call until the device was done. It contains the load and the
         /// compilation of code that no launch of the process has used before.
         pub first_launch_time: Option<Nanoseconds>,
-        /// What it does beside its work on the given stream.
+        /// What it does besides its work on the given stream.
         #[serde(default)]
         pub observations: Vec<Observation>,
     }
@@ -64,7 +64,7 @@ gpubench_stats::stored! {
     /// The changes of the memory that a launch can reach.
     #[derive(Default, Eq)]
     pub struct Written {
-        /// The amount of memory that was looked at.
+        /// The size of the memory that was compared before and after the launch.
         pub examined: Bytes,
         /// The size of the blocks that have a fingerprint each.
         pub block_size: Bytes,
@@ -93,35 +93,34 @@ impl LaunchedKernel {
 }
 
 impl Written {
-    /// Returns the changes of a launch whose memory was all looked at: `changed` out of `looked_at`, in blocks of the size
-    /// `block`.
-    pub fn new(looked_at: Bytes, block: Bytes, changed: Bytes) -> Self {
-        Self { examined: looked_at, block_size: block, changed, ..Self::default() }
+    /// Returns the changes of a launch whose memory could all be compared: `changed` of `examined`, in blocks of the size `block`.
+    pub fn new(examined: Bytes, block: Bytes, changed: Bytes) -> Self {
+        Self { examined, block_size: block, changed, ..Self::default() }
     }
 
-    /// Returns the changes of a launch whose memory could not be looked at, with the reason.
+    /// Returns the changes of a launch whose memory could not be compared, for the reason `why`.
     pub fn unseen(why: impl Into<String>) -> Self {
         Self { unseen_reason: Some(why.into()), ..Self::default() }
     }
 
-    /// Returns true where all that it can have written was looked at, and nothing changed.
-    pub fn nothing(&self) -> bool {
+    /// Returns true if all memory was compared and nothing changed.
+    pub fn changed_nothing(&self) -> bool {
         self.changed == Bytes::ZERO && self.unseen_reason.is_none()
     }
 }
 
 gpubench_stats::stored! {
-    /// Something that a launch does beside its work on the given stream.
+    /// Something that a launch does besides its work on the given stream.
     #[derive(Eq, thiserror::Error)]
     #[non_exhaustive]
     pub enum Observation {
-        /// It runs nothing on its stream.
+        /// It puts no work on its stream.
         #[error("no work on its stream")]
         NoWork,
         /// It waits for the device, or asks again and again if it is done.
         #[error("waits for the GPU: {0}")]
         Waits(DriverCalls),
-        /// It asks once if work is done.
+        /// It queries once whether work is done.
         #[error("asks if work is done: {0}")]
         Asks(DriverCalls),
         /// It allocates or frees memory, not in the order of a stream.
@@ -245,7 +244,7 @@ impl Relaunch {
     /// output out.
     const MIN_REWRITTEN_FRACTION: f64 = 0.5;
 
-    /// Returns the output that sampled launches do not write, if they leave out most of it.
+    /// Returns the writes to the largest output if later launches leave out most of it; `None` if they write it.
     pub fn stale(&self) -> Option<Rewritten> {
         self.rewritten.filter(|it| !Self::is_rewritten(it.changed, it.again))
     }

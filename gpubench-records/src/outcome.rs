@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::process::ExitCode;
 
-use crate::{Answer, BaselineFinding, Cache, Run, State, Threshold};
+use crate::{Answer, BaselineFinding, Cache, CaseFinding, Run, State, Threshold};
 use gpubench_stats::Ratio;
 
 /// The end of a run, from the most to the least important: if several apply, the first one counts.
@@ -164,43 +164,30 @@ impl Run {
     /// Returns the outcome of the gate, if the run has one.
     pub fn gate(&self) -> Option<Gate> {
         let threshold = self.regression_threshold?;
-        let in_turn = self.records.iter().filter_map(|record| {
+        let interleaved = self.records.iter().filter_map(|record| {
             let compared = record.compared.as_ref()?;
             let comparison = &compared.comparison;
-            let outcome = match comparison.ratio {
-                None => GateOutcome::Unjudged(Unjudged::NoInterval),
-                Some(ratio) => {
-                    judge_ratio(ratio, comparison.answer, comparison.regressed(threshold), threshold)
-                }
-            };
-            let case = &record.case;
-            Some(GatedCase {
-                name: case.name(),
-                device: record.device.clone(),
-                cache: case.cache,
-                outcome,
-                about: format!("interleaved with `{}`", compared.with),
-            })
+            let outcome = comparison.ratio.map_or(GateOutcome::Unjudged(Unjudged::NoInterval), |ratio| {
+                judge_ratio(ratio, comparison.answer, comparison.regressed(threshold), threshold)
+            });
+            let (case, about) = (&record.case, format!("interleaved with `{}`", compared.with));
+            let (name, device) = (case.name(), record.device.clone());
+            Some(GatedCase { name, device, cache: case.cache, outcome, about })
         });
-        let since_then = self.baseline_comparison.iter().flat_map(|check| {
+        let with_baseline = self.baseline_comparison.iter().flat_map(|check| {
             check.findings.iter().filter_map(|line| {
-                Some(GatedCase {
-                    name: line.name.clone(),
-                    device: line.device.clone(),
-                    cache: line.cache,
-                    outcome: baseline_outcome(&line.finding, threshold)?,
-                    about: match &line.finding {
-                        BaselineFinding::NotComparable(why) => why.join("; "),
-                        BaselineFinding::NoTime(why) => why.clone(),
-                        BaselineFinding::Compared { .. } | BaselineFinding::New => {
-                            format!("against baseline `{}`", check.baseline)
-                        }
-                    },
-                })
+                let outcome = baseline_outcome(&line.finding, threshold)?;
+                let about = match &line.finding {
+                    BaselineFinding::NotComparable(why) => why.join("; "),
+                    BaselineFinding::NoTime(why) => why.clone(),
+                    _ => format!("against baseline `{}`", check.baseline),
+                };
+                let CaseFinding { name, device, cache, .. } = line.clone();
+                Some(GatedCase { name, device, cache, outcome, about })
             })
         });
-        let missing = self.baseline_comparison.iter().flat_map(|check| &check.missing).cloned();
-        Some(Gate { threshold, cases: in_turn.chain(since_then).collect(), missing: missing.collect() })
+        let missing = self.baseline_comparison.iter().flat_map(|check| &check.missing).cloned().collect();
+        Some(Gate { threshold, cases: interleaved.chain(with_baseline).collect(), missing })
     }
 }
 

@@ -9,13 +9,8 @@ use gpubench_core::{BenchmarkOptions, Entry, Variant};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
 };
-use gpubench_runtime::{
-    Job, JobStatus, SharedResource,
-    cases::{ComparisonTarget, ListedCases, VariantOnDevice},
-    device::Available,
-    devices::kinds,
-    registry,
-};
+use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
+use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
 use gpubench_stats::format::joined;
 
 /// The jobs of a run.

@@ -1,28 +1,21 @@
 //! The operating system around a run, on Linux and similar Unix systems: the environment of this process, child processes in groups of their
 //! own, and the signals that ask a process to end. SIGINT, SIGTERM and SIGHUP are stored at first; a second signal ends the process.
 
-use std::os::{
-    fd::OwnedFd,
-    unix::{
-        net::UnixStream,
-        process::{CommandExt, ExitStatusExt},
-    },
-};
+use std::os::fd::OwnedFd;
+use std::os::unix::{net::UnixStream, process::CommandExt, process::ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::{
-    Arc, Barrier, LazyLock, Mutex, Once, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, ffi::c_int, fs, io, path::Path};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use signal_hook::{
-    consts::{SIGABRT, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGSEGV, SIGTERM, SIGXFSZ},
-    flag::{register, register_usize},
-    iterator::Signals,
-    low_level::{exit, signal_name},
+use signal_hook::consts::{
+    SIGABRT, SIGBUS, SIGCHLD, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGKILL, SIGSEGV, SIGTERM, SIGXFSZ,
 };
+use signal_hook::flag::{register, register_usize};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::{exit, signal_name};
 
 use gpubench_records::{Environment, Task, threads};
 use gpubench_runtime::{devices::host::cpu_name, system::machine};

@@ -28,12 +28,8 @@ impl StopRule {
     /// Fewer than [`SMALLEST_SAMPLE`] samples have no 95 % interval, so that a smaller minimum is raised to
     /// [`SMALLEST_SAMPLE`].
     pub fn new(precision: f64, min_samples: usize) -> Self {
-        Self {
-            precision,
-            min_samples: min_samples.max(SMALLEST_SAMPLE),
-            checked_samples: 0,
-            consecutive_passes: 0,
-        }
+        let min_samples = min_samples.max(SMALLEST_SAMPLE);
+        Self { precision, min_samples, checked_samples: 0, consecutive_passes: 0 }
     }
 
     /// Checks the `summary` of all samples so far, and counts the check. `step` is the resolution of the

@@ -1,12 +1,8 @@
 //! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out:
 //! the change from the first third to the last, if there is one.
 
-use crate::{
-    autocorrelation::effective_samples,
-    estimators::{ascending, quantile},
-    summary::rank_interval,
-    units::Nanoseconds,
-};
+use crate::estimators::{ascending, quantile};
+use crate::{autocorrelation::effective_samples, summary::rank_interval, units::Nanoseconds};
 
 /// The minimum number of samples for a drift: thirds of twenty samples.
 const MIN_SAMPLES: usize = 60;

@@ -1,10 +1,8 @@
 //! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather
 //! around, if there is a gap between.
 
-use crate::{
-    estimators::{ascending, quantile},
-    units::Nanoseconds,
-};
+use crate::estimators::{ascending, quantile};
+use crate::units::Nanoseconds;
 
 /// The minimum distance of two modes, as a fraction of the median of all samples.
 const MIN_DISTANCE_FRACTION: f64 = 0.02;

@@ -2,11 +2,8 @@
 //! launches that alternate in rounds do. All of it is done on logarithms, so that twice as long and half as
 //! long are equally far from equal.
 
-use crate::{
-    estimators::{TrimmedMean, mean, moments, student_quantile, student_tail},
-    summary::Median,
-    units::Nanoseconds,
-};
+use crate::estimators::{TrimmedMean, mean, moments, student_quantile, student_tail};
+use crate::{summary::Median, units::Nanoseconds};
 
 crate::stored! {
     /// The time of one launch over that of another, each a median.
@@ -152,13 +149,8 @@ impl LogMean {
         let log = mean(&logs);
         // One median is its own mean, to the last bit.
         let time = if let [only] = medians { only.time } else { Nanoseconds(log.exp()) };
-        Some(Self {
-            log,
-            time,
-            below: end(|median| median.interval.low),
-            above: end(|median| median.interval.high),
-            logs,
-        })
+        let [below, above] = [end(|median| median.interval.low), end(|median| median.interval.high)];
+        Some(Self { logs, log, time, below, above })
     }
 }
 

@@ -6,14 +6,10 @@
 //! agree with each other better than with those of the next, and the number that narrows an interval is that
 //! of the groups.
 
-use crate::{
-    autocorrelation::effective_samples,
-    estimators::{
-        TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error,
-        student_quantile,
-    },
-    units::Nanoseconds,
+use crate::estimators::{
+    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile,
 };
+use crate::{autocorrelation::effective_samples, units::Nanoseconds};
 
 crate::stored! {
     /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman &
@@ -118,7 +114,7 @@ impl Summary {
 
     /// Returns [`relative_half_width`](Self::relative_half_width), or infinity if there are fewer than
     /// [`SMALLEST_SAMPLE`] samples.
-    pub fn known_half_width(&self) -> f64 {
+    pub fn half_width_or_infinity(&self) -> f64 {
         if self.samples < SMALLEST_SAMPLE { f64::INFINITY } else { self.relative_half_width() }
     }
 

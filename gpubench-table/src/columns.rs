@@ -1,14 +1,11 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::{Counters, Measurement, NcuPass, Run, State, UserMetric};
-use gpubench_stats::{Nanoseconds, format};
-
-use self::{
-    CellSource::{Measured, OfRow, OwnMetric},
-    Room::{Number, Words},
-};
+use self::CellSource::{Measured, OfRow, OwnMetric};
+use self::Room::{Number, Words};
 use crate::text::{left, plain, right, shortened, width};
 use crate::{devices, rows::TableRow};
+use gpubench_records::{Counters, Measurement, NcuPass, Run, State, UserMetric};
+use gpubench_stats::{Nanoseconds, format};
 
 /// Makes the cell of a row, which is empty where there is no value.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +19,7 @@ enum CellSource {
 
 /// A column of the table, after the one with the case's name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TableColumn {
+pub(super) struct Column {
     /// The text above the printed column.
     pub head: &'static str,
     /// The head in Markdown, and the name in the line *columns left out*.
@@ -40,7 +37,7 @@ pub(super) struct TableColumn {
     cell: CellSource,
 }
 
-impl TableColumn {
+impl Column {
     /// A column of both tables, which is left out where it would be empty.
     const fn new(head: &'static str, room: Room, rank: u8, cell: CellSource) -> Self {
         Self { head, title: head, name: head, room, tables: Tables::Both, optional: true, rank, cell }
@@ -119,13 +116,13 @@ const SLOWEST_WIDTH: usize = 13;
 const SHARE_ROOM: Room = Number(3, 3, 12);
 
 /// All columns except those of benchmarks' own metrics, in their order.
-const ALL_COLUMNS: &[TableColumn] = &[
-    TableColumn::new("", Words(4), 0, OfRow(|row| Some(row.shown.case.cache.to_string())))
+const ALL_COLUMNS: &[Column] = &[
+    Column::new("", Words(4), 0, OfRow(|row| Some(row.shown.case.cache.to_string())))
         .with_title("cache")
         .with_name("")
         .always(),
-    TableColumn::new("time", TIME_ROOM, 0, OfRow(time)).always(),
-    TableColumn::new("± %", Number(2, 3, 0), 1, OfRow(half_width))
+    Column::new("time", TIME_ROOM, 0, OfRow(time)).always(),
+    Column::new("± %", Number(2, 3, 0), 1, OfRow(half_width))
         .with_title("95 % interval, ± %")
         .with_name("±")
         .always(),
@@ -139,60 +136,40 @@ const ALL_COLUMNS: &[TableColumn] = &[
     on_request("call", Measured(|it| it.call_time.map(format::time))).with_title("host call"),
     on_request("first", Measured(|it| it.launch.first_launch_time.map(format::time)))
         .with_title("first launch"),
-    TableColumn::new("slowest %", Words(SLOWEST_WIDTH), 2, OfRow(|row| row.slowest().map(without_unit)))
+    Column::new("slowest %", Words(SLOWEST_WIDTH), 2, OfRow(|row| row.slowest().map(without_unit)))
         .with_title("slowest device, %")
         .with_name("slowest")
         .only(Tables::Printed),
-    TableColumn::new("range %", Number(4, 3, 0), 6, OfRow(|row| row.range().map(without_unit)))
+    Column::new("range %", Number(4, 3, 0), 6, OfRow(|row| row.range().map(without_unit)))
         .with_title("range of devices, %")
         .with_name("range")
         .only(Tables::Printed),
-    TableColumn::new(SPREAD_TITLE, Words(BAR_CELLS), 7, Measured(spread_bar)).only(Tables::Printed).always(),
-    TableColumn::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
-    TableColumn::new(
-        "% of peak",
-        SHARE_ROOM,
-        4,
-        OfRow(|row| devices::peak_cell(row.shown).map(without_unit)),
-    )
-    .with_name("peak"),
-    TableColumn::new(
-        "GFLOP/s",
-        Number(5, 3, 0),
-        8,
-        Measured(|it| it.metrics.throughput.map(format::gigaflops)),
-    ),
-    TableColumn::new("items", Number(3, 3, 18), 10, Measured(items)),
-    TableColumn::new(
-        "cold/hot",
-        Number(4, 3, 1),
-        9,
-        Measured(|it| it.metrics.cold_over_hot.map(format::ratio)),
-    ),
-    TableColumn::new(
+    Column::new(SPREAD_TITLE, Words(BAR_CELLS), 7, Measured(spread_bar)).only(Tables::Printed).always(),
+    Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
+    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| devices::peak_cell(row.shown).map(without_unit)))
+        .with_name("peak"),
+    Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
+    Column::new("items", Number(3, 3, 18), 10, Measured(items)),
+    Column::new("cold/hot", Number(4, 3, 1), 9, Measured(|it| it.metrics.cold_over_hot.map(format::ratio))),
+    Column::new(
         "back-to-back",
         Number(5, 4, 3),
         11,
         Measured(|it| it.samples.back_to_back.map(format::time)),
     ),
-    TableColumn::new(
+    Column::new(
         "energy",
         Number(4, 3, 3),
         12,
         Measured(|it| it.energy.as_ref()?.per_launch().map(format::energy)),
     ),
-    TableColumn::new("moved", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes))),
-    TableColumn::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent)))
+    Column::new("moved", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes))),
+    Column::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent)))
         .with_name("L2-hit"),
-    TableColumn::new("processes", Words(25), 3, OfRow(processes)),
-    TableColumn::new(
-        "samples",
-        Number(7, 0, 0),
-        15,
-        Measured(|it| Some(it.samples.time.samples.to_string())),
-    )
-    .always(),
-    TableColumn::new("", Number(0, 0, 0), 0, OfRow(verdict_mark))
+    Column::new("processes", Words(25), 3, OfRow(processes)),
+    Column::new("samples", Number(7, 0, 0), 15, Measured(|it| Some(it.samples.time.samples.to_string())))
+        .always(),
+    Column::new("", Number(0, 0, 0), 0, OfRow(verdict_mark))
         .with_title("verdict")
         .with_name("")
         .only(Tables::Markdown)
@@ -203,8 +180,8 @@ const ALL_COLUMNS: &[TableColumn] = &[
 const LAST_COLUMNS: [&str; 2] = ["samples", "verdict"];
 
 /// Returns a column of a time that is shown only if the user chooses it.
-const fn on_request(name: &'static str, cell: CellSource) -> TableColumn {
-    TableColumn::new(name, TIME_ROOM, 0, cell).only(Tables::OnRequest)
+const fn on_request(name: &'static str, cell: CellSource) -> Column {
+    Column::new(name, TIME_ROOM, 0, cell).only(Tables::OnRequest)
 }
 
 /// Checks names of columns.
@@ -218,24 +195,24 @@ pub fn check(names: &[String]) -> Result<(), String> {
 }
 
 /// Returns the column that the user calls `name`, in any case of letters; `None` if there is none.
-fn column_named(name: &str) -> Option<&'static TableColumn> {
+fn column_named(name: &str) -> Option<&'static Column> {
     ALL_COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
 }
 
 /// Adds the columns of the own metrics of `rows` that are not among `columns` yet.
-pub(super) fn add_metrics(columns: &mut Vec<TableColumn>, rows: &[TableRow<'_>]) {
+pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[TableRow<'_>]) {
     let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
     for UserMetric { name, .. } in measured.flat_map(|it| &it.user_metrics) {
         if !columns.iter().any(|column| column.metric() == Some(name)) {
             let after =
                 columns.iter().rev().take_while(|column| LAST_COLUMNS.contains(&column.title)).count();
-            columns.insert(columns.len() - after, TableColumn::of_metric(name));
+            columns.insert(columns.len() - after, Column::of_metric(name));
         }
     }
 }
 
 /// The columns of the Markdown table of `run`.
-pub(super) fn markdown_columns(run: &Run) -> Vec<TableColumn> {
+pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
     let rows: Vec<TableRow<'_>> = run.records.iter().map(TableRow::of).collect();
     let mut columns = columns(run, Tables::Markdown);
     add_metrics(&mut columns, &rows);
@@ -245,14 +222,14 @@ pub(super) fn markdown_columns(run: &Run) -> Vec<TableColumn> {
 
 /// The columns of a table without those of benchmarks' own metrics. Chosen ones replace those that have a name. On a narrow page, the
 /// last ones that were chosen are dropped first.
-pub(super) fn columns(run: &Run, tables: Tables) -> Vec<TableColumn> {
+pub(super) fn columns(run: &Run, tables: Tables) -> Vec<Column> {
     let mut columns = ALL_COLUMNS.to_vec();
     columns.retain(|column| column.tables == tables || column.tables == Tables::Both);
     if !run.columns.is_empty() {
         columns.retain(|column| column.name.is_empty());
         let chosen = (0..=u8::MAX).zip(run.columns.iter().filter_map(|name| column_named(name)));
         // After the cache state, and before the verdict.
-        columns.splice(1..1, chosen.map(|(rank, column)| TableColumn { rank, ..column.always() }));
+        columns.splice(1..1, chosen.map(|(rank, column)| Column { rank, ..column.always() }));
     }
     columns
 }

@@ -3,18 +3,14 @@
 
 use anstyle::Style;
 
-use super::{
-    table::split,
-    text::{
-        NOTE, Page, columns, heading, join_sections, left, of_answer, paragraph, plain, styled, width,
-        wrapped,
-    },
+use super::table::split;
+use super::text::{
+    NOTE, Page, columns, heading, join_sections, left, of_answer, paragraph, plain, styled, width, wrapped,
 };
+use gpubench_records::outcome::{Gate, Unjudged};
 use gpubench_records::{
     Answer, AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, Compared, Comparison,
-    Measurement, Run, Threshold,
-    metrics::describe_changed_metrics,
-    outcome::{Gate, Unjudged},
+    Measurement, Run, Threshold, metrics::describe_changed_metrics,
 };
 use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 

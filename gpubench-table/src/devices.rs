@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{
-    rows::{DeviceGroup, grouped},
-    text::{BOLD, NOTE, Page, paragraph, plain, shortened, styled, width as width_of, wrapped},
-};
+use super::rows::{DeviceGroup, grouped};
+use super::text::{BOLD, NOTE, Page, paragraph, plain, shortened, styled, width as width_of, wrapped};
 use gpubench_records::{
     Cache, DeviceInfo, Measurement, Peak, PeakSource, Property, Quantity, Reason, Record, Run,
     device_info::UUID, metrics::PeakFraction,

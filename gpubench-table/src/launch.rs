@@ -80,7 +80,7 @@ fn waves_phrase(kernel: &LaunchedKernel, all: &Multiprocessors) -> String {
 /// was examined or declared.
 pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
-    if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
+    if written.changed_nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
         return None;
     }
     let claims = match (counts.writes, counts.bytes) {

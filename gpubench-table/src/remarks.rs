@@ -188,11 +188,8 @@ fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) 
 /// Returns a phrase such as `timed by the monotonic clock`, with the flush of cold results.
 fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
     let by = measured.samples.method.path.timer();
-    let flush = match cache {
-        Cache::Hot => String::new(),
-        Cache::Cold => flush_phrase(&measured.samples.method),
-    };
-    format!("timed by {by}{flush}")
+    let flush = (cache == Cache::Cold).then(|| flush_phrase(&measured.samples.method));
+    format!("timed by {by}{}", flush.unwrap_or_default())
 }
 
 /// Returns the phrase about a flush and its verification.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
-use super::columns::{SPREAD_MEANING, SPREAD_TITLE, TableColumn, Tables, add_metrics, columns};
+use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
 use super::devices::serving_cache;
 use super::rows::{self, DeviceGroup, Note, Notes, TableRow, grouped};
 use super::text::{
@@ -43,9 +43,9 @@ pub struct TableWriter {
     fake: bool,
     notes: Notes,
     /// The columns that it may have.
-    columns: Vec<TableColumn>,
+    columns: Vec<Column>,
     /// The columns that a record of this group had a use for so far.
-    used: Vec<TableColumn>,
+    used: Vec<Column>,
     layout: ColumnLayout,
     /// The group of the row before.
     group: Option<GroupKey>,
@@ -68,11 +68,11 @@ type GroupKey = (String, String);
 #[derive(Debug, Default)]
 struct ColumnLayout {
     name: usize,
-    columns: Vec<TableColumn>,
+    columns: Vec<Column>,
 }
 
 impl ColumnLayout {
-    fn contains(&self, column: &TableColumn) -> bool {
+    fn contains(&self, column: &Column) -> bool {
         self.columns.iter().any(|other| other.is(column))
     }
 }
@@ -80,34 +80,23 @@ impl ColumnLayout {
 impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
     pub fn new(run: &Run, planned: impl Iterator<Item = PlannedCase>, page: Page) -> Self {
-        let mut labels = HashMap::new();
+        let (columns, fake) = (columns(run, Tables::Printed), run.devices.iter().any(|info| info.fake));
+        let mut table = Self { page, columns, fake, ..Self::default() };
         for DeviceGroup { info, label } in DeviceGroup::by_key(run, |info| (&info.name, info.fake)) {
-            labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
+            table.labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
-        let (mut longest, mut names, mut left) = (0, HashMap::new(), HashMap::new());
         for case in planned {
             let (module, name) = split(&case.benchmark, &case.args);
-            longest = longest.max(width(&name));
-            let label = labels.entry(case.device.clone()).or_insert(case.device);
-            let group = (module, label.clone());
-            *left.entry(group.clone()).or_default() += 1;
-            names.entry(group).or_insert_with(BTreeSet::new).insert(name);
+            table.longest = table.longest.max(width(&name));
+            let group = (module, table.labels.entry(case.device.clone()).or_insert(case.device).clone());
+            *table.left.entry(group.clone()).or_default() += 1;
+            table.names.entry(group).or_default().insert(name);
         }
-        if labels.len() < 2 {
-            left.clear();
+        if table.labels.len() < 2 {
+            table.left.clear();
         }
-        let several_models = labels.values().collect::<HashSet<_>>().len() > 1;
-        Self {
-            page,
-            longest,
-            names,
-            labels,
-            several_models,
-            fake: run.devices.iter().any(|info| info.fake),
-            columns: columns(run, Tables::Printed),
-            left,
-            ..Self::default()
-        }
+        table.several_models = table.labels.values().collect::<HashSet<_>>().len() > 1;
+        table
     }
 
     /// Adds the rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several.
@@ -212,8 +201,7 @@ impl TableWriter {
     /// change.
     fn update_columns(&mut self, rows: &[TableRow<'_>]) -> bool {
         add_metrics(&mut self.columns, rows);
-        let is_used =
-            |column: &&TableColumn| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
+        let is_used = |column: &&Column| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
         self.used = self.columns.iter().filter(is_used).copied().collect();
         let layout = self.layout();
         let is_same = layout.columns.len() == self.layout.columns.len()
@@ -230,7 +218,7 @@ impl TableWriter {
     /// Computes the columns that fit after a name, those of the lowest rank first. The name gets the
     /// remaining width.
     fn layout(&self) -> ColumnLayout {
-        let needs = |column: &TableColumn| COLUMN_GAP + column.room.width();
+        let needs = |column: &Column| COLUMN_GAP + column.room.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
         let taken = VERDICT_MARK_WIDTH
             + COLUMN_GAP

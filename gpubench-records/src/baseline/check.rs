@@ -3,21 +3,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
-
-use crate::baseline::decisions::{RowDecision, RowMedians, decide};
-use crate::metrics::{Link, count_differences};
+use crate::baseline::Baseline;
+use crate::baseline::decisions::{CaseDecision, CaseMedians, decide_cases};
+use crate::metrics::{Link, count_differences, describe_changed_metrics, is_rate};
 use crate::{
     AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, CaseId, DeviceInfo, Measurement,
-    PlannedCase, Property, Reason, Record, Run, State, Threshold, Value,
-    baseline::Baseline,
-    device_info::UUID,
-    metrics::{describe_changed_metrics, is_rate},
+    PlannedCase, Property, Reason, Record, Run, State, Threshold, Value, device_info::UUID,
 };
+use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 
-/// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have. Answers share
-/// `error`, the probability that one of them is wrong: [`DECISION_ERROR`](gpubench_stats::DECISION_ERROR), or less for one of several
-/// looks at a comparison that goes on.
+/// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have, and is reported as missing
+/// otherwise. `error` is the probability that an answer is wrong: [`DECISION_ERROR`], or less for one of several interim analyses.
 pub fn check(
     run: &Run,
     baseline: &Baseline,
@@ -50,7 +46,7 @@ pub fn check(
     }
 }
 
-/// Returns the cases of `run` that more processes may find slower than `baseline` allows, or not.
+/// Returns the cases of `run` that seem to be regressions against `baseline`, which further processes should confirm.
 pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
     let cases = RunCases::new(run, baseline);
     let rows = compared_cases(run, baseline, &cases, Some(threshold), DECISION_ERROR);
@@ -64,8 +60,8 @@ struct ComparedCase<'a> {
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
     processes: [usize; 2],
-    /// Nothing if a time is not above zero.
-    decision: Option<RowDecision>,
+    /// `None` if a time is not above zero.
+    decision: Option<CaseDecision>,
 }
 
 /// Pairs each record of `run` with its record in `baseline`, and decides on all pairs together. Returns one
@@ -83,11 +79,11 @@ fn compared_cases<'a>(
         let [new, old] = [now, then].map(|it| it.process_medians(1.0 - error));
         let processes = [new.len(), old.len()];
         let (same_device, assumed) = (same_device(now, then), assumed_spread(now, then));
-        medians.push(RowMedians { now: new, then: old, same_device, assumed });
+        medians.push(CaseMedians { now: new, then: old, same_device, assumed });
         Ok(ComparedCase { now, then, processes, decision: None })
     };
     let mut rows: Vec<Result<ComparedCase<'_>, BaselineFinding>> = run.records.iter().map(row).collect();
-    let decisions = decide(&medians, run.sampling.equivalence_margin, threshold, error);
+    let decisions = decide_cases(&medians, run.sampling.equivalence_margin, threshold, error);
     for (row, decision) in rows.iter_mut().flatten().zip(decisions) {
         row.decision = decision;
     }
@@ -99,7 +95,7 @@ impl ComparedCase<'_> {
         let Some(decision) = self.decision else {
             return BaselineFinding::NoTime("a time at or below zero".to_owned());
         };
-        let RowDecision {
+        let CaseDecision {
             ratio, times: [time, baseline_time], noise_known, assumed, answer, regressed, ..
         } = decision;
         BaselineFinding::Compared {
@@ -179,7 +175,7 @@ fn pair_with_baseline<'a>(
     if differences.is_empty() { Ok((now, then)) } else { Err(BaselineFinding::NotComparable(differences)) }
 }
 
-/// Returns the measurement of a record that is not invalid; otherwise `failed` or `invalid`.
+/// Returns the measurement of a record; as an error, `failed` without a measurement, or `invalid` if its verdict is invalid.
 fn number_or_reason(record: &Record) -> Result<&Measurement, &'static str> {
     match &record.measurement {
         None => Err("failed"),
@@ -195,7 +191,7 @@ pub struct MeasuredRecord<'a> {
     pub run: &'a Run,
     /// The record.
     pub record: &'a Record,
-    /// Its number.
+    /// The measurement of the record.
     pub measurement: &'a Measurement,
 }
 
@@ -216,7 +212,7 @@ impl<'a> MeasuredRecord<'a> {
 pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<String> {
     let (new, old) = (now.measurement, then.measurement);
     let mut found = count_differences(&new.counts, &old.counts);
-    let mut hold = |what: &str, now: String, then: String| {
+    let mut compare = |what: &str, now: String, then: String| {
         if now != then {
             found.push(format!("{what} {now}, was {then}"));
         }
@@ -226,23 +222,23 @@ pub fn differences(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> Vec<Str
         [method.path.to_string(), method.flush.to_string(), convention.unwrap_or("none").to_owned()]
     };
     for ((what, now), then) in ["path", "flush", "overhead"].into_iter().zip(method(new)).zip(method(old)) {
-        hold(what, now, then);
+        compare(what, now, then);
     }
     // A time with the memory's stalls is that of launches at random times; one of which nothing is known may be without.
     if [new, old].iter().any(|measured| measured.samples.dram_stall.is_some()) {
-        let told = |measured: &Measurement| {
+        let stall_times = |measured: &Measurement| {
             if measured.samples.start_intervals.is_empty() { "in no time" } else { "in each time" }
         };
-        hold("DRAM stall", told(new).to_owned(), told(old).to_owned());
+        compare("DRAM stall", stall_times(new).to_owned(), stall_times(old).to_owned());
     }
-    hold("device", device_label(&now), device_label(&then));
+    compare("device", device_label(&now), device_label(&then));
     // The speed of the program's own code depends on its optimisation. Old runs do not have this field.
     if [now, then].iter().any(|it| it.device_info().is_some_and(|info| info.runs_program_code)) {
-        hold("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
+        compare("opt-level", now.run.program.opt_level.clone(), then.run.program.opt_level.clone());
     }
     for (what, now, then) in shared_device_properties(now, then) {
         if let (Value::Count(now), Value::Count(then)) = (now, then) {
-            hold(what, now.to_string(), then.to_string());
+            compare(what, now.to_string(), then.to_string());
         }
     }
     found
@@ -264,7 +260,7 @@ pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'
     found
 }
 
-/// Returns a phrase for each property that differs, except UUIDs, which tell a reader nothing. `missing` is the
+/// Returns a phrase for each property that differs, except UUIDs, which mean nothing to a reader. `missing` is the
 /// value on a side that lacks the property, such as `not set`.
 fn describe_changes([now, then]: [&[Property]; 2], missing: &str) -> Vec<String> {
     let value = |side: &[Property], name: &str| {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
-pub use self::decisions::{MAX_REMEASURING_PROCESSES, RowDecision, RowMedians, decide};
+pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
 /// A baseline as it is stored.

@@ -86,8 +86,7 @@ pub fn read(from: impl Read) -> Result<StoredRun, ReadError> {
     read_lines(&mut BufReader::new(from))
 }
 
-/// Parses a line after the first. `is_summed` is true if it must have a checksum. Fails with the reason in
-/// words.
+/// Reads the first line, then all others up to the end or to a line that is cut off. Damaged lines become faults.
 fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
     let FirstLine { mut run, is_summed } = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
@@ -130,7 +129,7 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     from.read_until(b'\n', &mut line).map(|_| line)
 }
 
-/// Reads a line behind the first. The reason that it is none is in words.
+/// Reads a line after the first. `is_summed` is true if it must have a checksum. Fails with the reason in words.
 fn read_line(line: &[u8], is_summed: bool) -> Result<RunLine<'static>, String> {
     let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
@@ -146,7 +145,7 @@ const CHECKSUM_DIFFERS: &str = "it was changed after it was written: its checksu
 /// The first line of a run's file.
 struct FirstLine {
     run: Run,
-    /// True if it has a checksum: then all others have one.
+    /// True if it has a checksum: then all other lines must have one too.
     is_summed: bool,
 }
 
@@ -180,7 +179,7 @@ fn describe_faults(faults: &[(usize, String)]) -> Option<String> {
     Some(format!("line {line} is no record ({why}){others}: left out"))
 }
 
-/// Checks that a run can have this record. Returns the reason if none has.
+/// Checks that a run can contain this record. Returns the reason if it cannot.
 fn validate(record: &Record) -> Result<(), String> {
     let (case, state) = (&record.case, record.verdict.state);
     if record.measurement.is_none() && state != State::Invalid {
@@ -217,7 +216,7 @@ fn unexplained_zero_median(record: &Record) -> Option<(&'static str, Nanoseconds
 /// added before.
 fn add_record(record: Record, to: &mut RecordsByCase) -> Result<(), String> {
     validate(&record)?;
-    let of_case = to.of(record.planned());
+    let of_case = to.of_case(record.planned());
     if record.measurement.is_some() && of_case.iter().any(|other| other.measurement == record.measurement) {
         return Err(format!("`{}` is there twice, with the same measurement", record.case));
     }

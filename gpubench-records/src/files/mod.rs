@@ -13,7 +13,7 @@ mod lines;
 mod replace;
 mod store;
 
-pub use self::baselines::{BaselineLocation, OpenBaselines};
+pub use self::baselines::{BaselineLocation, RunBaselines};
 pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
 pub use self::folders::{
     RECORDS, cache_folder, candidates, cargo_target_folder, default_runs_folder, fingerprint, open_program,

@@ -1,21 +1,17 @@
 //! The file of the run in progress. Each record is written as a whole line and synced while the next case is measured, so that
 //! neither the end of this process nor of the machine costs more than the case in progress. A lock on the file marks the run.
 
-use std::borrow::Cow;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use std::time::Instant;
-use std::{fs, io, process};
-
-use gpubench_stats::Nanoseconds;
+use std::{borrow::Cow, process, thread::JoinHandle, time::Instant};
 
 use crate::files::folders::{RECORDS, candidates, is_run_name, oldest_beyond_limit, run_names};
 use crate::files::lines::{RunLine, head_of, read};
-use crate::files::{disk, replace};
-use crate::{Environment, Record, Run, environment::file_name_part, files::disk::sync_folder, threads};
+use crate::files::{disk, disk::sync_folder, replace};
+use crate::{Environment, Record, Run, environment::file_name_part, threads};
+use gpubench_stats::Nanoseconds;
 
 /// A run on disk that grows.
 #[derive(Debug)]

@@ -11,7 +11,8 @@ use gpubench_stats::{Bytes, Nanoseconds};
 /// MiB from and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
 const MIN_IDLE_FRACTION: f64 = 0.25;
 
-/// Returns the reservations about a launch that was `seen` to do this and took these `samples`.
+/// Returns the reservations about a launch with these observations (`seen`) and `samples`. `host_work` is true if the benchmark declares that the
+/// host's part belongs to the launch.
 pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Vec<Reason> {
     let suspect = |seen: &&Observation| observation_state(seen, host_work) == State::Suspect;
     let mut reasons: Vec<_> =
@@ -21,7 +22,7 @@ pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Ve
     reasons
 }
 
-/// Returns the verdict on a launch to which the host's part belongs: two modes of such a launch are the host's.
+/// Removes the reservation about two modes from the verdict on a launch to which the host's part belongs: the host causes the modes.
 pub fn with_host_work(mut verdict: Verdict) -> Verdict {
     verdict.reasons.retain(|reason| !matches!(reason, Reason::TwoModes(_)));
     Verdict::of(verdict.reasons)
@@ -39,14 +40,14 @@ pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
 /// function is called through 5 ns of code. A core that loads 128 bytes in a cycle of 6 GHz reads 16 KiB in 21 ns.
 const EMPTY_CALL_TIME: Nanoseconds = Nanoseconds(10.0);
 
-/// Returns the reason that a launch with this claim cannot have done its work, if there is one.
+/// Returns the reason why a launch cannot have done its declared work (`claim`): no longer than an empty launch, or faster than the cores.
 pub fn missing_work(
     claim: &DeclaredWork<'_>,
     samples: &Samples,
     seen: &LaunchInfo,
     info: &DeviceInfo,
 ) -> Option<Reason> {
-    // That says the same, and names the cause.
+    // The observation already reports this, with its cause.
     if seen.observations.contains(&Observation::NoWork) {
         return None;
     }
@@ -62,7 +63,7 @@ pub fn missing_work(
     Some(Reason::AboveCoreBandwidth { declared, limit })
 }
 
-/// Returns true if the first launch may have done what no other does, or what only a launch behind other work shows.
+/// Returns true if a second launch must be observed: the first one did something invalid, which later ones may not do, or queried the device.
 pub fn needs_another_launch(seen: &LaunchInfo, host_work: bool) -> bool {
     let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
     seen.observations.iter().any(|seen| observation_state(seen, host_work) == State::Invalid || asks(seen))
@@ -77,13 +78,13 @@ pub fn first_invalid_observation(seen: &LaunchInfo, host_work: bool) -> Option<S
         .map(describe_observation)
 }
 
-/// Returns what a launch does, with the remedy.
+/// Returns an observation in words, with its remedy.
 pub fn describe_observation(seen: &Observation) -> String {
     format!("{seen}: {}", observation_hint(seen))
 }
 
-/// Returns the best verdict of a launch that does this. `host_work` is true if the benchmark declares that the host's part
-/// belongs to the launch.
+/// Returns the best state of a launch with this observation. `host_work` is true if the benchmark declares that the host's part belongs to
+/// the launch.
 pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     match seen {
         Observation::IgnoresError { .. }
@@ -98,7 +99,7 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     }
 }
 
-/// Returns the reason that a launch which does this cannot be valid, and its remedy.
+/// Returns why an observation makes a launch invalid or suspect, and the remedy.
 pub fn observation_hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",

@@ -455,8 +455,10 @@ fn a_second_clock_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim(
     assert_eq!(disagrees(4_840.0, 500.0), None, "no more than that");
     assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
     let reason = disagrees(4_840.0, 600.0).expect("it is off by 0.6 µs");
-    assert!(reason.is_about_precision());
-    assert!(!Reason::GpuIdle { idle_fraction: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_precision());
+    assert!(reason.is_about_time_accuracy());
+    assert!(
+        !Reason::GpuIdle { idle_fraction: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_time_accuracy()
+    );
 }
 
 /// Sixteen groups of 10 µs, of which every other one has inputs at a place where launches take 0.4 µs longer.

@@ -9,9 +9,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::system;
-use gpubench_runtime::__private::ClockControl;
 use gpubench_runtime::device::{Available, ClockTarget, DeviceError};
-use gpubench_runtime::devices::kinds;
+use gpubench_runtime::{__private::ClockControl, devices::kinds};
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";

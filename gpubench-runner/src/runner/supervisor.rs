@@ -2,11 +2,10 @@
 //! with `--in-process`. After a worker exits, the next request starts a new one.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use std::{collections::HashMap, path::PathBuf, thread};
+use std::{collections::HashMap, os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};

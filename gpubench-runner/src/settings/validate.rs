@@ -80,39 +80,43 @@ impl Settings {
     fn validate_conflicts(&self) -> Result<(), String> {
         let Sampling { min_time, max_time, .. } = self.sampling();
         let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
-        error_if(min_time > max_time, "--min-time is more than --max-time: lower one or raise the other")?;
-        error_if(
-            self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
-            "--fail-on-regression needs --baseline or --compare-with",
-        )?;
-        error_if(
-            repeated && compared,
-            "--runs and --compare-with: a comparison repeats itself; leave out --runs",
-        )?;
-        error_if(
-            repeated && self.in_process,
-            "--runs and --in-process: each run needs a process of its own; leave out one of them",
-        )?;
-        error_if(
-            repeated && self.resume.is_some(),
-            "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
-        )?;
-        error_if(
-            self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
-            "--resume needs a folder of runs: leave out `--runs-dir none`",
-        )?;
-        error_if(
-            self.verify.is_some() && compared,
-            "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
-        )?;
-        error_if(
-            self.verify.is_some() && self.in_process,
-            "--verify and --in-process: tracing needs a process of its own; leave out one of them",
-        )?;
-        error_if(
-            self.verify.is_some() && !cfg!(feature = "verify"),
-            "--verify `cupti` needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
-        )
+        let conflicts = [
+            (min_time > max_time, "--min-time is more than --max-time: lower one or raise the other"),
+            (
+                self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
+                "--fail-on-regression needs --baseline or --compare-with",
+            ),
+            (
+                repeated && compared,
+                "--runs and --compare-with: a comparison repeats itself; leave out --runs",
+            ),
+            (
+                repeated && self.in_process,
+                "--runs and --in-process: each run needs a process of its own; leave out one of them",
+            ),
+            (
+                repeated && self.resume.is_some(),
+                "--resume and --runs: a run of several processes cannot be resumed; leave out --resume to measure it anew",
+            ),
+            (
+                self.resume.is_some() && self.runs_dir == Some(RunsDir::Nowhere),
+                "--resume needs a folder of runs: leave out `--runs-dir none`",
+            ),
+            (
+                self.verify.is_some() && compared,
+                "--verify and --compare-with: verify the two benchmarks in a run without --compare-with",
+            ),
+            (
+                self.verify.is_some() && self.in_process,
+                "--verify and --in-process: tracing needs a process of its own; leave out one of them",
+            ),
+            (
+                self.verify.is_some() && !cfg!(feature = "verify"),
+                "--verify `cupti` needs the feature `verify`: build with `--features gpubench/verify`, or add it to gpubench's features in Cargo.toml",
+            ),
+        ];
+        let found = conflicts.into_iter().find(|(is_there, _)| *is_there);
+        found.map_or(Ok(()), |(_, message)| Err(message.to_owned()))
     }
 }
 

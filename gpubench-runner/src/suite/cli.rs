@@ -2,10 +2,9 @@
 
 use std::{env, ffi::OsString, path::Path};
 
-use clap::error::ErrorKind;
 use clap::{
     Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum, builder::Resettable,
-    parser::ValueSource,
+    error::ErrorKind, parser::ValueSource,
 };
 
 use super::flag_hints::{bench_target_warning, with_hint};
@@ -21,26 +20,8 @@ const INSTEAD_TOPIC: &str = "Instead of measuring";
 const HELP_TOPICS: [(&str, &str); 4] =
     [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD_TOPIC)];
 
-/// The flags of -h.
-const SHORT_HELP_FLAGS: [&str; 17] = [
-    "filter",
-    "skip",
-    "arg",
-    "cache",
-    "device",
-    "quick",
-    "precision",
-    "max_time",
-    "json",
-    "explain",
-    "baseline",
-    "save_baseline",
-    "compare_with",
-    "list",
-    "test",
-    "version",
-    "help",
-];
+/// The ids of the flags that `-h` lists.
+const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max_time json explain baseline save_baseline compare_with list test version help";
 
 /// The flags.
 #[derive(Debug, clap::Parser)]
@@ -286,7 +267,7 @@ impl Caller {
         let own = SuiteArgs::command().mut_args(|arg| {
             let id = arg.get_id().as_str();
             topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
-            let is_short = SHORT_HELP_FLAGS.contains(&id);
+            let is_short = SHORT_HELP_FLAGS.split(' ').any(|flag| flag == id);
             arg.help_heading(topic).hide_short_help(!is_short).hide_env(true)
         });
         let command = match self.extension {

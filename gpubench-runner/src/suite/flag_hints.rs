@@ -1,8 +1,7 @@
 //! Hints for flags that a benchmark binary or another target of its package refuses: flags of other tools, flags that need a feature, and the
 //! flags of `cargo bench -- FLAGS`, which cargo gives to every target.
 
-use std::ffi::OsString;
-use std::{fs, path::Path};
+use std::{ffi::OsString, fs, path::Path};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};

@@ -2,29 +2,22 @@
 //! [`RunEvent`]s.
 
 use std::time::{Duration, Instant};
-use std::{collections::HashSet, fs::File, path::PathBuf};
+use std::{collections::HashSet, fs::File};
 
 use clap::{ArgMatches, Command};
 
+use super::output::{MeasuredRun, Printer};
 use super::prepare::{Planner, Purpose, runs_folder, with_commit};
-use super::{
-    SuiteError,
-    output::{MeasuredRun, Printer},
-    peaks,
-    progress::Progress,
-    share::TaskShare,
-};
+use super::{SuiteError, peaks, progress::Progress, share::TaskShare};
 use crate::plan::{Plan, Selection};
-use crate::runner::lock;
 use crate::runner::single_cases::{CaseResult, SingleCases};
-use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
+use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup, clock_lock::ClockLock, lock};
 use crate::settings::{RunsDir, Settings};
-use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system};
+use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
-use gpubench_records::Exit;
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
-use gpubench_records::files::{self as store, OpenBaselines};
-use gpubench_records::{Cache, CaseId, Program, Record, Run, Sampling, Threshold};
+use gpubench_records::files::{self as store, RunBaselines};
+use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
@@ -36,10 +29,8 @@ pub(super) struct PreparedRun<'a> {
     selection: Selection,
     entries: Vec<&'static Entry>,
     setup: RunSetup,
-    peak_sources: PeakSources,
-    baselines: OpenBaselines,
-    /// The path of the driver's library, if it was found.
-    driver: Option<PathBuf>,
+    config: RunConfig,
+    baselines: RunBaselines,
 }
 
 impl<'a> PreparedRun<'a> {
@@ -71,10 +62,10 @@ impl<'a> PreparedRun<'a> {
         let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
         setup.notes.extend(remarks);
         let baselines = match purpose {
-            Purpose::Extension => OpenBaselines::default(),
+            Purpose::Extension => RunBaselines::default(),
             _ => {
                 let last = last_baseline(&setup.program.suite, options)?;
-                OpenBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
+                RunBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
                     .map_err(SuiteError::usage)?
             }
         };
@@ -83,7 +74,8 @@ impl<'a> PreparedRun<'a> {
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
             setup.notes.push(slow.to_owned());
         }
-        Ok(Self { purpose, options, selection, entries, setup, peak_sources, baselines, driver })
+        let config = RunConfig { settings: options.clone(), peak_sources, driver, ..RunConfig::default() };
+        Ok(Self { purpose, options, selection, entries, setup, config, baselines })
     }
 
     /// Returns a sentence if no case is this task's.
@@ -103,7 +95,7 @@ impl<'a> PreparedRun<'a> {
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let Self { purpose, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
+        let Self { purpose, options, selection, entries, mut setup, mut config, baselines } = self;
         system::watch_signals();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
@@ -111,13 +103,8 @@ impl<'a> PreparedRun<'a> {
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
-        let config = RunConfig {
-            settings: options.clone(),
-            peak_sources,
-            locked: clock_lock.iter().flat_map(|lock| lock.locked.clone()).collect(),
-            driver,
-            drops_samples: drops_samples && !is_compared && options.repeats() == 1,
-        };
+        config.locked.extend(clock_lock.iter().flat_map(|lock| lock.locked.clone()));
+        config.drops_samples = drops_samples && !is_compared && options.repeats() == 1;
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let began = Instant::now();
@@ -165,7 +152,7 @@ impl<'a> PreparedRun<'a> {
         printer: &Printer<'_>,
         progress: &mut Progress<'static>,
     ) -> Result<Exit, SuiteError> {
-        let Self { options, entries, mut setup, peak_sources, driver, .. } = self;
+        let Self { options, entries, mut setup, mut config, .. } = self;
         let mut jobs = Vec::new();
         for (job, status) in std::mem::take(&mut setup.plan.jobs) {
             let entry = entries.iter().find(|entry| entry.path() == job.benchmark);
@@ -178,13 +165,7 @@ impl<'a> PreparedRun<'a> {
         system::watch_signals();
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, progress)?;
         setup.program.package = setup.program.package.map(with_commit);
-        let config = RunConfig {
-            settings: options.clone(),
-            peak_sources,
-            locked: clock_lock.iter().flat_map(|lock| lock.locked.clone()).collect(),
-            driver,
-            drops_samples: false,
-        };
+        config.locked.extend(clock_lock.iter().flat_map(|lock| lock.locked.clone()));
         progress.begin(None, "measurements");
         let cases = SingleCases::new(config.supervisor(&system::has_stop_signal, Box::new(drop)), &config);
         let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);
@@ -235,7 +216,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
 /// Compares a run with the baseline.
 fn compare_with_baseline(
     run: &mut Run,
-    baselines: &OpenBaselines,
+    baselines: &RunBaselines,
     entries: &[&Entry],
     options: &Settings,
     selection: &Selection,
@@ -257,7 +238,7 @@ const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// The plans of what is measured again.
 struct RetryPlanner<'a> {
-    baselines: &'a OpenBaselines,
+    baselines: &'a RunBaselines,
     /// The gate; without one nothing is measured again.
     threshold: Option<Threshold>,
     began: Instant,

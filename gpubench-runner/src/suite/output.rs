@@ -6,23 +6,15 @@ use std::{fs::File, os::fd::AsFd};
 
 use anstream::{AutoStream, stream::RawStream};
 
-use crate::{
-    plan::PlanError,
-    runner::{RunError, RunFile},
-    settings::{Settings, value_origin},
-    system,
-};
-use gpubench_records::{
-    Destination, Exit, Run,
-    files::{WriteContents, fill},
-    text::printable_lines,
-};
+use crate::runner::{RunError, RunFile};
+use crate::settings::{Settings, value_origin};
+use crate::{plan::PlanError, system};
+use gpubench_records::files::{WriteContents, fill};
+use gpubench_records::{Destination, Exit, Run, text::printable_lines};
 use gpubench_runtime::system::stdio::{self, RetryOnWouldBlock};
 use gpubench_stats::format;
-use gpubench_table::{
-    self as report, Page, TableWriter,
-    export::{Export, ExportTo, Format, exports, write_visibly},
-};
+use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
+use gpubench_table::{self as report, Page, TableWriter};
 
 /// Anything that keeps a benchmark binary from its task.
 #[derive(Debug, thiserror::Error)]

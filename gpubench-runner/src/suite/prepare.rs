@@ -7,10 +7,9 @@ use std::{fs, sync::mpsc};
 
 use super::{SuiteError, share::TaskShare};
 use crate::plan::{Plan, PlanError, Selection};
-use crate::runner::lister::WorkerLister;
-use crate::runner::resume::ResumedRecords;
-use crate::runner::supervisor::Supervisor;
-use crate::runner::{RunEvent, RunEvents, RunSetup};
+use crate::runner::{
+    RunEvent, RunEvents, RunSetup, lister::WorkerLister, resume::ResumedRecords, supervisor::Supervisor,
+};
 use crate::select::{self, FoundDevices, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;

@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 use terminal_size::{Width, terminal_size_of};
 
 use super::output::{LiveOutput, Printer, say};
-use crate::{
-    plan::Plan,
-    runner::{RunEvent, RunEvents},
-};
+use crate::plan::Plan;
+use crate::runner::{RunEvent, RunEvents};
 use gpubench_records::{PlannedCase, Run, failure::Step, text::printable};
 use gpubench_runtime::Job;
 use gpubench_stats::format;

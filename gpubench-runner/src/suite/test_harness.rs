@@ -6,28 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{
-    SuiteError,
-    cli::TextFormat,
-    output::warn,
-    prepare::{Planner, Purpose, kinds_of},
-    progress::Progress,
-    share::TaskShare,
-};
-use crate::{
-    plan::{Ignored, Plan, PlanError},
-    runner::{
-        RunConfig,
-        single_cases::{SingleCases, Trial, TrialOutcome, run_trials, trials_without_device},
-    },
-    select,
-    settings::Settings,
-    system,
-};
-use gpubench_records::{
-    Exit, State,
-    text::{printable, printable_lines},
-};
+use super::prepare::{Planner, Purpose, kinds_of};
+use super::{SuiteError, cli::TextFormat, output::warn, progress::Progress, share::TaskShare};
+use crate::plan::{Ignored, Plan, PlanError};
+use crate::runner::RunConfig;
+use crate::runner::single_cases::{SingleCases, Trial, TrialOutcome, run_trials, trials_without_device};
+use crate::{select, settings::Settings, system};
+use gpubench_records::text::{printable, printable_lines};
+use gpubench_records::{Exit, State};
 use gpubench_runtime::{Job, JobStatus, device::Available, registry};
 use gpubench_stats::format::counted;
 use gpubench_table::text::{BOLD, of_state};
@@ -165,6 +151,7 @@ struct TrialCounts {
 }
 
 impl TrialCounts {
+    /// Counts the outcomes of `trials`.
     fn new(trials: &[Trial], ignored: usize, left: usize) -> Self {
         let mut counts = Self { passed: 0, failed: 0, skipped: 0, ignored, left };
         for trial in trials {
@@ -179,6 +166,7 @@ impl TrialCounts {
     }
 }
 
+/// Returns a line or a letter for each trial, the failures with their reasons, and a line with the counts, as `cargo test` prints them.
 fn text_report(trials: &[Trial], counts: &TrialCounts, format: TextFormat) -> String {
     // Writing to a string cannot fail.
     let (mut text, mut failures) = (String::new(), String::new());

@@ -2,8 +2,7 @@
 
 use std::panic;
 
-use super::scripted::Scripted;
-use super::*;
+use super::{scripted::Scripted, *};
 
 /// The user stops it while the second repeat is in progress: what there is of a case is one row all the same.
 #[test]
