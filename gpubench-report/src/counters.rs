@@ -1,7 +1,7 @@
 //! Declared work compared with the counters of Nsight Compute.
 
-use gpubench_records::work::{self, Counts, Link};
 use gpubench_records::{Cache, Counters, Measurement, NcuPass, Reason, Record};
+use gpubench_records::{Counts, Link, metrics};
 use gpubench_stats::Bytes;
 
 /// The part by which a declaration and the counters may differ.
@@ -46,7 +46,7 @@ fn moved_otherwise(counters: &Counters, counts: &Counts, last_level_cache: Optio
         (_, writes) => writes.unwrap_or_default(),
     };
     let stays = last_level_cache.map_or(written, |Bytes(size)| written.min(size));
-    let passed = work::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
+    let passed = metrics::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
     let least = moved_once - stays.min(moved_once) + passed;
     let beyond = |a: f64, b: f64| a > (1.0 + SAME) * b && a - b > SLACK;
     let off = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
@@ -74,7 +74,7 @@ fn counted_otherwise(counters: &Counters, measured: &Measurement) -> Option<Reas
 mod tests {
     use super::*;
     use gpubench_records::verification::{CountedFlops, PipeInstructions};
-    use gpubench_records::{Kernel, files};
+    use gpubench_records::{LaunchedKernel, files};
 
     /// A measurement of this work, over this link.
     fn measured(counts: Counts, link: Option<Link>) -> Measurement {
@@ -165,7 +165,7 @@ mod tests {
     /// 1024 threads may do 32 operations each beside those that are declared; a square root may be declared, and is not counted.
     #[test]
     fn threads_begin_and_end_and_square_roots_may_count() {
-        let kernel = Kernel { grid: [4, 1, 1], block: [256, 1, 1], ..Kernel::default() };
+        let kernel = LaunchedKernel { grid: [4, 1, 1], block: [256, 1, 1], ..LaunchedKernel::default() };
         let found = |counted, special, declared| {
             let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
             let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];

@@ -9,7 +9,7 @@ use gpubench_records::files::{
     self, BaselineLocation, LAST, LoadRunError, RUN, ReadError, file_of, head_of, run_before, runs_in,
     validated,
 };
-use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
+use gpubench_records::{PlannedCase, Record, Run, StoredRun, text::did_you_mean};
 use gpubench_stats::format::counted;
 
 /// The name by which a user asks for standard input.
@@ -139,7 +139,7 @@ impl StoredRuns {
     ///
     /// # Errors
     /// See [`LoadRunError`].
-    pub fn load(&self, wanted: &str) -> Result<Stored, LoadRunError> {
+    pub fn load(&self, wanted: &str) -> Result<StoredRun, LoadRunError> {
         only(self.load_all(wanted)?, wanted.as_ref()).map(|(_, stored)| stored)
     }
 
@@ -147,7 +147,7 @@ impl StoredRuns {
     ///
     /// # Errors
     /// See [`LoadRunError`].
-    pub fn load_all(&self, wanted: &str) -> Result<Vec<(String, Stored)>, LoadRunError> {
+    pub fn load_all(&self, wanted: &str) -> Result<Vec<(String, StoredRun)>, LoadRunError> {
         let (name, number) = self.split(wanted);
         let runs = self.load_file_or_baseline(name)?;
         let count = runs.len();
@@ -163,7 +163,7 @@ impl StoredRuns {
         })
     }
 
-    fn load_file_or_baseline(&self, name: &str) -> Result<Vec<Stored>, LoadRunError> {
+    fn load_file_or_baseline(&self, name: &str) -> Result<Vec<StoredRun>, LoadRunError> {
         if name == STANDARD_INPUT {
             return load_all(Path::new(name));
         }
@@ -223,7 +223,7 @@ impl StoredRuns {
 ///
 /// # Errors
 /// If it cannot be read, or holds something else, or a list of several runs.
-pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
+pub fn load(path: &Path) -> Result<StoredRun, LoadRunError> {
     only(load_all(path)?, path)
 }
 
@@ -243,7 +243,7 @@ fn only<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
 ///
 /// # Errors
 /// If it cannot be read, or holds something else.
-pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
+pub fn load_all(path: &Path) -> Result<Vec<StoredRun>, LoadRunError> {
     let is_input = path.as_os_str() == STANDARD_INPUT;
     let read = || {
         let mut contents = Vec::new();
@@ -258,12 +258,12 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
 }
 
 /// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
-fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
+fn read_all(contents: &[u8]) -> Result<Vec<StoredRun>, ReadError> {
     if contents.starts_with(b"{\"run\":") {
         return Ok(vec![files::read(contents)?]);
     }
     let runs: Vec<Run> = RUN.read_all(contents)?;
-    Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
+    Ok(runs.into_iter().map(|run| validated(run).map(StoredRun::from)).collect::<Result<_, _>>()?)
 }
 
 /// Makes one run of the runs of a baseline: the newest, which is the first, with the records of older ones for cases that it has no number for.

@@ -7,7 +7,7 @@ use anstyle::Style;
 use crate::tuning::{RaceEnd, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning};
 use gpubench_records::{Answer, text::printable};
 use gpubench_stats::format;
-use gpubench_table::style::{NOTE, heading, of_answer, styled};
+use gpubench_table::text::{NOTE, heading, of_answer, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};
 
 /// The maximum number of variants of each standing that the table shows. The file of `--save-tuning` contains

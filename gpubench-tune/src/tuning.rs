@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use gpubench_records::{
-    Arg, Cache, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling, files::TUNING,
-    work::Counts,
+    Arg, Cache, Counts, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling, files::TUNING,
 };
 use gpubench_stats::{Nanoseconds, Ratio};
 

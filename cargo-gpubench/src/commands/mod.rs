@@ -18,7 +18,7 @@ use std::{env, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gpubench_records::files::LAST;
-use gpubench_records::{CaseSelection, Exit, Run, Stored};
+use gpubench_records::{CaseSelection, Exit, Run, StoredRun};
 use gpubench_report::{
     selection::{narrow, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
@@ -192,7 +192,7 @@ fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>> {
     Ok(runs.map(|(name, stored)| with_warnings(name, stored)).collect())
 }
 
-fn with_warnings(name: String, stored: Stored) -> NamedRun {
+fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
     for fault in stored.faults() {
         output::warn(&format!("{name}: {fault}"));
     }

@@ -1,9 +1,6 @@
 //! The part of a GPU that binds a case. Cases of one roof are judged together.
 
-use gpubench_records::{
-    Cache, DeviceInfo, Measurement, Quantity,
-    work::{Counts, Link},
-};
+use gpubench_records::{Cache, Counts, DeviceInfo, Link, Measurement, Quantity};
 use gpubench_stats::Bytes;
 use serde::Serialize;
 

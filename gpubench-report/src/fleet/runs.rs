@@ -9,7 +9,7 @@ use crate::stored_runs::load_all;
 use gpubench_records::files::LoadRunError;
 use gpubench_records::{
     CaseSelection, DeviceInfo, FormatError, Measurement, Program, Quantity, ReadError, Record, Run, State,
-    Stored, device_info::UUID,
+    StoredRun, device_info::UUID,
 };
 use gpubench_stats::{Nanoseconds, format::joined};
 use rayon::prelude::*;
@@ -102,7 +102,7 @@ fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, Lo
 }
 
 impl FleetRun {
-    fn new(name: String, stored: Stored, selection: &CaseSelection) -> Self {
+    fn new(name: String, stored: StoredRun, selection: &CaseSelection) -> Self {
         let mut missing: Vec<_> = stored.faults().into_iter().map(|fault| (fault, None)).collect();
         let mut run = stored.run;
         let (measured, planned) = (run.records.len(), run.planned_cases);

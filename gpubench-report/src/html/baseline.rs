@@ -1,8 +1,8 @@
 //! Comparisons with a baseline and of interleaved cases: the outcome of the gate, and the cases that are slower, faster or not comparable.
 
-use gpubench_records::{Answer, BaselineComparison, Finding};
+use gpubench_records::{Answer, BaselineComparison, BaselineFinding};
 use gpubench_stats::{Nanoseconds, Ratio, format};
-use gpubench_table::{gate, text::plain, together};
+use gpubench_table::{comparisons, text::plain};
 use maud::{Markup, html};
 
 use super::view::{PageCase, View};
@@ -28,9 +28,9 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
     html! {
         @if check.is_some() || gate.is_some() || !interleaved.is_empty() {
             @if let Some(gate) = gate {
-                @let (count, from) = gate::regressions(&gate);
+                @let (count, from) = comparisons::regression_count(&gate);
                 p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
-                @for line in gate::unjudged(&gate) { p { strong.bad { (plain(&line)) } } }
+                @for line in comparisons::unjudged_lines(&gate) { p { strong.bad { (plain(&line)) } } }
             }
             @if let Some(check) = check { (against(view, check)) }
             @if !interleaved.is_empty() { (table("Interleaved", ["other", "this"], interleaved)) }
@@ -42,12 +42,12 @@ pub(super) fn baseline(view: &View<'_>) -> Markup {
 fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
         let (compared, regressed) = match line.finding {
-            Finding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
+            BaselineFinding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
                 (Some(Compared { times: [baseline_time, time], ratio, answer }), regressed)
             }
             _ => (None, false),
         };
-        let result = together::result(&line.finding) + if regressed { ", a regression" } else { "" };
+        let result = comparisons::answer_text(&line.finding) + if regressed { ", a regression" } else { "" };
         Row { name: format!("{} {}", view.short(&line.name), line.cache), compared, result }
     });
     let margin = format::plus_minus(check.equivalence_margin);
@@ -56,7 +56,7 @@ fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
         plain(&check.baseline)
     );
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.short(name)));
-    let others = check.remarks.iter().cloned().chain(missing).chain(together::sentences(check));
+    let others = check.remarks.iter().cloned().chain(missing).chain(comparisons::decision_sentences(check));
     let others: Vec<String> = others.collect();
     html! {
         @if !check.findings.is_empty() { (table(&title, ["was", "now"], rows.collect())) }
@@ -71,7 +71,7 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
         let measured = case.record.measurement.as_ref()?;
         let (answer, threshold) = (other.comparison.answer, view.run.regression_threshold);
         let regressed = threshold.is_some_and(|threshold| other.comparison.regressed(threshold));
-        let metrics = together::changed_metrics(measured, other);
+        let metrics = comparisons::changed_metrics(measured, other);
         let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
         let times = [other.measurement.median(), measured.median()];
         Some(Row {

@@ -2,7 +2,7 @@
 
 use gpubench_records::{DeviceInfo, Run, files::time_of_day};
 use gpubench_stats::format;
-use gpubench_table::{case_name, header, remarks, text::plain};
+use gpubench_table::{case_name, devices, remarks, text::plain};
 use maud::{Markup, html};
 
 use super::view::View;
@@ -14,7 +14,7 @@ const NAMED: usize = 6;
 pub(super) fn summary(view: &View<'_>) -> Markup {
     let run = view.run;
     html! {
-        @for note in header::notes(run) { p.note { (plain(&note)) } }
+        @for note in devices::notes(run) { p.note { (plain(&note)) } }
         @for info in &run.devices {
             p.device {
                 b { (plain(&info.device)) } ": " (plain(&info.name))
@@ -83,7 +83,7 @@ fn environment(run: &Run) -> Markup {
         ("system", machine.system.clone()),
         ("kernel", machine.kernel.clone()),
         ("CPU", machine.cpu.clone()),
-        ("settings", some(&format::joined(machine.settings().iter().map(header::shown), "; "))),
+        ("settings", some(&format::joined(machine.settings().iter().map(devices::shown), "; "))),
         ("task", machine.task.as_ref().map(|task| format!("{task} ({})", task.share))),
         ("command", some(&machine.command.join(" "))),
         ("begun", Some(time_of_day(run.started))),
@@ -108,8 +108,8 @@ fn device(info: &DeviceInfo) -> Markup {
     html! {
         h3 { (plain(&info.device)) ": " (plain(&info.name)) }
         ul {
-            @for property in &info.properties { li { (header::shown(property)) } }
-            @for peak in &info.peaks { li { "peak " (plain(&header::shown_peak(peak))) } }
+            @for property in &info.properties { li { (devices::shown(property)) } }
+            @for peak in &info.peaks { li { "peak " (plain(&devices::shown_peak(peak))) } }
         }
     }
 }

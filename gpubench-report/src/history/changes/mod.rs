@@ -8,7 +8,7 @@ mod intervals;
 mod shuffle;
 
 use self::intervals::{ORDERS, Step, Sums, residuals, strengths_by_chance};
-use gpubench_stats::{CONFIDENCE, student};
+use gpubench_stats::{CONFIDENCE, student_quantile};
 
 /// The part of orders of a series' noise that may have a step as strong as a change. Of series without a change, at most twice this part
 /// is said to have one, by simulation with skewed noise.
@@ -95,7 +95,7 @@ impl Sums {
         let Step { begin, at, end, .. } = *step;
         let size = self.size(begin, at, end);
         let error = self.error(begin, at, end);
-        let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
+        let half = student_quantile(CONFIDENCE, end - begin - 2) * error;
         Change {
             at,
             between: self.places(step),
