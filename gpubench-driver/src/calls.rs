@@ -1,13 +1,16 @@
-//! The calls that a thread makes while it is watched. In: calls that enqueue work, wait, allocate, load code
-//! or switch the context; out: each in order, or only the work in a form that two launches are compared by.
-//! While nobody watches, a call costs two reads of a thread-local variable.
+//! The driver calls of a thread while it is watched: each call in order, or only the operations by which two
+//! launches are compared. While nothing watches, a call costs two reads of a thread-local variable.
+
+#![expect(unsafe_code, reason = "calls the driver")]
 
 use std::cell::RefCell;
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::kernel_info::{current_context, is_capturing};
-use crate::{kernel_info::KernelInfo, result::last_symbol, sys::CUstream};
+use crate::library::unrecorded;
+use crate::result::last_symbol;
+use crate::types::{CUcontext, CUstream};
 
 /// A call to the driver, as [`watch`] reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +105,19 @@ pub struct KernelLaunch {
     /// The kernel's properties according to the driver. Only for the first kernels of a watch, and only if
     /// the driver reports them.
     pub info: Option<KernelInfo>,
+}
+
+/// Properties of a kernel with its launch configuration, according to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// Registers per thread.
+    pub registers: u32,
+    /// Local memory per thread, in bytes.
+    pub local: u32,
+    /// The static shared memory of a block, in bytes.
+    pub static_shared: u32,
+    /// The number of blocks of this size that are resident on a multiprocessor at once.
+    pub resident_blocks: u32,
 }
 
 /// An operation on a stream, without handles and addresses. Two launches that enqueue equal operations do the
@@ -298,6 +314,26 @@ pub(crate) fn add_work(
         let captured = is_capturing(used);
         DriverCall::Enqueued { stream, captured, work: work(captured) }
     });
+}
+
+/// `CU_STREAM_CAPTURE_STATUS_NONE`
+const CAPTURE_STATUS_NONE: c_int = 0;
+
+/// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
+/// the driver cannot tell.
+pub(crate) fn is_capturing(stream: CUstream) -> bool {
+    let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
+    let mut status = CAPTURE_STATUS_NONE;
+    // SAFETY: work was just put on the stream, and `status` is a place for an int.
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
+}
+
+/// Returns the handle of the current context of this thread; 0 if there is none.
+pub(crate) fn current_context() -> usize {
+    let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
+    let mut context = std::ptr::null_mut();
+    // SAFETY: `context` is a place for a handle.
+    if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }
 }
 
 /// Returns the number of kernels that were launched earlier in the current watch, and counts one more.

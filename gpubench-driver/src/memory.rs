@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
-use crate::calls::{self, DriverCall, Enqueued};
-use crate::kernel_info::is_capturing;
+use crate::calls::{self, DriverCall, Enqueued, is_capturing};
 use crate::result::{last_symbol, set_detail};
 
 /// A contiguous range of memory that kernels can access.

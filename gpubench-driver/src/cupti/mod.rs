@@ -10,10 +10,9 @@ use std::{env, fs, sync::OnceLock};
 
 use crate::cupti::functions::Functions;
 
-pub use crate::cupti::error::CuptiError;
+pub use crate::cupti::functions::CuptiError;
 pub use crate::cupti::records::{Activity, ActivityKind};
 
-mod error;
 mod functions;
 mod records;
 

@@ -13,9 +13,8 @@ use std::{env, fs::File, io, mem::ManuallyDrop, os::unix::ffi::OsStringExt, sync
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 
-use crate::driver::LIBCUDA_VARIABLE;
 use crate::interpose::elf::{ELF_MACHINE, ElfSymbol, TABLE_SYMBOL, shared_object};
-use crate::library::{self, Function};
+use crate::library::{self, Function, LIBCUDA_VARIABLE};
 use crate::table::forwarders;
 
 mod elf;
