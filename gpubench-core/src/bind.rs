@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 use std::{cell::RefCell, str::FromStr};
 
-use crate::{ArgAxis, CaseError, Memory, UserMetric};
+use crate::{ArgAxis, CaseError, UserMetric};
 
 /// The listed values of one axis, and the value that the current case uses: initially the first.
 pub struct Values<T> {
@@ -121,6 +121,9 @@ impl<T> Parse<T> for &Values<T> {
         |_| None
     }
 }
+
+pub use crate::__memory as memory;
+pub use crate::inputs::{Input, ShowMemory};
 
 /// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
 ///
@@ -295,92 +298,6 @@ impl<T> ExactValue for ExactOperand<'_, T> {
     }
 }
 
-/// An input of [`memory!`], of any type.
-pub struct Input<'a, T>(pub &'a T);
-
-/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
-/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __memory {
-    ($input:expr, $visit:expr) => {{
-        #[allow(unused_imports)]
-        use $crate::bind::ShowMemory as _;
-        (&&&&$crate::bind::Input($input)).memory($visit)
-    }};
-}
-pub use __memory as memory;
-
-/// A type whose values own no other memory and refer to none.
-///
-/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values,
-/// and cold samples on a CPU drop the cache lines of vectors and slices of it, in place of a sweep of the
-/// whole cache.
-///
-/// ```
-/// # use gpubench_driver as _;
-/// #[derive(Clone, Copy)]
-/// struct Complex {
-///     re: f32,
-///     im: f32,
-/// }
-///
-/// impl gpubench_core::host::Plain for Complex {}
-/// ```
-pub trait Plain: Copy {}
-
-/// Implements [`Plain`] for primitive types.
-macro_rules! plain {
-    ($($value:ident)*) => {$(impl Plain for $value {})*};
-}
-plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
-
-impl Plain for () {}
-impl<T: Plain, const N: usize> Plain for [T; N] {}
-impl<T: Plain> Plain for Option<T> {}
-impl<A: Plain> Plain for (A,) {}
-impl<A: Plain, B: Plain> Plain for (A, B) {}
-impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
-impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
-
-/// Finds the memory of an input: of slices of plain values and of vectors, boxes and arrays of them. Plain
-/// values have none to flush, since they are stored among gpubench's own data.
-pub trait ShowMemory {
-    /// Calls `visit` with the memory of the input. Returns false if the input may have other memory.
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-}
-
-/// Implements [`ShowMemory`] for inputs that own or borrow a slice. `$memory` is the function of [`Memory`]
-/// that returns it.
-macro_rules! slices {
-    ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
-        impl<$($generics)*> ShowMemory for &&&Input<'_, $slice> {
-            fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-                visit(Memory::$memory(self.0));
-                true
-            }
-        }
-    )*};
-}
-slices! {
-    [T: Plain] Vec<T>: of_vec,
-    [T: Plain] Box<[T]>: of,
-    [T: Plain] &[T]: of,
-    [T: Plain, const N: usize] [T; N]: of,
-}
-
-impl<T: Plain> ShowMemory for &&Input<'_, T> {
-    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
-        true
-    }
-}
-
-impl<T> ShowMemory for &Input<'_, T> {
-    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
-        false
-    }
-}
-
 /// A type that a launch function may return: `()`, or a `Result` whose error implements `Display`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a launch function returns",
@@ -467,11 +384,6 @@ mod tests {
         assert_eq!(refused, "metric `fill` is NaN: it must be finite");
         assert!(metric(f64::INFINITY).is_err());
     }
-}
-
-#[cfg(test)]
-mod exact_tests {
-    use super::*;
 
     #[test]
     fn what_is_whole_is_found_by_its_type() {
@@ -494,76 +406,5 @@ mod exact_tests {
         {
             assert_eq!(nothing.0, None);
         }
-    }
-}
-
-#[cfg(test)]
-mod memory_tests {
-    use std::rc::Rc;
-
-    use super::*;
-
-    /// Returns the bytes that are shown of an input, or nothing if it may have more.
-    macro_rules! shown {
-        ($input:expr) => {{
-            let (input, mut bytes) = ($input, Vec::new());
-            let known = memory!(&input, &mut |memory: Memory<'_>| bytes.push(memory.bytes()));
-            known.then(|| bytes.into_iter().sum::<u64>())
-        }};
-    }
-
-    #[test]
-    fn slices_of_plain_values_are_known_whole() {
-        assert_eq!(shown!(vec![1.0_f32; 10]), Some(40));
-        assert_eq!(shown!(Vec::<u32>::with_capacity(10)), Some(40));
-        assert_eq!(shown!(vec![(1_u8, 2_u64); 3].into_boxed_slice()), Some(48));
-        assert_eq!(shown!([[1_u16; 4]; 2]), Some(16));
-        assert_eq!(shown!(&[1_u8, 2, 3][..]), Some(3));
-    }
-
-    #[test]
-    fn a_plain_value_has_no_memory_of_its_own() {
-        assert_eq!(shown!(0.5_f64), Some(0));
-        assert_eq!(shown!(()), Some(0));
-        assert_eq!(shown!((1, 'x')), Some(0));
-    }
-
-    /// Half of an input is not shown as if it were all.
-    #[test]
-    fn what_may_own_memory_or_refer_to_it_is_unknown() {
-        assert_eq!(shown!(vec![vec![1_u8]]), None);
-        assert_eq!(shown!(vec![String::new()]), None);
-        assert_eq!(shown!(String::from("text")), None);
-        assert_eq!(shown!(Rc::new(1)), None);
-        assert_eq!(shown!((1.0_f32, vec![1_u8])), None);
-        assert_eq!(shown!(&vec![1_u8]), None);
-        assert_eq!(shown!("text"), None);
-        assert_eq!(shown!(0..9), None);
-    }
-
-    /// `Copy` values own no memory, and may refer to it.
-    #[test]
-    fn what_refers_to_memory_is_unknown() {
-        #[derive(Clone, Copy)]
-        struct View<'a>(&'a [u8]);
-        let values = [1_u8, 2];
-        let slice = &values[..];
-        assert_eq!(shown!(vec![slice]), None);
-        assert_eq!(shown!((slice, 1)), None);
-        assert_eq!(shown!(Some(slice)), None);
-        assert_eq!(shown!([slice, slice]), None);
-        assert_eq!(shown!(slice.as_ptr()), None);
-        let view = View(slice);
-        assert_eq!(shown!(view), None);
-        assert_eq!(view.0, values);
-        assert_eq!(shown!(vec![view]), None);
-    }
-
-    #[test]
-    fn memory_is_where_the_values_are() {
-        let input = vec![1_u32, 2, 3];
-        let mut starts = Vec::new();
-        assert!(memory!(&input, &mut |memory: Memory<'_>| starts.push(memory.addresses().start)));
-        assert_eq!(starts, [input.as_ptr().addr()]);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, sync::Arc};
 
-pub use crate::bind::Plain;
+pub use crate::inputs::Plain;
 use crate::{CaseError, LaunchStream, StreamSource};
 
 /// Runs work on a thread of the pool that launches share, and waits for it. The runtime provides it.

@@ -6,9 +6,8 @@ use gpubench_runtime::device::DeviceError;
 use gpubench_stats::{Bytes, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
-use super::Wgpu;
-use crate::encoder::{Encoder, buffer};
-use crate::kernel::Kernel;
+use crate::device::Wgpu;
+use crate::encoder::{Encoder, Kernel, buffer};
 
 /// The default flush: a read, which leaves no cache line to be written back.
 pub(crate) const DEFAULT_FLUSH: Flush = Flush::Read;

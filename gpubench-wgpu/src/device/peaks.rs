@@ -7,9 +7,9 @@ use gpubench_runtime::method::{median_time, timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate, format};
 use wgpu::{BufferUsages, Features};
 
-use super::flush::{BYTES_PER_WORKGROUP, MEMORY_SHADERS, Region};
-use super::{Wgpu, adapter::is_software};
-use crate::{encoder::buffer, kernel::Kernel};
+use crate::device::flush::{BYTES_PER_WORKGROUP, MEMORY_SHADERS, Region};
+use crate::device::{Wgpu, is_software};
+use crate::encoder::{Kernel, buffer};
 
 /// The number of timed launches of a peak. The same number of launches precedes them as a warm-up.
 const TIMED_LAUNCHES: usize = 8;
