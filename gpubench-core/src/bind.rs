@@ -78,7 +78,7 @@ macro_rules! __axis {
 }
 pub use __axis as axis;
 
-/// Finds the function that converts values of an axis to text: by `Display`, or else by `Debug`.
+/// Selects the conversion of axis values to text at compile time: by `Display`, or else by `Debug`.
 pub trait Show<T> {
     /// Returns the function that converts a value to text.
     fn show(&self) -> fn(&T) -> String;
@@ -96,7 +96,7 @@ impl<T: Debug> Show<T> for &Values<T> {
     }
 }
 
-/// Finds the function that parses values of an axis: text as it is, and types with `FromStr`. Values of other
+/// Selects the parser of axis values at compile time: text as it is, and types with `FromStr`. Values of other
 /// types cannot be parsed; they must be listed.
 pub trait Parse<T> {
     /// Returns the function that parses a value; its result is `None` for text that is no value.
@@ -123,7 +123,7 @@ impl<T> Parse<T> for &Values<T> {
 }
 
 pub use crate::__memory as memory;
-pub use crate::inputs::{Input, ShowMemory};
+pub use crate::inputs::{InputOperand, ShowMemory};
 
 /// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
 ///
@@ -181,10 +181,11 @@ impl<T: Count> Count for &T {
     }
 }
 
-/// The count option that may be zero: the smallest size of a benchmark may need only one pass.
+/// The only count option that may be zero, since the smallest size of a benchmark may need a single pass.
 const MAY_BE_ZERO: &str = "intermediates";
 
-/// Returns the value of the count option `option`, rounded if it is a float; an error if it is below 1 or does not fit 64 bits.
+/// Converts the value of a count option, such as `flops`, to a whole number; rounds a float. Returns `None` for zero
+/// `intermediates`, and an error that names the option for any other value below 1 or above 64 bits.
 pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
     let number = value.number();
     if option == MAY_BE_ZERO && number == 0.0 {
@@ -200,7 +201,8 @@ pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, Cas
     count.filter(|count| *count > 0).map(Some).ok_or_else(refused)
 }
 
-/// Returns [`count`] of `exact`, or of `value` if that is unknown.
+/// Converts a count as [`count`] does: `exact`, which was computed without overflow, or `value()` if `exact` is
+/// unknown.
 pub fn exact_count<T: Count>(
     option: &'static str,
     exact: Exact,
@@ -209,7 +211,7 @@ pub fn exact_count<T: Count>(
     exact.0.map_or_else(|| count(option, value()), |exact| count(option, exact))
 }
 
-/// Returns the value of the metric `name`, or the mistake in it.
+/// Returns the benchmark's own metric `name` in `unit`, or an error if its value is not finite.
 pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, CaseError> {
     let (number, unit) = (value.number(), unit.to_owned());
     match number.is_finite() {
@@ -218,7 +220,8 @@ pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, C
     }
 }
 
-/// Returns [`metric`] of `exact`, or of `value` if that is unknown.
+/// Returns the metric as [`metric`] does: with the value `exact`, which was computed without overflow, or `value()`
+/// if `exact` is unknown.
 pub fn exact_metric<T: Count>(
     name: &str,
     unit: &str,
@@ -228,13 +231,13 @@ pub fn exact_metric<T: Count>(
     exact.0.map_or_else(|| metric(name, unit, value()), |exact| metric(name, unit, exact))
 }
 
-/// A whole number that arithmetic does not wrap; unknown after an overflow of 128 bits or an operand that is
+/// A whole number whose arithmetic never wraps. It becomes unknown if a result exceeds 128 bits or an operand is
 /// no whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact(Option<i128>);
 
 impl Exact {
-    /// Returns the known number `number`.
+    /// Wraps a known number.
     pub const fn of(number: i128) -> Self {
         Self(Some(number))
     }
@@ -280,7 +283,7 @@ macro_rules! __exact {
 }
 pub use __exact as exact;
 
-/// Converts an operand of any type to an [`Exact`] number.
+/// Conversion of an operand of any type to an [`Exact`] number.
 pub trait ExactValue {
     /// Returns the number; unknown if the operand is no whole number.
     fn exact(&self) -> Exact;

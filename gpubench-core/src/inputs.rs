@@ -52,7 +52,7 @@ impl<'a> Memory<'a> {
 }
 
 /// An input of [`memory!`], of any type.
-pub struct Input<'a, T>(pub &'a T);
+pub struct InputOperand<'a, T>(pub &'a T);
 
 /// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
 /// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
@@ -62,7 +62,7 @@ macro_rules! __memory {
     ($input:expr, $visit:expr) => {{
         #[allow(unused_imports)]
         use $crate::bind::ShowMemory as _;
-        (&&&&$crate::bind::Input($input)).memory($visit)
+        (&&&&$crate::bind::InputOperand($input)).memory($visit)
     }};
 }
 /// A type whose values own no other memory and refer to none.
@@ -97,8 +97,8 @@ impl<A: Plain, B: Plain> Plain for (A, B) {}
 impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
 impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
 
-/// Finds the memory of an input: of slices of plain values and of vectors, boxes and arrays of them. Plain
-/// values have none to flush, since they are stored among gpubench's own data.
+/// Lists the memory of an input: of slices of plain values, and of vectors, boxes and arrays of them. A plain
+/// value has no memory to flush, since it is part of gpubench's own data.
 pub trait ShowMemory {
     /// Calls `visit` with the memory of the input. Returns false if the input may have other memory.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
@@ -108,7 +108,7 @@ pub trait ShowMemory {
 /// that returns it.
 macro_rules! slices {
     ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
-        impl<$($generics)*> ShowMemory for &&&Input<'_, $slice> {
+        impl<$($generics)*> ShowMemory for &&&InputOperand<'_, $slice> {
             fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
                 visit(Memory::$memory(self.0));
                 true
@@ -123,13 +123,13 @@ slices! {
     [T: Plain, const N: usize] [T; N]: of,
 }
 
-impl<T: Plain> ShowMemory for &&Input<'_, T> {
+impl<T: Plain> ShowMemory for &&InputOperand<'_, T> {
     fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
         true
     }
 }
 
-impl<T> ShowMemory for &Input<'_, T> {
+impl<T> ShowMemory for &InputOperand<'_, T> {
     fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
         false
     }

@@ -70,37 +70,37 @@ pub trait StreamParameter: LaunchStream {}
 impl<S: LaunchStream> StreamParameter for S {}
 
 /// Another device, given by its distance from the measured one: the device whose number is higher by
-/// `further`, modulo the number of devices. A case thus has the same arguments on every device. Its text is
+/// `distance`, modulo the number of devices. A case thus has the same arguments on every device. Its text is
 /// `+1/4`: the next of four devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
-    further: usize,
-    of: usize,
+    distance: usize,
+    devices: usize,
 }
 
 impl Peer {
     /// Returns all peers of a device among this many devices: every distance from 1 on.
     #[must_use]
     pub fn all(devices: usize) -> Vec<Self> {
-        (1..devices).map(|further| Self { further, of: devices }).collect()
+        (1..devices).map(|distance| Self { distance, devices }).collect()
     }
 
     /// Returns the number of devices that the peer is one of.
     #[must_use]
     pub fn of(self) -> usize {
-        self.of
+        self.devices
     }
 
     /// Returns the number of this peer for the device with the number `own`.
     #[must_use]
     pub fn after(self, own: usize) -> usize {
-        (own + self.further) % self.of
+        (own + self.distance) % self.devices
     }
 }
 
 impl Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "+{}/{}", self.further, self.of)
+        write!(f, "+{}/{}", self.distance, self.devices)
     }
 }
 
@@ -109,10 +109,10 @@ impl FromStr for Peer {
 
     fn from_str(text: &str) -> Result<Self, CaseError> {
         let read = || {
-            let (further, of) = text.strip_prefix('+')?.split_once('/')?;
-            Some(Self { further: further.parse().ok()?, of: of.parse().ok()? })
+            let (distance, devices) = text.strip_prefix('+')?.split_once('/')?;
+            Some(Self { distance: distance.parse().ok()?, devices: devices.parse().ok()? })
         };
-        let peer = read().filter(|peer| (1..peer.of).contains(&peer.further));
+        let peer = read().filter(|peer| (1..peer.devices).contains(&peer.distance));
         peer.ok_or_else(|| {
             CaseError::new(format_args!(
                 "a peer is written as `+1/4`, the next of four devices, and not as `{text}`"

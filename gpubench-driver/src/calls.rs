@@ -160,7 +160,7 @@ impl Enqueued {
     }
 }
 
-/// The watch of a thread: the calls so far, and the handle of the context that was current when the watch
+/// The watch of a thread: the driver calls so far, and the handle of the context that was current when the watch
 /// began.
 struct Watch {
     calls: Vec<DriverCall>,
@@ -186,8 +186,8 @@ static WATCHED_KERNELS: AtomicUsize = AtomicUsize::new(0);
 /// of this thread in their order, then those of other threads. Only one thread may watch at a time.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     /// Ends the watch even if `body` panics.
-    struct Ends;
-    impl Drop for Ends {
+    struct WatchGuard;
+    impl Drop for WatchGuard {
         fn drop(&mut self) {
             WATCH.set(None);
             IS_WATCHING.store(false, Ordering::Relaxed);
@@ -198,7 +198,7 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     other_thread_calls().clear();
     WATCHED_KERNELS.store(0, Ordering::Relaxed);
     IS_WATCHING.store(true, Ordering::Relaxed);
-    let _ends = Ends;
+    let _guard = WatchGuard;
     let done = body();
     let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
     calls.append(&mut other_thread_calls());
@@ -210,15 +210,15 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
 /// call.
 pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     /// Ends the collection even if `body` panics.
-    struct Ends;
-    impl Drop for Ends {
+    struct CollectionGuard;
+    impl Drop for CollectionGuard {
         fn drop(&mut self) {
             STREAM_OPS.set(None);
         }
     }
 
     STREAM_OPS.set(Some(StreamOps::default()));
-    let _ends = Ends;
+    let _guard = CollectionGuard;
     let done = body();
     (done, STREAM_OPS.take().unwrap_or_default())
 }

@@ -109,7 +109,7 @@ pub(crate) use forwarders;
 /// per kind of default stream.
 static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `place`, which `cuGetProcAddress` stored there, by its forwarder. If
+/// Replaces the driver's function at `out`, which `cuGetProcAddress` stored there, by its forwarder. If
 /// there is none and the function may allocate memory, stores the call as one with unlisted memory. The first
 /// call reads `forwarders`.
 ///
@@ -118,14 +118,14 @@ static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 pub(crate) unsafe fn replace_found_function(
     code: u32,
     name: *const c_char,
-    place: *mut *mut c_void,
+    out: *mut *mut c_void,
     forwarders: impl Iterator<Item = &'static (&'static str, Function)>,
 ) {
-    if code != 0 || name.is_null() || place.is_null() {
+    if code != 0 || name.is_null() || out.is_null() {
         return;
     }
     // SAFETY: the driver has just written it there.
-    let found = unsafe { *place };
+    let found = unsafe { *out };
     if found.is_null() {
         return;
     }
@@ -138,7 +138,7 @@ pub(crate) unsafe fn replace_found_function(
     });
     if let Some(forwarder) = forwarder_of.get(&(found as usize)) {
         // SAFETY: as above.
-        unsafe { *place = std::ptr::with_exposed_provenance_mut(*forwarder) };
+        unsafe { *out = std::ptr::with_exposed_provenance_mut(*forwarder) };
         return;
     }
     // SAFETY: the driver has just read the name under the same contract.

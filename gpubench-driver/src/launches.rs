@@ -18,23 +18,23 @@ use crate::types::{
     CUlaunchConfig, CUstream,
 };
 
-/// The number of first kernels of a watch about whose properties the driver is queried.
+/// The most kernels of a watch whose properties the driver is queried for: the first ones.
 const MAX_KERNELS_WITH_INFO: usize = 8;
 
-/// Adds work on the NULL stream, and the host's wait for it.
+/// Adds work on the NULL stream, and the host's wait for it, to the watch.
 pub(crate) fn add_blocking_work(code: u32, work: Enqueued) {
     add_enqueued(code, std::ptr::null_mut(), work);
     let stream = stream_used(std::ptr::null_mut()) as u64;
     add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
-/// Adds a wait for a stream, or a query that found it busy.
+/// Adds a wait for a stream, or a query that found it busy, to the watch.
 pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
     add_wait_or_poll(code, stream, Some(stream));
 }
 
-/// Adds the destruction of a stream.
+/// Adds the destruction of a stream to the watch, unless it failed.
 pub(crate) fn add_stream_destruction(code: u32, stream: CUstream) {
     add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
@@ -44,8 +44,8 @@ pub(crate) fn add_event_wait(code: u32, event: CUevent) {
     add_wait_or_poll(code, event as u64, None);
 }
 
-/// Adds a wait for `stream`, or a query if `code` says that the work is not done. `about` is the handle of
-/// the stream or event; `stream` is `None` for an event.
+/// Adds a wait to the watch, or a query if `code` says that the work is not done. `about` is the handle of the
+/// stream or event; `stream` is the stream, or `None` for an event.
 fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called_function(), about);
@@ -62,7 +62,7 @@ pub(crate) fn explain_capture_isolation(code: u32) {
     }
 }
 
-/// Adds a wait for work on any stream.
+/// Adds a wait for the work of all streams to the watch.
 pub(crate) fn add_unspecific_wait(code: u32) {
     add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }

@@ -58,7 +58,7 @@ pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
 /// that code as the enum would be undefined behaviour.
 #[cold]
 fn keep_failure(entry: &'static EntryPoint, code: u32) -> CUresult {
-    let result = if is_known(code) { code } else { CUDA_ERROR_UNKNOWN };
+    let result = if is_known_to_bindings(code) { code } else { CUDA_ERROR_UNKNOWN };
     // A capture that has failed fails every later call too: the first says why.
     let follows = code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && FAILED_CALL.get().is_some();
     if result != CUDA_ERROR_NOT_READY && !follows {
@@ -219,7 +219,7 @@ unsafe fn write_string(string: Option<&'static CStr>, out: *mut *const c_char) -
 }
 
 /// Returns true if the enums of bindings contain this code: the codes of CUDA 11.
-pub(crate) fn is_known(code: CUresult) -> bool {
+pub(crate) fn is_known_to_bindings(code: CUresult) -> bool {
     matches!(
         code,
         0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400..=401 | 500 | 600

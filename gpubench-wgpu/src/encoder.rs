@@ -17,10 +17,10 @@ use wgpu::{
 ///
 /// `setup` gets the encoder too, for its device and queue.
 #[derive(Clone)]
-pub struct Encoder(Rc<Shared>);
+pub struct Encoder(Rc<EncoderState>);
 
 /// The state that all clones of an [`Encoder`] share.
-struct Shared {
+struct EncoderState {
     device: Device,
     queue: wgpu::Queue,
     errors: DeviceErrors,
@@ -35,7 +35,7 @@ impl Encoder {
     pub(crate) fn new(device: Device, queue: wgpu::Queue) -> Self {
         let errors = DeviceErrors::collect_from(&device);
         let commands = RefCell::default();
-        Self(Rc::new(Shared { device, queue, errors, commands, encoded: Cell::new(0) }))
+        Self(Rc::new(EncoderState { device, queue, errors, commands, encoded: Cell::new(0) }))
     }
 
     /// Returns the device, which creates buffers, pipelines and bind groups.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::{
-    SampleOptions, SampledGroup, Sampler, Work, batch, interleaving::swapped, interruptions::Interruptions,
+    SampleOptions, SampledGroup, Sampler, Work, interruptions::Interruptions, launch_timer, swapped,
 };
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
@@ -164,7 +164,7 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
             let (before, begin) = (events.len(), Instant::now());
             let mut ready = true;
             while ready && events.len() < samples.min(before + together) {
-                events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
+                events.push(launch_timer::time_per_launch(self.device, self.work, self.launches)?);
                 ready = alone || self.device.is_ready();
             }
             waits.add_samples(self.device, events.len() - before, begin.elapsed().into(), follows);
@@ -191,7 +191,7 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
             None => {
                 for _ in 0..samples {
                     prepare_sample(self.device, self.work, self.method.flush)?;
-                    events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
+                    events.push(launch_timer::time_per_launch(self.device, self.work, self.launches)?);
                 }
             }
         }
@@ -206,9 +206,9 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
         // A flush or a reset must precede each launch.
         let single = self.cache == Cache::Cold || self.work.resets();
-        let is_short = self.fastest.is_none_or(|fastest| batch::is_too_short(fastest, timer));
+        let is_short = self.fastest.is_none_or(|fastest| launch_timer::is_too_short(fastest, timer));
         if D::BATCHES && !single && is_short {
-            self.launches = batch::smallest_sufficient_batch(self.device, self.work, timer)?;
+            self.launches = launch_timer::smallest_sufficient_batch(self.device, self.work, timer)?;
         }
         self.interruptions = Interruptions::begin(self.device);
         let mut timer = timer.of_batch(self.launches);

@@ -23,8 +23,8 @@ use wgpu::{
     Adapter, AdapterInfo, Backends, DeviceDescriptor, Features, Instance, InstanceDescriptor, MemoryHints,
 };
 
-use crate::device::flush::{CacheSize, Region};
-use crate::device::queue::{EmptyKernels, RecordedBatch};
+use crate::device::flush::{CacheSize, SweepBuffer};
+use crate::device::queue::{EmptyShaders, RecordedBatch};
 use crate::device::timestamps::LaunchTimestamps;
 use crate::encoder::Encoder;
 
@@ -37,10 +37,10 @@ pub struct Wgpu {
     pub(crate) info: AdapterInfo,
     pub(crate) encoder: Encoder,
     pub(crate) timestamps: LaunchTimestamps,
-    pub(crate) empty: EmptyKernels,
+    pub(crate) empty: EmptyShaders,
     pub(crate) cache: CacheSize,
     /// The region that a flush reads or clears, once a cold sample needed it.
-    pub(crate) sweep: Option<Region>,
+    pub(crate) sweep: Option<SweepBuffer>,
     pub(crate) calibration: Calibration,
     /// The recorded batches that were not submitted yet, by their numbers. `recorded_so_far` counts all
     /// batches.
@@ -73,7 +73,7 @@ impl DeviceType for Wgpu {
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).map_err(DeviceError::new)?;
         let encoder = Encoder::new(device, queue);
-        let empty = EmptyKernels::new(&encoder);
+        let empty = EmptyShaders::new(&encoder);
         encoder.finish().map_err(DeviceError::new)?;
         Ok(Self {
             name: format!("{KIND}:{ordinal}"),
@@ -96,8 +96,8 @@ impl DeviceType for Wgpu {
 impl Wgpu {
     /// Returns the region that `flush` reads or clears, twice as large as the cache; `None` for no flush. The
     /// first call creates the region.
-    pub(crate) fn sweep(&mut self, flush: Flush) -> Option<Region> {
-        let make = || Region::new(&self.encoder, Bytes(2 * self.cache.size.0));
+    pub(crate) fn sweep(&mut self, flush: Flush) -> Option<SweepBuffer> {
+        let make = || SweepBuffer::new(&self.encoder, Bytes(2 * self.cache.size.0));
         (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
     }
 

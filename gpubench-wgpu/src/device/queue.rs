@@ -198,14 +198,14 @@ const UNBOUND_SHADER: &str = "@compute @workgroup_size(32) fn empty() {}";
 
 /// The empty kernels by which the overhead of the timer is measured.
 #[derive(Clone)]
-pub(crate) struct EmptyKernels {
+pub(crate) struct EmptyShaders {
     /// For one launch in a pass, with wgpu's barriers between launches that share memory.
     pub(crate) bound: Kernel,
     /// For many launches in a pass, with nothing between them.
     pub(crate) unbound: Kernel,
 }
 
-impl EmptyKernels {
+impl EmptyShaders {
     /// Compiles both kernels on the encoder's device.
     pub(crate) fn new(encoder: &Encoder) -> Self {
         // One word for each invocation: none of them writes.

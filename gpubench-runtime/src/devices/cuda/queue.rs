@@ -153,14 +153,14 @@ impl Queue for Cuda {
     fn start(&mut self, slot: usize, clock: Clock) -> Result<(), Failure> {
         Ok(match clock {
             Clock::Events => self.record_event(&self.queue.pairs[slot].start),
-            Clock::Stamps => self.stamps.enqueue(2 * slot, &self.kernels, self.stream),
+            Clock::Stamps => self.stamps.enqueue_stamp(2 * slot, &self.kernels, self.stream),
         }?)
     }
 
     fn stop(&mut self, slot: usize, clock: Clock) -> Result<(), Failure> {
         Ok(match clock {
             Clock::Events => self.record_event(&self.queue.pairs[slot].stop),
-            Clock::Stamps => self.stamps.enqueue(2 * slot + 1, &self.kernels, self.stream),
+            Clock::Stamps => self.stamps.enqueue_stamp(2 * slot + 1, &self.kernels, self.stream),
         }?)
     }
 

@@ -3,7 +3,7 @@
 
 use gpubench_driver::sys;
 
-use crate::devices::cuda::device_info::{self, memory};
+use crate::devices::cuda::device_info;
 use crate::devices::cuda::driver::{DeviceMemory, current_device};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use crate::{device::DeviceError, devices::cuda::RawStream};
@@ -159,9 +159,9 @@ impl CeilingLaunch {
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
         let device = current_device()?;
         let multiprocessors =
-            device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
-        let memory = MOST_MOVED_BYTES.min(memory(device)? / 8) / CHUNK_BYTES * CHUNK_BYTES;
-        let cache = device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
+            device_info::attribute(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let memory = MOST_MOVED_BYTES.min(device_info::memory_size(device)? / 8) / CHUNK_BYTES * CHUNK_BYTES;
+        let cache = device_info::attribute(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
             / CACHE_SIZE_DIVISOR
             / CHUNK_BYTES
             * CHUNK_BYTES;

@@ -1,7 +1,9 @@
 //! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
 //! again during tracing.
 
-use super::{MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue, launches::GPU_TIMER_STEP, wait_for_context};
+use super::{
+    MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, launches::GPU_TIMER_STEP, wait_for_context,
+};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
 use crate::devices::cuda::empty::EmptyLaunch;
@@ -67,8 +69,8 @@ impl EventTimer {
             begin_prequeued(device, work, self.how.0)?;
             for (number, pair) in self.pairs.iter().enumerate() {
                 match is_empty_launch(number, swapped) {
-                    true => enqueue(device, &mut empty, self.how, Some(pair))?,
-                    false => enqueue(device, work, self.how, Some(pair))?,
+                    true => enqueue_launch(device, &mut empty, self.how, Some(pair))?,
+                    false => enqueue_launch(device, work, self.how, Some(pair))?,
                 }
             }
             wait_for_context()?;
