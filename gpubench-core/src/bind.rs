@@ -122,8 +122,20 @@ impl<T> Parse<T> for &Values<T> {
     }
 }
 
-pub use crate::__memory as memory;
 pub use crate::inputs::{InputOperand, ShowMemory};
+
+/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
+/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __memory {
+    ($input:expr, $visit:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::ShowMemory as _;
+        (&&&&$crate::bind::InputOperand($input)).memory($visit)
+    }};
+}
+pub use __memory as memory;
 
 /// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
 ///

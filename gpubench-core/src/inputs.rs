@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::CaseError;
-use crate::host::Stream;
 
 /// A range of this machine's memory that holds values of an input.
 #[derive(Clone, Debug)]
@@ -51,20 +50,9 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// An input of [`memory!`], of any type.
+/// An input of `memory!`, of any type.
 pub struct InputOperand<'a, T>(pub &'a T);
 
-/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
-/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __memory {
-    ($input:expr, $visit:expr) => {{
-        #[allow(unused_imports)]
-        use $crate::bind::ShowMemory as _;
-        (&&&&$crate::bind::InputOperand($input)).memory($visit)
-    }};
-}
 /// A type whose values own no other memory and refer to none.
 ///
 /// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values,
@@ -181,34 +169,6 @@ pub trait Restore<S: ?Sized> {
     /// # Errors
     /// Returns the device's error.
     fn restore(&mut self, copy: &Self::Copy, stream: &S) -> Result<(), CaseError>;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Clone + Send + Sync> Restore<Stream> for T {
-    type Copy = T;
-
-    fn copy(&self, _: &Stream) -> Result<T, CaseError> {
-        Ok(self.clone())
-    }
-
-    fn restore(&mut self, copy: &T, stream: &Stream) -> Result<(), CaseError> {
-        stream.run(|| self.clone_from(copy));
-        Ok(())
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Clone + Send + Sync> Restore<Stream> for [T] {
-    type Copy = Vec<T>;
-
-    fn copy(&self, _: &Stream) -> Result<Vec<T>, CaseError> {
-        Ok(self.to_vec())
-    }
-
-    fn restore(&mut self, copy: &Vec<T>, stream: &Stream) -> Result<(), CaseError> {
-        stream.run(|| self.clone_from_slice(copy));
-        Ok(())
-    }
 }
 
 #[cfg(test)]
