@@ -182,23 +182,26 @@ static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 /// The number of kernels that were launched during the current watch.
 static WATCHED_KERNELS: AtomicUsize = AtomicUsize::new(0);
 
+/// Calls a function when it is dropped, also by a panic.
+struct OnDrop(fn());
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Runs `body`. Returns its result and the driver calls that went through this crate meanwhile: first those
 /// of this thread in their order, then those of other threads. Only one thread may watch at a time.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
-    /// Ends the watch even if `body` panics.
-    struct WatchGuard;
-    impl Drop for WatchGuard {
-        fn drop(&mut self) {
-            WATCH.set(None);
-            IS_WATCHING.store(false, Ordering::Relaxed);
-        }
-    }
-
     WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
     other_thread_calls().clear();
     WATCHED_KERNELS.store(0, Ordering::Relaxed);
     IS_WATCHING.store(true, Ordering::Relaxed);
-    let _guard = WatchGuard;
+    let _guard = OnDrop(|| {
+        WATCH.set(None);
+        IS_WATCHING.store(false, Ordering::Relaxed);
+    });
     let done = body();
     let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
     calls.append(&mut other_thread_calls());
@@ -209,16 +212,8 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
 /// through this crate. Costs about 10 ns per call, less than [`watch`], which queries the driver about each
 /// call.
 pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
-    /// Ends the collection even if `body` panics.
-    struct CollectionGuard;
-    impl Drop for CollectionGuard {
-        fn drop(&mut self) {
-            STREAM_OPS.set(None);
-        }
-    }
-
     STREAM_OPS.set(Some(StreamOps::default()));
-    let _guard = CollectionGuard;
+    let _guard = OnDrop(|| STREAM_OPS.set(None));
     let done = body();
     (done, STREAM_OPS.take().unwrap_or_default())
 }

@@ -62,12 +62,7 @@ pub(crate) fn driver_function(name: &str) -> Option<Function> {
     find_symbol(&open_once().ok()?.library, name)
 }
 
-/// Returns true if the driver's library could be opened, of whatever version.
-pub(crate) fn is_open() -> bool {
-    open_once().is_ok()
-}
-
-/// Returns the reason that the driver's library could not be opened; `None` if it is open.
+/// Returns the reason that the driver's library could not be opened; `None` if it is open, of whatever version.
 pub(crate) fn open_error() -> Option<&'static LoadError> {
     open_once().err()
 }

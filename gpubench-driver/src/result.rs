@@ -49,7 +49,7 @@ pub(crate) fn keep_result(entry: &'static EntryPoint, code: u32) -> CUresult {
 /// text is "named symbol not found".
 #[cold]
 pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
-    let result = if library::is_open() { CUDA_ERROR_NOT_FOUND } else { CUDA_ERROR_NO_DEVICE };
+    let result = library::open_error().map_or(CUDA_ERROR_NOT_FOUND, |_| CUDA_ERROR_NO_DEVICE);
     keep_result(entry, result)
 }
 
@@ -152,7 +152,8 @@ pub fn error_text(code: u32) -> Cow<'static, str> {
 
 /// Returns a phrase for an unknown code, such as `error 1234 (unknown to this driver)`.
 fn describe_unknown_code(code: u32) -> Cow<'static, str> {
-    let who = if library::is_open() { "unknown to this driver" } else { "unknown without a driver" };
+    let who =
+        if library::open_error().is_none() { "unknown to this driver" } else { "unknown without a driver" };
     format!("error {code} ({who})").into()
 }
 

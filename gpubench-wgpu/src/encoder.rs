@@ -97,7 +97,7 @@ impl Encoder {
     /// Returns an error of the device that [`Self::wait`] has not returned yet, in wgpu's words; `None` if
     /// there is none.
     pub(crate) fn untaken_error(&self) -> Option<String> {
-        self.0.errors.untaken_error()
+        self.0.errors.lock().current()
     }
 
     /// Drops the encoded work that was not submitted.
@@ -278,7 +278,7 @@ struct ReportedErrors {
 }
 
 impl ReportedErrors {
-    /// Returns the error that counts.
+    /// Returns the loss of the device, or else the first error; `None` if there is neither.
     fn current(&self) -> Option<String> {
         self.lost.clone().or_else(|| self.first.clone())
     }
@@ -312,12 +312,6 @@ impl DeviceErrors {
         let current = reported.current();
         reported.first = None;
         current.map_or(Ok(()), |error| Err(CaseError::new(error)))
-    }
-
-    /// Returns the error that [`Self::take`] would return next, without forgetting it; `None` if there is
-    /// none. For remarks on a failure of the user's own code.
-    pub(crate) fn untaken_error(&self) -> Option<String> {
-        self.lock().current()
     }
 
     /// Locks the errors reported so far.

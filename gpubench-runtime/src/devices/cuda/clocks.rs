@@ -72,11 +72,12 @@ impl Stamps {
         unsafe { kernels.stamp.launch((1, 1), stream, [address]) }
     }
 
-    /// Returns the time between the two stamps of each of the first `slots` slots. The stream must be
-    /// synchronized.
+    /// Returns the time between the two stamps of each of the first `slots` slots, negative if the second is earlier.
+    /// The stream must be synchronized.
     pub(crate) fn times_of_slots(&self, slots: usize) -> Result<Vec<Nanoseconds>, DeviceError> {
         let times = self.read_stamps(slots)?;
-        Ok(times.chunks_exact(2).map(|pair| time_between(pair[0], pair[1])).collect())
+        let between = |pair: &[u64]| Nanoseconds(pair[1].wrapping_sub(pair[0]).cast_signed() as f64);
+        Ok(times.chunks_exact(2).map(between).collect())
     }
 
     /// Copies the stamps of the first `slots` slots to the host.
@@ -85,11 +86,6 @@ impl Stamps {
         self.memory.read(STAMP_MEMORY_PURPOSE, 0, &mut words)?;
         Ok(words.chunks_exact(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32).collect())
     }
-}
-
-/// Returns the time from one stamp to another, negative if `to` is earlier.
-fn time_between(from: u64, to: u64) -> Nanoseconds {
-    Nanoseconds(to.wrapping_sub(from).cast_signed() as f64)
 }
 
 /// The time for which the clock probe counts cycles. The error of its begin and end is the timer resolution

@@ -310,7 +310,7 @@ impl Device for Cuda {
         // If this fails, the next call fails too.
         _ = self.context.restore();
         // The second round of a pair has the addresses of the first.
-        if self.spacers.as_ref().is_none_or(|spacers| !spacers.are_for(allocation_seed)) {
+        if self.spacers.as_ref().is_none_or(|spacers| spacers.allocation_seed != allocation_seed) {
             // Free the old ones first, so that the new ones can use their memory.
             self.spacers = None;
             self.spacers = Some(Spacers::new(allocation_seed));
@@ -371,10 +371,5 @@ impl Spacers {
         }
         _ = gpubench_driver::take_failure();
         Self { allocation_seed, _memory: memory }
-    }
-
-    /// Returns true if these spacers were allocated for `allocation_seed`.
-    fn are_for(&self, allocation_seed: u64) -> bool {
-        self.allocation_seed == allocation_seed
     }
 }

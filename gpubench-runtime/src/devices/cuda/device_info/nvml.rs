@@ -101,7 +101,25 @@ impl Monitor for Sensors {
 /// # Errors
 /// Returns the reason if the clock cannot be locked.
 pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
-    Sensors::open(uuid)?.lock(target)
+    let Sensors(device) = Sensors::open(uuid)?;
+    let highest = device.highest_clock(ClockDomain::Sm);
+    let (clock, words) = match target {
+        ClockTarget::Base => (BASE_CLOCK, "base".to_owned()),
+        ClockTarget::Max => {
+            let unknown = |error| DeviceError::new(format!("its highest clock is not known: {error}"));
+            let clock = highest.map_err(unknown)?;
+            (clock, format!("max, {clock} MHz"))
+        }
+        ClockTarget::Megahertz(clock) => {
+            if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
+                let message = format!("{clock} MHz is more than its highest, {highest} MHz");
+                return Err(DeviceError::new(message));
+            }
+            (clock, format!("{clock} MHz"))
+        }
+    };
+    device.lock_clocks(clock, clock).map_err(clock_lock_error)?;
+    Ok(format!("locked to {words}"))
 }
 
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
@@ -110,30 +128,6 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Dev
 /// Returns the reason if the clock cannot be reset.
 pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
     Sensors::open(uuid)?.0.reset_clocks().map_err(clock_lock_error)
-}
-
-impl Sensors {
-    /// Locks the clock of the multiprocessors. Returns a phrase such as `locked to base`.
-    fn lock(self, target: ClockTarget) -> Result<String, DeviceError> {
-        let highest = self.0.highest_clock(ClockDomain::Sm);
-        let (clock, words) = match target {
-            ClockTarget::Base => (BASE_CLOCK, "base".to_owned()),
-            ClockTarget::Max => {
-                let unknown = |error| DeviceError::new(format!("its highest clock is not known: {error}"));
-                let clock = highest.map_err(unknown)?;
-                (clock, format!("max, {clock} MHz"))
-            }
-            ClockTarget::Megahertz(clock) => {
-                if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
-                    let message = format!("{clock} MHz is more than its highest, {highest} MHz");
-                    return Err(DeviceError::new(message));
-                }
-                (clock, format!("{clock} MHz"))
-            }
-        };
-        self.0.lock_clocks(clock, clock).map_err(clock_lock_error)?;
-        Ok(format!("locked to {words}"))
-    }
 }
 
 /// Converts an error of a call that locks or resets clocks. Names root if the permission is missing.
