@@ -324,7 +324,7 @@ pub(crate) fn is_capturing(stream: CUstream) -> bool {
 }
 
 /// Returns the handle of the current context of this thread; 0 if there is none.
-pub(crate) fn current_context() -> usize {
+fn current_context() -> usize {
     let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
     let mut context = std::ptr::null_mut();
     // SAFETY: `context` is a place for a handle.

@@ -128,7 +128,7 @@ const ATTRIBUTE_REGISTERS: c_int = 4;
 ///
 /// # Safety
 /// The function must exist.
-pub(crate) unsafe fn kernel_info(
+unsafe fn kernel_info(
     function: CUfunction,
     block: [c_uint; 3],
     dynamic_shared: c_uint,

@@ -224,7 +224,7 @@ pub struct Version {
 
 impl Version {
     /// Converts CUDA's own number of a version: 11070 is 11.7. A negative number becomes 0.0.
-    pub(crate) fn from_number(number: i32) -> Self {
+    fn from_number(number: i32) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
         Self { major: number / 1000, minor: number % 1000 / 10 }
     }

@@ -220,7 +220,7 @@ unsafe fn write_string(string: Option<&'static CStr>, out: *mut *const c_char) -
 }
 
 /// Returns true if the enums of bindings contain this code: the codes of CUDA 11.
-pub(crate) fn is_known_to_bindings(code: CUresult) -> bool {
+fn is_known_to_bindings(code: CUresult) -> bool {
     matches!(
         code,
         0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400..=401 | 500 | 600

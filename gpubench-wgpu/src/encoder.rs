@@ -268,7 +268,7 @@ impl Kernel {
 
 /// The errors that callbacks of a wgpu device report, from any thread. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct DeviceErrors(Arc<Mutex<ReportedErrors>>);
+struct DeviceErrors(Arc<Mutex<ReportedErrors>>);
 
 /// The first error since the last [`DeviceErrors::take`], and the reason that the device is lost.
 #[derive(Default)]
@@ -287,7 +287,7 @@ impl ReportedErrors {
 impl DeviceErrors {
     /// Installs callbacks that collect the errors of `device` from now on. Without them, wgpu panics at an
     /// error.
-    pub(crate) fn collect_from(device: &Device) -> Self {
+    fn collect_from(device: &Device) -> Self {
         let errors = Self::default();
         let reported = errors.clone();
         device.on_uncaptured_error(Arc::new(move |error| {

@@ -16,10 +16,10 @@ use crate::library::loader_message;
 
 /// The type of `CUpti_BuffersCallbackRequestFunc`: CUPTI calls it for a buffer. Sets the buffer, its size,
 /// and the maximum number of records in it.
-pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 /// The type of `CUpti_BuffersCallbackCompleteFunc`: CUPTI returns a buffer with it. Arguments: context,
 /// stream, buffer, size of the buffer, and size of the records in it.
-pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: the code of `cuptiActivityGetNextRecord` after the last record of a
 /// buffer.

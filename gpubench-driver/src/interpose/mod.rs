@@ -137,7 +137,7 @@ fn is_loaded(name: &str) -> bool {
 }
 
 /// A loaded shared object. It is never closed.
-pub(super) struct LoadedObject(ManuallyDrop<Library>);
+struct LoadedObject(ManuallyDrop<Library>);
 
 impl LoadedObject {
     /// Loads the shared object with these bytes from a file in memory, which stays open. `name` is the name

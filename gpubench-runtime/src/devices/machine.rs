@@ -16,7 +16,7 @@ impl Machine {
 
     /// Returns a machine whose files are below `root`.
     #[cfg(test)]
-    pub(crate) fn below(root: &std::path::Path) -> Self {
+    fn below(root: &std::path::Path) -> Self {
         Self { root: root.to_owned() }
     }
 

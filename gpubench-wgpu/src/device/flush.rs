@@ -25,9 +25,9 @@ const MAX_PROBE_SIZE: Bytes = Bytes(4 << 20);
 /// The size of the last-level cache, given by the user or assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CacheSize {
-    pub(crate) size: Bytes,
+    pub size: Bytes,
     /// True if the user did not give the size.
-    pub(crate) is_assumed: bool,
+    pub is_assumed: bool,
 }
 
 impl CacheSize {
@@ -64,8 +64,8 @@ fn assumed_mib(kind: DeviceType) -> u64 {
 /// A buffer, with kernels that read and fill it.
 #[derive(Clone)]
 pub(crate) struct SweepBuffer {
-    pub(crate) buffer: Buffer,
-    pub(crate) size: u64,
+    pub buffer: Buffer,
+    pub size: u64,
     read: Kernel,
     fill: Kernel,
 }

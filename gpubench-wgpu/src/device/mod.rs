@@ -34,23 +34,23 @@ const KIND: &str = Encoder::KIND;
 /// A GPU that wgpu drives, by Vulkan, Metal or DX12.
 pub struct Wgpu {
     name: String,
-    pub(crate) info: AdapterInfo,
-    pub(crate) encoder: Encoder,
-    pub(crate) timestamps: LaunchTimestamps,
-    pub(crate) empty: EmptyShaders,
-    pub(crate) cache: CacheSize,
+    info: AdapterInfo,
+    encoder: Encoder,
+    timestamps: LaunchTimestamps,
+    empty: EmptyShaders,
+    cache: CacheSize,
     /// The region that a flush reads or clears, once a cold sample needed it.
-    pub(crate) sweep: Option<SweepBuffer>,
-    pub(crate) calibration: Calibration,
+    sweep: Option<SweepBuffer>,
+    calibration: Calibration,
     /// The recorded batches that were not submitted yet, by their numbers. `recorded_so_far` counts all
     /// batches.
-    pub(crate) recorded: HashMap<usize, RecordedBatch>,
-    pub(crate) recorded_so_far: usize,
-    pub(crate) is_recording: bool,
+    recorded: HashMap<usize, RecordedBatch>,
+    recorded_so_far: usize,
+    is_recording: bool,
     /// The slots of the last submitted batch.
-    pub(crate) submitted: Range<usize>,
+    submitted: Range<usize>,
     /// The ticks of the device's clock when the first group of the series began.
-    pub(crate) origin: Option<u64>,
+    origin: Option<u64>,
 }
 
 impl DeviceType for Wgpu {
@@ -96,7 +96,7 @@ impl DeviceType for Wgpu {
 impl Wgpu {
     /// Returns the region that `flush` reads or clears, twice as large as the cache; `None` for no flush. The
     /// first call creates the region.
-    pub(crate) fn sweep(&mut self, flush: Flush) -> Option<SweepBuffer> {
+    fn sweep(&mut self, flush: Flush) -> Option<SweepBuffer> {
         let make = || SweepBuffer::new(&self.encoder, Bytes(2 * self.cache.size.0));
         (flush != Flush::None).then(|| self.sweep.get_or_insert_with(make).clone())
     }
@@ -258,7 +258,7 @@ fn adapter_with_ordinal(ordinal: usize) -> Result<Adapter, DeviceError> {
 const NO_ADAPTER: &str = "wgpu finds no adapter by Vulkan, Metal or DX12";
 
 /// Returns true if the adapter is a program on the CPU, and not a GPU.
-pub(crate) fn is_software(info: &AdapterInfo) -> bool {
+fn is_software(info: &AdapterInfo) -> bool {
     info.device_type == wgpu::DeviceType::Cpu
 }
 

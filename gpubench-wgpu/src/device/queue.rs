@@ -200,9 +200,9 @@ const UNBOUND_SHADER: &str = "@compute @workgroup_size(32) fn empty() {}";
 #[derive(Clone)]
 pub(crate) struct EmptyShaders {
     /// For one launch in a pass, with wgpu's barriers between launches that share memory.
-    pub(crate) bound: Kernel,
+    bound: Kernel,
     /// For many launches in a pass, with nothing between them.
-    pub(crate) unbound: Kernel,
+    unbound: Kernel,
 }
 
 impl EmptyShaders {

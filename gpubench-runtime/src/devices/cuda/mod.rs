@@ -55,7 +55,7 @@ const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
-pub(crate) fn capability(ordinal: usize) -> Option<(u64, u64)> {
+fn capability(ordinal: usize) -> Option<(u64, u64)> {
     device_info::device(ordinal).and_then(device_info::capability).ok()
 }
 

@@ -164,12 +164,14 @@ const NVLINK_VERSIONS: [(u32, &str, f64); 7] = [
 /// The most NVLinks of a GPU.
 const MOST_NVLINKS: u32 = 18;
 
-/// `NVML_GPU_VIRTUALIZATION_MODE_NONE` and `…_VGPU`.
+/// `NVML_GPU_VIRTUALIZATION_MODE_NONE`
 const BARE_METAL: u32 = 0;
+/// `NVML_GPU_VIRTUALIZATION_MODE_VGPU`
 const VIRTUAL_GPU: u32 = 2;
 
-/// Returns the peaks of this GPU's links; PCIe only if that is the way to the host. A part of a GPU and a virtual GPU
-/// have none. Under a hypervisor, which may report another link than the real one, no peak is certain.
+/// Returns the peaks of this GPU's links: NVLink, and PCIe if `pcie` is true because the GPU reaches the host by it.
+/// Returns none for a MIG instance and a virtual GPU. Peaks are uncertain under a hypervisor, which may report another
+/// link than the real one.
 pub(crate) fn link_peaks(Sensors(device): Sensors, pcie: bool) -> Vec<Peak> {
     let mode = device.virtualization().ok();
     if device.mig().unwrap_or(false) || mode == Some(VIRTUAL_GPU) {

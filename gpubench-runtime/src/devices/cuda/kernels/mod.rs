@@ -18,21 +18,21 @@ const DISCARD_PTX: &str = include_str!("discard.ptx");
 /// The loaded kernels, except those that only some devices or benchmarks need.
 pub(crate) struct Kernels {
     /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
-    pub(crate) read_sweep: LoadedKernel,
+    pub read_sweep: LoadedKernel,
     /// `(void* buffer, u64 lines)`: discards lines of 128 bytes. `None` before compute capability 8.0.
-    pub(crate) discard: Option<LoadedKernel>,
+    pub discard: Option<LoadedKernel>,
     /// `(u64 nanoseconds)`: one thread waits for this time, 2 ms at most.
     delay: LoadedKernel,
     /// `(u64* at)`: one thread stores `%globaltimer` at this address.
-    pub(crate) stamp: LoadedKernel,
+    pub stamp: LoadedKernel,
     /// `(u64* step)`: one thread stores the resolution of `%globaltimer` at this address; 0 if it does not
     /// advance.
-    pub(crate) timer_step: LoadedKernel,
+    pub timer_step: LoadedKernel,
     /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for this time, 2 ms at most, and stores the
     /// number of cycles and of nanoseconds.
-    pub(crate) clock: LoadedKernel,
+    pub clock: LoadedKernel,
     /// Kernels that do nothing.
-    pub(crate) empty: EmptyKernels,
+    pub empty: EmptyKernels,
 }
 
 impl Kernels {
@@ -147,7 +147,7 @@ impl EmptyKernel {
 /// One loaded copy of the empty kernels. Each copy has its code at other addresses.
 pub(crate) struct EmptyKernels {
     /// The kernel that does not even read its parameters.
-    pub(crate) bare: EmptyKernel,
+    pub bare: EmptyKernel,
     /// The kernel that reads a parameter.
     reads_parameter: EmptyKernel,
 }

@@ -65,9 +65,9 @@ const TILES_PER_STEP: u64 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CeilingLaunch {
     /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The limit it reaches.
-    pub(crate) limit: CeilingLimit,
+    pub limit: CeilingLimit,
 }
 
 /// The limit that a launch reaches.
@@ -149,7 +149,7 @@ pub(crate) struct ReadyLaunch {
     /// The arguments; the kernel may have fewer parameters.
     arguments: [u64; 4],
     /// The bytes or operations of one launch.
-    pub(crate) work: Counts,
+    pub work: Counts,
     /// The buffers of the launch. If the launch writes, the last one is the output.
     buffers: Vec<DeviceMemory>,
 }

@@ -29,7 +29,7 @@ const THREADS_PER_BLOCK: u32 = 256;
 /// An allocation whose writes are detected.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
-    pub(crate) memory: MemoryRange,
+    pub memory: MemoryRange,
     /// The index of the fingerprint of its first block in a table.
     first_fingerprint: usize,
 }
@@ -37,9 +37,9 @@ pub(crate) struct Region {
 /// The allocations that a launch can reach, or some of them.
 #[derive(Clone, Default)]
 pub(crate) struct Regions {
-    pub(crate) regions: Vec<Region>,
+    pub regions: Vec<Region>,
     /// The size of a block, which has one fingerprint.
-    pub(crate) block: Bytes,
+    pub block: Bytes,
 }
 
 /// A table of fingerprints.
@@ -61,7 +61,7 @@ pub(crate) struct WriteDetector {
     changed: DeviceMemory,
     device: CUdevice,
     /// The stream for the work of the detector.
-    pub(crate) stream: CUstream,
+    pub stream: CUstream,
     /// The number of thread blocks of its kernels.
     blocks: u32,
 }
