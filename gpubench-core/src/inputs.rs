@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn what_refers_to_memory_is_unknown() {
         #[derive(Clone, Copy)]
-        struct View<'a>(&'a [u8]);
+        struct BorrowedView<'a>(&'a [u8]);
         let values = [1_u8, 2];
         let slice = &values[..];
         assert_eq!(shown!(vec![slice]), None);
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(shown!(Some(slice)), None);
         assert_eq!(shown!([slice, slice]), None);
         assert_eq!(shown!(slice.as_ptr()), None);
-        let view = View(slice);
+        let view = BorrowedView(slice);
         assert_eq!(shown!(view), None);
         assert_eq!(view.0, values);
         assert_eq!(shown!(vec![view]), None);

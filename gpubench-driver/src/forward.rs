@@ -86,13 +86,13 @@ macro_rules! forwarders {
         $crate::forward::forwarders! { @body $symbol ($($argument: $type),*) | $watcher($($argument),*) }
     };
     (@body $symbol:tt ($($argument:ident: $type:ty),*) $(| $watcher:ident($($value:expr),*))?) => {{
-        type Named = unsafe extern "C" fn($($type),*) -> CUresult;
+        type DriverFunction = unsafe extern "C" fn($($type),*) -> CUresult;
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new($symbol);
         let Some(function) = ENTRY.function() else {
             return $crate::result::missing_function_result(&ENTRY);
         };
         // SAFETY: the driver exports a function of this name and type.
-        let function = unsafe { std::mem::transmute::<Function, Named>(function) };
+        let function = unsafe { std::mem::transmute::<Function, DriverFunction>(function) };
         // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
         let result = $crate::result::keep_result(&ENTRY, unsafe { function($($argument),*) });
         $(

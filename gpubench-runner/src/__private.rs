@@ -21,7 +21,7 @@ pub mod system {
     pub use crate::suite::error::{say, warn};
     pub use crate::suite::printer::{print, write_to};
     pub use crate::system::children::{ProcessGroup, keep_exit_statuses};
-    pub use gpubench_runtime::system::stdio::RetryOnWouldBlock;
+    pub use gpubench_runtime::system::RetryOnWouldBlock;
 }
 
 /// For `cargo gpubench verify`, which has Nsight Compute profile a benchmark binary.

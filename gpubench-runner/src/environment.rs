@@ -4,17 +4,17 @@
 use std::{env, fs, path::Path};
 
 use gpubench_records::{Environment, Task};
-use gpubench_runtime::{devices::host::cpu_name, system::machine};
+use gpubench_runtime::{devices::host::cpu_name, system};
 
 /// Reads the environment of this process, which is `task` of several.
 pub fn environment(task: Option<Task>) -> Environment {
     Environment {
-        host: machine::host(),
-        system: machine::system(),
-        kernel: Some(machine::kernel()),
+        host: system::host_name(),
+        system: system::os_name(),
+        kernel: Some(system::kernel_release()),
         cpu: Some(cpu_name()),
-        variables: machine::time_variables(),
-        cpu_quota: machine::cpu_quota(&|path| fs::read_to_string(path).ok()),
+        variables: system::time_variables(),
+        cpu_quota: system::cpu_quota(&|path| fs::read_to_string(path).ok()),
         command: command(env::args_os().map(|argument| argument.to_string_lossy().into_owned())),
         task,
     }

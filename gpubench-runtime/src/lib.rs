@@ -1,18 +1,17 @@
 //! The runtime of gpubench: what measures, in the process that launches. Data goes one way:
 //!
-//! `registry` → `job` → `worker` ([`device`] and `method`) → records
+//! `registry` → `cases` → `worker` ([`device`] and `method`) → records
 //!
 //! `gpubench-runner` starts that process, sends it jobs, and prints and stores its records. `gpubench-core` has what annotated
-//! functions link. `cases` runs the user's code that lists arguments, and `measured_peaks` keeps the peaks of a device for later
+//! functions link. `cases` has jobs, and runs the user's code that lists arguments; `measured_peaks` keeps the peaks of a device for later
 //! runs. The crate `gpubench-records` defines, compares and stores records. Users of gpubench name what is public here through the
 //! `gpubench` crate.
 
 mod catch;
 pub mod device;
 pub mod devices;
-mod job;
 
-pub use self::job::{Job, JobStatus, SharedResource};
+pub use self::cases::{Job, JobStatus, SharedResource};
 
 // For `gpubench-runner`. Not public: they change without notice.
 #[doc(hidden)]
@@ -39,7 +38,7 @@ pub mod __private {
     /// For `cargo gpubench`, which asks what a machine has.
     #[cfg(feature = "doctor")]
     pub mod finding {
-        pub use crate::device::finding::{Finding, Level};
+        pub use crate::devices::doctor::{Finding, Level};
     }
 
     /// For tests of single steps.

@@ -84,7 +84,9 @@ const LINK_NAME: &str = "libcuda.so";
 fn load_objects() -> Result<(), NotInterposed> {
     let machine = ELF_MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
     let machine = machine.ok_or(NotInterposed::OtherLoader)?;
-    let driver = driver_path().ok_or(NotInterposed::UnknownPath)?;
+    // For a name without a folder, the loader would find the object itself.
+    let driver = env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'));
+    let driver = driver.ok_or(NotInterposed::UnknownPath)?;
     if let Some(name) = [DRIVER_NAME, LINK_NAME].into_iter().find(|name| is_loaded(name)) {
         return Err(NotInterposed::AlreadyLoaded(name));
     }
@@ -119,12 +121,6 @@ fn set_addresses(
         unsafe { (*table.add(1 + index)).set_address(address(name, *forwarder)) };
     }
     Ok(())
-}
-
-/// Returns the path of the driver's library from `GPUBENCH_LIBCUDA`. `None` for a name without a folder, for
-/// which the loader would find the object itself.
-fn driver_path() -> Option<Vec<u8>> {
-    env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
 }
 
 /// `RTLD_NOLOAD`: return a library only if it is loaded already.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::{plan::PlanError, runner::RunError, settings::value_origin, system::stopping};
 use gpubench_records::exit::Exit;
 use gpubench_records::{Run, text::printable_lines};
-use gpubench_runtime::system::stdio::RetryOnWouldBlock;
+use gpubench_runtime::system::RetryOnWouldBlock;
 use gpubench_stats::format;
 
 /// Anything that keeps a benchmark binary from its task.

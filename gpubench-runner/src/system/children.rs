@@ -30,7 +30,7 @@ impl ProcessGroup {
     }
 
     /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them: see
-    /// [`take_channel`](gpubench_runtime::system::stdio::take_channel). Its output goes to standard error. It is named as this process.
+    /// [`take_channel`](gpubench_runtime::system::take_channel). Its output goes to standard error. It is named as this process.
     pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(OwnedFd::from(theirs)).stdout(io::stderr());

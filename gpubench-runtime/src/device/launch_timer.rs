@@ -305,13 +305,15 @@ mod tests {
 
     #[test]
     fn a_failed_launch_ends_the_search() {
-        struct Fails;
-        impl Work for Fails {
+        struct FailingWork;
+        impl Work for FailingWork {
             fn launch(&mut self) -> Result<(), Failure> {
                 Err(Failure::new(gpubench_records::failure::Stage::Launch, "out of paper"))
             }
         }
         let mut device = Stepping::<true>(Time::default());
-        assert!(smallest_sufficient_batch(&mut device, &mut Fails, Timer::new(Nanoseconds(10.0))).is_err());
+        assert!(
+            smallest_sufficient_batch(&mut device, &mut FailingWork, Timer::new(Nanoseconds(10.0))).is_err()
+        );
     }
 }

@@ -3,8 +3,6 @@
 //! [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker` and `method`; knows nothing of
 //! benchmarks.
 
-#[cfg(feature = "doctor")]
-pub(crate) mod finding;
 mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
@@ -133,7 +131,11 @@ pub trait Device: Any {
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     #[doc(hidden)]
-    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        inputs: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
         _ = inputs;
         if let Ok(mut sampler) = self.sampler(work, &SampleOptions::new(Cache::Cold)) {
             return Ok(sampler.group(1)?.events.pop());
@@ -266,7 +268,7 @@ pub trait Monitor: Send {
 /// Whether a launch has used the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
-pub enum Inputs {
+pub enum InputState {
     /// No launch has used the inputs.
     Fresh,
     /// A launch has used the inputs, and may have changed them.

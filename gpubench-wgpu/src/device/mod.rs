@@ -15,7 +15,8 @@ use gpubench_core::{StreamSource, inventory};
 use gpubench_records::device_info::DRIVER;
 use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value};
 use gpubench_runtime::device::{
-    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, Inputs, SampleOptions, Sampler, Work,
+    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, InputState, SampleOptions, Sampler,
+    Work,
 };
 use gpubench_runtime::method::{self, AnyWork, time_once};
 use gpubench_stats::{Bytes, Nanoseconds};
@@ -194,7 +195,11 @@ impl Device for Wgpu {
         Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
-    fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        _: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
         time_once(self, work, flush::DEFAULT_FLUSH).map(Some)
     }
 

@@ -31,8 +31,9 @@ pub(crate) struct Guarded<'a> {
     checked: Option<Vec<Rc<[LaunchOp]>>>,
     /// The shortest time so far of a call of the launch function.
     min_host_call_time: Option<Nanoseconds>,
-    /// The failure of a launch whose operations differ from those of all checked launches.
-    launch_mismatch: Option<Failure>,
+    /// The failure of a launch whose operations differ from those of all checked launches. Such a launch fails on
+    /// any path of sampling.
+    pub launch_mismatch: Option<Failure>,
 }
 
 impl<'a> Guarded<'a> {
@@ -53,12 +54,6 @@ impl<'a> Guarded<'a> {
     pub(crate) fn checked(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
         Self { stream: device.stream, checked, ..Self::new(work, device.context) }
-    }
-
-    /// Returns the failure of a launch that enqueued different operations than all checked launches, and
-    /// forgets it. `None` without one. Such a launch fails on any path of sampling.
-    pub(crate) fn take_launch_mismatch(&mut self) -> Option<Failure> {
-        self.launch_mismatch.take()
     }
 
     /// Runs a step of the work, and makes the context current again, also if the step panics. Returns a

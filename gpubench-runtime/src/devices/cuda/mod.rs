@@ -6,7 +6,6 @@
 mod clocks;
 mod device_info;
 mod driver;
-mod empty;
 #[cfg(feature = "doctor")]
 pub(super) mod examine;
 mod flush;
@@ -26,21 +25,21 @@ use gpubench_core::cuda::{Handle, StreamFunctions};
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
-use self::clocks::{ClockProbe, Dither, Stamps};
 pub(super) use self::device_info::list;
-use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
-use self::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
-use self::flush::Flusher;
 pub use self::graph::Replay;
-use self::guarded::{Guarded, LaunchOp};
-use self::kernels::Kernels;
-use self::queue::QueueState;
-use self::watch::memory::WriteDetector;
-use self::watch::relaunch::LaunchBaseline;
-use crate::device::{Calibration, Device, DeviceError, Inputs, Monitor, SampleOptions, Sampler, Work};
-use crate::method::dram_stall::search_dram_stall;
+use crate::device::{Calibration, Device, DeviceError, InputState, Monitor, SampleOptions, Sampler, Work};
+use crate::devices::cuda::clocks::{ClockProbe, Dither, Stamps};
+use crate::devices::cuda::device_info::nvml::{Sensors, link_peaks};
+use crate::devices::cuda::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
+use crate::devices::cuda::flush::Flusher;
+use crate::devices::cuda::guarded::{Guarded, LaunchOp};
+use crate::devices::cuda::kernels::Kernels;
+use crate::devices::cuda::queue::QueueState;
+use crate::devices::cuda::watch::memory::WriteDetector;
+use crate::devices::cuda::watch::relaunch::LaunchBaseline;
+use crate::method::calibration::search_dram_stall;
 use crate::method::marginal::marginal_empty_launch;
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
@@ -249,8 +248,12 @@ impl Device for Cuda {
         watch::observe_again(&mut Guarded::new(work, self.context), self)
     }
 
-    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        watch::relaunch::launch_cold(&mut Guarded::new(work, self.context), self, inputs)
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        inputs: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        watch::relaunch::time_cold_launch(&mut Guarded::new(work, self.context), self, inputs)
     }
 
     fn restore_inputs(&mut self) -> Result<bool, Failure> {

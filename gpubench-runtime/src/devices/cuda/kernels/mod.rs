@@ -1,14 +1,16 @@
-//! The kernels of gpubench for measurements, loaded from PTX. `scripts/ptx` builds the PTX in this folder
-//! from the sources next to it.
+//! The kernels of gpubench for measurements, loaded from PTX, and launches of the empty ones, which calibrate the timer
+//! and are interleaved with the launches of a case. `scripts/ptx` builds the PTX in this folder from the sources next to it.
 
 use std::ffi::{CString, c_void};
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
+use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
+use gpubench_records::{Cache, Failure};
 
-use super::driver::{CallError, check, check_for};
-use crate::device::DeviceError;
-use gpubench_records::Cache;
+use crate::device::{DeviceError, Work};
+use crate::devices::cuda::driver::{CallError, check, check_for};
+use crate::devices::cuda::graph::{Capture, Executable};
 
 /// The kernels that every GPU can run.
 const MEASURE_PTX: &str = include_str!("measure.ptx");
@@ -169,5 +171,37 @@ impl EmptyKernels {
     pub(crate) fn matching(&self, recorded: bool, cache: Cache) -> EmptyKernel {
         let waits = recorded && cache == Cache::Cold;
         if waits { self.reads_parameter.clone() } else { self.bare.clone() }
+    }
+}
+
+/// A launch of one block of 32 threads that do nothing.
+pub(crate) struct EmptyLaunch {
+    kernel: EmptyKernel,
+    stream: CUstream,
+    /// The graph that contains the launch, if each launch is that of a graph.
+    graph: Option<Executable>,
+}
+
+impl EmptyLaunch {
+    /// Returns launches of `kernel` on `stream`.
+    pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
+        Self { kernel, stream, graph: None }
+    }
+
+    /// Captures the launch in a graph, so that each launch has the overhead of a graph launch on the stream.
+    pub(crate) fn into_graph(mut self) -> Result<Self, Failure> {
+        let capture = Capture::begin(self.stream)?;
+        self.launch()?;
+        self.graph = Some(capture.end()?.instantiate()?);
+        Ok(self)
+    }
+}
+
+impl Work for EmptyLaunch {
+    fn launch(&mut self) -> Result<(), Failure> {
+        match &self.graph {
+            Some(graph) => Ok(graph.launch(self.stream)?),
+            None => Ok(self.kernel.launch((1, 32), self.stream)?),
+        }
     }
 }

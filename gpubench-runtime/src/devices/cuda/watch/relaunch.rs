@@ -8,7 +8,7 @@ use gpubench_driver::{MemoryKind, MemoryRange, sys};
 
 use super::memory::{FingerprintTable, Region, Regions, WriteDetector, free_and_total_memory};
 use super::reset;
-use crate::device::{Device, Inputs, Work};
+use crate::device::{Device, InputState, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
@@ -127,22 +127,17 @@ impl LaunchBaseline {
         let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.contains(region));
         copied.max_by_key(|(_, changed)| *changed)
     }
-
-    /// Returns true if the launch changed `region`.
-    fn changed_region(&self, region: &Region) -> bool {
-        self.changed.iter().any(|(changed, _)| changed.memory == region.memory)
-    }
 }
 
 /// Resets, flushes and launches `work` once, and returns its time. On fresh inputs, also stores the memory
 /// before and after the launch in `device`. Returns `None` if some memory is managed, since it moves to the
 /// GPU during the launch, or if the memory could not be read on fresh inputs.
-pub(crate) fn launch_cold(
+pub(crate) fn time_cold_launch(
     work: &mut dyn Work,
     device: &mut Cuda,
-    inputs: Inputs,
+    inputs: InputState,
 ) -> Result<Option<Nanoseconds>, Failure> {
-    if inputs == Inputs::Used {
+    if inputs == InputState::Used {
         let time = launch_and_time(device, work)?;
         // Managed memory moves to whoever touches it, which takes its time.
         return Ok(Some(time).filter(|_| !device.baseline.as_ref().is_some_and(LaunchBaseline::is_managed)));
@@ -264,7 +259,9 @@ fn relaunch_on_replaced_output(
             written.iter().filter(|(region, _)| counts(region)).map(|(_, changed)| *changed).sum()
         };
         let there = sum(&|region| region.memory == largest.memory);
-        again = again.max(there).max(sum(&|region| !baseline.changed_region(region)));
+        let changed_first =
+            |region: &Region| baseline.changed.iter().any(|(first, _)| first.memory == region.memory);
+        again = again.max(there).max(sum(&|region| !changed_first(region)));
         if Relaunch::is_rewritten(changed, again) {
             break;
         }
