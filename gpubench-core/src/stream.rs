@@ -91,7 +91,7 @@ impl Peer {
         self.devices
     }
 
-    /// Returns the number of this peer for the device with the number `own`.
+    /// Returns the device number of the peer of device `own`.
     #[must_use]
     pub fn after(self, own: usize) -> usize {
         (own + self.distance) % self.devices

@@ -95,11 +95,7 @@ fn running_threads() -> HashMap<String, u64> {
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
     use gpubench_records::Reading;
     use gpubench_stats::Watts;
 
@@ -154,7 +150,11 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_thread_that_spins_is_found() {
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicBool, Ordering};
+
         let end = Arc::new(AtomicBool::new(false));
         let spins = thread::spawn({
             let end = Arc::clone(&end);

@@ -103,7 +103,7 @@ impl Wgpu {
     }
 
     /// Returns the properties of the adapter, without measured peaks.
-    fn facts(&self) -> DeviceInfo {
+    fn adapter_properties(&self) -> DeviceInfo {
         let (adapter_info, gpu) = (&self.info, self.encoder.device());
         let limits = gpu.limits();
         let text = |text: &str| Value::Text(text.to_owned());
@@ -173,7 +173,7 @@ impl Device for Wgpu {
     }
 
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
-        let mut info = self.facts();
+        let mut info = self.adapter_properties();
         info.add(peaks::measure(self).map_err(|failure| DeviceError::new(failure.message))?);
         Ok(info)
     }

@@ -216,7 +216,7 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkL
     (lanes > 0).then_some(LinkLimit { value, method })
 }
 
-/// Returns the limit of all NVLinks together. They may lead to a switch, and through it to any other GPU. They may also
+/// Returns the limit of all active NVLinks together; `None` if there are none, or if a version is unknown. They may lead to a switch, and through it to any other GPU. They may also
 /// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
 fn peer_links(device: NvmlDevice) -> Option<LinkLimit> {
     let active = (0..MOST_NVLINKS).filter(|link| device.nvlink_state(*link).is_ok_and(|state| state != 0));
