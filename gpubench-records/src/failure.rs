@@ -90,11 +90,8 @@ impl Failure {
     pub fn new(stage: Stage, message: impl Display) -> Self {
         let message = message.to_string();
         let is_empty = message.trim().is_empty();
-        Self {
-            stage,
-            step: None,
-            message: if is_empty { "an error without a message".to_owned() } else { message },
-        }
+        let message = if is_empty { "an error without a message".to_owned() } else { message };
+        Self { stage, step: None, message }
     }
 
     /// Adds the step that the case had reached, unless the failure has one.

@@ -130,10 +130,8 @@ impl BaselineLocation {
         if !near.is_empty() {
             return LoadRunError::Unusable(format!("there is no baseline `{name}`{near}"));
         }
-        let others = match others[..] {
-            [] => String::new(),
-            _ => format!("; there is `{}`", others.join("`, `")),
-        };
+        let others =
+            if others.is_empty() { String::new() } else { format!("; there is `{}`", others.join("`, `")) };
         let lacks = if path.exists() { "has no run in it" } else { "does not exist" };
         LoadRunError::Unusable(format!(
             "there is no baseline `{name}`: {} {lacks}{others}. --save-baseline {name} stores one",
