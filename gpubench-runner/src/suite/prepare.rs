@@ -46,11 +46,12 @@ pub(super) struct Planner<'a> {
     pub selection: Selection,
     /// Lists arguments and devices.
     pub lister: WorkerLister<'static>,
-    /// The share that is this task's.
+    /// The task that the run is, if it is one of several.
     pub share: TaskShare,
 }
 
 impl<'a> Planner<'a> {
+    /// Creates a planner for `purpose`, which starts a worker when it needs the first list.
     pub(super) fn new(
         purpose: Purpose,
         entries: &'a [&'a Entry],

@@ -328,7 +328,7 @@ pub(super) fn derive_measurement(
     let time = resolved(median, timer.resolution).then_some(median);
     let metrics = if let Some(median) = time {
         let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
-        Metrics::of(&prepared.counts, median, info, (data_type, link), hot)
+        Metrics::new(&prepared.counts, median, info, (data_type, link), hot)
     } else {
         Metrics::default()
     };
