@@ -8,10 +8,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use clap::Args;
+use clap::builder::ValueParser;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use gpubench_records::files::{LoadRunError, WriteContents};
 use gpubench_records::{Destination, Exit, Run};
-use gpubench_report::export::ExportArgs;
+use gpubench_report::export::FORMATS;
 use gpubench_report::stored_runs::StoredRuns;
 pub(crate) use gpubench_runner::__private::system::{say as note, warn};
 use gpubench_runner::__private::{system, whole_number};
@@ -45,6 +46,43 @@ impl PrintOptions {
     /// Prints text with its lines broken at the width of the page.
     pub(crate) fn print_paragraph(self, text: &str) -> Result<()> {
         print(&paragraph(text, self.page()), self)
+    }
+}
+
+/// The formats with the files that the user names for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExportArgs(pub Vec<(Format, PathBuf)>);
+
+/// The flag of a format.
+fn flag(format: Format) -> Arg {
+    let name = format.name;
+    Arg::new(name)
+        .long(name)
+        .value_name("FILE")
+        .value_parser(ValueParser::path_buf())
+        .help(format.description)
+        .help_heading("Results")
+}
+
+impl Args for ExportArgs {
+    fn augment_args(command: Command) -> Command {
+        command.args(FORMATS.into_iter().map(flag))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ExportArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let file = |format: Format| Some((format, matches.get_one::<PathBuf>(format.name)?.clone()));
+        Ok(Self(FORMATS.into_iter().filter_map(file).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use gpubench_records::record::Run;
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-gpubench");

@@ -9,7 +9,7 @@ use gpubench_records::files::Store;
 use gpubench_records::record::{Package, Record, Run};
 use gpubench_records::work::Counts;
 use gpubench_report::export::{FORMATS, HTML, JUNIT};
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 use gpubench_table::Page;
 use gpubench_table::export::Format;
 use insta::assert_snapshot;

@@ -1,12 +1,12 @@
-//! The user's code in an option. In: the expression of `setup` or `check`. Out: tokens that run it in its
-//! place, with its own `?`, `return` and error type. The expansion gives its names their types.
+//! The user's expressions in options. [`inlined`] runs the code of `setup`, `reset` or `check` with its own `?`, `return` and error type;
+//! [`exact`] computes a count, such as `4 * n * n`, without overflow.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
+use syn::{BinOp, Expr, ExprBinary, ExprClosure, Ident, Lit, ReturnType, Stmt, Type};
 
-use crate::errors::at;
+use crate::errors::{at, generated, mixed};
 
 /// The user's code in `setup`, `reset` or `check`, by its form.
 pub(crate) enum Code {
@@ -263,6 +263,85 @@ pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
 
+/// Returns code that computes `count` without overflow, as a `gpubench::Exact`. `None` if `count` is not
+/// visibly arithmetic of whole numbers that can be evaluated twice.
+pub(crate) fn exact(count: &Expr) -> Option<TokenStream> {
+    match without_parentheses(count) {
+        Expr::Binary(_) => value(count),
+        Expr::Cast(cast) if matches!(without_parentheses(&cast.expr), Expr::Binary(_)) => value(count),
+        _ => None,
+    }
+}
+
+/// Returns code that computes the expression without overflow; `None` if it contains anything other than
+/// arithmetic, integers and leaves.
+fn value(expr: &Expr) -> Option<TokenStream> {
+    match without_parentheses(expr) {
+        Expr::Binary(ExprBinary { left, op, right, .. }) => {
+            let arithmetic = matches!(
+                op,
+                BinOp::Add(_)
+                    | BinOp::Sub(_)
+                    | BinOp::Mul(_)
+                    | BinOp::Div(_)
+                    | BinOp::Rem(_)
+                    | BinOp::Shl(_)
+                    | BinOp::Shr(_)
+            );
+            let (left, right) = (value(left)?, value(right)?);
+            let op = placeless(op.to_token_stream());
+            arithmetic.then(|| generated!((#left #op #right)))
+        }
+        Expr::Cast(cast)
+            if is_integer(&cast.ty) && matches!(without_parentheses(&cast.expr), Expr::Binary(_)) =>
+        {
+            value(&cast.expr)
+        }
+        Expr::Lit(literal) => {
+            let Lit::Int(number) = &literal.lit else { return None };
+            let number = number.base10_parse::<i128>().ok()?;
+            Some(generated!(__gb::Exact::of(#number)))
+        }
+        leaf => is_leaf(leaf).then(|| generated!(__gb::exact!(#leaf))),
+    }
+}
+
+/// Returns true if the expression may be evaluated twice, without side effects and costs: names, fields,
+/// `.len()`, `size_of` and casts of them.
+fn is_leaf(expr: &Expr) -> bool {
+    match without_parentheses(expr) {
+        Expr::Path(_) => true,
+        Expr::Field(field) => is_leaf(&field.base),
+        Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)) && is_leaf(&unary.expr),
+        Expr::Cast(cast) => is_integer(&cast.ty) && is_leaf(&cast.expr),
+        Expr::MethodCall(call) => call.method == "len" && call.args.is_empty() && is_leaf(&call.receiver),
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(function) => {
+                let last = function.path.segments.last();
+                last.is_some_and(|last| last.ident == "size_of") && call.args.is_empty()
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Returns true for the name of a primitive integer type.
+fn is_integer(ty: &Type) -> bool {
+    let name = ty.to_token_stream().to_string();
+    let (sign, width) = name.split_at(name.len().min(1));
+    matches!(sign, "u" | "i") && matches!(width, "8" | "16" | "32" | "64" | "128" | "size")
+}
+
+/// Returns an operator with the span of generated code, so that lints report the user's operator only once.
+fn placeless(op: TokenStream) -> TokenStream {
+    let placed = op.into_iter().map(|mut token| {
+        token.set_span(mixed());
+        token
+    });
+    placed.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,5 +408,38 @@ mod tests {
         let mentions = |code: &str| mentions(&syn::parse_str::<Expr>(code).expect(code), &name);
         assert!(mentions("f(&[n])") && mentions("format!(\"{n:?}\")"));
         assert!(!mentions("f(m)") && !mentions("\"n\"") && !mentions("nn"));
+    }
+
+    fn exact_of(count: &str) -> Option<String> {
+        let count: Expr = syn::parse_str(count).expect(count);
+        exact(&count).map(|exact| exact.to_string().replace("__gb :: exact ! ", "").replace(' ', ""))
+    }
+
+    #[test]
+    fn arithmetic_is_done_again_in_exact_numbers() {
+        assert_eq!(exact_of("n * n").as_deref(), Some("((n)*(n))"));
+        let four = "__gb::Exact::of(4i128)";
+        assert_eq!(exact_of("4 * (x.len() + *m)").as_deref(), Some(&*format!("({four}*((x.len())+(*m)))")));
+        assert_eq!(exact_of("(n * n) as u64 - SIZE").as_deref(), Some("(((n)*(n))-(SIZE))"));
+        assert_eq!(
+            exact_of("size_of::<T>() << self_.log").as_deref(),
+            Some("((size_of::<T>())<<(self_.log))")
+        );
+    }
+
+    #[test]
+    fn nothing_is_evaluated_twice_that_may_cost_or_is_no_whole_number() {
+        for count in [
+            "n",
+            "x.len()",
+            "2.0 * n",
+            "n * f(n)",
+            "x.iter().count() * 2",
+            "(n * n) as f64",
+            "n * { n }",
+            "a < b",
+        ] {
+            assert_eq!(exact_of(count), None, "{count}");
+        }
     }
 }

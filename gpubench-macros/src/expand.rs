@@ -8,9 +8,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, LitStr, ReturnType, ext::IdentExt as _};
 
 use crate::check::{Benchmark, Role, is_named};
-use crate::code::{Code, inlined, mentions};
+use crate::code::{Code, exact, inlined, mentions};
 use crate::errors::{at, first, generated, last, mixed};
-use crate::exact::exact;
 use crate::parse::{GroupOption, Metric, some};
 use crate::signature::{Instantiation, Passed};
 

@@ -9,11 +9,7 @@ use crate::{check::Benchmark, errors::Errors, parse::AttributeOptions, signature
 mod check;
 mod code;
 mod errors;
-mod exact;
 mod expand;
-#[cfg(test)]
-mod expansions;
-mod group;
 mod parse;
 mod signature;
 
@@ -30,7 +26,7 @@ pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
 /// passes it on before the user's own tokens. Its documentation describes those tokens.
 #[proc_macro]
 pub fn group(tokens: TokenStream) -> TokenStream {
-    group::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+    parse::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Returns the code that follows the function: its registration, or all mistakes in the attribute. Parses,
@@ -46,4 +42,53 @@ fn register(
     let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
     expanded
         .unwrap_or_else(|errors| expand::mistakes_with_code(errors.into_compile_error(), benchmark.as_ref()))
+}
+
+/// Snapshots of the attribute's output in readable form, of the smallest and of the largest: the code that every user compiles.
+#[cfg(test)]
+mod tests {
+    use proc_macro2::{TokenStream, TokenTree};
+
+    use super::register;
+
+    /// Returns the registration that the attribute writes for this function with these options.
+    fn expansion(options: &str, function: &str) -> TokenStream {
+        register(options.parse().expect(options), function.parse().expect(function))
+    }
+
+    /// Formats an expansion as readable code.
+    fn pretty(expansion: TokenStream) -> String {
+        prettyplease::unparse(&syn::parse2(expansion).expect("items"))
+    }
+
+    /// Counts the tokens, including those within brackets.
+    fn tokens(stream: TokenStream) -> usize {
+        let count = |token| match token {
+            TokenTree::Group(group) => 2 + tokens(group.stream()),
+            _ => 1,
+        };
+        stream.into_iter().map(count).sum()
+    }
+
+    #[test]
+    fn the_smallest() {
+        let expansion = expansion("", "fn nothing(stream: &host::Stream) {}");
+        assert!(tokens(expansion.clone()) < 300, "{}", tokens(expansion));
+        insta::assert_snapshot!(pretty(expansion));
+    }
+
+    #[test]
+    fn the_largest() {
+        let expansion = expansion(
+            "unsafe, types(T = [f32, f64]), consts(BLOCK = [128]), args(n = pow2(10..=12), zip(m = 0..2, k = [1, 2])), tune(BLOCK, n), \
+             setup = |n, m, k| Ok(made::<T>(n)?), reset = clear, check = verify(x, y, n), skip_if = n > BLOCK, \"too many\", \
+             reads = 4 * x.len(), writes = f(y), flops = 2 * n * k, items = n, \"elements\", cold, data_type = \"f64\", \
+             link = d2d, name = \"another name\", group = GROUP, tags = [\"nightly\"], max_time = 1, timeout = 2, ignore, \
+             stream = queue, crate = crate::renamed",
+            "#[cfg(feature = \"bench\")] pub unsafe fn largest<'a, T: Copy, const BLOCK: usize>(k: usize, x: &'a [T], \
+             queue: &Stream, y: &mut impl AsMut<[T]>, a: f32) -> Result<(), Error> { body }",
+        );
+        assert!(tokens(expansion.clone()) < 2_350, "{}", tokens(expansion));
+        insta::assert_snapshot!(pretty(expansion));
+    }
 }

@@ -2,18 +2,16 @@
 //! changed: of a run that is still being measured, the records so far are read.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io, io::Read as _};
 
 use gpubench_records::files::{
-    self, BaselineLocation, LAST, LoadRunError, RUN, ReadError, file_of, head_of, run_before, runs_in,
-    validated,
+    self, BaselineLocation, LAST, LoadRunError, file_of, head_of, run_before, runs_in,
 };
 use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
 use gpubench_stats::format::counted;
 
-/// The name by which a user asks for standard input.
-const STANDARD_INPUT: &str = "-";
+use crate::loading::{STANDARD_INPUT, load_all, only};
 
 /// A run with the name that the user knows it by.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,53 +217,6 @@ impl StoredRuns {
     }
 }
 
-/// Reads the run in the file at `path`: one JSON document, or the records of a run in progress.
-///
-/// # Errors
-/// If it cannot be read, or holds something else, or a list of several runs.
-pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
-    only(load_all(path)?, path)
-}
-
-/// Returns the only run of the file at `path`.
-fn only<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
-    match (runs.pop(), runs.len()) {
-        (Some(run), 0) => Ok(run),
-        (_, others) => Err(LoadRunError::Unusable(format!(
-            "{0} has {1} runs: name one of them, such as {0}#1, or merge them by `cargo gpubench merge {0} -o FILE`",
-            path.display(),
-            others + 1
-        ))),
-    }
-}
-
-/// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
-///
-/// # Errors
-/// If it cannot be read, or holds something else.
-pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
-    let is_input = path.as_os_str() == STANDARD_INPUT;
-    let read = || {
-        let mut contents = Vec::new();
-        match is_input {
-            true => _ = io::stdin().lock().read_to_end(&mut contents)?,
-            false => contents = fs::read(path)?,
-        }
-        read_all(&contents)
-    };
-    let shown = if is_input { Path::new("standard input") } else { path };
-    read().map_err(|error| LoadRunError::Unreadable { path: shown.to_owned(), error })
-}
-
-/// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
-fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
-    if contents.starts_with(b"{\"run\":") {
-        return Ok(vec![files::read(contents)?]);
-    }
-    let runs: Vec<Run> = RUN.read_all(contents)?;
-    Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
-}
-
 /// Makes one run of the runs of a baseline: the newest, which is the first, with the records of older ones for cases that it has no number for.
 fn one_run(runs: Vec<Run>) -> Option<Run> {
     let mut runs = runs.into_iter();
@@ -292,7 +243,7 @@ fn one_run(runs: Vec<Run>) -> Option<Run> {
 }
 
 #[cfg(test)]
-mod stored_runs_tests {
+mod tests {
     use std::env;
 
     use super::*;
@@ -470,56 +421,5 @@ mod stored_runs_tests {
         let found = StoredRuns::of_project(&inner).expect("it is above");
         let named = env::var_os("CARGO_TARGET_DIR").map(|target| Path::new(&target).join("gpubench"));
         assert_eq!(found.home(), named.unwrap_or(ours));
-    }
-}
-
-#[cfg(test)]
-mod load_tests {
-    use super::*;
-
-    /// The error about a foreign file says what to give instead; that about a run of another version does not.
-    #[test]
-    fn a_file_of_something_else_is_told_with_what_to_give() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let told = |text: &str| {
-            let path = folder.path().join("file.json");
-            fs::write(&path, text).expect("it can be written");
-            load(&path).expect_err("it is no run").to_string()
-        };
-        let advice = ". Give a file that --json wrote, or measure anew";
-        assert!(told(r#"{"answer": 42}"#).ends_with(advice), "{}", told(r#"{"answer": 42}"#));
-        let newer = told(r#"{"schema": "gpubench/999"}"#);
-        assert!(newer.ends_with("read it with the gpubench that wrote it, or measure anew"), "{newer}");
-    }
-    #[test]
-    fn an_error_names_the_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("run.json");
-        let told = || load(&path).expect_err("it is no run").to_string();
-        assert!(told().starts_with(&format!("{}: ", path.display())), "{}", told());
-        for text in ["{", r#"{"run":{}}"#] {
-            fs::write(&path, text).expect("it can be written");
-            assert!(told().starts_with(&path.display().to_string()), "{}", told());
-            assert!(told().ends_with(". Give a file that --json wrote, or measure anew"), "{}", told());
-        }
-    }
-
-    /// A list has a place for each fault, and is no run.
-    #[test]
-    fn a_list_of_runs_is_none_and_a_fault_in_it_has_its_line() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("runs.json");
-        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
-        let run =
-            serde_json::to_string(&files::read(&lines[..]).expect("a run").run).expect("it can be written");
-        let write = |runs: &[&str]| {
-            fs::write(&path, format!("[{}]", runs.join(",\n"))).expect("it can be written");
-        };
-        write(&[&*run; 3]);
-        assert!(load(&path).is_err_and(|told| told.to_string().contains(" has 3 runs: ")));
-        assert_eq!(load_all(&path).expect("runs").len(), 3);
-        write(&[&run, &run, &run.replacen("\"records\":", "\"record\":", 1)]);
-        let told = load_all(&path).expect_err("it has no records").to_string();
-        assert!(told.contains("line 3"), "{told}");
     }
 }

@@ -5,8 +5,8 @@ use std::{io, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
-use crate::{elimination::race, table::table, variants::Variants};
+use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod, table};
+use crate::{elimination::race, variants::Variants};
 use gpubench_core::Entry;
 use gpubench_records::{Arg, Cache, Destination, Exit};
 use gpubench_runner::__private::{

@@ -11,13 +11,11 @@ mod elimination;
 mod race;
 #[cfg(test)]
 mod simulations;
-mod table;
 mod tuning;
 mod variants;
 
 pub use self::command::extension;
 pub use self::race::PAIRS_OF_A_STEP;
-pub use self::table::table;
 pub use self::tuning::{
-    RaceEnd, SCHEMA, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod,
+    RaceEnd, SCHEMA, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod, table,
 };

@@ -1,13 +1,11 @@
 //! The command line, and its commands. Each returns the exit code, or an error for `main` to print.
 
 mod ab;
-mod completions;
 mod doctor;
 mod init;
+mod ncu_counters;
 mod over_time;
-mod process_pairs;
 mod revision;
-mod run;
 mod signals;
 mod stored;
 mod suites;
@@ -20,7 +18,7 @@ use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, Stored};
 use gpubench_report::{
-    selection::{narrow, unknown_arg},
+    loading::{narrow, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_stats::format::counted;
@@ -82,7 +80,7 @@ enum Command {
     #[command(after_help = "For example: cargo gpubench run --quick saxpy\n\
                       If the benchmark binaries exit with different codes, the first in the list 129, 130, 143, 2, 5, 1, 3, 0 is the code of \
                       the command. It exits with 4 only if nothing matched in any of them.")]
-    Run(run::RunArgs),
+    Run(suites::RunArgs),
     /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
     /// each result whether it changed
     #[command(
@@ -125,10 +123,10 @@ enum Command {
 pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
     let options = args.print;
     let stored = || stored_runs(args);
-    let Some(command) = &args.command else { return completions::print(args, options) };
+    let Some(command) = &args.command else { return print_completions(args, options) };
     match command {
         Command::Init(args) => init::init(args, options),
-        Command::Run(args) => run::run(args, options),
+        Command::Run(args) => suites::run(args, options),
         Command::Ab(args) => ab::ab(args, options),
         Command::Doctor(args) => doctor::doctor(args, options),
         Command::Report(report) => {
@@ -149,6 +147,20 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
         Command::History(args) => over_time::history(&stored()?, args, options),
         Command::Verify(args) => verify::verify(args, options),
     }
+}
+
+/// The name of the program, which cargo calls as its subcommand.
+const NAME: &str = "cargo-gpubench";
+
+/// Prints the completions for a shell.
+fn print_completions(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
+    let Some(shell) = args.completions else {
+        bail!(Usage, "give a command: `cargo gpubench --help` lists them");
+    };
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Gpubench::augment_args(clap::Command::new(NAME)), NAME, &mut text);
+    output::print(&String::from_utf8_lossy(&text), options)?;
+    Ok(Exit::Done)
 }
 
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {

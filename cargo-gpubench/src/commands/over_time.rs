@@ -8,7 +8,7 @@ use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::{
     fleet::{self, FleetReport, FleetRules, FleetRuns},
     history::{self, History, HistoryRules, add, is_hash},
-    run_files,
+    loading::find_run_files,
     stored_runs::StoredRuns,
 };
 use gpubench_runner::__private::whole_number;
@@ -139,7 +139,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
 }
 
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
-    let sources: Vec<ExportTo> = run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
+    let sources: Vec<ExportTo> = find_run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
     let results = Results::json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {

@@ -11,9 +11,8 @@ use gpubench_records::{
     selection::parse_filters,
 };
 use gpubench_report::{
-    export::ExportArgs,
     join::{Joined, is_share, join},
-    selection::narrow,
+    loading::narrow,
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_runner::CacheStates;
@@ -22,7 +21,7 @@ use gpubench_table::check_columns;
 use gpubench_tune::Tuning;
 
 use crate::commands::{load, load_all, select};
-use crate::output::{self, CommandError, PrintOptions, Result, Results, bail};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, Results, bail};
 
 #[derive(Args)]
 pub(super) struct ReportArgs {

@@ -10,7 +10,7 @@ use syn::{
 use crate::code::{Code, without_parentheses};
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use crate::parse::data::{Data, GROUP_OPTIONS, GroupOption, name_of, some};
+pub(crate) use crate::parse::data::{Data, GROUP_OPTIONS, GroupOption, group, name_of, some};
 pub(crate) use crate::parse::sweeps::{Choices, Sweeps};
 
 mod data;

@@ -23,15 +23,13 @@ mod axis;
 mod canvas;
 mod plot;
 mod rows;
-mod unit;
 
-pub use self::axis::{Axis, Scale};
+pub use self::axis::{Axis, Scale, Unit};
 pub(crate) use self::canvas::{COLOURED, COLOURS, SERIES, SHAPES};
 pub use self::canvas::{Drawing, Style};
 pub(crate) use self::plot::points;
 pub use self::plot::{Mark, Panel, Panels, Point, Series};
 pub use self::rows::{Row, RowLook, Rows};
-pub use self::unit::Unit;
 
 /// The width of a drawing, in pixels if it is not scaled.
 const WIDTH: f64 = 480.0;

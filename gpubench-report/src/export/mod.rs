@@ -1,15 +1,9 @@
 //! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and the formats of other programs.
 
-mod codspeed;
-#[cfg(feature = "clap")]
-mod flags;
 mod junit;
 mod trackers;
 
 use gpubench_table::export::Format;
-
-#[cfg(feature = "clap")]
-pub use self::flags::ExportArgs;
 
 /// All formats, in the order in which help texts list them.
 pub const FORMATS: [Format; 8] =
@@ -31,8 +25,11 @@ pub const GITHUB_BENCHMARK: Format = Format {
     write: trackers::write_github,
 };
 /// CodSpeed's walltime results.
-pub const CODSPEED: Format =
-    Format { name: "codspeed", description: "Write CodSpeed's walltime results", write: codspeed::write };
+pub const CODSPEED: Format = Format {
+    name: "codspeed",
+    description: "Write CodSpeed's walltime results",
+    write: trackers::write_codspeed,
+};
 /// JUnit XML.
 pub const JUNIT: Format =
     Format { name: "junit", description: "Write JUnit XML, a test for each case", write: junit::write };

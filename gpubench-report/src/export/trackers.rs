@@ -1,9 +1,10 @@
-//! The formats of services that draw results over time. A service draws every value: cases without a usable measurement are left out.
+//! The formats of services that track results over time: the Bencher Metric Format, the JSON of github-action-benchmark, and CodSpeed's
+//! walltime results. A service draws every value, so that cases without a usable measurement are left out.
 
 use std::io::{self, Write};
 
-use gpubench_records::{Energy, Measurement, Record, Run};
-use gpubench_stats::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds, format};
+use gpubench_records::{Energy, Measurement, Record, Run, Samples};
+use gpubench_stats::{BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Nanoseconds, format, quantile};
 use gpubench_table::{case_name, has_several_devices, quantiles};
 use serde_json::{Map, Value, json};
 
@@ -68,13 +69,62 @@ pub(super) fn write_github(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns each case that has a usable measurement, with its name.
-pub(super) fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
+fn usable(run: &Run) -> impl Iterator<Item = (String, &Record, &Measurement)> {
     let several_devices = has_several_devices(run);
     run.records.iter().filter_map(move |record| {
         Some((case_name(record, several_devices), record, Record::usable_measurement(record)?))
     })
 }
 
-pub(super) fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{value:#}")
+}
+
+/// Samples that are further from the quartiles than this many interquartile ranges are outliers.
+const MOST_RANGES: f64 = 1.5;
+/// Samples that are further from the mean than this many standard deviations are outliers.
+const MOST_DEVIATIONS: f64 = 3.0;
+
+/// Writes CodSpeed's walltime results, as its Rust integrations write them and its runner reads them: `walltime_results.rs` of
+/// <https://github.com/CodSpeedHQ/codspeed-rust>. A round is a sample. Times are those of one iteration, in nanoseconds; `total_time` is in seconds.
+pub(super) fn write_codspeed(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let benchmarks = usable(run).filter_map(|(name, _, measured)| benchmark(&name, &measured.samples));
+    let results = json!({
+        "creator": { "name": "gpubench", "version": run.program.version, "pid": std::process::id() },
+        "instrument": { "type": "walltime" },
+        "benchmarks": benchmarks.collect::<Vec<_>>(),
+    });
+    write(&results, out)
+}
+
+/// Returns a benchmark, or nothing for a record without its samples.
+fn benchmark(name: &str, samples: &Samples) -> Option<Value> {
+    let mut times: Vec<f64> = samples.stall_corrected().iter().map(|time| time.as_f64()).collect();
+    times.sort_by(f64::total_cmp);
+    let (min, max) = (*times.first()?, *times.last()?);
+    let [q1, q3] = [0.25, 0.75].map(|part| quantile(&times, part));
+    let [mean, deviation] = [samples.time.mean, samples.time.standard_deviation].map(Nanoseconds::as_f64);
+    let outliers = |low: f64, high: f64| times.iter().filter(|time| **time < low || **time > high).count();
+    let range = MOST_RANGES * (q3 - q1);
+    let iterations = samples.method.batch.unwrap_or(1);
+    Some(json!({
+        "name": name,
+        "uri": name,
+        "config": { "warmup_time_ns": null, "min_round_time_ns": null, "max_time_ns": null, "max_rounds": null },
+        "stats": {
+            "min_ns": min,
+            "max_ns": max,
+            "mean_ns": mean,
+            "stdev_ns": deviation,
+            "q1_ns": q1,
+            "median_ns": samples.time.median,
+            "q3_ns": q3,
+            "rounds": times.len(),
+            "total_time": times.iter().sum::<f64>() * iterations as f64 * 1e-9,
+            "iqr_outlier_rounds": outliers(q1 - range, q3 + range),
+            "stdev_outlier_rounds": outliers(mean - MOST_DEVIATIONS * deviation, mean + MOST_DEVIATIONS * deviation),
+            "iter_per_round": iterations,
+            "warmup_iters": samples.warm_up.launches,
+        },
+    }))
 }

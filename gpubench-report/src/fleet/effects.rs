@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpubench_stats::median_of;
 
-use super::roof::FleetRoof;
+use super::runs::FleetRoof;
 
 /// The least noise of a case. Processes on one GPU agree to no better, so that a case whose timer steps in the right place does not
 /// decide alone.

@@ -7,8 +7,8 @@ use gpubench_stats::format::{counted, joined};
 
 use super::effects::{Fleet, Observation};
 use super::judge::{FleetRules, judge};
-use super::runs::{FleetRun, Model, Reading};
-use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict, roof::FleetRoof};
+use super::runs::{FleetRoof, FleetRun, Model, Reading};
+use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict};
 
 /// The parts that are missing or left out: of a file, a GPU or a model, for a reason, and the cases if they are some.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
 use serde::Serialize;
 
 use super::effects::{Fleet, GpuEffect, effects, efficient_freedom, spread_within};
-use super::roof::FleetRoof;
+use super::runs::FleetRoof;
 
 /// The least number of GPUs for a verdict: each is compared with three others.
 const FEWEST_GPUS: usize = 4;

@@ -6,7 +6,6 @@
 mod effects;
 mod groups;
 mod judge;
-mod roof;
 mod runs;
 mod table;
 
@@ -15,8 +14,7 @@ use serde::Serialize;
 
 pub use self::effects::{Fleet, Observation};
 pub use self::judge::{FleetRules, Lack, Standing, Verdict, judge};
-pub use self::roof::FleetRoof;
-pub use self::runs::FleetRuns;
+pub use self::runs::{FleetRoof, FleetRuns};
 pub use self::table::render;
 
 /// The name of the format of a [`FleetReport`].

@@ -1,9 +1,8 @@
-//! The changes of each case over the commits of a history: `run` is the format of a run, `series` reads them, `changes` finds steps, and here the rules choose what is
-//! reported.
+//! A history of runs over the commits of a repository, and the report on it: the changes of each case that the user asks for.
 
 pub mod changes;
-mod run;
-mod series;
+mod runs;
+mod steps;
 mod table;
 
 use std::cmp::Reverse;
@@ -14,8 +13,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use self::changes::{Change, SHORTEST_SERIES, changes};
-pub use self::run::{Circumstances, HistoryCase, HistoryRun, add, is_hash};
-pub use self::series::{CaseOfSuite, CommitOrder, History, Point, Series};
+pub use self::runs::{
+    CaseOfSuite, Circumstances, CommitOrder, History, HistoryCase, HistoryRun, Point, Series, add, is_hash,
+};
 pub use self::table::render;
 
 /// The name of the format of a [`HistoryReport`].

@@ -1,11 +1,9 @@
 //! The page of a run, one HTML file that a browser shows without a network: a summary, a table, drawings of all cases together, and the
 //! method at the end. It is read without its script too, which sorts and filters rows, and draws the samples of a row when that is opened.
 
-mod baseline;
 mod cases;
 mod plots;
 mod run;
-mod samples;
 mod view;
 
 use std::io::{self, Write};
@@ -24,7 +22,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let view = View::new(run);
     let parts = [
-        ("baseline", "Comparisons", baseline::baseline(&view)),
+        ("baseline", "Comparisons", run::comparisons(&view)),
         ("summary", "Summary", run::summary(&view)),
         ("cases", "Cases", cases::cases(&view)),
         ("sweeps", "Sweeps", plots::sweeps(&view)),

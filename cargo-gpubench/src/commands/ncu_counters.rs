@@ -1,5 +1,4 @@
-//! The counters of cases, from the table of kernels that Nsight Compute prints. Kernels come in the order in which they ran, with a mark
-//! before each launch.
+//! Reads the counters of benchmarks from the table of kernels that Nsight Compute prints, for `verify`.
 
 use std::collections::BTreeMap;
 
@@ -251,7 +250,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod counted_tests {
+mod tests {
     use super::*;
 
     fn kernel(name: &str, blocks: u64, figures: &[(&str, f64)]) -> Profiled {
@@ -350,11 +349,6 @@ mod counted_tests {
         assert_eq!(pipes, [("fma", 30), ("alu", 10)]);
         assert_eq!(counters.flops, [CountedFlops { data_type: "f32".to_owned(), flops: 211 }]);
     }
-}
-
-#[cfg(test)]
-mod table_tests {
-    use super::*;
 
     #[test]
     fn thousands_may_be_separated() {

@@ -1,12 +1,27 @@
-//! The shares of a split joined to one run that has each case once, on the device that measured it. Tasks may have been started again
-//! or lost.
+//! Joins several runs into one: repetitions of the same work, or the shares of a run that was split among tasks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Joined, repetitions, same_devices};
-use crate::stored_runs::NamedRun;
 use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
 use gpubench_stats::format::{counted, joined};
+
+pub use crate::repetitions::Joined;
+use crate::repetitions::{repetitions, same_devices};
+use crate::stored_runs::NamedRun;
+
+/// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
+/// has the cases of all, and the result lists what is missing.
+///
+/// # Errors
+/// If they are neither repetitions nor shares of one split.
+pub fn join(runs: Vec<NamedRun>) -> Result<Joined, String> {
+    match &runs[..] {
+        [] => Err("there is no run to merge".to_owned()),
+        all if all.iter().all(|named| is_share(&named.run)) => join_shares(runs),
+        [one] => Err(format!("{} is one run: give another, or a file with several", one.name)),
+        _ => repetitions(runs),
+    }
+}
 
 /// Returns true if `run` is a share of a split.
 pub fn is_share(run: &Run) -> bool {
@@ -18,7 +33,7 @@ fn task(run: &Run) -> Option<&Task> {
 }
 
 /// Joins runs that are all shares of one split.
-pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
+fn join_shares(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     // The run in which a record was made goes before those that were resumed with it.
     runs.sort_by_key(|NamedRun { run, .. }| {
         (task(run).map(|task| (task.number, task.restarts.unwrap_or(0))), run.records.len())
@@ -166,7 +181,7 @@ mod tests {
 
     /// Six cases in three shares of two: what task `number` measured on a GPU of `node`.
     fn share(number: usize, node: &str, uuid: &str, restarts: u32) -> Run {
-        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         let case = run.records.swap_remove(0);
         run.records = ["a", "b"]
@@ -199,9 +214,7 @@ mod tests {
 
     fn joined(runs: &[Run]) -> Result<Joined, String> {
         let named = runs.iter().enumerate();
-        crate::join::join(
-            named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect(),
-        )
+        join(named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect())
     }
 
     /// The device and the benchmark of each record.

@@ -1,15 +1,11 @@
-//! Several runs joined to one, which has the measurements of all: repetitions, in which the same build did the same work on the same
-//! device, or the shares of a split.
-
-mod shares;
+//! Joins repetitions into one run with all measurements: runs in which the same build measured the same work on the same device.
 
 use std::collections::HashMap;
 
-use crate::stored_runs::NamedRun;
 use gpubench_records::baseline::{MeasuredRecord, differences};
 use gpubench_records::{DeviceInfo, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged};
 
-pub use self::shares::is_share;
+use crate::stored_runs::NamedRun;
 
 /// Several runs made one.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,22 +18,8 @@ pub struct Joined {
     pub missing: Option<String>,
 }
 
-/// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
-/// has the cases of all, and the result lists what is missing.
-///
-/// # Errors
-/// If they are neither repetitions nor shares of one split.
-pub fn join(runs: Vec<NamedRun>) -> Result<Joined, String> {
-    match &runs[..] {
-        [] => Err("there is no run to merge".to_owned()),
-        all if all.iter().all(|named| is_share(&named.run)) => shares::join(runs),
-        [one] => Err(format!("{} is one run: give another, or a file with several", one.name)),
-        _ => repetitions(runs),
-    }
-}
-
 /// Joins runs of which a case may be in several, each a repetition.
-fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, String> {
+pub(crate) fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, String> {
     let remarks = check(&runs)?;
     let mut runs: Vec<Run> = runs.into_iter().map(|named| named.run).collect();
     let mut whole = runs.remove(0);
@@ -145,7 +127,7 @@ fn same_suite(runs: &[NamedRun]) -> Result<(), String> {
 }
 
 /// Checks that devices which `key` gives the same name are the same by `identity`.
-fn same_devices<'a, T: PartialEq>(
+pub(crate) fn same_devices<'a, T: PartialEq>(
     runs: &'a [NamedRun],
     key: impl Fn(&'a DeviceInfo) -> &'a str,
     identity: impl Fn(&'a DeviceInfo) -> T,

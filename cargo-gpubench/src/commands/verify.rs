@@ -9,7 +9,7 @@ use std::{env, fs, io, thread};
 
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
-use gpubench_report::{counters::set_ncu, export::ExportArgs, stored_runs::load};
+use gpubench_report::{counters::set_ncu, loading::load};
 use gpubench_runner::__private::{
     parse_positive_time,
     profiled::{FLAG, ProfiledCases},
@@ -17,10 +17,8 @@ use gpubench_runner::__private::{
 };
 
 use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
-use crate::commands::{exit_of_all, signals};
-use crate::output::{self, CommandError, PrintOptions, Result, Results, at, bail};
-
-mod counted;
+use crate::commands::{exit_of_all, ncu_counters, signals};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, Results, at, bail};
 
 /// The benchmark binaries to verify.
 #[derive(Args)]
@@ -156,11 +154,11 @@ fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<
     let ncu = find_ncu()?;
     let limit = args.timeout.saturating_mul(cases.len() as u32);
     let mut refused = String::new();
-    for metrics in [counted::all_metrics(), counted::usual_metrics()] {
+    for metrics in [ncu_counters::all_metrics(), ncu_counters::usual_metrics()] {
         let profile = profile(&ncu, binary, cases, &metrics, limit)?;
-        let kernels = counted::read(&profile.printed);
+        let kernels = ncu_counters::read(&profile.printed);
         if !kernels.is_empty() {
-            return Ok(counted::passes(&kernels, cases.len(), &profile.failures));
+            return Ok(ncu_counters::passes(&kernels, cases.len(), &profile.failures));
         }
         if let Some(why) = profile.failures.values().next().filter(|_| profile.failures.len() == cases.len())
         {
