@@ -87,12 +87,12 @@ impl FromArgMatches for ExportArgs {
 }
 
 /// The destinations of a command's results.
-pub(crate) struct Results {
+pub(crate) struct ResultDestinations {
     pub exports: Vec<Export>,
     options: PrintOptions,
 }
 
-impl Results {
+impl ResultDestinations {
     /// Checks that every file can be written, and that none of them is one of `sources`.
     pub(crate) fn new(files: &ExportArgs, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
         let exports = exports(files.0.clone()).map_err(CommandError::usage)?;

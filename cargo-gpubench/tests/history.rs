@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 #[cfg(unix)]
 use super::repository::Repository;
-use super::{Project, list, slowed};
+use super::{TestProject, list, slowed};
 
 /// The time of a night over the usual one: it looks random, and is the same in each run of the test.
 fn night(number: usize) -> f64 {
@@ -49,8 +49,8 @@ fn nights() -> Vec<Run> {
 }
 
 /// A project with a history in `src/history`.
-fn with_history(runs: &[Run]) -> Project {
-    let project = Project::new();
+fn with_history(runs: &[Run]) -> TestProject {
+    let project = TestProject::new();
     fs::create_dir_all(project.path("src")).expect("it can be made");
     fs::write(project.path("src/runs.json"), list(runs)).expect("it can be written");
     let ended = project.run(&["history", "add", "runs.json", "--history", "history"]).code(0);
@@ -155,7 +155,7 @@ fn wrong_histories_are_refused() {
 #[ignore = "ten years take a minute to write; in a release build"]
 #[expect(clippy::print_stderr, reason = "its figures are read by whoever runs it")]
 fn ten_years_of_nights() {
-    let project = Project::new();
+    let project = TestProject::new();
     let folder = project.path("src/history");
     let mut template = slowed(1.0);
     let cases = template.records.clone();

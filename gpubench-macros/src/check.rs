@@ -4,17 +4,17 @@
 use quote::quote;
 use syn::{Expr, ExprClosure, Ident, ext::IdentExt as _};
 
-use crate::code::{Code, ends_with, first_use, returned_values};
+use crate::code::{UserCode, ends_with, first_use, returned_values};
 use crate::errors::{Errors, did_you_mean};
-use crate::parse::{AttributeOptions, Named};
-use crate::signature::{Instantiation, Launch, Param, Passed, variants};
+use crate::parse::{AttributeOptions, NamedExpr};
+use crate::signature::{Instantiation, LaunchFunction, Param, PassedBy, variants};
 
 /// A benchmark whose options and function were checked together, ready to expand.
 pub(crate) struct Benchmark {
     pub options: AttributeOptions,
-    pub launch: Launch,
+    pub launch: LaunchFunction,
     /// The role of each parameter.
-    pub roles: Vec<Role>,
+    pub roles: Vec<ParamRole>,
     /// The instances of the function: one, unless types or constants are swept.
     pub variants: Vec<Instantiation>,
     /// The index of the stream among the parameters.
@@ -23,7 +23,7 @@ pub(crate) struct Benchmark {
 
 /// The source of a parameter's value.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Role {
+pub(crate) enum ParamRole {
     /// The device makes the stream.
     Stream,
     /// The axis of this index.
@@ -35,7 +35,11 @@ pub(crate) enum Role {
 impl Benchmark {
     /// Combines options and function, and reports every mistake to `errors`. Returns `None` only if there is
     /// no stream.
-    pub(crate) fn check(options: AttributeOptions, launch: Launch, errors: &mut Errors) -> Option<Self> {
+    pub(crate) fn check(
+        options: AttributeOptions,
+        launch: LaunchFunction,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
         check_tune(&options, errors);
@@ -44,9 +48,9 @@ impl Benchmark {
         let roles = launch.params.iter().enumerate().map(|(index, param)| {
             let axis = options.args.axes.iter().position(|axis| is_named(param, &axis.name));
             match axis {
-                _ if index == stream => Role::Stream,
-                Some(axis) => Role::Axis(axis),
-                None => Role::Input,
+                _ if index == stream => ParamRole::Stream,
+                Some(axis) => ParamRole::Axis(axis),
+                None => ParamRole::Input,
             }
         });
         let roles = roles.collect();
@@ -61,14 +65,14 @@ impl Benchmark {
     }
 
     /// Returns the parameters, each with its index and its role.
-    pub(crate) fn params(&self) -> impl Iterator<Item = (usize, Role, &Param)> {
+    pub(crate) fn params(&self) -> impl Iterator<Item = (usize, ParamRole, &Param)> {
         let params = self.roles.iter().zip(&self.launch.params).enumerate();
         params.map(|(index, (role, param))| (index, *role, param))
     }
 
     /// Returns the parameters that get the values of `setup`, each with its index among all parameters.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
-        self.params().filter_map(|(index, role, param)| (role == Role::Input).then_some((index, param)))
+        self.params().filter_map(|(index, role, param)| (role == ParamRole::Input).then_some((index, param)))
     }
 
     /// Returns the stream.
@@ -86,11 +90,11 @@ impl Benchmark {
         }
         for (_, role, param) in self.params() {
             let message = match role {
-                Role::Input => continue,
-                Role::Stream => &format!("the stream is taken by `&` or by value; {STREAM_RULE}"),
-                Role::Axis(_) => "an argument is taken by `&` or by value",
+                ParamRole::Input => continue,
+                ParamRole::Stream => &format!("the stream is taken by `&` or by value; {STREAM_RULE}"),
+                ParamRole::Axis(_) => "an argument is taken by `&` or by value",
             };
-            if param.passed == Passed::Mutable {
+            if param.passed == PassedBy::Mutable {
                 errors.at(&param.tokens, message);
             }
         }
@@ -100,7 +104,9 @@ impl Benchmark {
     fn check_skip_if(&self, errors: &mut Errors) {
         let Some((condition, _)) = &self.options.skip_if else { return };
         for (index, role, param) in self.params() {
-            let Some(name) = param.name.as_ref().filter(|_| !matches!(role, Role::Axis(_))) else { continue };
+            let Some(name) = param.name.as_ref().filter(|_| !matches!(role, ParamRole::Axis(_))) else {
+                continue;
+            };
             if let Some(place) = first_use(condition, name) {
                 let what = if index == self.stream { "the stream" } else { "what `setup` makes" };
                 errors
@@ -126,7 +132,7 @@ impl Benchmark {
 
     /// Checks the values that `setup` visibly returns: `Ok` of a tuple with one element for each input.
     fn check_inputs(&self, errors: &mut Errors) {
-        let Some(setup @ (Code::Closure(_) | Code::Expr(_))) = &self.options.setup else { return };
+        let Some(setup @ (UserCode::Closure(_) | UserCode::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
         for value in returned_values(setup.value()) {
             match value {
@@ -160,7 +166,7 @@ impl Benchmark {
         for name in restored {
             let written = name.unraw();
             match self.inputs().find(|(_, param)| is_named(param, name)) {
-                Some((_, param)) if param.passed == Passed::Mutable => {}
+                Some((_, param)) if param.passed == PassedBy::Mutable => {}
                 Some(_) => {
                     errors.at(
                         name,
@@ -185,8 +191,7 @@ impl Benchmark {
     /// that the launch function returned.
     pub(crate) fn checks_output(&self) -> bool {
         let given = self.inputs().count() + self.options.args.axes.len();
-        let takes_more =
-            matches!(&self.options.check, Some(Code::Closure(closure)) if closure.inputs.len() == given + 1);
+        let takes_more = matches!(&self.options.check, Some(UserCode::Closure(closure)) if closure.inputs.len() == given + 1);
         takes_more && self.launch.has_output()
     }
 
@@ -206,7 +211,7 @@ impl Benchmark {
                 "a `check` is given what `setup` made, then `args` in order; before them what the launch returned, if it takes one more",
             ),
         ] {
-            if let Some(Code::Closure(closure)) = code {
+            if let Some(UserCode::Closure(closure)) = code {
                 check_arity(closure, given, rule, errors);
             }
         }
@@ -214,7 +219,7 @@ impl Benchmark {
 }
 
 /// Checks that `bytes` is not given together with `reads` or `writes`.
-fn check_counts(counts: &[Named], errors: &mut Errors) {
+fn check_counts(counts: &[NamedExpr], errors: &mut Errors) {
     let given = |name: &str| counts.iter().find(|count| count.name == name);
     if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
         errors.at(&bytes.name, "`bytes` is the sum of `reads` and `writes`: give either it or them");
@@ -247,7 +252,7 @@ fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
             );
         }
     }
-    let is_tuned = |axis: &Named| options.tune.iter().any(|name| name.unraw() == axis.name.unraw());
+    let is_tuned = |axis: &NamedExpr| options.tune.iter().any(|name| name.unraw() == axis.name.unraw());
     let mut axes = options.args.axes.as_slice();
     for number in &options.args.sweeps {
         let (zipped, others) = axes.split_at((*number).min(axes.len()));
@@ -265,7 +270,7 @@ fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
 }
 
 /// Checks that both the options and the function say `unsafe`, or neither.
-fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) {
+fn check_safety(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) {
     let name = launch.name.unraw();
     match (&options.unsafety, &launch.unsafety) {
         (None, Some(unsafety)) => {
@@ -286,7 +291,7 @@ const STREAM_RULE: &str =
 
 /// Returns the index of the stream among the parameters. Returns `None` and reports the mistake if there is
 /// no such parameter, or if it is an argument of `args`.
-fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<usize> {
+fn stream_of(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) -> Option<usize> {
     let Some(last) = launch.params.len().checked_sub(1) else {
         errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
         return None;

@@ -9,7 +9,7 @@ use syn::{BinOp, Expr, ExprBinary, ExprClosure, Ident, Lit, ReturnType, Stmt, Ty
 use crate::errors::{at, generated, mixed};
 
 /// The user's code in `setup`, `reset` or `check`, by its form.
-pub(crate) enum Code {
+pub(crate) enum UserCode {
     /// A function to call.
     Path(Expr),
     /// A closure, inlined so that the types of its parameters are known.
@@ -18,7 +18,7 @@ pub(crate) enum Code {
     Expr(Expr),
 }
 
-impl From<Expr> for Code {
+impl From<Expr> for UserCode {
     fn from(expr: Expr) -> Self {
         match expr {
             Expr::Group(group) => Self::from(*group.expr),
@@ -29,7 +29,7 @@ impl From<Expr> for Code {
     }
 }
 
-impl Code {
+impl UserCode {
     /// Returns the expression whose value the code returns: the body of a closure, or the expression itself.
     pub(crate) fn value(&self) -> &Expr {
         match self {

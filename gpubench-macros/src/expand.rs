@@ -7,11 +7,11 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, LitStr, ReturnType, ext::IdentExt as _};
 
-use crate::check::{Benchmark, Role, is_named};
-use crate::code::{Code, exact, inlined, mentions};
+use crate::check::{Benchmark, ParamRole, is_named};
+use crate::code::{UserCode, exact, inlined, mentions};
 use crate::errors::{at, first, generated, last, mixed};
 use crate::parse::{GroupOption, Metric, some};
-use crate::signature::{Instantiation, Passed};
+use crate::signature::{Instantiation, PassedBy};
 
 /// Returns the `const` block that registers the benchmark.
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
@@ -46,7 +46,7 @@ pub(crate) fn mistakes_with_code(mistakes: TokenStream, benchmark: Option<&Bench
     let (axes, stream) = (&options.args.axes, Ident::new("stream", Span::call_site()));
     let codes = [&options.setup, &options.reset, &options.check].into_iter().flatten();
     let codes = codes.map(|code| match code {
-        Code::Closure(closure) => closure.to_token_stream(),
+        UserCode::Closure(closure) => closure.to_token_stream(),
         code => code.value().to_token_stream(),
     });
     let metrics = options.metrics.iter().map(|metric| &metric.value);
@@ -195,20 +195,20 @@ impl Benchmark {
         let stream = &self.stream().ty;
         let state = self.take_apart(|_| true);
         let values = self.params().map(|(index, role, param)| match role {
-            Role::Stream => TokenStream::new(),
-            Role::Axis(axis) => {
+            ParamRole::Stream => TokenStream::new(),
+            ParamRole::Axis(axis) => {
                 let (local, ty) = (local(index), param.ty_if(param.passed));
                 let value = axis_value(&self.options.args.axes[axis].name);
-                let reference = (param.passed != Passed::Value).then(|| generated!(&));
+                let reference = (param.passed != PassedBy::Value).then(|| generated!(&));
                 generated!(let #local: #ty = #reference #value;)
             }
-            Role::Input => self.pass_input(index, param.passed),
+            ParamRole::Input => self.pass_input(index, param.passed),
         });
         let arguments = self.params().map(|(index, role, param)| match role {
-            Role::Stream if param.passed == Passed::Value => {
+            ParamRole::Stream if param.passed == PassedBy::Value => {
                 quote_spanned!(first(&param.ty)=> ::core::clone::Clone::clone(stream))
             }
-            Role::Stream => generated!(stream),
+            ParamRole::Stream => generated!(stream),
             _ => local(index).into_token_stream(),
         });
         // The call stands at the return type, so that the compiler blames that type if a launch cannot return
@@ -298,7 +298,7 @@ impl Benchmark {
         let restored = self.options.restore.iter().filter_map(|name| {
             let (index, _) = self.inputs().find(|(_, param)| is_named(param, name))?;
             let state = self.take_apart(|other| other == index);
-            let (value, input) = (self.pass_input(index, Passed::Mutable), local(index));
+            let (value, input) = (self.pass_input(index, PassedBy::Mutable), local(index));
             Some(quote_spanned!(at(name.span())=> .restore(|state| { #state #value #input })))
         });
         restored.collect()
@@ -339,15 +339,15 @@ impl Benchmark {
     /// `given` values. Returns the bindings that precede it, and its value.
     fn on_inputs(
         &self,
-        code: &Code,
+        code: &UserCode,
         output: Option<TokenStream>,
         given: impl IntoIterator<Item = TokenStream>,
-        how: fn(Passed) -> Passed,
+        how: fn(PassedBy) -> PassedBy,
     ) -> (TokenStream, TokenStream) {
         let inputs =
             self.inputs().map(|(index, _)| placed(&local(index), last(code.value())).into_token_stream());
         let lets = match code {
-            Code::Expr(expr) => self.bind(|name| mentions(expr, name), how),
+            UserCode::Expr(expr) => self.bind(|name| mentions(expr, name), how),
             _ => self.pass_all(how),
         };
         (lets, run(code, output.into_iter().chain(inputs).chain(given), |_| TokenStream::new()))
@@ -357,18 +357,18 @@ impl Benchmark {
 /// Runs `code` on `values`. A function or closure takes them; an expression uses the names that `bound`
 /// binds.
 fn run(
-    code: &Code,
+    code: &UserCode,
     values: impl Iterator<Item = TokenStream>,
     bound: impl FnOnce(&Expr) -> TokenStream,
 ) -> TokenStream {
     match code {
-        Code::Path(path) => quote_spanned!(last(path)=> #path(#(#values),*)),
-        Code::Closure(closure) => {
+        UserCode::Path(path) => quote_spanned!(last(path)=> #path(#(#values),*)),
+        UserCode::Closure(closure) => {
             let patterns = closure.inputs.iter();
             let lets = generated!(#(let #patterns = #values;)*);
             inlined(&lets, &closure.body, &closure.output)
         }
-        Code::Expr(expr) => inlined(&bound(expr), expr, &ReturnType::Default),
+        UserCode::Expr(expr) => inlined(&bound(expr), expr, &ReturnType::Default),
     }
 }
 
@@ -415,11 +415,11 @@ impl Benchmark {
     }
 
     /// Converts the local of input `index` to the function's parameter type: `let p2: &[f32] = &*p2;`.
-    fn pass_input(&self, index: usize, passed: Passed) -> TokenStream {
+    fn pass_input(&self, index: usize, passed: PassedBy) -> TokenStream {
         let (local, param) = (local(index), &self.launch.params[index]);
         let (ty, value) = (param.ty_if(passed), self.borrowed(&local, passed));
         // Two steps, so that a wrong type and a type that cannot be cloned give different errors.
-        let cloned = (passed == Passed::Value).then(|| {
+        let cloned = (passed == PassedBy::Value).then(|| {
             let made = placed(&local, first(&ty));
             quote_spanned!(first(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
         });
@@ -427,7 +427,7 @@ impl Benchmark {
     }
 
     /// Converts each input to the function's parameter type, passed as `how` says.
-    fn pass_all(&self, how: fn(Passed) -> Passed) -> TokenStream {
+    fn pass_all(&self, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let state = self.take_apart(|_| true);
         let values = self.inputs().map(|(index, param)| self.pass_input(index, how(param.passed)));
         generated!(#state #(#values)*)
@@ -435,7 +435,7 @@ impl Benchmark {
 
     /// Binds the names that some code `mentions`: inputs by reference, mutable where `how` says so, then axes
     /// by value.
-    fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(Passed) -> Passed) -> TokenStream {
+    fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
             .filter_map(|(index, param)| Some((index, param.name.as_ref().filter(|name| mentions(name))?)))
@@ -443,8 +443,8 @@ impl Benchmark {
         let state = self.take_apart(|index| used.iter().any(|(used, _)| *used == index));
         let inputs = used.iter().map(|(index, name)| {
             let param = &self.launch.params[*index];
-            let mutable = how(param.passed) == Passed::Mutable;
-            let passed = if mutable { Passed::Mutable } else { Passed::Shared };
+            let mutable = how(param.passed) == PassedBy::Mutable;
+            let passed = if mutable { PassedBy::Mutable } else { PassedBy::Shared };
             let (ty, value) = (param.ty_if(passed), self.borrowed(&local(*index), passed));
             generated!(let #name: #ty = #value; let _ = &#name;)
         });
@@ -464,12 +464,12 @@ impl Benchmark {
     }
 
     /// Writes `&*p2` at the place of `setup`'s value, so that the compiler reports a wrong type there.
-    fn borrowed(&self, local: &Ident, passed: Passed) -> TokenStream {
+    fn borrowed(&self, local: &Ident, passed: PassedBy) -> TokenStream {
         let (first, last) = self.made_at();
         let reference = match passed {
-            Passed::Shared => quote_spanned!(first=> &),
-            Passed::Mutable => quote_spanned!(first=> &mut),
-            Passed::Value => return placed(local, first).into_token_stream(),
+            PassedBy::Shared => quote_spanned!(first=> &),
+            PassedBy::Mutable => quote_spanned!(first=> &mut),
+            PassedBy::Value => return placed(local, first).into_token_stream(),
         };
         let local = placed(local, last);
         quote_spanned!(last=> #reference *#local)
@@ -485,8 +485,8 @@ impl Benchmark {
 }
 
 /// Returns the way to pass an input to code that may not change it: `&` in place of `&mut`.
-fn read_only(passed: Passed) -> Passed {
-    if passed == Passed::Mutable { Passed::Shared } else { passed }
+fn read_only(passed: PassedBy) -> PassedBy {
+    if passed == PassedBy::Mutable { PassedBy::Shared } else { passed }
 }
 
 /// Returns the local variable of the parameter with this index, such as `p0`.

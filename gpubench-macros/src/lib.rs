@@ -4,7 +4,7 @@
 use proc_macro::TokenStream;
 use quote::quote;
 
-use crate::{check::Benchmark, errors::Errors, parse::AttributeOptions, signature::Launch};
+use crate::{check::Benchmark, errors::Errors, parse::AttributeOptions, signature::LaunchFunction};
 
 mod check;
 mod code;
@@ -37,7 +37,7 @@ fn register(
 ) -> proc_macro2::TokenStream {
     let mut errors = Errors::default();
     let options = AttributeOptions::parse(options, &mut errors);
-    let launch = Launch::parse(function, &mut errors);
+    let launch = LaunchFunction::parse(function, &mut errors);
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
     let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
     expanded

@@ -11,10 +11,10 @@ use syn::{
 
 use crate::code::any_token;
 use crate::errors::{Errors, did_you_mean, first, generated};
-use crate::parse::{AttributeOptions, Choices, written};
+use crate::parse::{AttributeOptions, GenericChoices, written};
 
 /// The signature of the annotated launch function.
-pub(crate) struct Launch {
+pub(crate) struct LaunchFunction {
     /// The attributes that the registration needs too: conditional compilation and allowed lints.
     pub attributes: TokenStream,
     pub name: Ident,
@@ -36,7 +36,7 @@ pub(crate) struct GenericParameter {
 pub(crate) struct Param {
     /// The name that expressions use; a pattern has none.
     pub name: Option<Ident>,
-    pub passed: Passed,
+    pub passed: PassedBy,
     /// The type without the outermost reference, as the type of a local variable.
     pub ty: TokenStream,
     /// True if the type contains an `impl Trait`.
@@ -49,13 +49,13 @@ pub(crate) struct Param {
 
 /// The way in which a parameter is passed: `&`, `&mut` or by value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Passed {
+pub(crate) enum PassedBy {
     Shared,
     Mutable,
     Value,
 }
 
-impl Launch {
+impl LaunchFunction {
     /// Parses the annotated item. Returns `None` and reports the mistake if it is not a free function with a
     /// body.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
@@ -162,10 +162,11 @@ impl Param {
         };
         let (passed, ampersand, ty) = match ungrouped(*param.ty) {
             Type::Reference(reference) => {
-                let passed = if reference.mutability.is_some() { Passed::Mutable } else { Passed::Shared };
+                let passed =
+                    if reference.mutability.is_some() { PassedBy::Mutable } else { PassedBy::Shared };
                 (passed, Some(reference.and_token.span), reference.elem.into_token_stream())
             }
-            ty => (Passed::Value, None, ty.into_token_stream()),
+            ty => (PassedBy::Value, None, ty.into_token_stream()),
         };
         let mut unnamed = false;
         let ty = local_type(ty, lifetimes, &mut unnamed);
@@ -173,12 +174,12 @@ impl Param {
     }
 
     /// Returns the parameter's type as if it were `passed` this way, with the reference at the user's place.
-    pub(crate) fn ty_if(&self, passed: Passed) -> TokenStream {
+    pub(crate) fn ty_if(&self, passed: PassedBy) -> TokenStream {
         let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first(&self.ty)));
         match passed {
-            Passed::Shared => quote_spanned!(ampersand=> &#ty),
-            Passed::Mutable => quote_spanned!(ampersand=> &mut #ty),
-            Passed::Value => quote!(#ty),
+            PassedBy::Shared => quote_spanned!(ampersand=> &#ty),
+            PassedBy::Mutable => quote_spanned!(ampersand=> &mut #ty),
+            PassedBy::Value => quote!(#ty),
         }
     }
 
@@ -257,16 +258,16 @@ fn registration_attributes(attributes: &[Attribute]) -> TokenStream {
 
 /// An instance of the function: the choice for each generic parameter, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Instantiation(Vec<Choice>);
+pub(crate) struct Instantiation(Vec<ChosenGeneric>);
 
 /// The type or constant that is chosen for a generic parameter.
 #[derive(Clone)]
-struct Choice {
+struct ChosenGeneric {
     parameter: GenericParameter,
     value: TokenStream,
 }
 
-impl Choice {
+impl ChosenGeneric {
     /// Returns the parameter's name with the place of the choice.
     fn placed(&self) -> Ident {
         let mut name = self.parameter.name.clone();
@@ -280,7 +281,7 @@ impl Choice {
 /// without a parameter.
 pub(crate) fn variants(
     options: &AttributeOptions,
-    launch: &Launch,
+    launch: &LaunchFunction,
     errors: &mut Errors,
 ) -> Vec<Instantiation> {
     let given = &options.generics;
@@ -316,7 +317,7 @@ pub(crate) fn variants(
         let extended = variants.iter().flat_map(|variant| {
             chosen.values.iter().map(|value| {
                 let mut choices = variant.0.clone();
-                choices.push(Choice { parameter: generic.clone(), value: value.clone() });
+                choices.push(ChosenGeneric { parameter: generic.clone(), value: value.clone() });
                 Instantiation(choices)
             })
         });
@@ -332,9 +333,9 @@ fn sweep_hint(generic: &GenericParameter) -> String {
     }
 }
 
-impl Choices {
+impl GenericChoices {
     /// Reports an error unless the function has a generic parameter of this name and kind.
-    fn check(&self, launch: &Launch, errors: &mut Errors) {
+    fn check(&self, launch: &LaunchFunction, errors: &mut Errors) {
         let (name, function) = (self.name.unraw(), launch.name.unraw());
         let found = launch.generics.iter().find(|generic| generic.name.unraw() == name);
         let message = match found {
@@ -361,7 +362,7 @@ impl Instantiation {
     pub(crate) fn aliases(&self) -> TokenStream {
         self.0
             .iter()
-            .map(|Choice { parameter: GenericParameter { name, constant }, value }| match constant {
+            .map(|ChosenGeneric { parameter: GenericParameter { name, constant }, value }| match constant {
                 None => generated!(type #name = #value;),
                 Some(ty) => generated!(const #name: #ty = #value;),
             })
@@ -371,7 +372,7 @@ impl Instantiation {
     /// Writes `::<T, B>`, each name with the place of its choice, so that the compiler reports a choice there
     /// that the function cannot take. `None` for a function that is not generic.
     pub(crate) fn turbofish(&self) -> Option<TokenStream> {
-        let placed = self.0.iter().map(Choice::placed);
+        let placed = self.0.iter().map(ChosenGeneric::placed);
         (!self.0.is_empty()).then(|| generated!(::<#(#placed),*>))
     }
 
@@ -385,7 +386,7 @@ impl Instantiation {
     /// Writes the list of the choices as `Generic` values: types as written, constants by their value.
     pub(crate) fn generics(&self) -> TokenStream {
         let generics =
-            self.0.iter().map(|Choice { parameter: GenericParameter { name, constant }, value }| {
+            self.0.iter().map(|ChosenGeneric { parameter: GenericParameter { name, constant }, value }| {
                 let text = name.unraw().to_string();
                 let shown = match constant {
                     None => {
@@ -404,9 +405,9 @@ impl Instantiation {
 mod tests {
     use super::*;
 
-    fn params(function: &str) -> Vec<(Passed, String)> {
+    fn params(function: &str) -> Vec<(PassedBy, String)> {
         let (function, mut errors) = (function.parse().expect(function), Errors::default());
-        let launch = Launch::parse(function, &mut errors).expect("a function");
+        let launch = LaunchFunction::parse(function, &mut errors).expect("a function");
         errors.finish(Some(())).expect("no mistakes");
         launch.params.into_iter().map(|param| (param.passed, param.ty.to_string().replace(' ', ""))).collect()
     }
@@ -418,17 +419,17 @@ mod tests {
              d: impl Copy, e: &dyn for<'b> Fn(&'b u8, &'a u8)) {}",
         );
         let expected = [
-            (Passed::Shared, "[View<'_>]"),
-            (Passed::Mutable, "Vec<(u8,_)>"),
-            (Passed::Shared, "str"),
-            (Passed::Value, "_"),
-            (Passed::Shared, "dynfor<'b>Fn(&'bu8,&'_u8)"),
+            (PassedBy::Shared, "[View<'_>]"),
+            (PassedBy::Mutable, "Vec<(u8,_)>"),
+            (PassedBy::Shared, "str"),
+            (PassedBy::Value, "_"),
+            (PassedBy::Shared, "dynfor<'b>Fn(&'bu8,&'_u8)"),
         ];
         assert_eq!(params, expected.map(|(passed, ty)| (passed, ty.to_owned())));
     }
 
     #[test]
     fn a_body_is_not_looked_at() {
-        assert_eq!(params("fn f(stream: &(S)) { let x = ; x. }"), [(Passed::Shared, "(S)".to_owned())]);
+        assert_eq!(params("fn f(stream: &(S)) { let x = ; x. }"), [(PassedBy::Shared, "(S)".to_owned())]);
     }
 }

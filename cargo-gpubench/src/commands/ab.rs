@@ -18,10 +18,10 @@ use gpubench_stats::{DECISION_ERROR, format::counted, random};
 use gpubench_table::export::{Format, escaped};
 use gpubench_table::paragraph;
 
-use crate::commands::revision::Revisions;
-use crate::commands::suites::{BuildArgs, Built, BuiltSuite, refuse_shared_file};
+use crate::commands::benchmark_binaries::{BuildArgs, BuiltBinaries, BuiltBinary, refuse_shared_file};
+use crate::commands::revision::RevisionCheckouts;
 use crate::commands::{exit_of_all, signals};
-use crate::output::{CommandError, ExportArgs, PrintOptions, Result, Results, bail};
+use crate::output::{CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 use crate::{commands::stored::LimitArgs, output};
 
 /// The revisions to compare.
@@ -57,8 +57,8 @@ pub(super) struct AbArgs {
 }
 
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
-    let results = Results::new(&args.exports, &[], options)?;
-    let revisions = Revisions::here(&args.build)?;
+    let results = ResultDestinations::new(&args.exports, &[], options)?;
+    let revisions = RevisionCheckouts::here(&args.build)?;
     let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
     if then.1 == now.1 {
         bail!(Usage, "both revisions are {}: name two that differ", then.0);
@@ -77,7 +77,7 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
         let mut ends = Vec::new();
         for suite in both {
             let sides = [(&*then.name, &built[0]), (&*now.name, &built[1])];
-            let mut pairs = Pairs::new(sides, suite, &revisions, args);
+            let mut pairs = ProcessPairs::new(sides, suite, &revisions, args);
             if let Some(run) = pairs.compared()? {
                 ends.push(exit(&run));
                 results.print_run("", &run, false)?;
@@ -101,14 +101,14 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
 fn pairs_of_suites<'a>(
     then: &str,
     now: &str,
-    [old, new]: &'a [Built; 2],
-) -> Result<(Vec<[&'a BuiltSuite; 2]>, Vec<String>)> {
-    let find = |built: &'a Built, like: &BuiltSuite| {
-        built.suites.iter().find(|suite| suite.target.has_names_of(&like.target))
+    [old, new]: &'a [BuiltBinaries; 2],
+) -> Result<(Vec<[&'a BuiltBinary; 2]>, Vec<String>)> {
+    let find = |built: &'a BuiltBinaries, like: &BuiltBinary| {
+        built.binaries.iter().find(|suite| suite.target.has_names_of(&like.target))
     };
-    let both: Vec<_> = new.suites.iter().filter_map(|new| Some([find(old, new)?, new])).collect();
-    let lacking = |built: &'a Built, other: &'a Built, what: &str| {
-        let alone = built.suites.iter().filter(|suite| find(other, suite).is_none());
+    let both: Vec<_> = new.binaries.iter().filter_map(|new| Some([find(old, new)?, new])).collect();
+    let lacking = |built: &'a BuiltBinaries, other: &'a BuiltBinaries, what: &str| {
+        let alone = built.binaries.iter().filter(|suite| find(other, suite).is_none());
         alone.map(|suite| format!("{} is {what} {now}", suite.name())).collect::<Vec<_>>()
     };
     let added = lacking(new, old, "new in").into_iter().map(|sentence| sentence + ", and not measured");
@@ -129,7 +129,12 @@ fn exit(run: &Run) -> Exit {
 }
 
 /// Prints the benchmark binaries that were not compared, and writes the files.
-fn write(results: &Results, runs: &[(String, Run)], others: &[String], options: PrintOptions) -> Result<()> {
+fn write(
+    results: &ResultDestinations,
+    runs: &[(String, Run)],
+    others: &[String],
+    options: PrintOptions,
+) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
         results.print(&format!("\n{}", paragraph(&lines, options.page())))?;
@@ -166,8 +171,8 @@ fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write
 }
 
 /// A benchmark binary of two revisions, with the runs so far.
-struct Pairs<'a> {
-    sides: [OneSide<'a>; 2],
+struct ProcessPairs<'a> {
+    sides: [ComparedRevision<'a>; 2],
     /// The target folder that all processes share for what they measure of the machine.
     target: &'a Path,
     args: &'a AbArgs,
@@ -175,27 +180,27 @@ struct Pairs<'a> {
     interrupted: Option<Exit>,
 }
 
-struct OneSide<'a> {
+struct ComparedRevision<'a> {
     /// The revision.
     name: &'a str,
-    built: &'a Built,
-    suite: &'a BuiltSuite,
+    built: &'a BuiltBinaries,
+    suite: &'a BuiltBinary,
     /// Where its processes store their runs.
     stored: StoredRuns,
     runs: Vec<NamedRun>,
 }
 
-impl<'a> Pairs<'a> {
+impl<'a> ProcessPairs<'a> {
     /// The benchmark binary before and now.
     fn new(
-        revisions: [(&'a str, &'a Built); 2],
-        [then, now]: [&'a BuiltSuite; 2],
-        here: &'a Revisions,
+        revisions: [(&'a str, &'a BuiltBinaries); 2],
+        [then, now]: [&'a BuiltBinary; 2],
+        here: &'a RevisionCheckouts,
         args: &'a AbArgs,
     ) -> Self {
         let side = |(name, built), suite, place: &str| {
             let stored = StoredRuns::within(here.home().join("ab").join(place));
-            OneSide { name, built, suite, stored, runs: Vec::new() }
+            ComparedRevision { name, built, suite, stored, runs: Vec::new() }
         };
         let sides = [side(revisions[0], then, "then"), side(revisions[1], now, "now")];
         Self { sides, target: &here.target, args, interrupted: None }
@@ -249,7 +254,7 @@ impl<'a> Pairs<'a> {
             return Ok(exit);
         }
         let flags = self.flags(names);
-        let OneSide { name, built, suite, stored, runs } = &mut self.sides[side as usize];
+        let ComparedRevision { name, built, suite, stored, runs } = &mut self.sides[side as usize];
         let folder = stored.home().join("runs");
         let mut command = built.command(suite, &flags);
         command.env("GPUBENCH_RUNS_DIR", &folder).env("CARGO_TARGET_DIR", self.target);
@@ -325,7 +330,7 @@ fn names_undecided(check: &BaselineComparison) -> Vec<String> {
     names
 }
 
-impl OneSide<'_> {
+impl ComparedRevision<'_> {
     /// Returns all runs as one; nothing if there is none. Each record has the number of processes that measured it beyond those that
     /// measured all.
     fn joined(&self) -> Result<Option<Run>> {

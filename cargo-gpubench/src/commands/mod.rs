@@ -1,6 +1,7 @@
 //! The command line, and its commands. Each returns the exit code, or an error for `main` to print.
 
 mod ab;
+mod benchmark_binaries;
 mod doctor;
 mod init;
 mod ncu_counters;
@@ -8,7 +9,6 @@ mod over_time;
 mod revision;
 mod signals;
 mod stored;
-mod suites;
 mod verify;
 
 use std::{env, path::PathBuf};
@@ -29,7 +29,7 @@ use crate::output::{self, PrintOptions, Result, bail};
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo")]
-pub(crate) enum Cargo {
+pub(crate) enum CargoArgs {
     Gpubench(Gpubench),
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Cargo {
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<GpubenchCommand>,
 
     /// Print a script that completes these commands in a shell
     #[arg(long, value_name = "SHELL")]
@@ -70,7 +70,7 @@ pub(crate) struct Gpubench {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum GpubenchCommand {
     /// Add a first benchmark to a package (dependency, bench target, annotated function): for the CPU, or for a GPU with --binding
     #[command(
         after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
@@ -80,7 +80,7 @@ enum Command {
     #[command(after_help = "For example: cargo gpubench run --quick saxpy\n\
                       If the benchmark binaries exit with different codes, the first in the list 129, 130, 143, 2, 5, 1, 3, 0 is the code of \
                       the command. It exits with 4 only if nothing matched in any of them.")]
-    Run(suites::RunArgs),
+    Run(benchmark_binaries::RunArgs),
     /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
     /// each result whether it changed
     #[command(
@@ -125,16 +125,16 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
     let stored = || stored_runs(args);
     let Some(command) = &args.command else { return print_completions(args, options) };
     match command {
-        Command::Init(args) => init::init(args, options),
-        Command::Run(args) => suites::run(args, options),
-        Command::Ab(args) => ab::ab(args, options),
-        Command::Doctor(args) => doctor::doctor(args, options),
-        Command::Report(report) => {
+        GpubenchCommand::Init(args) => init::init(args, options),
+        GpubenchCommand::Run(args) => benchmark_binaries::run(args, options),
+        GpubenchCommand::Ab(args) => ab::ab(args, options),
+        GpubenchCommand::Doctor(args) => doctor::doctor(args, options),
+        GpubenchCommand::Report(report) => {
             let stored = stored()?;
             let last = if report.runs.is_empty() { vec![last_run(&stored, args)?] } else { Vec::new() };
             stored::report(&stored, &[&report.runs[..], &last].concat(), report, options)
         }
-        Command::Compare(compare) => {
+        GpubenchCommand::Compare(compare) => {
             let stored = stored()?;
             let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
             let last =
@@ -142,10 +142,10 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
             let later = compare.later.clone().map_or_else(last, Ok)?;
             stored::compare(&stored, earlier, &later, compare, options)
         }
-        Command::Merge(args) => stored::merge(&stored()?, args, options),
-        Command::Fleet(args) => over_time::fleet(args, options),
-        Command::History(args) => over_time::history(&stored()?, args, options),
-        Command::Verify(args) => verify::verify(args, options),
+        GpubenchCommand::Merge(args) => stored::merge(&stored()?, args, options),
+        GpubenchCommand::Fleet(args) => over_time::fleet(args, options),
+        GpubenchCommand::History(args) => over_time::history(&stored()?, args, options),
+        GpubenchCommand::Verify(args) => verify::verify(args, options),
     }
 }
 

@@ -59,8 +59,8 @@ const SECTOR: f64 = 32.0;
 
 /// The kernels of a case.
 #[derive(Clone, Default)]
-struct Kernels<'a> {
-    all: Vec<&'a Profiled>,
+struct CaseKernels<'a> {
+    all: Vec<&'a ProfiledKernel>,
     /// The number of launches that ran them.
     launches: usize,
     /// The kernels of the longest launch.
@@ -68,8 +68,12 @@ struct Kernels<'a> {
 }
 
 /// Returns the counters of this many cases, or why they have none. `failures` has the errors of cases, by their numbers.
-pub(super) fn passes(kernels: &[Profiled], cases: usize, failures: &BTreeMap<usize, String>) -> Vec<NcuPass> {
-    let mut found = vec![Kernels::default(); cases];
+pub(super) fn passes(
+    kernels: &[ProfiledKernel],
+    cases: usize,
+    failures: &BTreeMap<usize, String>,
+) -> Vec<NcuPass> {
+    let mut found = vec![CaseKernels::default(); cases];
     let (mut case, mut in_launch) = (None, 0);
     for kernel in kernels {
         if kernel.name.split('(').next() == Some(MARK) {
@@ -90,7 +94,7 @@ pub(super) fn passes(kernels: &[Profiled], cases: usize, failures: &BTreeMap<usi
     passes.collect()
 }
 
-impl Kernels<'_> {
+impl CaseKernels<'_> {
     /// Returns the counters of one launch, the mean of several.
     fn counters(&self) -> Counters {
         let whole = |value: f64| value.round().max(0.0) as u64;
@@ -132,7 +136,7 @@ impl Kernels<'_> {
     }
 
     /// Returns the sum over the kernels of a launch; nothing if it is not known of one of them.
-    fn total(&self, figure: impl Fn(&Profiled) -> Option<f64>) -> Option<f64> {
+    fn total(&self, figure: impl Fn(&ProfiledKernel) -> Option<f64>) -> Option<f64> {
         let sum: Option<f64> = self.all.iter().copied().map(figure).sum();
         sum.map(|sum| sum / self.launches as f64)
     }
@@ -177,7 +181,7 @@ impl Kernels<'_> {
 
 /// A kernel that was profiled.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Profiled {
+pub(super) struct ProfiledKernel {
     /// Its name.
     pub name: String,
     /// The number of its blocks in x, if it is known.
@@ -186,7 +190,7 @@ pub(super) struct Profiled {
     pub figures: BTreeMap<String, f64>,
 }
 
-impl Profiled {
+impl ProfiledKernel {
     /// Returns a figure.
     fn figure(&self, metric: &str) -> Option<f64> {
         self.figures.get(metric).copied()
@@ -198,7 +202,7 @@ const NAME: &str = "Kernel Name";
 const GRID: &str = "Grid Size";
 
 /// Reads the kernels.
-pub(super) fn read(printed: &str) -> Vec<Profiled> {
+pub(super) fn read(printed: &str) -> Vec<ProfiledKernel> {
     let lines = printed.lines().map(str::trim_start).filter(|line| line.starts_with('"'));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
@@ -226,7 +230,7 @@ pub(super) fn read(printed: &str) -> Vec<Profiled> {
         let figures = figures.filter_map(|(place, (head, cell))| {
             Some((head.clone(), number(cell)? * units.get(place).copied().unwrap_or(1.0)))
         });
-        found.push(Profiled { name: name.to_owned(), blocks, figures: figures.collect() });
+        found.push(ProfiledKernel { name: name.to_owned(), blocks, figures: figures.collect() });
     }
     found
 }
@@ -253,9 +257,9 @@ fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn kernel(name: &str, blocks: u64, figures: &[(&str, f64)]) -> Profiled {
+    fn kernel(name: &str, blocks: u64, figures: &[(&str, f64)]) -> ProfiledKernel {
         let figures = figures.iter().map(|(metric, value)| ((*metric).to_owned(), *value)).collect();
-        Profiled { name: name.to_owned(), blocks: Some(blocks), figures }
+        ProfiledKernel { name: name.to_owned(), blocks: Some(blocks), figures }
     }
 
     fn counted(pass: &NcuPass) -> &Counters {
@@ -313,7 +317,7 @@ mod tests {
     fn execution_is_the_cycles_of_the_busiest_multiprocessor_by_its_clock() {
         let cycles = |cycles| [(CYCLES, cycles), (CLOCK, 1.98e9)];
         let launch = [kernel(MARK, 1, &[]), kernel("a", 9, &cycles(396.0)), kernel("b", 9, &cycles(198.0))];
-        let known = |launch: &[Profiled]| {
+        let known = |launch: &[ProfiledKernel]| {
             counted(&passes(launch, 1, &BTreeMap::new())[0]).active_time.map(|time| time.0.round())
         };
         assert_eq!(known(&launch), Some(300.0));

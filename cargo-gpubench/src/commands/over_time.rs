@@ -16,7 +16,7 @@ use gpubench_table::export::ExportTo;
 
 use crate::commands::revision::{commit_order, whole_hash};
 use crate::commands::stored::{SelectionArgs, percentage};
-use crate::output::{CommandError, PrintOptions, Result, Results, bail};
+use crate::output::{CommandError, PrintOptions, Result, ResultDestinations, bail};
 use crate::{commands::load_all, output};
 
 /// The history to read, and the changes to report.
@@ -115,7 +115,7 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
 
 fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
-    let results = Results::json(&args.json, &[], options)?;
+    let results = ResultDestinations::json(&args.json, &[], options)?;
     let shown = folder.display();
     let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
@@ -140,7 +140,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
 
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
     let sources: Vec<ExportTo> = find_run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
-    let results = Results::json(&args.json, &sources, options)?;
+    let results = ResultDestinations::json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
         bail!(Usage, "no run could be read. {first}");

@@ -12,15 +12,15 @@ use std::{fs, thread};
 use gpubench_records::Exit;
 use gpubench_report::history::CommitOrder;
 
+use crate::commands::benchmark_binaries::{BenchTarget, BuildArgs, BuiltBinaries, Cargo};
 use crate::commands::signals;
-use crate::commands::suites::{BenchTarget, BuildArgs, Built, Cargo};
 use crate::output::{self, CommandError, Result, bail};
 
 /// How often a comparison that waits for another looks for its end, and for signals.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The workspace of the current folder, and its repository.
-pub(super) struct Revisions {
+pub(super) struct RevisionCheckouts {
     /// The folder of the repository.
     root: PathBuf,
     /// The workspace's folder, relative to the repository's.
@@ -46,7 +46,7 @@ pub(super) struct Revision {
     cargo: Cargo,
 }
 
-impl Revisions {
+impl RevisionCheckouts {
     /// Finds the workspace of the current folder, and waits until no other comparison uses its work trees. From now on signals end what is
     /// done with its revisions, and not this program.
     pub(super) fn here(args: &BuildArgs) -> Result<Self> {
@@ -130,14 +130,14 @@ impl Revisions {
             not_built(error, &name)
         };
         let workspace = cargo.workspace(args).map_err(unreadable)?;
-        let targets = workspace.suites(args).map_err(|error| not_built(error, &name))?;
+        let targets = workspace.bench_targets(args).map_err(|error| not_built(error, &name))?;
         Ok(Revision { name, targets, cargo })
     }
 }
 
 impl Revision {
     /// Builds its benchmark binaries.
-    pub(super) fn build(&self, args: &BuildArgs) -> Result<Built> {
+    pub(super) fn build(&self, args: &BuildArgs) -> Result<BuiltBinaries> {
         self.cargo.build(&self.targets, args).map_err(|error| not_built(error, &self.name))
     }
 }

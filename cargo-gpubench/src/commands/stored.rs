@@ -21,7 +21,7 @@ use gpubench_table::check_columns;
 use gpubench_tune::Tuning;
 
 use crate::commands::{load, load_all, select};
-use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, Results, bail};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
 #[derive(Args)]
 pub(super) struct ReportArgs {
@@ -135,7 +135,7 @@ pub(super) fn report(
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
     check_columns(&args.columns).map_err(CommandError::usage)?;
-    let results = Results::new(&args.exports, &output::sources(runs, stored), options)?;
+    let results = ResultDestinations::new(&args.exports, &output::sources(runs, stored), options)?;
     if let [file] = runs
         && let Some(json) = read_tuning(file)
     {
@@ -204,7 +204,7 @@ pub(super) fn compare(
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
     let read: Vec<String> = args.earlier.iter().chain([later]).cloned().collect();
-    let results = Results::new(&args.exports, &output::sources(&read, stored), options)?;
+    let results = ResultDestinations::new(&args.exports, &output::sources(&read, stored), options)?;
     let mut run = select(load(stored, later)?, &selection)?;
     let mut before = match earlier {
         Some(earlier) => earlier,
@@ -229,7 +229,8 @@ pub(super) fn compare(
 }
 
 pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
-    let results = Results::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
+    let results =
+        ResultDestinations::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
     let loaded: Vec<_> = args.runs.iter().map(|name| load_all(stored, name)).collect();
     let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));
     let mut exit = Exit::Done;

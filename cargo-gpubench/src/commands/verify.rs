@@ -16,9 +16,9 @@ use gpubench_runner::__private::{
     system::ProcessGroup,
 };
 
-use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
+use crate::commands::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
 use crate::commands::{exit_of_all, ncu_counters, signals};
-use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, Results, at, bail};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, at, bail};
 
 /// The benchmark binaries to verify.
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub(super) struct VerifyArgs {
 const COUNTED: &str = "cuda:";
 
 pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
-    let results = Results::new(&args.exports, &[], options)?;
+    let results = ResultDestinations::new(&args.exports, &[], options)?;
     signals::listen()?;
     let binaries = binaries(args)?;
     refuse_shared_file(results.exports.first().map(|export| export.format), binaries.len())?;
@@ -84,8 +84,8 @@ fn binaries(args: &VerifyArgs) -> Result<Vec<Command>> {
         return Ok(vec![command]);
     }
     let cargo = Cargo::default();
-    let built = cargo.build(&cargo.workspace(&args.build)?.suites(&args.build)?, &args.build)?;
-    Ok(built.suites.iter().map(|suite| built.command(suite, &args.flags)).collect())
+    let built = cargo.build(&cargo.workspace(&args.build)?.bench_targets(&args.build)?, &args.build)?;
+    Ok(built.binaries.iter().map(|suite| built.command(suite, &args.flags)).collect())
 }
 
 /// Returns the exit code for a verified run: failed if a counter contradicts a case, or if a case has no counters.

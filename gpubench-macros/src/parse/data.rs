@@ -1,4 +1,4 @@
-//! The options that are plain data, which a group gives defaults for, and `group!`, which makes such a group. [`Data`] writes the options
+//! The options that are plain data, which a group gives defaults for, and `group!`, which makes such a group. [`GroupableOptions`] writes the options
 //! as fields of a registry entry.
 
 use proc_macro2::TokenStream;
@@ -32,9 +32,9 @@ const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")
 /// The given options that are plain data. Each is a field of the entry's `BenchmarkOptions` with its value,
 /// as code.
 #[derive(Default)]
-pub(crate) struct Data(Vec<(Ident, TokenStream)>);
+pub(crate) struct GroupableOptions(Vec<(Ident, TokenStream)>);
 
-impl Data {
+impl GroupableOptions {
     /// Parses the option `name`, if it is one of [`GROUP_OPTIONS`], and adds it. Returns false for any other
     /// option.
     pub(crate) fn option(
@@ -221,7 +221,7 @@ fn constant(input: ParseStream, errors: &mut Errors) -> syn::Result<TokenStream>
     if !input.is_empty() {
         input.parse::<Token![,]>()?;
     }
-    let mut data = Data::default();
+    let mut data = GroupableOptions::default();
     each_option(input, errors, |name, input, errors| {
         if name == "crate" {
             krate = crate_path(name, input)?.into_token_stream();

@@ -7,11 +7,11 @@ use syn::{
     Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _, parenthesized,
 };
 
-use crate::code::{Code, without_parentheses};
+use crate::code::{UserCode, without_parentheses};
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use crate::parse::data::{Data, GROUP_OPTIONS, GroupOption, group, name_of, some};
-pub(crate) use crate::parse::sweeps::{Choices, Sweeps};
+pub(crate) use crate::parse::data::{GROUP_OPTIONS, GroupOption, GroupableOptions, group, name_of, some};
+pub(crate) use crate::parse::sweeps::{ArgSweeps, GenericChoices};
 
 mod data;
 mod sweeps;
@@ -44,24 +44,24 @@ const ATTRIBUTE_OPTIONS: [&str; 21] = [
 /// The parsed options of the attribute.
 #[derive(Default)]
 pub(crate) struct AttributeOptions {
-    pub args: Sweeps,
+    pub args: ArgSweeps,
     /// The choices of `types` and `consts`.
-    pub generics: Vec<Choices>,
+    pub generics: Vec<GenericChoices>,
     /// The arguments, types and constants that are variants of one problem.
     pub tune: Vec<Ident>,
-    pub setup: Option<Code>,
-    pub reset: Option<Code>,
+    pub setup: Option<UserCode>,
+    pub reset: Option<UserCode>,
     /// The inputs that a generated reset puts back.
     pub restore: Vec<Ident>,
-    pub check: Option<Code>,
+    pub check: Option<UserCode>,
     /// The condition that leaves arguments out, and its reason.
     pub skip_if: Option<(Expr, LitStr)>,
     /// `bytes`, `reads`, `writes`, `intermediates`, `flops` and `items`, if given.
-    pub counts: Vec<Named>,
+    pub counts: Vec<NamedExpr>,
     /// The unit of `items`.
     pub item: Option<LitStr>,
     pub metrics: Vec<Metric>,
-    pub data: Data,
+    pub data: GroupableOptions,
     pub name: Option<LitStr>,
     pub group: Option<GroupOption>,
     pub stream: Option<Ident>,
@@ -70,7 +70,7 @@ pub(crate) struct AttributeOptions {
 }
 
 /// A name with an expression: an axis with its values, or a count option with its value.
-pub(crate) struct Named {
+pub(crate) struct NamedExpr {
     pub name: Ident,
     pub value: Expr,
 }
@@ -107,7 +107,7 @@ impl AttributeOptions {
             "consts" => self.generics.extend(sweeps::choices::<Expr>(name, true, input, errors)?),
             "tune" => self.tune = sweeps::tune(name, input, errors)?,
             code @ ("setup" | "reset" | "check") => {
-                let value = Some(Code::from(value(name, input, Expr::parse)?));
+                let value = Some(UserCode::from(value(name, input, Expr::parse)?));
                 match code {
                     "setup" => self.setup = value,
                     "reset" => self.reset = value,
@@ -149,7 +149,7 @@ impl AttributeOptions {
                 if number(&value).is_some_and(|number| number <= 0.0) {
                     errors.at(&value, format_args!("`{name}` is positive: leave it out if there are none"));
                 }
-                self.counts.push(Named { name: name.unraw(), value });
+                self.counts.push(NamedExpr { name: name.unraw(), value });
             }
             "metric" => {
                 let metric = parse_metric(name, input)?;

@@ -6,29 +6,29 @@ use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
-use super::{Named, number, separated, skip_value, value, written};
+use super::{NamedExpr, number, separated, skip_value, value, written};
 use crate::code::without_parentheses;
 use crate::errors::Errors;
 
 /// The arguments of `args`, with their values.
 #[derive(Default)]
-pub(crate) struct Sweeps {
+pub(crate) struct ArgSweeps {
     /// All axes, in order.
-    pub axes: Vec<Named>,
+    pub axes: Vec<NamedExpr>,
     /// The number of axes in each sweep: 1, or that of a `zip`.
     pub sweeps: Vec<usize>,
 }
 
 /// The choices for a type parameter, or for a constant parameter if `constant` is true.
-pub(crate) struct Choices {
+pub(crate) struct GenericChoices {
     pub name: Ident,
     pub constant: bool,
     pub values: Vec<TokenStream>,
 }
 
 /// Parses the value of `args`: `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
-pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Sweeps> {
-    let mut args = Sweeps::default();
+pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<ArgSweeps> {
+    let mut args = ArgSweeps::default();
     list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
         let before = args.axes.len();
@@ -54,7 +54,7 @@ pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     Ok(args)
 }
 
-impl Sweeps {
+impl ArgSweeps {
     /// Parses the values of the axis `name`, and adds it. Reports an axis that is given twice, has no values,
     /// or is a bare number.
     fn axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
@@ -69,7 +69,7 @@ impl Sweeps {
                 format_args!("`{0}` lists its values between brackets: `{0} = […]`", name.unraw()),
             );
         } else {
-            self.axes.push(Named { name, value });
+            self.axes.push(NamedExpr { name, value });
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ fn is_number(value: &Expr) -> bool {
 }
 
 /// Reports zipped lists that are not as long as the first, as far as their lengths are visible.
-fn check_lengths(axes: &[Named], errors: &mut Errors) {
+fn check_lengths(axes: &[NamedExpr], errors: &mut Errors) {
     let mut lists = axes.iter().filter_map(|axis| match &axis.value {
         Expr::Array(array) => Some((axis, array.elems.len())),
         _ => None,
@@ -121,13 +121,13 @@ pub(super) fn choices<T: Parse + ToTokens>(
     constant: bool,
     input: ParseStream,
     errors: &mut Errors,
-) -> syn::Result<Vec<Choices>> {
+) -> syn::Result<Vec<GenericChoices>> {
     let what = if constant {
         "constants for each parameter: `consts(BLOCK = [128, 256])`"
     } else {
         "types for each parameter: `types(T = [f32, f64])`"
     };
-    let mut choices: Vec<Choices> = Vec::new();
+    let mut choices: Vec<GenericChoices> = Vec::new();
     list(option, what, input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
         let mut values: Vec<TokenStream> = Vec::new();
@@ -162,7 +162,7 @@ pub(super) fn choices<T: Parse + ToTokens>(
         if choices.iter().any(|choice| choice.name.unraw() == name.unraw()) {
             errors.at(&name, format_args!("parameter `{}` is given twice", name.unraw()));
         } else {
-            choices.push(Choices { name, constant, values });
+            choices.push(GenericChoices { name, constant, values });
         }
         Ok(())
     })?;

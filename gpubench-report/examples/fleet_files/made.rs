@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A GPU of a fleet and one of its runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct GpuPlacement {
     pub(crate) host: String,
     /// The number of the GPU on its host.
     pub(crate) number: usize,
@@ -45,7 +45,7 @@ pub(crate) fn name(record: &Value) -> String {
 /// Returns the run of `template` at a place, with the records that have a median there and this many samples of each.
 pub(crate) fn run_at(
     template: &Value,
-    place: &Place,
+    place: &GpuPlacement,
     samples: usize,
     median: impl Fn(usize, &Value) -> Option<f64>,
 ) -> Value {
@@ -128,7 +128,7 @@ fn runs_of_four_h200s() -> Vec<(String, String)> {
     let mut runs = Vec::new();
     for gpu in 0..4 {
         for process in 0..3 {
-            let place = Place {
+            let place = GpuPlacement {
                 host: "node7".to_owned(),
                 number: gpu,
                 uuid: format!("GPU-{gpu}0000000-0000-0000-0000-00000000000{gpu}"),

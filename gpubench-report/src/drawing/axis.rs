@@ -10,7 +10,7 @@ pub struct Axis {
     /// The name of its values.
     pub label: String,
     /// Their unit.
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// The scale.
     pub scale: Scale,
 }
@@ -30,27 +30,27 @@ pub enum Scale {
 
 impl Axis {
     /// An axis in equal steps from 0 on.
-    pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn linear(label: impl Into<String>, unit: AxisUnit) -> Self {
         Self { label: label.into(), unit, scale: Scale::Linear }
     }
 
     /// An axis in equal steps around the values.
-    pub fn near(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn near(label: impl Into<String>, unit: AxisUnit) -> Self {
         Self { scale: Scale::Near, ..Self::linear(label, unit) }
     }
 
     /// A logarithmic axis with ticks at powers of ten.
-    pub fn log10(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn log10(label: impl Into<String>, unit: AxisUnit) -> Self {
         Self { scale: Scale::Log10, ..Self::linear(label, unit) }
     }
 
     /// A logarithmic axis with ticks at powers of two.
-    pub fn log2(label: impl Into<String>, unit: Unit) -> Self {
+    pub fn log2(label: impl Into<String>, unit: AxisUnit) -> Self {
         Self { scale: Scale::Log2, ..Self::linear(label, unit) }
     }
 
     /// The axis under these values, from `start` to `end` in pixels. Values that it cannot show are left out.
-    pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis<'_> {
+    pub(super) fn over(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PositionedAxis<'_> {
         let mut values: Vec<f64> = values.filter(|value| self.scale.shows(*value)).collect();
         values.sort_unstable_by(f64::total_cmp);
         let [low, high] = [values.first(), values.last()].map(|end| end.copied().unwrap_or(1.0));
@@ -66,15 +66,20 @@ impl Axis {
         let largest = |value| if self.scale.is_linear() { from.abs().max(to.abs()) } else { value };
         let ticks =
             ticks.into_iter().map(|value| (value, self.unit.text_with(value, largest(value)))).collect();
-        PlacedAxis { axis: self, from, to, start, end, ticks }
+        PositionedAxis { axis: self, from, to, start, end, ticks }
     }
 
     /// The same for a horizontal axis in a drawing. It ends earlier if the text of its last tick, which stands in the middle below it, would
     /// leave the drawing.
-    pub(super) fn across(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PlacedAxis<'_> {
+    pub(super) fn across(
+        &self,
+        values: impl Iterator<Item = f64>,
+        start: f64,
+        end: f64,
+    ) -> PositionedAxis<'_> {
         let placed = self.over(values, start, end);
         let reach = placed.ticks.last().map_or(0.0, |(_, text)| width(text) / 2.0);
-        PlacedAxis { end: end.min(WIDTH - reach), ..placed }
+        PositionedAxis { end: end.min(WIDTH - reach), ..placed }
     }
 
     /// Returns ticks that are round in the unit that they are shown in.
@@ -100,7 +105,7 @@ impl Scale {
 }
 
 /// An axis at its place.
-pub(super) struct PlacedAxis<'a> {
+pub(super) struct PositionedAxis<'a> {
     pub axis: &'a Axis,
     from: f64,
     to: f64,
@@ -110,7 +115,7 @@ pub(super) struct PlacedAxis<'a> {
     pub ticks: Vec<(f64, String)>,
 }
 
-impl PlacedAxis<'_> {
+impl PositionedAxis<'_> {
     /// Returns the place of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let [from, to, value] = [self.from, self.to, value].map(|value| self.axis.scale.of(value));
@@ -177,9 +182,9 @@ fn powers(low: f64, high: f64, base: f64, multiples: &[f64]) -> Vec<f64> {
 
 /// The unit of the values of an axis: the units in which its values may be shown, from small to large, each with its factor.
 #[derive(Clone, Copy, Debug)]
-pub struct Unit(&'static [(f64, &'static str)]);
+pub struct AxisUnit(&'static [(f64, &'static str)]);
 
-impl Unit {
+impl AxisUnit {
     /// Numbers.
     pub const NUMBER: Self = Self(&[(1.0, "")]);
     /// Fractions, which are shown as percentages.
@@ -239,7 +244,7 @@ mod tests {
 
     #[track_caller]
     fn assert_ticks(scale: Scale, values: [f64; 2], expected: &[&str]) {
-        assert_eq!(shown(&Axis { scale, ..Axis::linear("", Unit::NUMBER) }, values), expected);
+        assert_eq!(shown(&Axis { scale, ..Axis::linear("", AxisUnit::NUMBER) }, values), expected);
     }
 
     #[test]
@@ -264,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_text_of_the_last_tick_is_in_the_drawing() {
-        let axis = Axis::log2("matrix size", Unit::NUMBER);
+        let axis = Axis::log2("matrix size", AxisUnit::NUMBER);
         let end = |last: f64| axis.across([1.0, last].into_iter(), 50.0, 450.0).end;
         assert_eq!(end(1024.0), 450.0);
         // Ten digits are 70 pixels wide.
@@ -275,22 +280,22 @@ mod tests {
 
     #[test]
     fn ticks_of_an_axis_have_one_unit() {
-        let time = Axis::linear("time", Unit::TIME);
+        let time = Axis::linear("time", AxisUnit::TIME);
         assert_eq!(shown(&time, [0.0, 90e3]), ["0", "20 µs", "40 µs", "60 µs", "80 µs", "100 µs"]);
         assert_eq!(shown(&time, [0.0, 2.4e6]), ["0", "0.5 ms", "1 ms", "1.5 ms", "2 ms", "2.5 ms"]);
-        let rate = Axis::linear("", Unit::GIBIBYTES);
+        let rate = Axis::linear("", AxisUnit::GIBIBYTES);
         assert_eq!(
             shown(&rate, [0.0, 50e9]),
             ["0", "10 GiB/s", "20 GiB/s", "30 GiB/s", "40 GiB/s", "50 GiB/s"]
         );
         // Decades are of several units.
-        let log = Axis::log10("time", Unit::TIME);
+        let log = Axis::log10("time", AxisUnit::TIME);
         assert_eq!(shown(&log, [200.0, 5e6]), ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
     }
 
     #[test]
     fn values_lie_where_their_scale_has_them() {
-        let axis = |scale| Axis { scale, ..Axis::linear("", Unit::NUMBER) };
+        let axis = |scale| Axis { scale, ..Axis::linear("", AxisUnit::NUMBER) };
         let places = |scale, values: [f64; 3]| {
             let axis = axis(scale);
             values.map(|value| axis.over([1.0, 100.0].into_iter(), 50.0, 150.0).at(value).round())
@@ -304,7 +309,7 @@ mod tests {
 
     #[test]
     fn texts_that_would_touch_are_left_out() {
-        let axis = Axis::log2("size", Unit::BYTES);
+        let axis = Axis::log2("size", AxisUnit::BYTES);
         let narrow = axis.over([1.0, 1024.0].into_iter(), 0.0, 300.0);
         let shown: Vec<f64> = narrow.spread().into_iter().map(|(value, _)| value).collect();
         assert_eq!(shown, [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0]);
@@ -314,8 +319,8 @@ mod tests {
 
     #[test]
     fn zero_has_no_unit() {
-        let shown = [0.0, 20e3, 0.6e3].map(|time| Unit::TIME.text_with(time, 100e3));
+        let shown = [0.0, 20e3, 0.6e3].map(|time| AxisUnit::TIME.text_with(time, 100e3));
         assert_eq!(shown, ["0", "20 µs", "0.6 µs"]);
-        assert_eq!(Unit::BYTES.text(65_536.0), "64 KiB");
+        assert_eq!(AxisUnit::BYTES.text(65_536.0), "64 KiB");
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::{Arguments, Write as _};
 use gpubench_stats::format::joined;
 use gpubench_table::{Page, text};
 
-use super::{LETTER, WIDTH, axis::PlacedAxis, width};
+use super::{LETTER, WIDTH, axis::PositionedAxis, width};
 use crate::escaped;
 
 /// Room at the edges.
@@ -16,7 +16,7 @@ const BOLD: f64 = 1.42;
 
 /// The look of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum SeriesStyle {
     /// A line with a marker at each point.
     Line,
     /// Markers, not joined.
@@ -25,7 +25,7 @@ pub enum Style {
     Bare,
 }
 
-impl Style {
+impl SeriesStyle {
     /// Returns the class of its line. Dashes of many points would be mistaken for points.
     pub(super) fn line(self) -> &'static str {
         if self == Self::Bare { "line solid" } else { "line" }
@@ -86,7 +86,7 @@ fn style() -> String {
 }
 
 /// The alignment of text at its place.
-pub(super) enum Anchor {
+pub(super) enum TextAnchor {
     Start,
     Middle,
     End,
@@ -113,12 +113,12 @@ impl Drawing {
         };
         let most = WIDTH - 2.0 * EDGE;
         for line in wrapped(&drawing.title, most / BOLD) {
-            drawing.text((EDGE, drawing.height), Anchor::Start, "ink title", &line);
+            drawing.text((EDGE, drawing.height), TextAnchor::Start, "ink title", &line);
             drawing.height += 21.0;
         }
         let lines = wrapped(&drawing.description, most);
         for line in lines.iter().filter(|line| !line.is_empty()) {
-            drawing.text((EDGE, drawing.height), Anchor::Start, "soft", line);
+            drawing.text((EDGE, drawing.height), TextAnchor::Start, "soft", line);
             drawing.height += 18.0;
         }
         drawing.height -= 7.0;
@@ -156,14 +156,14 @@ impl Drawing {
     }
 
     /// Adds text whose baseline is at `y`, of these classes.
-    pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, classes: &str, text: &str) {
+    pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: TextAnchor, classes: &str, text: &str) {
         if text.is_empty() {
             return;
         }
         let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
+            TextAnchor::Start => "",
+            TextAnchor::Middle => " text-anchor=\"middle\"",
+            TextAnchor::End => " text-anchor=\"end\"",
         };
         let (x, y, text) = (pixels(x), pixels(y), escaped(text));
         self.add(format_args!("<text x=\"{x}\" y=\"{y}\"{anchor} class=\"{classes}\">{text}</text>"));
@@ -204,7 +204,7 @@ impl Drawing {
     }
 
     /// Adds a legend of series with their looks, which bars do not have, unless there is only one.
-    pub(super) fn legend<'a>(&mut self, series: impl Iterator<Item = (&'a str, Option<Style>)>) {
+    pub(super) fn legend<'a>(&mut self, series: impl Iterator<Item = (&'a str, Option<SeriesStyle>)>) {
         const SAMPLE: f64 = 34.0;
         let named: Vec<_> = series.enumerate().filter(|(_, (name, _))| !name.is_empty()).collect();
         if named.len() < 2 {
@@ -218,22 +218,22 @@ impl Drawing {
                 (x, y) = (EDGE, y + 20.0);
             }
             self.sample((x, y - 4.0), index, style);
-            self.text((x + SAMPLE, y), Anchor::Start, "ink", &name);
+            self.text((x + SAMPLE, y), TextAnchor::Start, "ink", &name);
             x += wide;
         }
         self.height = y + 12.0;
     }
 
     /// Adds a short piece of a series.
-    fn sample(&mut self, (x, y): (f64, f64), index: usize, style: Option<Style>) {
+    fn sample(&mut self, (x, y): (f64, f64), index: usize, style: Option<SeriesStyle>) {
         match style {
             None => self.rectangle((x + 8.0, y - 6.0), (18.0, 12.0), &filled(index)),
             Some(style) => {
-                if style != Style::Points {
+                if style != SeriesStyle::Points {
                     let classes = format!("{} {}", style.line(), drawn(index));
                     self.polyline(&[(x, y), (x + 28.0, y)], &classes);
                 }
-                if style != Style::Bare {
+                if style != SeriesStyle::Bare {
                     self.point((x + 14.0, y), index, "", None);
                 }
             }
@@ -241,31 +241,31 @@ impl Drawing {
     }
 
     /// Adds the lines of a horizontal axis in a plot, which begins at `top` and ends at `bottom`.
-    pub(super) fn columns(&mut self, axis: &PlacedAxis<'_>, (top, bottom): (f64, f64)) {
+    pub(super) fn columns(&mut self, axis: &PositionedAxis<'_>, (top, bottom): (f64, f64)) {
         for (value, _) in axis.spread() {
             self.line((axis.at(value), top), (axis.at(value), bottom), "grid");
         }
     }
 
     /// Adds a horizontal axis below a plot: its lines, the ticks that have room, and the name of its values. The drawing ends below it.
-    pub(super) fn below(&mut self, axis: &PlacedAxis<'_>, (top, bottom): (f64, f64)) {
+    pub(super) fn below(&mut self, axis: &PositionedAxis<'_>, (top, bottom): (f64, f64)) {
         self.columns(axis, (top, bottom));
         self.line((axis.start, bottom), (axis.end, bottom), "axis");
         for (value, text) in axis.spread() {
-            self.text((axis.at(value), bottom + 17.0), Anchor::Middle, "soft small", &text);
+            self.text((axis.at(value), bottom + 17.0), TextAnchor::Middle, "soft small", &text);
         }
-        self.text((axis.middle(), bottom + 36.0), Anchor::Middle, "soft", &axis.axis.label);
+        self.text((axis.middle(), bottom + 36.0), TextAnchor::Middle, "soft", &axis.axis.label);
         self.height = bottom + 52.0;
     }
 
     /// Adds a vertical axis to the left of a plot, from `left` to `right`, with its lines, and its label above the plot.
-    pub(super) fn beside(&mut self, axis: &PlacedAxis<'_>, (left, right): (f64, f64)) {
+    pub(super) fn beside(&mut self, axis: &PositionedAxis<'_>, (left, right): (f64, f64)) {
         for (value, text) in axis.stacked() {
             let y = axis.at(value);
             self.line((left, y), (right, y), "grid");
-            self.text((left - 8.0, y + 4.0), Anchor::End, "soft small", &text);
+            self.text((left - 8.0, y + 4.0), TextAnchor::End, "soft small", &text);
         }
-        self.text((left, axis.end - 8.0), Anchor::Start, "ink", &axis.axis.label);
+        self.text((left, axis.end - 8.0), TextAnchor::Start, "ink", &axis.axis.label);
     }
 
     fn add(&mut self, element: Arguments<'_>) {

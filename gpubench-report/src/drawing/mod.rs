@@ -1,16 +1,16 @@
 //! Drawings of plain numbers with their names, as SVGs for light and dark pages. Nothing here knows benchmarks or records.
 //!
 //! ```
-//! use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Unit};
+//! use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries, ReferenceLine};
 //!
 //! let svg = Panels {
 //!     title: "Bandwidth of a copy".to_owned(),
 //!     subtitle: "hot, by the size of both arrays".to_owned(),
-//!     x: Axis::log2("size", Unit::BYTES),
+//!     x: Axis::log2("size", AxisUnit::BYTES),
 //!     panels: vec![Panel {
-//!         y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-//!         series: vec![Series::new("hot", [(1e6, 8e11), (4e6, 2.1e12), (1.6e7, 5.2e12)])],
-//!         marks: vec![Mark::y(4.8e12, "the memory's peak")],
+//!         y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
+//!         series: vec![PlotSeries::new("hot", [(1e6, 8e11), (4e6, 2.1e12), (1.6e7, 5.2e12)])],
+//!         marks: vec![ReferenceLine::y(4.8e12, "the memory's peak")],
 //!     }],
 //!     alike: true,
 //! }
@@ -24,12 +24,12 @@ mod canvas;
 mod plot;
 mod rows;
 
-pub use self::axis::{Axis, Scale, Unit};
+pub use self::axis::{Axis, AxisUnit, Scale};
 pub(crate) use self::canvas::{COLOURED, COLOURS, SERIES, SHAPES};
-pub use self::canvas::{Drawing, Style};
+pub use self::canvas::{Drawing, SeriesStyle};
 pub(crate) use self::plot::points;
-pub use self::plot::{Mark, Panel, Panels, Point, Series};
-pub use self::rows::{Row, RowLook, Rows};
+pub use self::plot::{Panel, Panels, PlotPoint, PlotSeries, ReferenceLine};
+pub use self::rows::{ChartRow, RowChart, RowStyle};
 
 /// The width of a drawing, in pixels if it is not scaled.
 const WIDTH: f64 = 480.0;

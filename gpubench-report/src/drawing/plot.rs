@@ -1,8 +1,8 @@
 //! Curves: values over values, one line a series, and lines across for comparison, in one plot or in several over the same
 //! horizontal axis, one below the other.
 
-use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, Style, drawn, widest};
+use super::axis::{Axis, PositionedAxis};
+use super::canvas::{Drawing, EDGE, SeriesStyle, TextAnchor, drawn, widest};
 use super::width;
 
 /// Points further apart than this many pixels get markers; closer ones are a line alone.
@@ -10,18 +10,18 @@ const APART: f64 = 5.0;
 
 /// A set of points that belong together.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct PlotSeries {
     /// Its name.
     pub name: String,
     /// Its points, in the order they are joined.
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
     /// The look.
-    pub style: Style,
+    pub style: SeriesStyle,
 }
 
 /// A value at a place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct PlotPoint {
     /// The place on the horizontal axis.
     pub x: f64,
     /// The value on the vertical one.
@@ -32,40 +32,40 @@ pub struct Point {
     pub target: Option<String>,
 }
 
-impl From<(f64, f64)> for Point {
+impl From<(f64, f64)> for PlotPoint {
     fn from((x, y): (f64, f64)) -> Self {
         Self { x, y, name: None, target: None }
     }
 }
 
-impl Series {
+impl PlotSeries {
     /// The line of this name through these points.
-    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<Point>>) -> Self {
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item: Into<PlotPoint>>) -> Self {
         let points = points.into_iter().map(Into::into).collect();
-        Self { name: name.into(), points, style: Style::Line }
+        Self { name: name.into(), points, style: SeriesStyle::Line }
     }
 
     /// The same in another look.
     #[must_use]
-    pub fn styled(self, style: Style) -> Self {
+    pub fn styled(self, style: SeriesStyle) -> Self {
         Self { style, ..self }
     }
 }
 
 /// Returns the points of several series.
-pub(crate) fn points(series: &[Series]) -> impl Iterator<Item = &Point> {
+pub(crate) fn points(series: &[PlotSeries]) -> impl Iterator<Item = &PlotPoint> {
     series.iter().flat_map(|series| &series.points)
 }
 
 /// A line across the plot.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub struct ReferenceLine {
     upright: bool,
     pub(super) value: f64,
     pub(super) label: String,
 }
 
-impl Mark {
+impl ReferenceLine {
     /// A vertical line at this x.
     pub fn x(value: f64, label: impl Into<String>) -> Self {
         Self { upright: true, value, label: label.into() }
@@ -83,9 +83,9 @@ pub struct Panel {
     /// The vertical axis, whose label names the plot.
     pub y: Axis,
     /// The lines.
-    pub series: Vec<Series>,
+    pub series: Vec<PlotSeries>,
     /// The lines that they are compared with.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ReferenceLine>,
 }
 
 impl Panel {
@@ -96,7 +96,7 @@ impl Panel {
     }
 
     /// Places the vertical axis between these heights.
-    fn vertical(&self, top: f64, bottom: f64) -> PlacedAxis<'_> {
+    fn vertical(&self, top: f64, bottom: f64) -> PositionedAxis<'_> {
         let values = points(&self.series).map(|point| point.y);
         let marks = self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value);
         self.y.over(values.chain(marks), bottom, top)
@@ -106,8 +106,8 @@ impl Panel {
 /// A panel between its axes.
 struct Plot<'a> {
     pub panel: &'a Panel,
-    pub x: &'a PlacedAxis<'a>,
-    pub y: &'a PlacedAxis<'a>,
+    pub x: &'a PositionedAxis<'a>,
+    pub y: &'a PositionedAxis<'a>,
     /// The number of series of plots before this one, which have the first colours.
     pub before: usize,
 }
@@ -116,7 +116,7 @@ impl Plot<'_> {
     /// Draws everything between the axes. Lines lie below points, and texts above all.
     fn draw(&self, drawing: &mut Drawing) {
         let series = || (self.before..).zip(&self.panel.series);
-        for (index, series) in series().filter(|(_, series)| series.style != Style::Points) {
+        for (index, series) in series().filter(|(_, series)| series.style != SeriesStyle::Points) {
             let places: Vec<_> = series.points.iter().map(|point| self.place(point)).collect();
             // A gap in the points is one in the line.
             for part in places.split(Option::is_none).filter(|part| !part.is_empty()) {
@@ -124,24 +124,24 @@ impl Plot<'_> {
                 drawing.polyline(&places, &format!("{} {}", series.style.line(), drawn(index)));
             }
         }
-        for (index, series) in series().filter(|(_, series)| series.style != Style::Bare) {
+        for (index, series) in series().filter(|(_, series)| series.style != SeriesStyle::Bare) {
             self.points(drawing, index, series);
         }
         self.panel.marks.iter().for_each(|mark| self.mark(drawing, mark));
     }
 
     /// Returns the place of a point that both axes can show.
-    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+    fn place(&self, point: &PlotPoint) -> Option<(f64, f64)> {
         (self.x.holds(point.x) && self.y.holds(point.y)).then(|| (self.x.at(point.x), self.y.at(point.y)))
     }
 
     /// Draws the markers of a series; of a line only those that do not hide each other.
-    fn points(&self, drawing: &mut Drawing, index: usize, series: &Series) {
+    fn points(&self, drawing: &mut Drawing, index: usize, series: &PlotSeries) {
         let mut before = f64::NEG_INFINITY;
         for point in &series.points {
             let Some(place) = self.place(point) else { continue };
             let is_near = (place.0 - std::mem::replace(&mut before, place.0)).abs() < APART;
-            if series.style == Style::Line && is_near {
+            if series.style == SeriesStyle::Line && is_near {
                 continue;
             }
             let title = point.name.clone().unwrap_or_else(|| {
@@ -153,7 +153,7 @@ impl Plot<'_> {
     }
 
     /// Draws a line across the plot, with its text at the beginning.
-    fn mark(&self, drawing: &mut Drawing, mark: &Mark) {
+    fn mark(&self, drawing: &mut Drawing, mark: &ReferenceLine) {
         let (x, y) = (self.x, self.y);
         let axis = if mark.upright { x } else { y };
         if !axis.holds(mark.value) {
@@ -164,11 +164,12 @@ impl Plot<'_> {
             drawing.line((at, y.end - 6.0), (at, y.start), "rule");
             // The text goes to the side with room.
             let has_room = at + width(&mark.label) + 12.0 < x.end;
-            let (at, anchor) = if has_room { (at + 6.0, Anchor::Start) } else { (at - 6.0, Anchor::End) };
+            let (at, anchor) =
+                if has_room { (at + 6.0, TextAnchor::Start) } else { (at - 6.0, TextAnchor::End) };
             drawing.text((at, y.end + 8.0), anchor, "ink small halo", &mark.label);
         } else {
             drawing.line((x.start, at), (x.end, at), "rule");
-            drawing.text((x.start + 6.0, at - 5.0), Anchor::Start, "ink small halo", &mark.label);
+            drawing.text((x.start + 6.0, at - 5.0), TextAnchor::Start, "ink small halo", &mark.label);
         }
     }
 }
@@ -229,21 +230,21 @@ impl Panels {
 mod tests {
     use insta::assert_snapshot;
 
-    use super::super::Unit;
+    use super::super::AxisUnit;
     use super::*;
 
     fn curves() -> Panels {
         let series = vec![
-            Series::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
+            PlotSeries::new("hot", [(1024.0, 20e9), (4096.0, 70e9), (16384.0, 160e9)]),
             // NaN and infinite values are not drawn.
-            Series::new("cold", [(1024.0, 15e9), (4096.0, f64::NAN), (8192.0, 70e9), (16384.0, 90e9)]),
+            PlotSeries::new("cold", [(1024.0, 15e9), (4096.0, f64::NAN), (8192.0, 70e9), (16384.0, 90e9)]),
         ];
-        let marks = vec![Mark::x(8192.0, "L2"), Mark::y(100e9, "peak of the memory")];
+        let marks = vec![ReferenceLine::x(8192.0, "L2"), ReferenceLine::y(100e9, "peak of the memory")];
         Panels {
             title: "Bandwidth by size".to_owned(),
             subtitle: "sum of f32, one array, <flushed & not>".to_owned(),
-            x: Axis::log2("size of the array", Unit::BYTES),
-            panels: vec![Panel { y: Axis::linear("bandwidth", Unit::BANDWIDTH), series, marks }],
+            x: Axis::log2("size of the array", AxisUnit::BYTES),
+            panels: vec![Panel { y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH), series, marks }],
             alike: true,
         }
     }
@@ -257,7 +258,7 @@ mod tests {
     fn panels_share_their_horizontal_axis() {
         let mut both = curves();
         let Panel { y, series, .. } = both.panels[0].clone();
-        let series = series.into_iter().map(|series| series.styled(Style::Points)).collect();
+        let series = series.into_iter().map(|series| series.styled(SeriesStyle::Points)).collect();
         let y = Axis { label: "points".to_owned(), ..y };
         both.panels.push(Panel { y, series, marks: Vec::new() });
         assert_snapshot!(both.drawing().svg());
@@ -266,7 +267,7 @@ mod tests {
     #[test]
     fn curves_without_points_are_an_empty_plot() {
         let mut empty = curves();
-        empty.panels[0].series = vec![Series::new("none", [] as [(f64, f64); 0])];
+        empty.panels[0].series = vec![PlotSeries::new("none", [] as [(f64, f64); 0])];
         empty.panels[0].marks.clear();
         let svg = empty.drawing().svg();
         assert!(!svg.contains("<polyline") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");

@@ -2,9 +2,9 @@
 
 use gpubench_stats::quantile;
 
-use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, fitted, widest};
-use super::{WIDTH, plot::Mark};
+use super::axis::{Axis, PositionedAxis};
+use super::canvas::{Drawing, EDGE, TextAnchor, drawn, filled, fitted, widest};
+use super::{WIDTH, plot::ReferenceLine};
 
 /// The thickness of a bar, and the space between rows of bars.
 const BAR: f64 = 18.0;
@@ -17,7 +17,7 @@ const NAME: f64 = WIDTH / 3.0;
 
 /// Rows of values over one axis.
 #[derive(Clone, Debug)]
-pub struct Rows {
+pub struct RowChart {
     /// The title: the finding that the drawing shows.
     pub title: String,
     /// The circumstances; may be empty.
@@ -25,18 +25,18 @@ pub struct Rows {
     /// The axis of the values. Bars begin at 0: a logarithmic axis has none.
     pub axis: Axis,
     /// The look.
-    pub look: RowLook,
+    pub look: RowStyle,
     /// The names of the bars of a row, if there are several.
     pub series: Vec<String>,
     /// The rows, from top to bottom.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ChartRow>,
     /// The values that they are compared with; vertical ones.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ReferenceLine>,
 }
 
 /// The look of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowLook {
+pub enum RowStyle {
     /// A bar for each value.
     Bars,
     /// A box from the first quartile of the values to the third, with a line at the median. Whiskers reach to the last values within 1.5
@@ -46,7 +46,7 @@ pub enum RowLook {
 
 /// A row.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ChartRow {
     /// Its name.
     pub name: String,
     /// A bar for each series, or samples in any order. Values that the axis cannot show are left out.
@@ -55,7 +55,7 @@ pub struct Row {
     pub note: String,
 }
 
-impl Rows {
+impl RowChart {
     /// Returns the drawing.
     pub fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::new(&self.title, &self.subtitle);
@@ -63,7 +63,7 @@ impl Rows {
         let top = drawing.height + if self.marks.is_empty() { 8.0 } else { 26.0 };
         let bottom = top + self.rows.iter().map(|row| self.height(row)).sum::<f64>() + GAP;
         let values = || self.rows.iter().flat_map(|row| row.values.iter().copied());
-        let bars = values().filter(|_| self.look == RowLook::Bars).map(|value| self.axis.unit.text(value));
+        let bars = values().filter(|_| self.look == RowStyle::Bars).map(|value| self.axis.unit.text(value));
         let notes = self.rows.iter().map(|row| row.note.clone()).chain(bars);
         let left = EDGE + widest(self.rows.iter().map(|row| &row.name)).min(NAME) + 10.0;
         let right = WIDTH - EDGE - widest(notes) - 16.0;
@@ -72,41 +72,41 @@ impl Rows {
         for mark in &self.marks {
             let at = axis.at(mark.value);
             drawing.line((at, top - 6.0), (at, bottom), "rule");
-            let anchor = if at > axis.middle() { Anchor::End } else { Anchor::Start };
+            let anchor = if at > axis.middle() { TextAnchor::End } else { TextAnchor::Start };
             drawing.text((at, top - 12.0), anchor, "ink small halo", &mark.label);
         }
         let mut y = top;
         for row in &self.rows {
             let middle = y + (GAP + self.height(row)) / 2.0;
-            drawing.text((axis.start - 8.0, middle + 4.0), Anchor::End, "ink", &fitted(&row.name, NAME));
-            drawing.text((axis.end + 12.0, middle + 4.0), Anchor::Start, "ink small", &row.note);
+            drawing.text((axis.start - 8.0, middle + 4.0), TextAnchor::End, "ink", &fitted(&row.name, NAME));
+            drawing.text((axis.end + 12.0, middle + 4.0), TextAnchor::Start, "ink small", &row.note);
             match self.look {
-                RowLook::Bars => self.bars(&mut drawing, &axis, y + GAP, &row.values),
-                RowLook::Boxes => self.boxed(&mut drawing, &axis, middle, &row.values),
+                RowStyle::Bars => self.bars(&mut drawing, &axis, y + GAP, &row.values),
+                RowStyle::Boxes => self.boxed(&mut drawing, &axis, middle, &row.values),
             }
             y += self.height(row);
         }
         drawing
     }
 
-    fn height(&self, row: &Row) -> f64 {
+    fn height(&self, row: &ChartRow) -> f64 {
         match self.look {
-            RowLook::Bars => GAP + BAR * row.values.len() as f64,
-            RowLook::Boxes => BOX_ROW,
+            RowStyle::Bars => GAP + BAR * row.values.len() as f64,
+            RowStyle::Boxes => BOX_ROW,
         }
     }
 
-    fn bars(&self, drawing: &mut Drawing, axis: &PlacedAxis<'_>, top: f64, values: &[f64]) {
+    fn bars(&self, drawing: &mut Drawing, axis: &PositionedAxis<'_>, top: f64, values: &[f64]) {
         for (index, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
             let y = top + BAR * index as f64;
             let [zero, end] = [0.0, *value].map(|value| axis.at(value));
             drawing.rectangle((zero.min(end), y), ((end - zero).abs(), BAR - 2.0), &filled(index));
             let text = self.axis.unit.text(*value);
-            drawing.text((end.max(zero) + 6.0, y + 12.0), Anchor::Start, "ink small halo", &text);
+            drawing.text((end.max(zero) + 6.0, y + 12.0), TextAnchor::Start, "ink small halo", &text);
         }
     }
 
-    fn boxed(&self, drawing: &mut Drawing, axis: &PlacedAxis<'_>, y: f64, values: &[f64]) {
+    fn boxed(&self, drawing: &mut Drawing, axis: &PositionedAxis<'_>, y: f64, values: &[f64]) {
         let mut sorted: Vec<f64> =
             values.iter().copied().filter(|value| self.axis.scale.shows(*value)).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -139,37 +139,37 @@ impl Rows {
 mod tests {
     use insta::assert_snapshot;
 
-    use super::super::Unit;
+    use super::super::AxisUnit;
     use super::*;
 
-    fn row(name: &str, values: &[f64]) -> Row {
-        Row { name: name.to_owned(), values: values.to_vec(), note: String::new() }
+    fn row(name: &str, values: &[f64]) -> ChartRow {
+        ChartRow { name: name.to_owned(), values: values.to_vec(), note: String::new() }
     }
 
     #[test]
     fn bars_are_drawn_as_they_were_seen_to_be_right() {
-        let bars = Rows {
+        let bars = RowChart {
             title: "Transfers".to_owned(),
             subtitle: String::new(),
-            axis: Axis::linear("bandwidth", Unit::BANDWIDTH),
-            look: RowLook::Bars,
+            axis: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
+            look: RowStyle::Bars,
             series: vec!["to the device".to_owned(), "to the host".to_owned()],
             rows: vec![
                 row("pinned", &[52e9, 51.25e9]),
                 row("pageable", &[9e9, f64::NAN]),
                 row("a name that is much too long to have all of it beside its bar", &[0.0, 3e9]),
             ],
-            marks: vec![Mark::x(63e9, "peak of the bus")],
+            marks: vec![ReferenceLine::x(63e9, "peak of the bus")],
         };
         assert_snapshot!(bars.drawing().svg());
     }
 
-    fn boxes(rows: Vec<Row>) -> String {
-        let plot = Rows {
+    fn boxes(rows: Vec<ChartRow>) -> String {
+        let plot = RowChart {
             title: "Time of a transfer".to_owned(),
             subtitle: "128 MiB, 10 runs each".to_owned(),
-            axis: Axis::log10("time", Unit::TIME),
-            look: RowLook::Boxes,
+            axis: Axis::log10("time", AxisUnit::TIME),
+            look: RowStyle::Boxes,
             series: Vec::new(),
             rows,
             marks: Vec::new(),

@@ -17,7 +17,7 @@ use crate::xml_text;
 /// Writes `run` in this format.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let tests = tests(run);
-    let count = |outcome: Outcome| tests.iter().filter(|test| test.outcome == outcome).count();
+    let count = |outcome: TestOutcome| tests.iter().filter(|test| test.outcome == outcome).count();
     let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
     let xml = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
@@ -26,24 +26,24 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             testsuite id="0" name=(xml_text(name)) package=(xml_text(name))
                 timestamp=(time_of_day(run.started).trim_end_matches('Z'))
                 hostname=(xml_text(run.environment.host.as_deref().unwrap_or("localhost")))
-                tests=(tests.len()) failures=(count(Outcome::Failure)) errors=(count(Outcome::Error))
-                skipped=(count(Outcome::Skipped)) time=(seconds(run.wall_time))
+                tests=(tests.len()) failures=(count(TestOutcome::Failure)) errors=(count(TestOutcome::Error))
+                skipped=(count(TestOutcome::Skipped)) time=(seconds(run.wall_time))
             {
                 properties {
                     property name="gpubench" value=(xml_text(&run.program.version)) {}
                     @for info in &run.devices { property name=(plain(&info.device)) value=(plain(&info.name)) {} }
                 }
-                @for Test { class, name, took, outcome, text, times } in &tests {
+                @for JunitTest { class, name, took, outcome, text, times } in &tests {
                     @let message = text.lines().next().map(plain);
                     (PreEscaped("\n"))
                     testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(seconds(*took)) {
                         @match outcome {
-                            Outcome::Passed => {}
-                            Outcome::Skipped => { skipped message=(xml_text(text)) {} }
-                            Outcome::Failure => { failure type="failure" message=[message] { (xml_text(text)) } }
-                            Outcome::Error => { error type="error" message=[message] { (xml_text(text)) } }
+                            TestOutcome::Passed => {}
+                            TestOutcome::Skipped => { skipped message=(xml_text(text)) {} }
+                            TestOutcome::Failure => { failure type="failure" message=[message] { (xml_text(text)) } }
+                            TestOutcome::Error => { error type="error" message=[message] { (xml_text(text)) } }
                         }
-                        @let remark = (*outcome == Outcome::Passed).then_some(&**text).filter(|text| !text.is_empty());
+                        @let remark = (*outcome == TestOutcome::Passed).then_some(&**text).filter(|text| !text.is_empty());
                         @let out: Vec<&str> = remark.into_iter().chain(times.as_deref()).collect();
                         @if !out.is_empty() { system-out { (xml_text(&out.join("\n"))) } }
                     }
@@ -58,11 +58,11 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A test: a case, a benchmark that was left out, or a failure of the gate that has no record.
-struct Test {
+struct JunitTest {
     class: String,
     name: String,
     took: Nanoseconds,
-    outcome: Outcome,
+    outcome: TestOutcome,
     /// The reasons, the one that decides first.
     text: String,
     /// The percentiles of the samples, if it was measured.
@@ -71,7 +71,7 @@ struct Test {
 
 /// The outcome of a test, from the best to the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+enum TestOutcome {
     Passed,
     Skipped,
     /// It ran, and its result is wrong.
@@ -80,10 +80,10 @@ enum Outcome {
     Error,
 }
 
-fn tests(run: &Run) -> Vec<Test> {
+fn tests(run: &Run) -> Vec<JunitTest> {
     let (gate, several_devices) = (run.gate(), has_several_devices(run));
     let of_record = |record: &Record| {
-        let mut test = Test::of_record(record, &case_name(record, several_devices));
+        let mut test = JunitTest::of_record(record, &case_name(record, several_devices));
         let case = &record.case;
         let key = (&*case.name(), &*record.device, case.cache);
         let gated = gate.iter().flat_map(|gate| &gate.cases);
@@ -92,15 +92,15 @@ fn tests(run: &Run) -> Vec<Test> {
         gated.filter(|_| record.verdict.state != State::Invalid).for_each(|gated| test.add_gate(gated));
         test
     };
-    let mut tests: Vec<Test> = run.records.iter().map(of_record).collect();
+    let mut tests: Vec<JunitTest> = run.records.iter().map(of_record).collect();
     for skipped in &run.skipped {
         let (benchmark, reason) = (&skipped.benchmark, skipped.reason.clone());
-        tests.push(Test::new(benchmark, &skipped.name(), Outcome::Skipped, reason));
+        tests.push(JunitTest::new(benchmark, &skipped.name(), TestOutcome::Skipped, reason));
     }
     if let Some(gate) = &gate {
         let mut missing = |name: &str, why: &str| {
             let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
-            tests.push(Test::new(benchmark, name, Outcome::Error, format!("not judged: {why}")));
+            tests.push(JunitTest::new(benchmark, name, TestOutcome::Error, format!("not judged: {why}")));
         };
         if gate.cases.is_empty() && gate.missing.is_empty() {
             missing("--fail-on-regression", "nothing was compared");
@@ -110,8 +110,8 @@ fn tests(run: &Run) -> Vec<Test> {
     tests
 }
 
-impl Test {
-    fn new(class: &str, name: &str, outcome: Outcome, text: String) -> Self {
+impl JunitTest {
+    fn new(class: &str, name: &str, outcome: TestOutcome, text: String) -> Self {
         let (took, times) = (Nanoseconds::ZERO, None);
         Self { class: class.to_owned(), name: name.to_owned(), took, outcome, text, times }
     }
@@ -121,12 +121,12 @@ impl Test {
         let is_error =
             |reason: &Reason| matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check);
         let outcome = match state {
-            State::Valid | State::Suspect => Outcome::Passed,
-            State::Invalid if reasons.iter().any(is_error) => Outcome::Error,
-            State::Invalid => Outcome::Failure,
+            State::Valid | State::Suspect => TestOutcome::Passed,
+            State::Invalid if reasons.iter().any(is_error) => TestOutcome::Error,
+            State::Invalid => TestOutcome::Failure,
         };
         let reasons = joined(reasons, "\n");
-        let is_remark = outcome == Outcome::Passed && !reasons.is_empty();
+        let is_remark = outcome == TestOutcome::Passed && !reasons.is_empty();
         let text = if is_remark { format!("{state}: {reasons}") } else { reasons };
         // The time of all of its processes.
         let took = record.measurements().map(|measured| measured.samples.wall_time).sum();
@@ -140,10 +140,10 @@ impl Test {
         let (outcome, sentence) = match gated.outcome {
             GateOutcome::Passed => return,
             GateOutcome::Regressed(ratio) => {
-                (Outcome::Failure, format!("regression: {} {about}", together::change(&ratio)))
+                (TestOutcome::Failure, format!("regression: {} {about}", together::change(&ratio)))
             }
             GateOutcome::Unjudged(why) => {
-                (Outcome::Error, format!("not judged: {} ({about})", gate::words(why)))
+                (TestOutcome::Error, format!("not judged: {} ({about})", gate::words(why)))
             }
         };
         self.outcome = self.outcome.max(outcome);

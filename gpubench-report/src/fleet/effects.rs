@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpubench_stats::median_of;
 
-use super::runs::FleetRoof;
+use super::runs::Bottleneck;
 
 /// The least noise of a case. Processes on one GPU agree to no better, so that a case whose timer steps in the right place does not
 /// decide alone.
@@ -20,7 +20,7 @@ const EFFICIENCY: f64 = 0.82;
 
 /// The logarithm of the median time of a case on a GPU in a process. All three are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observation {
+pub struct FleetObservation {
     /// The case.
     pub case: usize,
     /// The GPU.
@@ -35,15 +35,15 @@ pub struct Observation {
 #[derive(Clone, Copy, Debug)]
 pub struct Fleet<'a> {
     /// The observations, in any order.
-    pub observations: &'a [Observation],
+    pub observations: &'a [FleetObservation],
     /// The roof that binds each case.
-    pub roofs: &'a [FleetRoof],
+    pub roofs: &'a [Bottleneck],
     /// The host of each GPU, numbered from 0.
     pub hosts: &'a [usize],
 }
 
 /// The deviation of each case of a process from the usual time of the case; NaN where the process did not measure it.
-type Process = Vec<f64>;
+type ProcessDeviations = Vec<f64>;
 
 /// The effect of a GPU on a roof.
 pub(super) struct GpuEffect {
@@ -74,14 +74,15 @@ impl GpuEffect {
 }
 
 /// Returns the effects on each roof, by the number of the GPU. A GPU without a case has none.
-pub(super) fn effects(fleet: &Fleet<'_>) -> BTreeMap<FleetRoof, BTreeMap<usize, GpuEffect>> {
-    let mut gpus: Vec<BTreeMap<usize, Process>> = vec![BTreeMap::new(); fleet.hosts.len()];
+pub(super) fn effects(fleet: &Fleet<'_>) -> BTreeMap<Bottleneck, BTreeMap<usize, GpuEffect>> {
+    let mut gpus: Vec<BTreeMap<usize, ProcessDeviations>> = vec![BTreeMap::new(); fleet.hosts.len()];
     for it in fleet.observations {
         let process = gpus[it.gpu].entry(it.process).or_insert_with(|| vec![f64::NAN; fleet.roofs.len()]);
         process[it.case] = it.log_time;
     }
-    let mut gpus: Vec<Vec<Process>> = gpus.into_iter().map(|of| of.into_values().collect()).collect();
-    let mut roofs: BTreeMap<FleetRoof, Vec<usize>> = BTreeMap::new();
+    let mut gpus: Vec<Vec<ProcessDeviations>> =
+        gpus.into_iter().map(|of| of.into_values().collect()).collect();
+    let mut roofs: BTreeMap<Bottleneck, Vec<usize>> = BTreeMap::new();
     for (case, roof) in fleet.roofs.iter().enumerate() {
         let center = median(gpus.iter().map(|processes| of_case(processes, case)));
         gpus.iter_mut().flatten().for_each(|process| process[case] -= center);
@@ -91,11 +92,11 @@ pub(super) fn effects(fleet: &Fleet<'_>) -> BTreeMap<FleetRoof, BTreeMap<usize, 
 }
 
 /// Returns the effects on the roof that binds `cases`.
-fn on_roof(gpus: &[Vec<Process>], hosts: &[usize], cases: &[usize]) -> BTreeMap<usize, GpuEffect> {
+fn on_roof(gpus: &[Vec<ProcessDeviations>], hosts: &[usize], cases: &[usize]) -> BTreeMap<usize, GpuEffect> {
     let noise = noise(gpus, cases);
     let pooled = |deviation: &dyn Fn(usize) -> f64| {
         let all = cases.iter().map(|case| deviation(*case)).zip(noise.iter().copied());
-        Pooled::new(&all.filter(|(deviation, _)| deviation.is_finite()).collect::<Vec<_>>())
+        HuberMean::new(&all.filter(|(deviation, _)| deviation.is_finite()).collect::<Vec<_>>())
     };
     gpus.iter()
         .enumerate()
@@ -109,9 +110,9 @@ fn on_roof(gpus: &[Vec<Process>], hosts: &[usize], cases: &[usize]) -> BTreeMap<
 }
 
 /// Returns the noise of each of `cases`: the spread of its deviations around the median of all of them in a process.
-fn noise(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<f64> {
+fn noise(gpus: &[Vec<ProcessDeviations>], cases: &[usize]) -> Vec<f64> {
     let processes = gpus.iter().flatten();
-    let centers: Vec<(&Process, f64)> =
+    let centers: Vec<(&ProcessDeviations, f64)> =
         processes.map(|process| (process, median(cases.iter().map(|case| process[*case])))).collect();
     // The median is made of these very cases, and follows each a little.
     let follows = cases.len() as f64 / (cases.len() as f64 - 1.0).max(1.0);
@@ -125,7 +126,7 @@ fn noise(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<f64> {
 }
 
 /// Returns the median deviation of a case over the processes of a GPU; NaN if none measured it.
-fn of_case(processes: &[Process], case: usize) -> f64 {
+fn of_case(processes: &[ProcessDeviations], case: usize) -> f64 {
     median(processes.iter().map(|process| process[case]))
 }
 
@@ -135,13 +136,13 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Huber's mean.
-struct Pooled {
+struct HuberMean {
     mean: f64,
     error: f64,
     count: usize,
 }
 
-impl Pooled {
+impl HuberMean {
     /// Pools values, each with its noise; `None` if there are none.
     fn new(values: &[(f64, f64)]) -> Option<Self> {
         let mut mean = median_of(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     fn huber(values: &[(f64, f64)]) -> f64 {
-        Pooled::new(values).expect("values").mean
+        HuberMean::new(values).expect("values").mean
     }
 
     #[test]
@@ -200,7 +201,7 @@ mod tests {
         values.push((0.5, noise));
         // It counts as one that is 1.5 deviations off: a ninth of 1.5 · 0.002.
         assert!((huber(&values) - (0.03 + 0.003 / 9.0)).abs() < 1e-5);
-        assert!(Pooled::new(&[]).is_none());
+        assert!(HuberMean::new(&[]).is_none());
     }
 
     #[test]
@@ -214,17 +215,17 @@ mod tests {
     #[test]
     fn the_error_of_a_mean_has_its_weights() {
         let values = [(0.06, 0.01), (-0.03, 0.02), (-0.03, 0.02)];
-        let found = Pooled::new(&values).expect("three");
+        let found = HuberMean::new(&values).expect("three");
         let weight = |(value, noise): &(f64, f64)| {
             noise.powi(-2) * (1.5 * noise / (value - found.mean).abs()).min(1.0)
         };
         let weights: f64 = values.iter().map(weight).sum();
         let squares: f64 = values.iter().map(|it| (weight(it) * (it.0 - found.mean)).powi(2)).sum();
         assert!((found.error - (squares * 3.0 / 2.0).sqrt() / weights).abs() < 1e-12, "{}", found.error);
-        let alike = Pooled::new(&[(0.01, 0.02), (-0.01, 0.02)]).expect("two");
+        let alike = HuberMean::new(&[(0.01, 0.02), (-0.01, 0.02)]).expect("two");
         // The standard error of a plain mean of two.
         assert!((alike.error - 0.01).abs() < 1e-12 && alike.mean.abs() < 1e-12, "{}", alike.error);
-        assert_eq!(Pooled::new(&[(0.06, 0.01)]).expect("one").error, 0.0);
+        assert_eq!(HuberMean::new(&[(0.06, 0.01)]).expect("one").error, 0.0);
     }
 
     /// By hand: medians of the processes are 0.02 and 0.01. They are made of both cases, and follow each by half: √2 makes up for that.

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use gpubench_stats::format::{counted, joined};
 
-use super::effects::{Fleet, Observation};
+use super::effects::{Fleet, FleetObservation};
 use super::judge::{FleetRules, judge};
-use super::runs::{FleetRoof, FleetRun, Model, Reading};
-use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict};
+use super::runs::{Bottleneck, FleetMeasurement, FleetRun, ModelAndBuild};
+use super::{BottleneckCases, FleetGpu, FleetGroup, GpuVerdict};
 
 /// The parts that are missing or left out: of a file, a GPU or a model, for a reason, and the cases if they are some.
 #[derive(Default)]
-struct Missing(BTreeMap<(String, String), BTreeSet<String>>);
+struct LeftOutParts(BTreeMap<(String, String), BTreeSet<String>>);
 
-impl Missing {
+impl LeftOutParts {
     fn add(&mut self, of: &str, why: &str, case: Option<&str>) {
         self.0.entry((of.to_owned(), why.to_owned())).or_default().extend(case.map(str::to_owned));
     }
@@ -31,13 +31,13 @@ impl Missing {
 }
 
 /// The GPUs of a model with their readings, by UUID.
-type Group = (Model, BTreeMap<String, (FleetGpu, Vec<Reading>)>);
+type ModelGpus = (ModelAndBuild, BTreeMap<String, (FleetGpu, Vec<FleetMeasurement>)>);
 
 /// Returns the judged groups of `runs`, the largest first, and a sentence for each part that is missing or left out.
 pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGroup>, Vec<String>) {
     // A run that resumed others has their measurements, and takes their place.
     runs.sort_by_key(|run| Reverse(run.resumed));
-    let (mut groups, mut missing, mut processes) = (Vec::<Group>::new(), Missing::default(), 0);
+    let (mut groups, mut missing, mut processes) = (Vec::<ModelGpus>::new(), LeftOutParts::default(), 0);
     let mut seen: HashSet<(String, [u64; 2])> = HashSet::new();
     for run in runs {
         run.missing.iter().for_each(|(why, case)| missing.add(&run.name, why, case.as_deref()));
@@ -60,7 +60,7 @@ pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGr
             for reading in readings {
                 let process = first + reading.process;
                 processes = processes.max(process + 1);
-                all.push(Reading { process, ..reading });
+                all.push(FleetMeasurement { process, ..reading });
             }
         }
     }
@@ -71,17 +71,17 @@ pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGr
 }
 
 /// Leaves out everything that cannot be compared, and judges the rest.
-fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) -> FleetGroup {
-    let (mut gpus, readings): (Vec<FleetGpu>, Vec<Vec<Reading>>) = gpus.into_values().unzip();
+fn judged_group((model, gpus): ModelGpus, rules: FleetRules, missing: &mut LeftOutParts) -> FleetGroup {
+    let (mut gpus, readings): (Vec<FleetGpu>, Vec<Vec<FleetMeasurement>>) = gpus.into_values().unzip();
     tell_apart(&mut gpus);
     add_reasons(&mut gpus, &readings);
-    let mut cases: BTreeMap<&str, Vec<(usize, &Reading)>> = BTreeMap::new();
+    let mut cases: BTreeMap<&str, Vec<(usize, &FleetMeasurement)>> = BTreeMap::new();
     for (gpu, reading) in readings.iter().enumerate().flat_map(|(gpu, of)| of.iter().map(move |it| (gpu, it)))
     {
         cases.entry(&reading.case).or_default().push((gpu, reading));
     }
     let (mut observations, mut roof_of) = (Vec::new(), Vec::new());
-    let mut roofs: BTreeMap<FleetRoof, Vec<String>> = BTreeMap::new();
+    let mut roofs: BTreeMap<Bottleneck, Vec<String>> = BTreeMap::new();
     for (case, mut of_case) in cases {
         let method = most_frequent(of_case.iter().map(|(_, reading)| &reading.method));
         of_case.retain(|(gpu, reading)| {
@@ -102,7 +102,7 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
         }
         // Some GPUs may reach just the share that binds, and others just not.
         let Some(roof) = most_frequent(of_case.iter().map(|(_, reading)| reading.roof)) else { continue };
-        observations.extend(of_case.iter().map(|(gpu, reading)| Observation {
+        observations.extend(of_case.iter().map(|(gpu, reading)| FleetObservation {
             case: roof_of.len(),
             gpu: *gpu,
             process: reading.process,
@@ -117,12 +117,12 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
     let fleet = Fleet { observations: &observations, roofs: &roof_of, hosts: &host_of };
     for (gpu, standings) in gpus.iter_mut().zip(judge(fleet, rules)) {
         let verdicts = standings.iter().map(|on| on.verdict);
-        gpu.verdict = verdicts.min().unwrap_or(Verdict::NotEnoughData);
+        gpu.verdict = verdicts.min().unwrap_or(GpuVerdict::NotEnoughData);
         gpu.roofs = standings;
     }
     gpus.sort_by(|a, b| (&a.host, &a.device).cmp(&(&b.host, &b.device)));
     gpus.sort_by(|a, b| b.slowest().total_cmp(&a.slowest()));
-    let roofs = roofs.into_iter().map(|(roof, cases)| RoofOfFleet { roof, cases }).collect();
+    let roofs = roofs.into_iter().map(|(roof, cases)| BottleneckCases { roof, cases }).collect();
     FleetGroup { build: model.build(), model: model.name, fake: model.fake, hosts, roofs, gpus }
 }
 
@@ -139,7 +139,7 @@ fn most_frequent<T: PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
 }
 
 /// Adds the causes that slowed most cases of each GPU to its facts, and keeps those facts that most GPUs do not share.
-fn add_reasons(gpus: &mut [FleetGpu], readings: &[Vec<Reading>]) {
+fn add_reasons(gpus: &mut [FleetGpu], readings: &[Vec<FleetMeasurement>]) {
     for (gpu, readings) in gpus.iter_mut().zip(readings) {
         let causes: BTreeSet<&String> = readings.iter().flat_map(|reading| &reading.causes).collect();
         let count = |cause| readings.iter().filter(|reading| reading.causes.contains(cause)).count();

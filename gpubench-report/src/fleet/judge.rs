@@ -1,4 +1,4 @@
-//! The statistics of a fleet: for each GPU and roof an effect with its interval, and a [`Verdict`].
+//! The statistics of a fleet: for each GPU and roof an effect with its interval, and a [`GpuVerdict`].
 //!
 //! The logarithm of a median time is the centre of its case, plus effects of the host, the GPU and the process on the roof that
 //! binds the case, plus the deviation of the case on that GPU. GPUs of a model differ by nature: the question is not whether an effect
@@ -11,7 +11,7 @@ use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
 use serde::Serialize;
 
 use super::effects::{Fleet, GpuEffect, effects, efficient_freedom, spread_within};
-use super::runs::FleetRoof;
+use super::runs::Bottleneck;
 
 /// The least number of GPUs for a verdict: each is compared with three others.
 const FEWEST_GPUS: usize = 4;
@@ -37,7 +37,7 @@ pub struct FleetRules {
 /// A verdict on a GPU, on one roof or on all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum GpuVerdict {
     /// It does not belong to the others, and is slower by at least the effect that counts.
     Slow,
     /// Nothing says that it does not belong to the others.
@@ -49,7 +49,7 @@ pub enum Verdict {
 /// The data that a verdict lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lack {
+pub enum InsufficientData {
     /// There are this many GPUs, fewer than four.
     #[error("{0} of its model and build, and a verdict needs {FEWEST_GPUS}")]
     Gpus(usize),
@@ -65,9 +65,9 @@ pub enum Lack {
 
 /// A GPU among the others, on a roof.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Standing {
+pub struct GpuComparison {
     /// The roof.
-    pub roof: FleetRoof,
+    pub roof: Bottleneck,
     /// The time over that of the others, less one.
     pub effect: f64,
     /// The 95 % interval of the effect.
@@ -75,10 +75,10 @@ pub struct Standing {
     /// The probability that a GPU which belongs to the others is this slow; nothing if that was not tested.
     pub p: Option<f64>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: GpuVerdict,
     /// The data that the verdict lacks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lack: Option<Lack>,
+    pub lack: Option<InsufficientData>,
     /// The number of cases.
     pub cases: usize,
     /// The number of processes.
@@ -89,9 +89,10 @@ pub struct Standing {
 ///
 /// # Panics
 /// If an observation's case has no roof, or its GPU no host.
-pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
+pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<GpuComparison>> {
     let effects = effects(&fleet).into_iter();
-    let mut columns: Vec<Column> = effects.map(|(roof, gpus)| Column::new(roof, gpus)).collect();
+    let mut columns: Vec<BottleneckEffects> =
+        effects.map(|(roof, gpus)| BottleneckEffects::new(roof, gpus)).collect();
     loop {
         let tests: Vec<Vec<(usize, f64)>> = (0..fleet.hosts.len())
             .map(|gpu| {
@@ -138,8 +139,8 @@ fn simes(tests: &[(usize, f64)]) -> Option<f64> {
 }
 
 /// The effects of GPUs on a roof.
-struct Column {
-    roof: FleetRoof,
+struct BottleneckEffects {
+    roof: Bottleneck,
     gpus: BTreeMap<usize, GpuEffect>,
     /// The GPUs that are far out.
     far: BTreeSet<usize>,
@@ -152,11 +153,11 @@ struct Column {
     /// The mean variance that processes give an effect.
     variance_of_processes: f64,
     /// The data that all GPUs lack.
-    lack: Option<Lack>,
+    lack: Option<InsufficientData>,
 }
 
-impl Column {
-    fn new(roof: FleetRoof, gpus: BTreeMap<usize, GpuEffect>) -> Self {
+impl BottleneckEffects {
+    fn new(roof: Bottleneck, gpus: BTreeMap<usize, GpuEffect>) -> Self {
         let spread = spread_within(gpus.values().map(|gpu| &*gpu.processes));
         let freedom: usize = gpus.values().map(|gpu| gpu.processes.len() - 1).sum();
         let between_processes = spread.unwrap_or_default();
@@ -169,8 +170,8 @@ impl Column {
             freedom: spread.map_or(0, |_| efficient_freedom(freedom as f64)),
             variance_of_processes: variances / gpus.len() as f64,
             lack: match gpus.len() {
-                gpus if gpus < FEWEST_GPUS => Some(Lack::Gpus(gpus)),
-                gpus if gpus < MANY_GPUS && spread.is_none() => Some(Lack::Processes),
+                gpus if gpus < FEWEST_GPUS => Some(InsufficientData::Gpus(gpus)),
+                gpus if gpus < MANY_GPUS && spread.is_none() => Some(InsufficientData::Processes),
                 _ => None,
             },
             gpus,
@@ -189,12 +190,12 @@ impl Column {
     }
 
     /// Summarizes the GPUs that are neither far out nor slow, except this one; `None` if there are none.
-    fn others(&self, except: Option<usize>) -> Option<Others> {
+    fn others(&self, except: Option<usize>) -> Option<ReferenceGpus> {
         let gpus = self.gpus.iter().filter(|(number, _)| {
             Some(**number) != except && !self.far.contains(number) && !self.slow.contains(number)
         });
         let gpus: Vec<(usize, f64)> = gpus.map(|(_, gpu)| (gpu.host, gpu.value)).collect();
-        Others::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
+        ReferenceGpus::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
     }
 
     /// Returns the probability of a GPU's effect if it belongs to the others; 1 if the effect is below `least`, and nothing
@@ -212,7 +213,7 @@ impl Column {
         Some(above(difference / variance.sqrt(), others.independent - 1.0))
     }
 
-    fn standing(&self, number: usize, least: f64) -> Option<Standing> {
+    fn standing(&self, number: usize, least: f64) -> Option<GpuComparison> {
         let gpu = self.gpus.get(&number)?;
         let (center, of_center) = match self.others(Some(number)) {
             Some(others) => (others.center, others.variance / others.independent),
@@ -225,13 +226,13 @@ impl Column {
         let own = gpu.variance(self.between_processes) + gpu.error_of_cases.powi(2);
         let (alone, half) = (half_width(own), half_width(own + of_center));
         let is_imprecise = alone > IMPRECISE * least && difference + alone > least.ln_1p();
-        let imprecise = || is_imprecise.then(|| Lack::Precision(alone.exp_m1()));
+        let imprecise = || is_imprecise.then(|| InsufficientData::Precision(alone.exp_m1()));
         let (verdict, lack) = match self.lack.or_else(imprecise) {
-            _ if self.slow.contains(&number) => (Verdict::Slow, None),
-            None => (Verdict::Normal, None),
-            lack => (Verdict::NotEnoughData, lack),
+            _ if self.slow.contains(&number) => (GpuVerdict::Slow, None),
+            None => (GpuVerdict::Normal, None),
+            lack => (GpuVerdict::NotEnoughData, lack),
         };
-        Some(Standing {
+        Some(GpuComparison {
             roof: self.roof,
             effect: difference.exp_m1(),
             interval: [difference - half, difference + half].map(f64::exp_m1),
@@ -246,7 +247,7 @@ impl Column {
 
 /// The GPUs that one is compared with.
 #[derive(Debug)]
-struct Others {
+struct ReferenceGpus {
     /// Their mean.
     center: f64,
     /// The variance between them, that of their processes included.
@@ -255,7 +256,7 @@ struct Others {
     independent: f64,
 }
 
-impl Others {
+impl ReferenceGpus {
     /// Summarizes GPUs, each with its host.
     fn new(gpus: &[(usize, f64)], least_variance: f64) -> Option<Self> {
         if gpus.is_empty() {
@@ -301,16 +302,16 @@ mod tests {
     use super::*;
 
     /// The column of GPUs, each with its host and its processes.
-    fn column_of(gpus: impl IntoIterator<Item = (usize, Vec<f64>)>) -> Column {
+    fn column_of(gpus: impl IntoIterator<Item = (usize, Vec<f64>)>) -> BottleneckEffects {
         let effect = |(host, processes)| GpuEffect::new(host, processes).expect("processes");
-        Column::new(FleetRoof::Compute, gpus.into_iter().map(effect).enumerate().collect())
+        BottleneckEffects::new(Bottleneck::Compute, gpus.into_iter().map(effect).enumerate().collect())
     }
 
-    fn column(effects: &[f64], hosts: &[usize]) -> Column {
+    fn column(effects: &[f64], hosts: &[usize]) -> BottleneckEffects {
         column_of(hosts.iter().zip(effects).map(|(host, effect)| (*host, vec![*effect, *effect])))
     }
 
-    fn tests(column: &Column) -> Vec<Option<f64>> {
+    fn tests(column: &BottleneckEffects) -> Vec<Option<f64>> {
         (0..column.gpus.len()).map(|gpu| column.p(gpu, 0.01)).collect()
     }
 
@@ -378,9 +379,9 @@ mod tests {
         {
             assert!((found.ln_1p() - log).abs() < 1e-6, "{found}, {log} expected");
         }
-        assert_eq!((found.verdict, found.processes), (Verdict::Slow, 2));
+        assert_eq!((found.verdict, found.processes), (GpuVerdict::Slow, 2));
         let verdicts = [0, 1, 2].map(|gpu| column.standing(gpu, 0.01).expect("it was measured").verdict);
-        assert_eq!(verdicts, [Verdict::Normal; 3]);
+        assert_eq!(verdicts, [GpuVerdict::Normal; 3]);
     }
 
     #[test]
@@ -390,10 +391,10 @@ mod tests {
             let standing = column.standing(0, 0.01).expect("it was measured");
             standing.lack.map_or(Ok(standing.verdict), Err)
         };
-        assert_eq!(verdict(3, 2), Err(Lack::Gpus(3)));
-        assert_eq!(verdict(4, 2), Ok(Verdict::Normal));
-        assert_eq!(verdict(7, 1), Err(Lack::Processes));
-        assert_eq!(verdict(8, 1), Ok(Verdict::Normal));
+        assert_eq!(verdict(3, 2), Err(InsufficientData::Gpus(3)));
+        assert_eq!(verdict(4, 2), Ok(GpuVerdict::Normal));
+        assert_eq!(verdict(7, 1), Err(InsufficientData::Processes));
+        assert_eq!(verdict(8, 1), Ok(GpuVerdict::Normal));
     }
 
     #[test]
@@ -404,10 +405,10 @@ mod tests {
         near(above(2.0, 0.5), student::above(2.0, 1));
     }
 
-    fn others(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Option<Others> {
+    fn others(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Option<ReferenceGpus> {
         let gpus: Vec<(usize, f64)> =
             members.iter().map(|(number, value)| (hosts[*number], *value)).collect();
-        Others::new(&gpus, least_variance)
+        ReferenceGpus::new(&gpus, least_variance)
     }
 
     /// By hand, of hosts with two, two and one: 0.00054 between hosts, 0.0002 within one, and 1.6 GPUs a host.
@@ -430,7 +431,7 @@ mod tests {
         let values = [0.0, 0.02, 0.03, 0.05, 0.01, 0.7];
         let mut column = column(&values, &HOSTS);
         column.slow.insert(5);
-        let told = |of: Option<Others>| {
+        let told = |of: Option<ReferenceGpus>| {
             of.map(|of| [of.center, of.variance, of.independent].map(|it| (it * 1e9).round()))
         };
         let members: Vec<(usize, f64)> = values[..5].iter().copied().enumerate().collect();

@@ -12,9 +12,9 @@ mod table;
 use gpubench_records::Exit;
 use serde::Serialize;
 
-pub use self::effects::{Fleet, Observation};
-pub use self::judge::{FleetRules, Lack, Standing, Verdict, judge};
-pub use self::runs::{FleetRoof, FleetRuns};
+pub use self::effects::{Fleet, FleetObservation};
+pub use self::judge::{FleetRules, GpuComparison, GpuVerdict, InsufficientData, judge};
+pub use self::runs::{Bottleneck, FleetRuns};
 pub use self::table::render;
 
 /// The name of the format of a [`FleetReport`].
@@ -51,16 +51,16 @@ pub struct FleetGroup {
     /// The hosts.
     pub hosts: Vec<String>,
     /// The roofs that bind cases.
-    pub roofs: Vec<RoofOfFleet>,
+    pub roofs: Vec<BottleneckCases>,
     /// The GPUs: slow ones first, by their greatest effect, then by host and device.
     pub gpus: Vec<FleetGpu>,
 }
 
 /// A roof of a group.
 #[derive(Clone, Debug, Serialize)]
-pub struct RoofOfFleet {
+pub struct BottleneckCases {
     /// The roof.
-    pub roof: FleetRoof,
+    pub roof: Bottleneck,
     /// The cases that it binds.
     pub cases: Vec<String>,
 }
@@ -75,9 +75,9 @@ pub struct FleetGpu {
     /// The device in the words of its first run, or the first part of its UUID if another GPU of its host is called the same.
     pub device: String,
     /// The verdict: slow if it is slow on any roof.
-    pub verdict: Verdict,
+    pub verdict: GpuVerdict,
     /// Its standing on each roof.
-    pub roofs: Vec<Standing>,
+    pub roofs: Vec<GpuComparison>,
     /// The files of its runs.
     pub runs: Vec<String>,
     /// The facts that most GPUs of its group do not share.
@@ -104,9 +104,9 @@ impl FleetReport {
     /// Returns the exit code: 3 if a GPU is slow, 4 if none could be judged.
     pub fn exit(&self) -> Exit {
         match self.groups.iter().flat_map(|group| &group.gpus).map(|gpu| gpu.verdict).min() {
-            Some(Verdict::Slow) => Exit::Regression,
-            Some(Verdict::Normal) => Exit::Done,
-            Some(Verdict::NotEnoughData) | None => Exit::Nothing,
+            Some(GpuVerdict::Slow) => Exit::Regression,
+            Some(GpuVerdict::Normal) => Exit::Done,
+            Some(GpuVerdict::NotEnoughData) | None => Exit::Nothing,
         }
     }
 }
@@ -114,14 +114,14 @@ impl FleetReport {
 impl FleetGroup {
     /// Returns the slow GPUs, the slowest first.
     pub fn slow(&self) -> impl Iterator<Item = &FleetGpu> {
-        self.gpus.iter().filter(|gpu| gpu.verdict == Verdict::Slow)
+        self.gpus.iter().filter(|gpu| gpu.verdict == GpuVerdict::Slow)
     }
 }
 
 impl FleetGpu {
     /// Returns a GPU that is not judged yet, with all facts that are known of it.
     fn new(uuid: String, host: String, device: String, reasons: Vec<String>) -> Self {
-        let verdict = Verdict::NotEnoughData;
+        let verdict = GpuVerdict::NotEnoughData;
         Self { uuid, host, device, verdict, roofs: Vec::new(), runs: Vec::new(), reasons }
     }
 
@@ -136,8 +136,8 @@ impl FleetGpu {
     }
 
     /// Returns the standings on roofs on which it is slow.
-    fn findings(&self) -> impl Iterator<Item = &Standing> {
-        self.roofs.iter().filter(|on| on.verdict == Verdict::Slow)
+    fn findings(&self) -> impl Iterator<Item = &GpuComparison> {
+        self.roofs.iter().filter(|on| on.verdict == GpuVerdict::Slow)
     }
 
     /// Returns its greatest effect on a roof on which it is slow; 0 if there is none.

@@ -36,7 +36,7 @@ pub(super) struct FleetRun {
     /// The number of records that it has of an earlier run, if it resumed one.
     pub resumed: Option<usize>,
     /// The GPUs with the cases that they measured.
-    pub gpus: Vec<(Model, FleetGpu, Vec<Reading>)>,
+    pub gpus: Vec<(ModelAndBuild, FleetGpu, Vec<FleetMeasurement>)>,
     /// The reason for each part that is left out, and the case if it is one.
     pub missing: Vec<(String, Option<String>)>,
     /// The cases that were planned and not measured, in words.
@@ -45,7 +45,7 @@ pub(super) struct FleetRun {
 
 /// GPUs of one model, measured by one build, are comparable.
 #[derive(Debug, PartialEq)]
-pub(super) struct Model {
+pub(super) struct ModelAndBuild {
     pub name: String,
     /// Instances of a partitioned GPU have its name, and fewer multiprocessors.
     multiprocessors: Option<u64>,
@@ -56,13 +56,13 @@ pub(super) struct Model {
 
 /// The measurement of a case by a process, without its samples.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct FleetMeasurement {
     pub case: String,
     /// The number of the process in its run, the fastest first: a record does not tell which process measured what.
     pub process: usize,
     /// The natural logarithm of the median.
     pub log_time: f64,
-    pub roof: FleetRoof,
+    pub roof: Bottleneck,
     /// The work and the method. Medians of others are not comparable.
     pub method: Circumstances,
     /// The bits of its median and of the time that it took, which no other measurement of the GPU has.
@@ -134,7 +134,7 @@ impl FleetRun {
                     missing.push((why, None));
                 }
                 Some(uuid) => {
-                    let model = Model {
+                    let model = ModelAndBuild {
                         name: info.name.clone(),
                         multiprocessors: info.count("multiprocessors"),
                         fake: info.fake,
@@ -143,7 +143,7 @@ impl FleetRun {
                     let [host, device] = place(&run, &info.device).map(str::to_owned);
                     let gpu = FleetGpu::new(uuid.to_owned(), host, device, facts(info));
                     let valid = records.into_iter().filter(|record| !is_unusable(record));
-                    let readings = valid.flat_map(|record| Reading::all(record, info, &run.program));
+                    let readings = valid.flat_map(|record| FleetMeasurement::all(record, info, &run.program));
                     gpus.push((model, gpu, readings.collect()));
                 }
             }
@@ -178,7 +178,7 @@ fn whole_commit(program: &Program) -> Option<&str> {
     package.commit.as_deref()
 }
 
-impl Model {
+impl ModelAndBuild {
     /// Describes the build in a few words.
     pub(super) fn build(&self) -> String {
         let program = &self.program;
@@ -191,7 +191,7 @@ impl Model {
     }
 }
 
-impl Reading {
+impl FleetMeasurement {
     /// Returns the reading of each process of a record.
     fn all(record: &Record, info: &DeviceInfo, program: &Program) -> Vec<Self> {
         let mut all: Vec<&Measurement> = record.measurements().collect();
@@ -204,7 +204,7 @@ impl Reading {
                 case: record.case.to_string(),
                 process,
                 log_time: measured.median().as_f64().ln(),
-                roof: FleetRoof::new(measured, record.case.cache, info),
+                roof: Bottleneck::new(measured, record.case.cache, info),
                 method: Circumstances::new(measured, None, program),
                 identity: [measured.median(), measured.samples.wall_time].map(|it| it.as_f64().to_bits()),
                 causes: throttled
@@ -225,7 +225,7 @@ const NEGLIGIBLE: f64 = 0.05;
 /// The part of a GPU that binds a case, in the order in which tables show them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
-pub enum FleetRoof {
+pub enum Bottleneck {
     /// Reads from memory.
     #[error("memory reads")]
     MemoryReads,
@@ -252,7 +252,7 @@ pub enum FleetRoof {
     Latency,
 }
 
-impl FleetRoof {
+impl Bottleneck {
     /// Returns the roof that binds a measurement on the device of `info`.
     fn new(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Self {
         let fractions = &measured.metrics.peak_fractions;

@@ -11,7 +11,7 @@ use gpubench_table::{
     text::{paragraph, plain},
 };
 
-use super::{FleetGpu, FleetGroup, FleetReport, Verdict};
+use super::{FleetGpu, FleetGroup, FleetReport, GpuVerdict};
 
 /// The number of slow GPUs and of missing parts that a terminal shows.
 const MOST: usize = 20;
@@ -59,7 +59,7 @@ pub fn render(report: &FleetReport, page: Page) -> String {
 /// Returns the answer about a group, such as "1 of 4 NVIDIA H200 is slow".
 fn answer(group: &FleetGroup, page: Page) -> String {
     let (all, model) = (group.gpus.len(), plain(&group.model));
-    let is_judged = group.gpus.iter().any(|gpu| gpu.verdict != Verdict::NotEnoughData);
+    let is_judged = group.gpus.iter().any(|gpu| gpu.verdict != GpuVerdict::NotEnoughData);
     let answer = match group.slow().count() {
         0 if !is_judged => format!("not enough data about {all} {model}"),
         0 => format!("none of {all} {model} is slow"),
@@ -101,9 +101,9 @@ fn each(group: &FleetGroup, page: Page) -> String {
         let cell = |roof| {
             let Some(on) = gpu.roofs.iter().find(|on| on.roof == roof) else { return "-".to_owned() };
             let mark = match on.verdict {
-                Verdict::Slow => "!",
-                Verdict::Normal => " ",
-                Verdict::NotEnoughData => "?",
+                GpuVerdict::Slow => "!",
+                GpuVerdict::Normal => " ",
+                GpuVerdict::NotEnoughData => "?",
             };
             signed_percent(on.effect) + mark
         };

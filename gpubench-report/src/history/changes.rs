@@ -6,7 +6,7 @@
 
 use gpubench_stats::{CONFIDENCE, student};
 
-use super::steps::{ORDERS, Step, Sums, residuals, strengths_by_chance};
+use super::steps::{LevelStep, ORDERS, PrefixSums, residuals, strengths_by_chance};
 
 /// The part of orders of a series' noise that may have a step as strong as a change. Of series without a change, at most twice this part
 /// is said to have one, by simulation with skewed noise.
@@ -18,7 +18,7 @@ pub const SHORTEST_SERIES: usize = 20;
 /// A change of the level of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Change {
+pub struct LevelChange {
     /// The first value of the new level.
     pub at: usize,
     /// The first and the last value that the new level may begin with, with a confidence of 95 %.
@@ -32,16 +32,16 @@ pub struct Change {
 }
 
 /// Returns the changes of a series of positive values, in the order of time.
-pub fn changes(values: &[f64]) -> Vec<Change> {
+pub fn changes(values: &[f64]) -> Vec<LevelChange> {
     if values.len() < SHORTEST_SERIES || values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
         return Vec::new();
     }
     // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
     let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
-    let series = Sums::new(&logs);
+    let series = PrefixSums::new(&logs);
     // Few series of normal values reach this strength: where nothing does, no orders are tried.
     let usual = (2.0 * (logs.len() as f64).ln()).sqrt() + 0.5;
-    let mut found: Vec<Step> = series.steps().filter(|step| step.strength > usual).collect();
+    let mut found: Vec<LevelStep> = series.steps().filter(|step| step.strength > usual).collect();
     found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
     if found.is_empty() {
         return Vec::new();
@@ -54,7 +54,7 @@ pub fn changes(values: &[f64]) -> Vec<Change> {
 }
 
 /// Returns the places of those of `found`, the strongest first, whose stretch has no stronger one inside, in the order of time.
-fn chosen(found: &[Step]) -> Vec<usize> {
+fn chosen(found: &[LevelStep]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for step in found {
         if !chosen.iter().any(|at| step.begin < *at && *at < step.end) {
@@ -65,14 +65,15 @@ fn chosen(found: &[Step]) -> Vec<usize> {
     chosen
 }
 
-impl Sums {
+impl PrefixSums {
     /// Returns the strongest step between each two neighbours of these places, without those that are then not strong enough.
-    fn placed(&self, mut places: Vec<usize>, needed: f64) -> Vec<Step> {
+    fn placed(&self, mut places: Vec<usize>, needed: f64) -> Vec<LevelStep> {
         loop {
             for number in 0..places.len() {
                 places[number] = self.between(&places, number).at;
             }
-            let steps: Vec<Step> = (0..places.len()).map(|number| self.between(&places, number)).collect();
+            let steps: Vec<LevelStep> =
+                (0..places.len()).map(|number| self.between(&places, number)).collect();
             let weakest =
                 (0..steps.len()).min_by(|one, other| steps[*one].strength.total_cmp(&steps[*other].strength));
             match weakest {
@@ -83,18 +84,18 @@ impl Sums {
     }
 
     /// Returns the strongest step between the neighbours of the place of this number.
-    fn between(&self, places: &[usize], number: usize) -> Step {
+    fn between(&self, places: &[usize], number: usize) -> LevelStep {
         let begin = if number == 0 { 0 } else { places[number - 1] };
         let end = places.get(number + 1).copied().unwrap_or(self.len());
         self.strongest(begin, end)
     }
 
-    fn change(&self, step: &Step) -> Change {
-        let Step { begin, at, end, .. } = *step;
+    fn change(&self, step: &LevelStep) -> LevelChange {
+        let LevelStep { begin, at, end, .. } = *step;
         let size = self.size(begin, at, end);
         let error = self.error(begin, at, end);
         let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
-        Change {
+        LevelChange {
             at,
             between: self.places(step),
             ratio: size.exp(),
@@ -114,14 +115,14 @@ mod tests {
     use super::*;
 
     /// Noise of this kind, as a part of a time.
-    type Noise = fn(&mut SmallRng) -> f64;
+    type NoiseSource = fn(&mut SmallRng) -> f64;
 
     fn normal(random: &mut SmallRng) -> f64 {
         Normal::new(0.0, 0.002).expect("it is one").sample(random)
     }
 
     /// Kinds of noise that nights have. The last but one is two places in memory.
-    const KINDS: [(&str, Noise); 5] = [
+    const KINDS: [(&str, NoiseSource); 5] = [
         ("normal", normal),
         ("heavy tails", |random| 0.002 * StudentT::new(4.0).expect("it is one").sample(random)),
         ("skewed", |random| 0.002 * (normal(random) / 0.002).exp()),
@@ -155,12 +156,12 @@ mod tests {
     }
 
     /// A series of this many values, of this level and noise.
-    fn series(seed: u64, length: usize, noise: Noise, level: impl Fn(usize) -> f64) -> Vec<f64> {
+    fn series(seed: u64, length: usize, noise: NoiseSource, level: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut random = SmallRng::seed_from_u64(seed);
         (0..length).map(|at| 1e5 * level(at) * (1.0 + noise(&mut random))).collect()
     }
 
-    fn alarms(noise: Noise, length: usize, seeds: u64) -> usize {
+    fn alarms(noise: NoiseSource, length: usize, seeds: u64) -> usize {
         (0..seeds).filter(|seed| !changes(&series(*seed, length, noise, |_| 1.0)).is_empty()).count()
     }
 
@@ -203,7 +204,7 @@ mod tests {
                 let near = places.len() == expected.len()
                     && places.iter().zip(&expected).all(|(found, at)| found.abs_diff(*at) <= 1);
                 assert!(near, "{length} values, {first}..{end}, seed {seed}: {places:?}");
-                let Change { at, between, ratio, interval, .. } = found[0];
+                let LevelChange { at, between, ratio, interval, .. } = found[0];
                 assert!(between.0 <= at && at <= between.1 && between.1 - between.0 <= 3, "{between:?}");
                 assert!(
                     (ratio - 1.03).abs() < 0.005 && interval[0] < ratio && ratio < interval[1],

@@ -12,9 +12,10 @@ use gpubench_stats::Nanoseconds;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use self::changes::{Change, SHORTEST_SERIES, changes};
+use self::changes::{LevelChange, SHORTEST_SERIES, changes};
 pub use self::runs::{
-    CaseOfSuite, Circumstances, CommitOrder, History, HistoryCase, HistoryRun, Point, Series, add, is_hash,
+    CaseOfSuite, Circumstances, CommitOrder, History, HistoryCase, HistoryRun, TimePoint, TimeSeries, add,
+    is_hash,
 };
 pub use self::table::render;
 
@@ -65,7 +66,7 @@ pub struct CaseHistory {
     #[serde(flatten)]
     pub case: CaseOfSuite,
     /// Its series, the earliest first.
-    pub series: Vec<Series>,
+    pub series: Vec<TimeSeries>,
 }
 
 /// A change of a case.
@@ -115,12 +116,12 @@ impl History {
 }
 
 /// Returns the series of a case with their changes.
-fn judged(mut all: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Series> {
+fn judged(mut all: Vec<TimeSeries>, runs: &[RunLabel], rules: HistoryRules) -> Vec<TimeSeries> {
     let several_devices = all.windows(2).any(|pair| pair[0].uuid() != pair[1].uuid());
     // A series is over if another has enough runs after its last one to look for changes in them.
-    let is_over = |one: &Series| {
+    let is_over = |one: &TimeSeries| {
         let last = one.points.last().map_or(0, |last| last.run);
-        let runs_after = |other: &Series| other.points.iter().filter(|point| point.run > last).count();
+        let runs_after = |other: &TimeSeries| other.points.iter().filter(|point| point.run > last).count();
         all.iter().any(|other| runs_after(other) >= SHORTEST_SERIES)
     };
     let over: Vec<bool> = all.iter().map(is_over).collect();
@@ -131,7 +132,7 @@ fn judged(mut all: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<S
     all
 }
 
-impl Series {
+impl TimeSeries {
     /// Returns true if there are too few times to look for a change.
     pub fn is_short(&self) -> bool {
         self.points.len() < SHORTEST_SERIES
@@ -153,8 +154,9 @@ impl Series {
         // The last runs of a series that is over are none of the last ones.
         let last = rules.last.map(|last| if self.is_over { 0 } else { last });
         let first = last.map_or(0, |last| times.len().saturating_sub(last));
-        let is_asked =
-            |change: &Change| (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first;
+        let is_asked = |change: &LevelChange| {
+            (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first
+        };
         // The mean on the scale of logarithms.
         let level = |times: &[f64]| {
             (times.iter().map(|time| time.ln()).sum::<f64>() / times.len().max(1) as f64).exp()
@@ -162,7 +164,7 @@ impl Series {
         let found = changes(&times);
         let latest = level(&times[found.last().map_or(0, |last| last.at)..]);
         let label = |at: usize| runs[self.points[at].run].clone();
-        let shown = |change: Change| {
+        let shown = |change: LevelChange| {
             let (begin, end) = change.levels;
             let before = level(&times[begin..change.at]);
             CaseChange {

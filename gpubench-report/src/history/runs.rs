@@ -19,7 +19,7 @@ use crate::loading::find_run_files;
 
 /// The contents of a file.
 #[derive(Deserialize, Serialize)]
-struct Document<R> {
+struct HistoryDocument<R> {
     run: R,
 }
 
@@ -87,7 +87,7 @@ impl HistoryRun {
     /// # Errors
     /// If they are no run of a history, or were changed.
     pub fn parse(contents: &[u8]) -> Result<Self, String> {
-        let Document::<Self> { run } = HISTORY.read(contents).map_err(|error| error.to_string())?;
+        let HistoryDocument::<Self> { run } = HISTORY.read(contents).map_err(|error| error.to_string())?;
         if check_line(contents) != Checksum::Fits {
             return Err("it was changed after it was written: its checksum is another, or missing".to_owned());
         }
@@ -100,7 +100,7 @@ impl HistoryRun {
 
     /// Returns the contents of a file: one line with a checksum.
     fn line(&self) -> serde_json::Result<Vec<u8>> {
-        let mut line = serde_json::to_vec(&Document { run: self })?;
+        let mut line = serde_json::to_vec(&HistoryDocument { run: self })?;
         add_checksum(&mut line);
         line.push(b'\n');
         Ok(line)
@@ -227,7 +227,7 @@ pub struct CaseOfSuite {
 
 /// A time in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct TimePoint {
     /// The number of its run.
     pub run: usize,
     /// The time of a launch.
@@ -236,7 +236,7 @@ pub struct Point {
 
 /// A series of times that can be compared.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Series {
+pub struct TimeSeries {
     /// The circumstances.
     pub circumstances: Circumstances,
     /// True if another series of the case goes on without it: its changes are of the past.
@@ -245,7 +245,7 @@ pub struct Series {
     pub changes: Vec<CaseChange>,
     /// The times, in the order of their runs.
     #[serde(skip)]
-    pub points: Vec<Point>,
+    pub points: Vec<TimePoint>,
 }
 
 /// The runs of a history.
@@ -314,7 +314,7 @@ impl History {
     }
 
     /// Returns the runs, and the series of each case, the earliest first.
-    pub(super) fn series(self) -> (Vec<RunLabel>, HashMap<CaseOfSuite, Vec<Series>>) {
+    pub(super) fn series(self) -> (Vec<RunLabel>, HashMap<CaseOfSuite, Vec<TimeSeries>>) {
         let (mut labels, mut cases) = (Vec::new(), HashMap::new());
         for (number, run) in self.runs.into_iter().enumerate() {
             labels.push(RunLabel { commit: run.commit, dirty: run.dirty, started: run.started });
@@ -323,10 +323,10 @@ impl History {
             for it in run.cases {
                 let case = CaseOfSuite { suite: run.suite.clone(), case: it.case, fake: it.fake };
                 let circumstances = &run.circumstances[it.circumstances];
-                let all: &mut Vec<Series> = cases.entry(case.clone()).or_default();
+                let all: &mut Vec<TimeSeries> = cases.entry(case.clone()).or_default();
                 let known = all.iter().position(|series| series.circumstances == *circumstances);
                 let place = known.unwrap_or_else(|| {
-                    all.push(Series { circumstances: circumstances.clone(), ..Series::default() });
+                    all.push(TimeSeries { circumstances: circumstances.clone(), ..TimeSeries::default() });
                     all.len() - 1
                 });
                 let count = devices.entry((case, place)).or_default();
@@ -335,7 +335,7 @@ impl History {
                 match points.last_mut().filter(|last| last.run == number) {
                     // Of several devices of a model, the mean on the scale of logarithms.
                     Some(last) => last.time = last.time * (it.time / last.time).powf(1.0 / *count),
-                    None => points.push(Point { run: number, time: it.time }),
+                    None => points.push(TimePoint { run: number, time: it.time }),
                 }
             }
         }

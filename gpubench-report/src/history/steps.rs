@@ -12,7 +12,7 @@ const LEAST: usize = 2;
 const DENSE: usize = 8;
 
 /// A step within the values `begin..end`: those from `at` on differ from those before.
-pub(super) struct Step {
+pub(super) struct LevelStep {
     pub begin: usize,
     pub at: usize,
     pub end: usize,
@@ -21,14 +21,14 @@ pub(super) struct Step {
 }
 
 /// The sums of the first values of a series, and of their squares.
-pub(super) struct Sums {
+pub(super) struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
     /// The standard deviation of the noise of the series.
     noise: f64,
 }
 
-impl Sums {
+impl PrefixSums {
     pub(super) fn new(values: &[f64]) -> Self {
         let sums = |of: &dyn Fn(f64) -> f64| {
             let mut sum = 0.0;
@@ -76,7 +76,7 @@ impl Sums {
     }
 
     /// Returns the strongest step within `begin..end`, which has at least twice [`LEAST`] values.
-    pub(super) fn strongest(&self, begin: usize, end: usize) -> Step {
+    pub(super) fn strongest(&self, begin: usize, end: usize) -> LevelStep {
         let (mean, length) = (self.mean(begin, end), end - begin);
         let mut most = (begin + LEAST, -1.0);
         for at in begin + LEAST..=end - LEAST {
@@ -89,7 +89,7 @@ impl Sums {
         }
         let (at, _) = most;
         let strength = self.size(begin, at, end).abs() / self.error(begin, at, end);
-        Step { begin, at, end, strength }
+        LevelStep { begin, at, end, strength }
     }
 
     /// Returns the distance of the means of the two sides of `at`.
@@ -98,7 +98,7 @@ impl Sums {
     }
 
     /// Returns the strongest step of each stretch.
-    pub(super) fn steps(&self) -> impl Iterator<Item = Step> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = LevelStep> {
         lengths(self.len()).flat_map(move |length| {
             let stride = if length <= DENSE { 1 } else { length / 2 };
             let last = self.len() - length;
@@ -109,8 +109,8 @@ impl Sums {
 
     /// Returns the first and the last place that `step` may have, with a confidence of 95 %: those which twice the logarithm of the
     /// likelihood separates from its own by less than [`SEPARATION`].
-    pub(super) fn places(&self, step: &Step) -> (usize, usize) {
-        let Step { begin, at, end, .. } = *step;
+    pub(super) fn places(&self, step: &LevelStep) -> (usize, usize) {
+        let LevelStep { begin, at, end, .. } = *step;
         let variance = self.variance(begin, at, end);
         let within = |at| self.scatter(begin, at) + self.scatter(at, end);
         let least = within(at);
@@ -180,7 +180,7 @@ pub(super) fn strengths_by_chance(residuals: &[f64]) -> Vec<f64> {
     let mut strongest: Vec<f64> = (0..ORDERS as u64)
         .map(|order| {
             shuffle(&mut residuals, order);
-            Sums::new(&residuals).steps().map(|step| step.strength).fold(0.0, f64::max)
+            PrefixSums::new(&residuals).steps().map(|step| step.strength).fold(0.0, f64::max)
         })
         .collect();
     strongest.sort_unstable_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use gpubench_table::{roof, sentences, text::plain};
 use maud::{Markup, html};
 
 use super::run::facts;
-use super::view::{PageCase, View};
+use super::view::{PageCase, PageView};
 
 /// The most rows whose numbers are explained in words.
 const EXPLAINED: usize = 3000;
@@ -15,13 +15,13 @@ const EXPLAINED: usize = 3000;
 const MOST_CLOCKS: usize = 100;
 
 /// The text of a cell, and the number that it is sorted by.
-type Cell = fn(&Record, &Measurement) -> Option<(String, f64)>;
+type CaseCell = fn(&Record, &Measurement) -> Option<(String, f64)>;
 
 /// A column: the title; true for one that a narrow screen leaves out, because the row's details have it; the cell.
-type Column = (&'static str, bool, Cell);
+type CaseColumn = (&'static str, bool, CaseCell);
 
 /// The columns after the name, of which the page has those that have a figure.
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [CaseColumn; 7] = [
     ("time", false, |_, it| Some((format::time(it.median()), it.median().as_f64()))),
     ("95 % interval", true, |record, _| {
         let half = record.half_width();
@@ -38,7 +38,7 @@ const COLUMNS: [Column; 7] = [
 ];
 
 /// The section with the table and its filters.
-pub(super) fn cases(view: &View<'_>) -> Markup {
+pub(super) fn cases(view: &PageView<'_>) -> Markup {
     let columns: Vec<_> = COLUMNS
         .into_iter()
         .filter(|(_, _, cell)| view.cases.iter().any(|case| cell_of(case, *cell).is_some()))
@@ -101,11 +101,11 @@ fn controls() -> Markup {
 }
 
 /// Returns the cell of a case; `None` if it was not measured, or has no such figure.
-fn cell_of(case: &PageCase<'_>, cell: Cell) -> Option<(String, f64)> {
+fn cell_of(case: &PageCase<'_>, cell: CaseCell) -> Option<(String, f64)> {
     cell(case.record, case.record.measurement.as_ref()?)
 }
 
-fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bool) -> Markup {
+fn row(view: &PageView<'_>, case: &PageCase<'_>, columns: &[CaseColumn], is_compared: bool) -> Markup {
     let record = case.record;
     let number = case.number;
     let state = record.verdict.state.to_string();
@@ -141,7 +141,7 @@ fn change(case: &PageCase<'_>) -> Markup {
 }
 
 /// Returns the details of a row: the reasons against it, the origin of its numbers, and its samples for the page's script to draw.
-fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
+fn details(view: &PageView<'_>, case: &PageCase<'_>) -> Markup {
     let record = case.record;
     html! {
         @for reason in &record.verdict.reasons {
@@ -188,8 +188,10 @@ fn operations(times: &CuptiTimes) -> Markup {
 
 /// The samples as data of an element that the script draws in, with their figures in words for readers who do not see
 /// it.
-fn drawings(view: &View<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
-    let Some(drawn) = Drawn::new(&measured.times(), drawn_of(view.cases.len())) else { return html! {} };
+fn drawings(view: &PageView<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
+    let Some(drawn) = DrawnSamples::new(&measured.times(), drawn_of(view.cases.len())) else {
+        return html! {};
+    };
     let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
     let time = &measured.samples.time;
     let [p99, low_end, high_end] =
@@ -240,7 +242,7 @@ const TOGETHER: usize = 1_200_000;
 
 /// The samples of a row, as they are drawn.
 #[derive(Debug, PartialEq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnSamples {
     /// The number of all samples.
     pub all: usize,
     /// The minimum, the quartiles with the median between them, and the maximum, in nanoseconds, of all samples.
@@ -257,7 +259,7 @@ pub(super) fn drawn_of(rows: usize) -> usize {
     (TOGETHER / rows.max(1)).clamp(FEWEST, MOST)
 }
 
-impl Drawn {
+impl DrawnSamples {
     /// The drawing of these times, with at most `most` of them in order; nothing if there are none.
     pub(super) fn new(times: &[Nanoseconds], most: usize) -> Option<Self> {
         let times: Vec<f64> =
@@ -318,7 +320,7 @@ mod tests {
 
     #[test]
     fn few_samples_are_all_drawn_and_of_many_those_that_are_far_out() {
-        let drawn = Drawn::new(&times([1.0, 3.0, 2.0]), 64).expect("there are some");
+        let drawn = DrawnSamples::new(&times([1.0, 3.0, 2.0]), 64).expect("there are some");
         assert_eq!((drawn.all, drawn.quantiles), (3, [1.0, 1.5, 2.0, 2.5, 3.0]));
         assert_eq!(drawn.order, "0000ffff8000");
         let mut many: Vec<f64> = (0..1000).map(|number| f64::from(number % 10)).collect();
@@ -329,9 +331,9 @@ mod tests {
 
     #[test]
     fn samples_that_are_all_the_same_have_a_histogram() {
-        let drawn = Drawn::new(&times([5.0; 40]), 64).expect("there are some");
+        let drawn = DrawnSamples::new(&times([5.0; 40]), 64).expect("there are some");
         assert_eq!((drawn.histogram.len(), &drawn.histogram[..2]), (2 * BINS, "ff"));
-        assert_eq!(Drawn::new(&[], 64), None);
+        assert_eq!(DrawnSamples::new(&[], 64), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use gpubench_records::Run;
 use maud::{DOCTYPE, PreEscaped, html};
 
-use self::view::View;
+use self::view::PageView;
 use crate::drawing::{COLOURED, COLOURS, SHAPES};
 use gpubench_table::text::plain;
 
@@ -20,7 +20,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// Writes the page of `run`.
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let view = View::new(run);
+    let view = PageView::new(run);
     let parts = [
         ("baseline", "Comparisons", run::comparisons(&view)),
         ("summary", "Summary", run::summary(&view)),

@@ -10,15 +10,17 @@ use gpubench_table::roof;
 use gpubench_table::text::{plain, split_path};
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, SERIES, Series, Style, Unit, points};
+use super::view::{MeasuredCase, PageCase, PageView, hot_and_cold};
+use crate::drawing::{
+    Axis, AxisUnit, Drawing, Panel, Panels, PlotSeries, ReferenceLine, SERIES, SeriesStyle, points,
+};
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
 const FEWEST: usize = 3;
 const MOST_SWEEPS: usize = 60;
 
 /// Returns the section with the sweeps.
-pub(super) fn sweeps(view: &View<'_>) -> Markup {
+pub(super) fn sweeps(view: &PageView<'_>) -> Markup {
     let sweeps = found(view);
     let count = sweeps.len();
     html! {
@@ -42,7 +44,7 @@ struct ArgSweep<'a> {
 
 /// Returns all sweeps, in the order in which their first rows appear: of each benchmark over the argument that has the most values, one
 /// for each combination of the others.
-fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
+fn found<'a>(view: &PageView<'a>) -> Vec<ArgSweep<'a>> {
     let key = |record: &'a Record, arg: &'a Arg| (&*record.case.benchmark, &*record.device, &*arg.name);
     let mut values: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
     for MeasuredCase { case: PageCase { record, .. }, .. } in view.measured() {
@@ -110,21 +112,23 @@ impl<'a> ArgSweep<'a> {
         self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= FEWEST
     }
 
-    fn drawing(&self, view: &View<'_>) -> Drawing {
+    fn drawing(&self, view: &PageView<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.series(|row| Some(row.it.median().as_f64()));
         let times = || points(&time).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
-        let y = if is_wide { Axis::log10("time", Unit::TIME) } else { Axis::linear("time", Unit::TIME) };
+        let y =
+            if is_wide { Axis::log10("time", AxisUnit::TIME) } else { Axis::linear("time", AxisUnit::TIME) };
         let marks = Vec::from_iter(self.full_cache(view));
         let panel = |y, series| Panel { y, series, marks: marks.clone() };
         let bandwidth = self.series(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
         let throughput = self.series(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
-        let rate = [("bandwidth", Unit::BANDWIDTH, bandwidth), ("throughput", Unit::THROUGHPUT, throughput)];
+        let rate =
+            [("bandwidth", AxisUnit::BANDWIDTH, bandwidth), ("throughput", AxisUnit::THROUGHPUT, throughput)];
         let rate = rate.into_iter().find(|(.., rate)| points(rate).next().is_some());
         let mut panels = vec![panel(y, time)];
         panels.extend(rate.map(|(name, unit, rate)| panel(Axis::linear(name, unit), rate)));
-        let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
+        let unit = if self.arg.contains("bytes") { AxisUnit::BYTES } else { AxisUnit::NUMBER };
         let [low, high] = [0, self.rows.len() - 1].map(|row| self.rows[row].0);
         Panels {
             title: self.name.clone(),
@@ -137,7 +141,7 @@ impl<'a> ArgSweep<'a> {
     }
 
     /// Returns the hot and the cold rows that have a value, or those of each benchmark.
-    fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<Series> {
+    fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<PlotSeries> {
         if self.shared_name.is_some() {
             let of_row = |row: &MeasuredCase<'a>| &*row.case.record.case.benchmark;
             let mut seen = BTreeSet::new();
@@ -147,17 +151,17 @@ impl<'a> ArgSweep<'a> {
             let series = rows.into_iter().map(of_row).map(|name| {
                 let rows = self.rows.iter().filter(|(_, row)| of_row(row) == name);
                 let points = rows.filter_map(|(x, row)| Some(row.point(*x, of(row)?, "").1));
-                Series::new(plain(split_path(name).map_or(name, |(_, name)| name)), points)
+                PlotSeries::new(plain(split_path(name).map_or(name, |(_, name)| name)), points)
             });
             return series.collect();
         }
         let points = self.rows.iter().filter_map(|(x, row)| Some(row.point(*x, of(row)?, "")));
-        hot_and_cold(&points.collect::<Vec<_>>(), Style::Line)
+        hot_and_cold(&points.collect::<Vec<_>>(), SeriesStyle::Line)
     }
 
     /// Returns the mark of the value at which a launch touches as many bytes as the last-level cache holds, between the two rows
     /// around it.
-    fn full_cache(&self, view: &View<'_>) -> Option<Mark> {
+    fn full_cache(&self, view: &PageView<'_>) -> Option<ReferenceLine> {
         let cache = view
             .run
             .device_of(self.rows.first()?.1.case.record)?
@@ -179,7 +183,7 @@ impl<'a> ArgSweep<'a> {
             .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
         let part = (full - around[0].1) / (around[1].1 - around[0].1);
         let value = (around[0].0 + part * (around[1].0 - around[0].0)).exp();
-        Some(Mark::x(value, format!("last-level cache, {}", format::bytes(cache))))
+        Some(ReferenceLine::x(value, format!("last-level cache, {}", format::bytes(cache))))
     }
 }
 
@@ -187,7 +191,7 @@ impl<'a> ArgSweep<'a> {
 const MOST_POINTS: usize = 1500;
 
 /// Returns the section with the place of each case below the roofs of its device.
-pub(super) fn rooflines(view: &View<'_>) -> Markup {
+pub(super) fn rooflines(view: &PageView<'_>) -> Markup {
     let drawn: Vec<(String, Drawing)> = view
         .run
         .devices
@@ -224,7 +228,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         Some(row.point(intensity, rate.as_f64(), &note))
     };
     let shown = rows.iter().step_by(rows.len().div_ceil(MOST_POINTS).max(1));
-    let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), Style::Points);
+    let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), SeriesStyle::Points);
     let xs = || points(&series).map(|point| point.x);
     let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let memory = info.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
@@ -242,7 +246,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let sloped = |name: String, rate: f64| {
         let top = peaks.iter().map(|(_, peak)| peak / rate).fold(from, f64::max);
         let end = if peaks.is_empty() { to } else { top };
-        Series::new(name, [(from, from * rate), (end, end * rate)]).styled(Style::Bare)
+        PlotSeries::new(name, [(from, from * rate), (end, end * rate)]).styled(SeriesStyle::Bare)
     };
     for quantity in [Quantity::MemoryBandwidth, Quantity::CacheBandwidth] {
         if let Some(peak) = info.peak(&quantity) {
@@ -252,14 +256,14 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     }
     for (name, peak) in &peaks {
         let name = format!("{name}, {}", format::throughput(FlopsPerSecond(*peak)));
-        series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
+        series.push(PlotSeries::new(name, [(peak / memory, *peak), (to, *peak)]).styled(SeriesStyle::Bare));
     }
     let curves = Panels {
         title: format!("{}: rows below their roofs", plain(&info.name)),
         subtitle: "throughput by arithmetic intensity, medians, below the peaks of memory and arithmetic"
             .to_owned(),
-        x: Axis::log10("operations for each byte (flop/byte)", Unit::NUMBER),
-        panels: vec![Panel { y: Axis::log10("throughput", Unit::THROUGHPUT), series, marks: Vec::new() }],
+        x: Axis::log10("operations for each byte (flop/byte)", AxisUnit::NUMBER),
+        panels: vec![Panel { y: Axis::log10("throughput", AxisUnit::THROUGHPUT), series, marks: Vec::new() }],
         alike: true,
     };
     Some(curves.drawing())

@@ -5,13 +5,13 @@ use gpubench_stats::{Nanoseconds, Ratio, format};
 use gpubench_table::{case_name, gate, header, remarks, text::plain, together};
 use maud::{Markup, html};
 
-use super::view::{PageCase, View};
+use super::view::{PageCase, PageView};
 
 /// The number of rows with reservations that are named.
 const NAMED: usize = 6;
 
 /// Returns the top of the page: the devices, the verdicts in numbers, and rows with reservations.
-pub(super) fn summary(view: &View<'_>) -> Markup {
+pub(super) fn summary(view: &PageView<'_>) -> Markup {
     let run = view.run;
     html! {
         @for note in header::notes(run) { p.note { (plain(&note)) } }
@@ -27,7 +27,7 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
 }
 
 /// The rows with reasons against them, the worst first.
-fn reservations(view: &View<'_>) -> Markup {
+fn reservations(view: &PageView<'_>) -> Markup {
     let mut cases: Vec<_> =
         view.cases.iter().filter(|case| !case.record.verdict.reasons.is_empty()).collect();
     cases.sort_by_key(|case| std::cmp::Reverse(case.record.verdict.state));
@@ -115,22 +115,22 @@ fn device(info: &DeviceInfo) -> Markup {
 }
 
 /// The comparison of a case.
-struct Row {
+struct ComparisonRow {
     name: String,
-    compared: Option<Compared>,
+    compared: Option<ComparedTimes>,
     /// The result in words.
     result: String,
 }
 
 /// The times of two measurements: the other one and that of the run, their ratio, and the answer.
-struct Compared {
+struct ComparedTimes {
     times: [Nanoseconds; 2],
     ratio: Ratio,
     answer: Answer,
 }
 
 /// Returns the comparisons with a baseline and of interleaved cases, with the outcome of the gate; empty without any.
-pub(super) fn comparisons(view: &View<'_>) -> Markup {
+pub(super) fn comparisons(view: &PageView<'_>) -> Markup {
     let (check, gate) = (view.run.baseline_comparison.as_ref(), view.run.gate());
     let interleaved = interleaved(view);
     html! {
@@ -147,16 +147,16 @@ pub(super) fn comparisons(view: &View<'_>) -> Markup {
 }
 
 /// The results of a comparison with a baseline.
-fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
+fn against(view: &PageView<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
         let (compared, regressed) = match line.finding {
             Finding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
-                (Some(Compared { times: [baseline_time, time], ratio, answer }), regressed)
+                (Some(ComparedTimes { times: [baseline_time, time], ratio, answer }), regressed)
             }
             _ => (None, false),
         };
         let result = together::result(&line.finding) + if regressed { ", a regression" } else { "" };
-        Row { name: format!("{} {}", view.short(&line.name), line.cache), compared, result }
+        ComparisonRow { name: format!("{} {}", view.short(&line.name), line.cache), compared, result }
     });
     let margin = format::plus_minus(check.equivalence_margin);
     let title = format!(
@@ -173,7 +173,7 @@ fn against(view: &View<'_>, check: &BaselineComparison) -> Markup {
 }
 
 /// The cases that were interleaved with another.
-fn interleaved(view: &View<'_>) -> Vec<Row> {
+fn interleaved(view: &PageView<'_>) -> Vec<ComparisonRow> {
     let row = |case: &PageCase<'_>| {
         let other = case.record.compared.as_ref()?;
         let measured = case.record.measurement.as_ref()?;
@@ -182,9 +182,9 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
         let metrics = together::changed_metrics(measured, other);
         let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
         let times = [other.measurement.median(), measured.median()];
-        Some(Row {
+        Some(ComparisonRow {
             name: format!("{} / {}", case.name(), view.short(&other.with.to_string())),
-            compared: Some(Compared { times, ratio: other.comparison.ratio?, answer }),
+            compared: Some(ComparedTimes { times, ratio: other.comparison.ratio?, answer }),
             result: format!("{answer}{}{metrics}", if regressed { ", a regression" } else { "" }),
         })
     };
@@ -193,12 +193,12 @@ fn interleaved(view: &View<'_>) -> Vec<Row> {
 
 /// The number of each answer, and a table of the cases that are not the same, the slower ones first. The table of all cases has the
 /// changes of the others. `times` are the titles of the columns with times.
-fn table(title: &str, times: [&str; 2], mut rows: Vec<Row>) -> Markup {
+fn table(title: &str, times: [&str; 2], mut rows: Vec<ComparisonRow>) -> Markup {
     let count = |answer| rows.iter().flat_map(|row| &row.compared).filter(|it| it.answer == answer).count();
     let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
     let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
     rows.retain(|row| row.compared.as_ref().is_none_or(|it| it.answer != Answer::Same));
-    let ratio = |row: &Row| row.compared.as_ref().map_or(0.0, |it| it.ratio.value);
+    let ratio = |row: &ComparisonRow| row.compared.as_ref().map_or(0.0, |it| it.ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
     let confidence = rows.iter().find_map(|row| Some(row.compared.as_ref()?.ratio.confidence));
     let interval = confidence.map_or("interval".to_owned(), |part| format!("{:.0} % interval", 100.0 * part));
@@ -207,11 +207,11 @@ fn table(title: &str, times: [&str; 2], mut rows: Vec<Row>) -> Markup {
         @if !rows.is_empty() { div.wide tabindex="0" {
             table {
                 thead { tr { @for head in ["case", times[0], times[1], "change", &interval, "answer"] { th scope="col" { (head) } } } }
-                @for Row { name, compared, result } in &rows {
+                @for ComparisonRow { name, compared, result } in &rows {
                     @let is = |answer| compared.as_ref().is_some_and(|it| it.answer == answer);
                     tr.slower[is(Answer::Slower)].faster[is(Answer::Faster)] {
                         th scope="row" { (plain(name)) }
-                        @if let Some(Compared { times, ratio, .. }) = compared {
+                        @if let Some(ComparedTimes { times, ratio, .. }) = compared {
                             @for time in times { td.number { (format::time(*time)) } }
                             td.number { (format::change(ratio.value)) }
                             td.number { (format::changes(ratio.low, ratio.high)) }

@@ -6,7 +6,7 @@ use gpubench_records::{Answer, Cache, Finding, Measurement, Record, Run};
 use gpubench_stats::Ratio;
 use gpubench_table::text::{plain, split_path};
 
-use crate::drawing::{Point, Series, Style};
+use crate::drawing::{PlotPoint, PlotSeries, SeriesStyle};
 
 /// A row of the page.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub(super) struct MeasuredCase<'a> {
 }
 
 /// The rows of a run.
-pub(super) struct View<'a> {
+pub(super) struct PageView<'a> {
     pub run: &'a Run,
     pub cases: Vec<PageCase<'a>>,
     /// The modules that all names begin with, which the page shows once; may be empty.
@@ -38,7 +38,7 @@ pub(super) struct View<'a> {
     pub several_devices: bool,
 }
 
-impl<'a> View<'a> {
+impl<'a> PageView<'a> {
     /// The `name` of a case, which may be of another run, without the modules that all of this run share.
     pub(super) fn short<'n>(&self, name: &'n str) -> &'n str {
         name.strip_prefix(self.prefix).unwrap_or(name)
@@ -73,17 +73,17 @@ impl<'a> View<'a> {
 
 impl MeasuredCase<'_> {
     /// Returns a point of the case, which links to its row, with the cache state.
-    pub(super) fn point(&self, x: f64, y: f64, note: &str) -> (Cache, Point) {
+    pub(super) fn point(&self, x: f64, y: f64, note: &str) -> (Cache, PlotPoint) {
         let (name, target) = (Some(self.case.name() + note), Some(self.case.target()));
-        (self.case.record.case.cache, Point { name, target, ..Point::from((x, y)) })
+        (self.case.record.case.cache, PlotPoint { name, target, ..PlotPoint::from((x, y)) })
     }
 }
 
 /// Returns the series of hot and of cold points.
-pub(super) fn hot_and_cold(points: &[(Cache, Point)], style: Style) -> Vec<Series> {
+pub(super) fn hot_and_cold(points: &[(Cache, PlotPoint)], style: SeriesStyle) -> Vec<PlotSeries> {
     let of = |cache: Cache| {
         let points = points.iter().filter(|(it, _)| *it == cache).map(|(_, point)| point.clone());
-        Series::new(cache.to_string(), points).styled(style)
+        PlotSeries::new(cache.to_string(), points).styled(style)
     };
     [Cache::Hot, Cache::Cold].map(of).into()
 }

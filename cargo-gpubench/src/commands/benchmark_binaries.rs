@@ -31,7 +31,7 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     signals::listen()?;
     let cargo = Cargo::default();
     let workspace = cargo.workspace(&args.build)?;
-    let targets = workspace.suites(&args.build)?;
+    let targets = workspace.bench_targets(&args.build)?;
     let format = FORMATS.into_iter().find(|format| is_given(&args.flags, format.name));
     refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
@@ -49,10 +49,10 @@ fn is_given(flags: &[String], name: &str) -> bool {
 }
 
 /// Runs the benchmark binaries, one after another, until a signal comes. Returns the name and the end of each.
-fn measure(built: &Built, flags: &[String]) -> Result<Vec<(String, Exit)>> {
+fn measure(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, Exit)>> {
     let mut ends = Vec::new();
-    let count = built.suites.len();
-    for (number, suite) in (1..).zip(&built.suites) {
+    let count = built.binaries.len();
+    for (number, suite) in (1..).zip(&built.binaries) {
         if count > 1 {
             output::note(&format!("benchmark binary {number} of {count}: {}", suite.name()));
         }
@@ -116,8 +116,8 @@ pub(super) struct Cargo {
 
 /// The answer of `cargo metadata`.
 #[derive(Deserialize)]
-pub(super) struct Workspace {
-    pub packages: Vec<Package>,
+pub(super) struct CargoMetadata {
+    pub packages: Vec<MetadataPackage>,
     #[serde(default)]
     pub workspace_root: PathBuf,
     #[serde(default)]
@@ -125,25 +125,25 @@ pub(super) struct Workspace {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Package {
+pub(super) struct MetadataPackage {
     pub name: String,
     pub version: String,
     pub manifest_path: PathBuf,
     #[serde(default)]
-    dependencies: Vec<Dependency>,
+    dependencies: Vec<MetadataDependency>,
     #[serde(default)]
-    targets: Vec<Target>,
+    targets: Vec<MetadataTarget>,
 }
 
 #[derive(Deserialize)]
-struct Dependency {
+struct MetadataDependency {
     name: String,
     #[serde(default)]
     path: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct MetadataTarget {
     name: String,
     kind: Vec<String>,
     #[serde(default, rename = "required-features")]
@@ -162,23 +162,23 @@ pub(super) struct BenchTarget {
 }
 
 /// A benchmark binary.
-pub(super) struct BuiltSuite {
+pub(super) struct BuiltBinary {
     pub target: BenchTarget,
     pub program: PathBuf,
 }
 
 /// The benchmark binaries that were built.
-pub(super) struct Built {
-    pub suites: Vec<BuiltSuite>,
+pub(super) struct BuiltBinaries {
+    pub binaries: Vec<BuiltBinary>,
     /// The folders in which the loader finds shared libraries that build scripts made, as `cargo bench` gives them.
     library_path: OsString,
 }
 
 /// A line of cargo's report on a build: an artifact, or the end of a build script.
 #[derive(Deserialize)]
-struct Message {
+struct BuildMessage {
     manifest_path: Option<PathBuf>,
-    target: Option<Target>,
+    target: Option<MetadataTarget>,
     executable: Option<PathBuf>,
     #[serde(default)]
     linked_paths: Vec<String>,
@@ -186,7 +186,7 @@ struct Message {
 
 impl Cargo {
     /// Reads the workspace without its dependencies.
-    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace> {
+    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<CargoMetadata> {
         let answer =
             tool_output(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
@@ -201,7 +201,7 @@ impl Cargo {
     }
 
     /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
-    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built> {
+    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<BuiltBinaries> {
         let mut command =
             self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
         if let Some(target) = &self.target {
@@ -219,12 +219,12 @@ impl Cargo {
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
         }
-        let mut built = Built::read(&String::from_utf8_lossy(&report.stdout), targets);
+        let mut built = BuiltBinaries::read(&String::from_utf8_lossy(&report.stdout), targets);
         built.leave_out_others();
         match signals::received() {
             // A signal ends a benchmark binary before it prints its version.
             Some(exit) => Err(signals::interrupted(exit)),
-            None if built.suites.is_empty() => {
+            None if built.binaries.is_empty() => {
                 bail!(Nothing, "no benchmark binary is left to run: see the warnings above");
             }
             None => Ok(built),
@@ -266,7 +266,7 @@ pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Res
     }
 }
 
-impl Workspace {
+impl CargoMetadata {
     /// Returns the folders that packages depend on by a path.
     pub(super) fn path_dependencies(&self) -> impl Iterator<Item = PathBuf> {
         let paths =
@@ -275,7 +275,7 @@ impl Workspace {
     }
 
     /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
-    pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
+    pub(super) fn bench_targets(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
             bail!(Usage, "--package {unknown}: the workspace has no package of this name");
@@ -284,8 +284,8 @@ impl Workspace {
         let of_gpubench = self.packages.iter().filter(|package| {
             wanted(packages, &package.name) && package.dependencies.iter().any(|other| other.name == GPUBENCH)
         });
-        let mut suites: Vec<BenchTarget> = of_gpubench.flat_map(Package::bench_targets).collect();
-        let known: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
+        let mut targets: Vec<BenchTarget> = of_gpubench.flat_map(MetadataPackage::bench_targets).collect();
+        let known: Vec<&str> = targets.iter().map(|target| &*target.name).collect();
         if let Some(unknown) = benches.iter().find(|name| !known.contains(&&***name)) {
             let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
             bail!(
@@ -293,19 +293,19 @@ impl Workspace {
                 "--bench {unknown}: not a bench target of a package that depends on gpubench; these are: {known}"
             );
         }
-        suites.retain(|suite| wanted(benches, &suite.name));
-        suites.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
-        if suites.is_empty() {
+        targets.retain(|target| wanted(benches, &target.name));
+        targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
+        if targets.is_empty() {
             bail!(
                 Nothing,
                 "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package"
             );
         }
-        Ok(suites)
+        Ok(targets)
     }
 }
 
-impl Package {
+impl MetadataPackage {
     fn bench_targets(&self) -> impl Iterator<Item = BenchTarget> {
         self.targets.iter().filter(|target| target.is_bench()).map(|target| BenchTarget {
             package: self.name.clone(),
@@ -317,7 +317,7 @@ impl Package {
     }
 }
 
-impl Target {
+impl MetadataTarget {
     fn is_bench(&self) -> bool {
         self.kind.iter().any(|kind| kind == "bench")
     }
@@ -330,7 +330,7 @@ impl BenchTarget {
     }
 }
 
-impl BuiltSuite {
+impl BuiltBinary {
     /// The name that messages have.
     pub(super) fn name(&self) -> String {
         format!("{}: {}", self.target.package, self.target.name)
@@ -354,11 +354,11 @@ pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
     false
 }
 
-impl Built {
+impl BuiltBinaries {
     /// Reads cargo's report. Build scripts may print lines of their own between those of cargo.
     fn read(report: &str, targets: &[BenchTarget]) -> Self {
-        let (mut suites, mut folders) = (Vec::new(), Vec::new());
-        for message in report.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok()) {
+        let (mut binaries, mut folders) = (Vec::new(), Vec::new());
+        for message in report.lines().filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok()) {
             // `native=FOLDER`, or the folder alone.
             let folder =
                 |path: &String| PathBuf::from(path.split_once('=').map_or(&**path, |(_, path)| path));
@@ -370,18 +370,18 @@ impl Built {
                     message.manifest_path.as_ref() == Some(&target.manifest) && target.name == artifact.name
                 };
                 let target = targets.iter().find(is_this).cloned();
-                suites.extend(target.map(|target| BuiltSuite { target, program }));
+                binaries.extend(target.map(|target| BuiltBinary { target, program }));
             }
         }
-        suites.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
-        folders.extend(suites.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
+        binaries.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
+        folders.extend(binaries.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
         folders.extend(env::var_os(LIBRARIES).iter().flat_map(env::split_paths));
-        Self { suites, library_path: env::join_paths(folders).unwrap_or_default() }
+        Self { binaries, library_path: env::join_paths(folders).unwrap_or_default() }
     }
 
     /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
     fn leave_out_others(&mut self) {
-        self.suites.retain(|suite| {
+        self.binaries.retain(|suite| {
             let mut program = Command::new(&suite.program);
             let is_of_gpubench = is_benchmark_binary(program.env(LIBRARIES, &self.library_path));
             if !is_of_gpubench {
@@ -396,7 +396,7 @@ impl Built {
     }
 
     /// Returns the command that starts a benchmark binary as `cargo bench` does: in its package's folder, `--bench` last.
-    pub(super) fn command(&self, suite: &BuiltSuite, flags: &[String]) -> Command {
+    pub(super) fn command(&self, suite: &BuiltBinary, flags: &[String]) -> Command {
         let BenchTarget { package, version, manifest, .. } = &suite.target;
         let folder = manifest.parent().unwrap_or(Path::new("."));
         let mut command = Command::new(&suite.program);
