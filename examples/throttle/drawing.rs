@@ -3,7 +3,7 @@
 
 use gpubench::format;
 use gpubench::units::Hertz;
-use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries, ReferenceLine, SeriesStyle};
 
 use crate::Experiment;
 use crate::regimes::SampleGroup;
@@ -17,10 +17,10 @@ type SensorValue = fn(&SampleGroup) -> Option<f64>;
 
 /// The drawing.
 pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
-    let sensors: [(&str, Unit, SensorValue, bool); 3] = [
-        ("power", Unit::POWER, SampleGroup::power, true),
-        ("SM clock", Unit::CLOCK, SampleGroup::clock, false),
-        ("temperature", Unit::TEMPERATURE, SampleGroup::temperature, true),
+    let sensors: [(&str, AxisUnit, SensorValue, bool); 3] = [
+        ("power", AxisUnit::POWER, SampleGroup::power, true),
+        ("SM clock", AxisUnit::CLOCK, SampleGroup::clock, false),
+        ("temperature", AxisUnit::TEMPERATURE, SampleGroup::temperature, true),
     ];
     let mut panels = Vec::new();
     for (name, unit, value, from_zero) in sensors {
@@ -32,14 +32,18 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
         }
     }
     let times = points(&read.sustained, |groups| Some(median(groups).as_f64()));
-    panels.push(panel(Axis::near("time of a launch", Unit::TIME), times, Some(median(&read.burst).as_f64())));
+    panels.push(panel(
+        Axis::near("time of a launch", AxisUnit::TIME),
+        times,
+        Some(median(&read.burst).as_f64()),
+    ));
     Panels {
         title: title(read),
         subtitle: format!(
             "{device}, products of {0} × {0} matrices of bf16, one after the other; dashed: in a burst, with rests",
             read.size
         ),
-        x: Axis::log10("number of the launch", Unit::NUMBER),
+        x: Axis::log10("number of the launch", AxisUnit::NUMBER),
         panels,
         alike: false,
     }
@@ -60,9 +64,9 @@ fn title(read: &Experiment) -> String {
 }
 
 fn panel(y: Axis, points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
-    let marks = burst.map(|value| Mark::y(value, "")).into_iter().collect();
+    let marks = burst.map(|value| ReferenceLine::y(value, "")).into_iter().collect();
     // The axis has its name; a legend would tell it again.
-    let series = vec![Series::new("", points).styled(Style::Bare)];
+    let series = vec![PlotSeries::new("", points).styled(SeriesStyle::Bare)];
     Panel { y, series, marks }
 }
 
