@@ -161,7 +161,7 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
         ),
         x: Axis::log2("what a launch touches", AxisUnit::BYTES),
         panels: vec![Panel { y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH), series, marks }],
-        alike: true,
+        shares_legend: true,
     };
     lab.write(".svg", &curves.drawing().svg())
 }

@@ -87,7 +87,7 @@ fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
             series: vec![PlotSeries::new("hot", hot), PlotSeries::new("cold", cold)],
             marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
         }],
-        alike: true,
+        shares_legend: true,
     };
     lab.write("-memory.svg", &curves.drawing().svg())
 }
@@ -121,7 +121,7 @@ fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()
             series: vec![PlotSeries::new("both directions at once", points)],
             marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
         }],
-        alike: true,
+        shares_legend: true,
     };
     lab.write("-bus.svg", &curves.drawing().svg())
 }

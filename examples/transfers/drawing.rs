@@ -39,7 +39,7 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> RowChart {
     RowChart {
         title: format!("Runs of a transfer differ by {least} to {most}"),
         subtitle: format!("{circumstances}: each run against the median, which stands to the right"),
-        axis: Axis::near("above the median of the transfer", AxisUnit::PART),
+        axis: Axis::linear_around_values("above the median of the transfer", AxisUnit::PART),
         look: RowStyle::Boxes,
         series: Vec::new(),
         rows,

@@ -63,14 +63,14 @@ fn drawing(comparison: &PeerComparison) -> Option<Panels> {
         let mut sizes: Vec<f64> = points.iter().map(|point| point.y.abs()).collect();
         sizes.sort_unstable_by(f64::total_cmp);
         medians.push(format!("{name} {}", format::percent(quantile(&sizes, 0.5))));
-        tools.push(PlotSeries::new(name, points).styled(SeriesStyle::Points));
+        tools.push(PlotSeries::new(name, points).with_style(SeriesStyle::Points));
     }
     let mut times: Vec<f64> = yardstick.values().map(|row| row.us).collect();
     times.sort_unstable_by(f64::total_cmp);
     // The upper limit from the left to the right, and the lower one back.
     let limit = |sign: f64| move |us: &f64| (1e3 * us, sign * NEAR.1.max(NEAR.0 / us));
     let limits = times.iter().map(limit(1.0)).chain(times.iter().rev().map(limit(-1.0)));
-    let near = PlotSeries::new("within 1 % or 0.15 µs", limits).styled(SeriesStyle::Bare);
+    let near = PlotSeries::new("within 1 % or 0.15 µs", limits).with_style(SeriesStyle::Bare);
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
     Some(Panels {
         title: format!("Median error of cold times: {}", medians.join(", ")),
@@ -84,6 +84,6 @@ fn drawing(comparison: &PeerComparison) -> Option<Panels> {
             series: tools.into_iter().chain([near]).collect(),
             marks: Vec::new(),
         }],
-        alike: true,
+        shares_legend: true,
     })
 }

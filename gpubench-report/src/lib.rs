@@ -1,5 +1,5 @@
-//! What programs other than a benchmark binary make of stored runs: a page, drawings, formats of other programs, and the findings
-//! of many runs. Nothing here measures or prints.
+//! Reads stored runs and presents them: as a page, as drawings, in formats of other programs, and as reports on
+//! many runs. Nothing here measures or prints.
 
 use gpubench_table::text::plain_lines;
 use maud::html;
@@ -16,12 +16,13 @@ pub mod stored_runs;
 mod html;
 mod repetitions;
 
-/// Returns text as XML can hold it: control characters by their codes, since XML has no way to write them.
+/// Returns `text` as XML can contain it: control characters and the noncharacters U+FFFE and U+FFFF become
+/// visible escapes.
 fn xml_text(text: &str) -> String {
     plain_lines(text).replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
 }
 
-/// Returns text of an element or an attribute of XML.
-fn escaped(text: &str) -> String {
+/// Returns `text` escaped for an element or an attribute of XML.
+fn xml_escaped(text: &str) -> String {
     html! { (xml_text(text)) }.into_string()
 }

@@ -13,8 +13,8 @@ use gpubench_records::{
 /// The name by which a user asks for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Returns the files of runs that `given` names, and a sentence for each path that cannot be read. A folder means all `.json` and `.jsonl`
-/// files in it and below, without those whose names begin with a dot.
+/// Returns the files that `given` names, and an error message for each path that cannot be read. A folder adds
+/// all `.json` and `.jsonl` files in it and in its subfolders, unless their names begin with a dot.
 pub fn find_run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
     let mut left = given.to_vec();
@@ -36,7 +36,8 @@ pub fn find_run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
     (files, faults)
 }
 
-/// Returns true for a folder and for what may be the file of a run. A link to a folder may lead back, and the end of a pipe may never come.
+/// Returns true for a folder, and for a regular file that may be a run. Links to folders are left out, since they
+/// may form a cycle; so are pipes, which may never end.
 fn is_run_file_or_folder(entry: &DirEntry) -> bool {
     let path = entry.path();
     let is_run = path.extension().is_some_and(|it| it == "json" || it == "jsonl") && path.is_file();
@@ -44,16 +45,17 @@ fn is_run_file_or_folder(entry: &DirEntry) -> bool {
         && !entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
-/// Reads the run in the file at `path`: one JSON document, or the records of a run in progress.
+/// Loads the only run of the file at `path`: one JSON document, or the records of a run in progress.
 ///
 /// # Errors
-/// If it cannot be read, or holds something else, or a list of several runs.
+/// If the file cannot be read, or is not one run.
 pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
-    only(load_all(path)?, path)
+    only_run(load_all(path)?, path)
 }
 
-/// Returns the only run of the file at `path`.
-pub(crate) fn only<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
+/// Returns the only element of `runs`, which were read from `path`. The error about several runs tells how to
+/// choose one.
+pub(crate) fn only_run<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
     match (runs.pop(), runs.len()) {
         (Some(run), 0) => Ok(run),
         (_, others) => Err(LoadRunError::Unusable(format!(
@@ -64,10 +66,10 @@ pub(crate) fn only<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> 
     }
 }
 
-/// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
+/// Loads all runs of the file at `path`: one run, or a JSON list of runs.
 ///
 /// # Errors
-/// If it cannot be read, or holds something else.
+/// If the file cannot be read, or has something other than runs.
 pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
     let is_input = path.as_os_str() == STANDARD_INPUT;
     let read = || {
@@ -76,14 +78,14 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
             true => _ = io::stdin().lock().read_to_end(&mut contents)?,
             false => contents = fs::read(path)?,
         }
-        read_all(&contents)
+        parse_runs(&contents)
     };
     let shown = if is_input { Path::new("standard input") } else { path };
     read().map_err(|error| LoadRunError::Unreadable { path: shown.to_owned(), error })
 }
 
-/// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
-fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
+/// Parses the contents of a file: the lines of one run, its JSON document, or a JSON list of runs.
+fn parse_runs(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
     if contents.starts_with(b"{\"run\":") {
         return Ok(vec![files::read(contents)?]);
     }
@@ -91,24 +93,25 @@ fn read_all(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
     Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
 }
 
-/// Keeps the cases of `run` that `selection` takes. A device without a selected case is removed too.
-pub fn narrow(selection: &CaseSelection, run: &mut Run) {
-    let named = run.devices.iter().filter(|info| takes_device(selection, info));
+/// Removes all cases from `run` that `selection` does not take, their comparisons with a baseline, and the
+/// devices that had only such cases.
+pub fn retain_selected(selection: &CaseSelection, run: &mut Run) {
+    let named = run.devices.iter().filter(|info| is_device_selected(selection, info));
     let named: Vec<String> = named.map(|info| info.device.clone()).collect();
-    let on_one = |device: &String| selection.device.is_none() || named.contains(device);
-    let (had, before) = (devices_with_cases(run), run.records.len());
+    let is_selected = |device: &String| selection.device.is_none() || named.contains(device);
+    let (devices_before, count_before) = (devices_with_cases(run), run.records.len());
     run.records.retain(|Record { case, device, .. }| {
-        on_one(device)
+        is_selected(device)
             && selection.takes_cache(case.cache)
             && selection.takes_benchmark(&case.benchmark, &case.args)
     });
-    run.planned_cases = run.planned_cases.saturating_sub(before - run.records.len());
+    run.planned_cases = run.planned_cases.saturating_sub(count_before - run.records.len());
     run.skipped.retain(|skipped| {
-        on_one(&skipped.device) && selection.takes_benchmark(&skipped.benchmark, &skipped.args)
+        is_selected(&skipped.device) && selection.takes_benchmark(&skipped.benchmark, &skipped.args)
     });
-    let have = devices_with_cases(run);
+    let devices_after = devices_with_cases(run);
     run.devices.retain(|DeviceInfo { device, .. }| {
-        on_one(device) && (have.contains(device) || !had.contains(device))
+        is_selected(device) && (devices_after.contains(device) || !devices_before.contains(device))
     });
     let Some(check) = &mut run.baseline_comparison else { return };
     let cases = run.records.iter().map(|it| (it.case.name(), &it.device, it.case.cache));
@@ -124,19 +127,20 @@ pub fn narrow(selection: &CaseSelection, run: &mut Run) {
     });
 }
 
-fn takes_device(selection: &CaseSelection, info: &DeviceInfo) -> bool {
+fn is_device_selected(selection: &CaseSelection, info: &DeviceInfo) -> bool {
     selection
         .device
         .as_deref()
         .is_none_or(|wanted| wanted == "all" || names_device(wanted, &info.device, info.text(UUID)))
 }
 
+/// Returns the devices of all results and skipped benchmarks.
 fn devices_with_cases(run: &Run) -> HashSet<String> {
     let measured = run.records.iter().map(|record| &record.device);
     measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
-/// Returns the name of a given argument that no case of `run` has, if there is one.
+/// Returns the name of an argument in `selection` that no case of `run` has; `None` if all are known.
 pub fn unknown_arg<'a>(selection: &'a CaseSelection, run: &Run) -> Option<&'a str> {
     let measured = run.records.iter().flat_map(|record| &record.case.args);
     let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));
@@ -246,7 +250,7 @@ mod tests {
         let first = run.records[0].case.clone();
         let mut hot = run.clone();
         let selection = selection(&[&first.name(), "gone"], &[]);
-        narrow(&CaseSelection { caches: Some(vec![first.cache]), ..selection }, &mut hot);
+        retain_selected(&CaseSelection { caches: Some(vec![first.cache]), ..selection }, &mut hot);
         let check = hot.baseline_comparison.expect("it was compared");
         let lines: Vec<_> = check.findings.iter().map(|line| (line.name.clone(), line.cache)).collect();
         let records: Vec<_> = hot.records.iter().map(|it| (it.case.name(), it.case.cache)).collect();

@@ -18,7 +18,7 @@ use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, Stored};
 use gpubench_report::{
-    loading::{narrow, unknown_arg},
+    loading::{retain_selected, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_stats::format::counted;
@@ -217,7 +217,7 @@ fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Re
         bail!(Usage, "--arg {arg}=…: no benchmark of {name} has an argument of this name");
     }
     let results = run.records.len() + run.skipped.len();
-    narrow(selection, &mut run);
+    retain_selected(selection, &mut run);
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
         bail!(
             Nothing,

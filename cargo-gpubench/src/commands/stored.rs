@@ -12,7 +12,7 @@ use gpubench_records::{
 };
 use gpubench_report::{
     join::{Joined, is_share, join},
-    loading::narrow,
+    loading::retain_selected,
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_runner::CacheStates;
@@ -208,9 +208,9 @@ pub(super) fn compare(
     let mut run = select(load(stored, later)?, &selection)?;
     let mut before = match earlier {
         Some(earlier) => earlier,
-        None => stored.before(later, &run)?,
+        None => stored.previous_run(later, &run)?,
     };
-    narrow(&selection, &mut before.run);
+    retain_selected(&selection, &mut before.run);
     args.limits.set(&mut run);
     let message = format!("{} and {later} have no result in common", before.name);
     let baseline = Baseline::of(before.name, before.run);

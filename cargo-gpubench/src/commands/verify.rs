@@ -9,7 +9,7 @@ use std::{env, fs, io, thread};
 
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
-use gpubench_report::{counters::set_ncu, loading::load};
+use gpubench_report::{counters::store_ncu_counters, loading::load};
 use gpubench_runner::__private::{
     parse_positive_time,
     profiled::{FLAG, ProfiledCases},
@@ -144,7 +144,7 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
         let last_level_cache = run.device(&device).and_then(|info| info.last_level_cache);
         for (case, pass) in cases.iter().zip(passes) {
             let record = run.records.iter_mut().find(|record| record.planned() == *case);
-            record.into_iter().for_each(|record| set_ncu(record, pass.clone(), last_level_cache));
+            record.into_iter().for_each(|record| store_ncu_counters(record, pass.clone(), last_level_cache));
         }
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
         series: vec![
             PlotSeries::new("behind a flush that leaves the L2 clean", product.increase(&product.cold)),
             PlotSeries::new("behind one that writes", product.increase(&product.written))
-                .styled(SeriesStyle::Points),
+                .with_style(SeriesStyle::Points),
         ],
         marks: full.map(|n| ReferenceLine::x(n, "the matrices fill the L2")).into_iter().collect(),
     };
@@ -137,7 +137,7 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
         subtitle: format!("{}, increase over the time with data in the L2, by the matrix size", device.name),
         x: Axis::log2("matrix size", AxisUnit::NUMBER),
         panels: products.iter().map(panel).collect(),
-        alike: true,
+        shares_legend: true,
     }
     .drawing()
     .svg()

@@ -115,7 +115,7 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
             series: series.collect(),
             marks: Vec::new(),
         }],
-        alike: true,
+        shares_legend: true,
     }
     .drawing()
     .svg()

@@ -32,7 +32,7 @@ pub(crate) fn template() -> Value {
 }
 
 /// The name of a record's case, such as `cuda::sum[n=4194304] cold`.
-pub(crate) fn name(record: &Value) -> String {
+pub(crate) fn case_name(record: &Value) -> String {
     let args = record["args"].as_array().expect("arguments").iter().map(|arg| {
         let text = |key: &str| arg[key].as_str().expect("a text").to_owned();
         format!("{}={}", text("name"), text("value"))
@@ -135,7 +135,7 @@ fn runs_of_four_h200s() -> Vec<(String, String)> {
                 process: 3 * gpu + process,
             };
             let median =
-                |_: usize, record: &Value| rows.get(&*name(record))?[gpu.to_string()][process].as_f64();
+                |_: usize, record: &Value| rows.get(&*case_name(record))?[gpu.to_string()][process].as_f64();
             let run = run_at(&template, &place, 40, median);
             runs.push((format!("gpu{gpu}-process{process}.json"), run.to_string()));
         }

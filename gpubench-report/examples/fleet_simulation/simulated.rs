@@ -190,7 +190,7 @@ pub(crate) struct Score {
 }
 
 /// True for each GPU that is slow on a roof.
-pub(crate) fn slow(result: &[Vec<GpuComparison>]) -> Vec<bool> {
+pub(crate) fn slow_gpus(result: &[Vec<GpuComparison>]) -> Vec<bool> {
     result.iter().map(|of| of.iter().any(|on| on.verdict == GpuVerdict::Slow)).collect()
 }
 

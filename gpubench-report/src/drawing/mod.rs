@@ -25,18 +25,18 @@ mod plot;
 mod rows;
 
 pub use self::axis::{Axis, AxisUnit, Scale};
-pub(crate) use self::canvas::{COLOURED, COLOURS, SERIES, SHAPES};
+pub(crate) use self::canvas::{COLOUR_COUNT, COLOUR_RULES, COLOURS, SHAPE_RULES};
 pub use self::canvas::{Drawing, SeriesStyle};
-pub(crate) use self::plot::points;
+pub(crate) use self::plot::all_points;
 pub use self::plot::{Panel, Panels, PlotPoint, PlotSeries, ReferenceLine};
 pub use self::rows::{ChartRow, RowChart, RowStyle};
 
-/// The width of a drawing, in pixels if it is not scaled.
+/// The width of a drawing in pixels.
 const WIDTH: f64 = 480.0;
-/// The approximate width of a letter.
-const LETTER: f64 = 7.0;
+/// The approximate width of a letter in pixels.
+const LETTER_WIDTH: f64 = 7.0;
 
-/// Returns the approximate width of text in pixels: no font is known here.
-fn width(text: &str) -> f64 {
-    LETTER * gpubench_table::text::width(text) as f64
+/// Returns the approximate width of `text` in pixels. The font of the reader is not known.
+fn text_width(text: &str) -> f64 {
+    LETTER_WIDTH * gpubench_table::text::width(text) as f64
 }

@@ -12,7 +12,7 @@ use gpubench_records::Run;
 use maud::{DOCTYPE, PreEscaped, html};
 
 use self::view::PageView;
-use crate::drawing::{COLOURED, COLOURS, SHAPES};
+use crate::drawing::{COLOUR_RULES, COLOURS, SHAPE_RULES};
 use gpubench_table::text::plain;
 
 /// The browser fetches nothing, whatever a name contains.
@@ -80,7 +80,7 @@ fn style() -> String {
     });
     format!(
         ":root{{{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
-         :root[data-theme=dark]{{{dark}}}@media print{{:root:root{{{light}}}}}{SHAPES}{COLOURED}{}",
+         :root[data-theme=dark]{{{dark}}}@media print{{:root:root{{{light}}}}}{SHAPE_RULES}{COLOUR_RULES}{}",
         include_str!("page.css")
     )
 }

@@ -12,7 +12,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::view::{MeasuredCase, PageCase, PageView, hot_and_cold};
 use crate::drawing::{
-    Axis, AxisUnit, Drawing, Panel, Panels, PlotSeries, ReferenceLine, SERIES, SeriesStyle, points,
+    Axis, AxisUnit, COLOUR_COUNT, Drawing, Panel, Panels, PlotSeries, ReferenceLine, SeriesStyle, all_points,
 };
 
 /// The fewest values that make a curve, and the most sweeps that are drawn.
@@ -84,7 +84,7 @@ fn side_by_side(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
     }
     let mut all = groups.remove(&None).unwrap_or_default();
     for (name, sweeps) in groups {
-        if !(2..=SERIES).contains(&sweeps.len()) {
+        if !(2..=COLOUR_COUNT).contains(&sweeps.len()) {
             all.extend(sweeps.into_iter().map(|sweep| ArgSweep { shared_name: None, ..sweep }));
             continue;
         }
@@ -115,7 +115,7 @@ impl<'a> ArgSweep<'a> {
     fn drawing(&self, view: &PageView<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.series(|row| Some(row.it.median().as_f64()));
-        let times = || points(&time).map(|point| point.y);
+        let times = || all_points(&time).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
         let y =
             if is_wide { Axis::log10("time", AxisUnit::TIME) } else { Axis::linear("time", AxisUnit::TIME) };
@@ -125,7 +125,7 @@ impl<'a> ArgSweep<'a> {
         let throughput = self.series(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
         let rate =
             [("bandwidth", AxisUnit::BANDWIDTH, bandwidth), ("throughput", AxisUnit::THROUGHPUT, throughput)];
-        let rate = rate.into_iter().find(|(.., rate)| points(rate).next().is_some());
+        let rate = rate.into_iter().find(|(.., rate)| all_points(rate).next().is_some());
         let mut panels = vec![panel(y, time)];
         panels.extend(rate.map(|(name, unit, rate)| panel(Axis::linear(name, unit), rate)));
         let unit = if self.arg.contains("bytes") { AxisUnit::BYTES } else { AxisUnit::NUMBER };
@@ -133,9 +133,13 @@ impl<'a> ArgSweep<'a> {
         Panels {
             title: self.name.clone(),
             subtitle: format!("medians by {label}"),
-            x: if high >= 8.0 * low { Axis::log2(label, unit) } else { Axis::near(label, unit) },
+            x: if high >= 8.0 * low {
+                Axis::log2(label, unit)
+            } else {
+                Axis::linear_around_values(label, unit)
+            },
             panels,
-            alike: true,
+            shares_legend: true,
         }
         .drawing()
     }
@@ -229,7 +233,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     };
     let shown = rows.iter().step_by(rows.len().div_ceil(MOST_POINTS).max(1));
     let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), SeriesStyle::Points);
-    let xs = || points(&series).map(|point| point.x);
+    let xs = || all_points(&series).map(|point| point.x);
     let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let memory = info.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
     if high <= 0.0 {
@@ -246,7 +250,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let sloped = |name: String, rate: f64| {
         let top = peaks.iter().map(|(_, peak)| peak / rate).fold(from, f64::max);
         let end = if peaks.is_empty() { to } else { top };
-        PlotSeries::new(name, [(from, from * rate), (end, end * rate)]).styled(SeriesStyle::Bare)
+        PlotSeries::new(name, [(from, from * rate), (end, end * rate)]).with_style(SeriesStyle::Bare)
     };
     for quantity in [Quantity::MemoryBandwidth, Quantity::CacheBandwidth] {
         if let Some(peak) = info.peak(&quantity) {
@@ -256,7 +260,8 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     }
     for (name, peak) in &peaks {
         let name = format!("{name}, {}", format::throughput(FlopsPerSecond(*peak)));
-        series.push(PlotSeries::new(name, [(peak / memory, *peak), (to, *peak)]).styled(SeriesStyle::Bare));
+        series
+            .push(PlotSeries::new(name, [(peak / memory, *peak), (to, *peak)]).with_style(SeriesStyle::Bare));
     }
     let curves = Panels {
         title: format!("{}: rows below their roofs", plain(&info.name)),
@@ -264,7 +269,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
             .to_owned(),
         x: Axis::log10("operations for each byte (flop/byte)", AxisUnit::NUMBER),
         panels: vec![Panel { y: Axis::log10("throughput", AxisUnit::THROUGHPUT), series, marks: Vec::new() }],
-        alike: true,
+        shares_legend: true,
     };
     Some(curves.drawing())
 }

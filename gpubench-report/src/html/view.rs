@@ -83,7 +83,7 @@ impl MeasuredCase<'_> {
 pub(super) fn hot_and_cold(points: &[(Cache, PlotPoint)], style: SeriesStyle) -> Vec<PlotSeries> {
     let of = |cache: Cache| {
         let points = points.iter().filter(|(it, _)| *it == cache).map(|(_, point)| point.clone());
-        PlotSeries::new(cache.to_string(), points).styled(style)
+        PlotSeries::new(cache.to_string(), points).with_style(style)
     };
     [Cache::Hot, Cache::Cold].map(of).into()
 }

@@ -52,8 +52,8 @@ fn missing(report: &FleetReport) -> Vec<String> {
 }
 
 /// The slow GPUs of all groups.
-fn slow(report: &FleetReport) -> Vec<&FleetGpu> {
-    report.groups.iter().flat_map(FleetGroup::slow).collect()
+fn slow_gpus(report: &FleetReport) -> Vec<&FleetGpu> {
+    report.groups.iter().flat_map(FleetGroup::slow_gpus).collect()
 }
 
 /// GPU 1 reads its memory slower, and nothing else is told of any GPU.
@@ -73,7 +73,7 @@ fn assert_answer(report: &FleetReport) {
             }
         }
     }
-    assert_eq!(slow(report).iter().map(|gpu| &*gpu.device).collect::<Vec<_>>(), ["cuda:1"]);
+    assert_eq!(slow_gpus(report).iter().map(|gpu| &*gpu.device).collect::<Vec<_>>(), ["cuda:1"]);
     assert_eq!(report.exit().code(), 3);
 }
 
@@ -258,7 +258,7 @@ fn cases_that_a_gpu_lacks_are_named() {
     let gpu = report.groups[0].gpus.iter().find(|gpu| gpu.device == "cuda:0").expect("it is there");
     let has = |roof| gpu.roofs.iter().any(|on| on.roof == roof);
     assert!(!has(Bottleneck::Compute) && has(Bottleneck::MemoryReads));
-    assert_eq!(slow(&report).len(), 1);
+    assert_eq!(slow_gpus(&report).len(), 1);
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn facts_that_most_gpus_do_not_share_are_reported() {
             });
         }
     });
-    let all = slow(&report)[0].reasons.join("\n");
+    let all = slow_gpus(&report)[0].reasons.join("\n");
     for expected in [
         "clocks held down by power cap",
         "other processes on the GPU",
@@ -418,7 +418,10 @@ fn gpus_of_a_host_with_one_name_are_shown_by_their_uuids() {
             });
         }
     });
-    assert_eq!(slow(&report).iter().map(|gpu| gpu.place()).collect::<Vec<_>>(), ["node7 GPU-10000000"]);
+    assert_eq!(
+        slow_gpus(&report).iter().map(|gpu| gpu.host_and_device()).collect::<Vec<_>>(),
+        ["node7 GPU-10000000"]
+    );
 }
 
 /// `--runs 3` stores a record of each process in one run.

@@ -11,7 +11,7 @@ use gpubench_report::fleet::{
 };
 use serde_json::Value;
 
-use self::simulated::{RULES, Scenario, Score, Simulated, USUAL, slow};
+use self::simulated::{RULES, Scenario, Score, Simulated, USUAL, slow_gpus};
 
 /// A fleet of one roof and case, from the times of each GPU's processes.
 fn one_case(times: &[&[f64]]) -> Vec<Vec<GpuComparison>> {
@@ -112,7 +112,7 @@ fn scored(scenario: Scenario, seeds: std::ops::Range<u64>, rule: impl Fn(&Simula
 }
 
 fn ours(fleet: &Simulated) -> Vec<bool> {
-    slow(&fleet.judged())
+    slow_gpus(&fleet.judged())
 }
 
 /// The program `fleet_simulation` does the same with 100 fleets.
