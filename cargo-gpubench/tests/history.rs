@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gpubench_records::device_info::{DRIVER, Property, Value};
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Package, Run};
-use gpubench_report::history::add;
+use gpubench_report::history::add_to_history;
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
@@ -182,7 +182,7 @@ fn ten_years_of_nights() {
             samples.time.median = time;
             samples.time.median_ci = Interval { low: time * 0.999, high: time * 1.001 };
         }
-        add(&folder, &run, None).expect("it can be added");
+        add_to_history(&folder, &run, None).expect("it can be added");
     }
     let begin = Instant::now();
     // A process that asks for more memory than this ends.

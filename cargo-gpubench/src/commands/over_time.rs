@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::{
     fleet::{self, FleetReport, FleetRules, FleetRuns},
-    history::{self, History, HistoryRules, add, is_hash},
+    history::{self, History, HistoryRules, add_to_history, is_commit_hash},
     loading::find_run_files,
     stored_runs::StoredRuns,
 };
@@ -96,7 +96,7 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
         runs.extend(load_all(stored, name)?);
     }
     if let Some(commit) = commit {
-        if !is_hash(commit) {
+        if !is_commit_hash(commit) {
             bail!(Usage, "--commit {commit}: give the hash of a commit, of 7 digits or more");
         }
         if runs.len() > 1 {
@@ -105,7 +105,7 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
     }
     let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
-        let (file, was_there) = add(folder, &named.run, commit.as_deref())
+        let (file, was_there) = add_to_history(folder, &named.run, commit.as_deref())
             .map_err(|error| CommandError::failed(error).within(&named.name))?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));
@@ -129,7 +129,7 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     }
     let order = commit_order(&history.commits()).unwrap_or_default();
     let rules = HistoryRules { equivalence_margin: args.equivalence_margin, last: args.last };
-    let found = history.in_order(&order).report(rules);
+    let found = history.ordered_by_commits(&order).report(rules);
     if found.cases.is_empty() && !args.filters.is_empty() {
         let filters = args.filters.join("` or `");
         bail!(Nothing, "no result in {shown} matches `{filters}`: without a filter, all are shown");

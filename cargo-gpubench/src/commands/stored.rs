@@ -11,7 +11,7 @@ use gpubench_records::{
     selection::parse_filters,
 };
 use gpubench_report::{
-    join::{Joined, is_share, join},
+    join::{JoinedRun, is_split_share, join},
     loading::retain_selected,
     stored_runs::{NamedRun, StoredRuns},
 };
@@ -232,7 +232,7 @@ pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions
     let results =
         ResultDestinations::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
     let loaded: Vec<_> = args.runs.iter().map(|name| load_all(stored, name)).collect();
-    let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));
+    let is_split = loaded.iter().flatten().flatten().any(|named| is_split_share(&named.run));
     let mut exit = Exit::Done;
     let mut runs = Vec::new();
     for loaded in loaded {
@@ -246,7 +246,7 @@ pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions
             Err(error) => return Err(error),
         }
     }
-    let Joined { run, remarks, missing } =
+    let JoinedRun { run, remarks, missing } =
         join(runs).map_err(|error| CommandError::usage(error).within("these runs cannot be merged"))?;
     remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
     results.write(&run)?;

@@ -1,9 +1,10 @@
-//! JUnit XML, which CI systems show: a test for each case, with the reasons against it. It is valid against the schema of Jenkins' xUnit
-//! plugin (`junit-10.xsd`), and has the attributes that Ant's requires.
+//! JUnit XML, which CI systems show: a test for each case. It is valid against the schema of Jenkins' xUnit
+//! plugin (`junit-10.xsd`), and has the attributes that Ant's schema requires.
 //!
-//! A regression, a failed check of the outputs and an impossible speed are a `failure`; every other case without a number, and a case
-//! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are in its `system-out`, as
-//! are the percentiles of each measured case: the schema has properties of the suite alone.
+//! A regression, a failed check of outputs and an impossible speed are a `failure`. Another case without a
+//! number, and a case that the gate could not judge or that the run lacks, is an `error`. A suspect case passes,
+//! with its reasons in `system-out`. There are the percentiles of each measured case too, since the schema has
+//! properties only for the whole suite.
 
 use std::io::{self, Write};
 
@@ -14,7 +15,7 @@ use maud::{PreEscaped, html};
 
 use crate::xml_text;
 
-/// Writes `run` in this format.
+/// Writes `run` as JUnit XML.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let tests = tests(run);
     let count = |outcome: TestOutcome| tests.iter().filter(|test| test.outcome == outcome).count();
@@ -27,7 +28,7 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
                 timestamp=(time_of_day(run.started).trim_end_matches('Z'))
                 hostname=(xml_text(run.environment.host.as_deref().unwrap_or("localhost")))
                 tests=(tests.len()) failures=(count(TestOutcome::Failure)) errors=(count(TestOutcome::Error))
-                skipped=(count(TestOutcome::Skipped)) time=(seconds(run.wall_time))
+                skipped=(count(TestOutcome::Skipped)) time=(wall_seconds(run.wall_time))
             {
                 properties {
                     property name="gpubench" value=(xml_text(&run.program.version)) {}
@@ -36,7 +37,7 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
                 @for JunitTest { class, name, took, outcome, text, times } in &tests {
                     @let message = text.lines().next().map(plain);
                     (PreEscaped("\n"))
-                    testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(seconds(*took)) {
+                    testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(wall_seconds(*took)) {
                         @match outcome {
                             TestOutcome::Passed => {}
                             TestOutcome::Skipped => { skipped message=(xml_text(text)) {} }
@@ -57,15 +58,17 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A test: a case, a benchmark that was left out, or a failure of the gate that has no record.
+/// A test: a case, a skipped benchmark, or a case of the baseline that was not measured.
 struct JunitTest {
+    /// The benchmark.
     class: String,
     name: String,
+    /// The wall time.
     took: Nanoseconds,
     outcome: TestOutcome,
-    /// The reasons, the one that decides first.
+    /// The reasons, the deciding one first.
     text: String,
-    /// The percentiles of the samples, if it was measured.
+    /// The percentiles of the samples, if the case was measured.
     times: Option<String>,
 }
 
@@ -80,10 +83,11 @@ enum TestOutcome {
     Error,
 }
 
+/// Returns the tests of a run, with the outcome of the gate.
 fn tests(run: &Run) -> Vec<JunitTest> {
     let (gate, several_devices) = (run.gate(), has_several_devices(run));
     let of_record = |record: &Record| {
-        let mut test = JunitTest::of_record(record, &case_name(record, several_devices));
+        let mut test = JunitTest::from_record(record, &case_name(record, several_devices));
         let case = &record.case;
         let key = (&*case.name(), &*record.device, case.cache);
         let gated = gate.iter().flat_map(|gate| &gate.cases);
@@ -111,12 +115,14 @@ fn tests(run: &Run) -> Vec<JunitTest> {
 }
 
 impl JunitTest {
+    /// Returns a test without a time.
     fn new(class: &str, name: &str, outcome: TestOutcome, text: String) -> Self {
         let (took, times) = (Nanoseconds::ZERO, None);
         Self { class: class.to_owned(), name: name.to_owned(), took, outcome, text, times }
     }
 
-    fn of_record(record: &Record, name: &str) -> Self {
+    /// Returns the test of a record, before the gate.
+    fn from_record(record: &Record, name: &str) -> Self {
         let (state, reasons) = (record.verdict.state, &record.verdict.reasons);
         let is_error =
             |reason: &Reason| matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check);
@@ -134,7 +140,7 @@ impl JunitTest {
         Self { took, times, ..Self::new(&record.case.benchmark, name, outcome, text) }
     }
 
-    /// Adds the outcome of the gate. It comes first, because the message is the first line.
+    /// Adds the outcome of the gate. Its sentence comes first, because the first line is the message.
     fn add_gate(&mut self, gated: &GatedCase) {
         let about = &gated.about;
         let (outcome, sentence) = match gated.outcome {
@@ -152,7 +158,7 @@ impl JunitTest {
     }
 }
 
-/// Returns seconds as the schema has them: with three digits behind the point. They are the wall time of tests, not a measurement.
-fn seconds(time: Nanoseconds) -> String {
+/// Returns a wall time in seconds with three decimal places, as the schema requires.
+fn wall_seconds(time: Nanoseconds) -> String {
     format!("{:.3}", time.as_seconds())
 }

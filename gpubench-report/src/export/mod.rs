@@ -1,4 +1,5 @@
-//! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and the formats of other programs.
+//! The output formats of `cargo gpubench report`: those of a benchmark binary, a page, and formats of other
+//! programs.
 
 mod junit;
 mod trackers;
@@ -9,7 +10,7 @@ use gpubench_table::export::Format;
 pub const FORMATS: [Format; 8] =
     [Format::JSON, Format::CSV, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, CODSPEED, JUNIT];
 
-/// The page.
+/// A page in one HTML file.
 pub const HTML: Format = Format {
     name: "html",
     description: "Write a page with drawings, one file that needs no network, as HTML",
@@ -18,7 +19,7 @@ pub const HTML: Format = Format {
 /// The Bencher Metric Format.
 pub const BMF: Format =
     Format { name: "bmf", description: "Write the Bencher Metric Format", write: trackers::write_bmf };
-/// The JSON of github-action-benchmark.
+/// JSON for github-action-benchmark.
 pub const GITHUB_BENCHMARK: Format = Format {
     name: "github-benchmark",
     description: "Write JSON for github-action-benchmark's tool customSmallerIsBetter",
@@ -30,6 +31,6 @@ pub const CODSPEED: Format = Format {
     description: "Write CodSpeed's walltime results",
     write: trackers::write_codspeed,
 };
-/// JUnit XML.
+/// JUnit XML, for CI systems.
 pub const JUNIT: Format =
     Format { name: "junit", description: "Write JUnit XML, a test for each case", write: junit::write };

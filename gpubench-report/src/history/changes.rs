@@ -1,60 +1,68 @@
-//! Changes of a series of positive values in the order of time: where its level moved, by how much, and how certain that is.
+//! Finds changes of the level of a series of positive values in the order of time: where, by how much, and how
+//! certain.
 //!
-//! Steps are searched in stretches of many lengths (`steps`), and the strength that a step needs comes of the series' own noise in
-//! other orders, a permutation test. The strongest step is a change; stretches with it inside are left; then the next. Each
-//! change is then placed anew between its neighbours, and tested again there.
+//! `range_steps` finds steps in ranges of many lengths, and the strength that random permutations of the series' own
+//! noise reach. The strongest step is a change. Ranges that contain it are left out, and the next strongest step
+//! follows. At the end each change is located again between its neighbours, and tested again there.
 
 use gpubench_stats::{CONFIDENCE, student};
 
-use super::steps::{LevelStep, ORDERS, PrefixSums, residuals, strengths_by_chance};
+use super::steps::{LevelStep, PERMUTATIONS, PrefixSums, permutation_strengths, residuals};
 
-/// The part of orders of a series' noise that may have a step as strong as a change. Of series without a change, at most twice this part
-/// is said to have one, by simulation with skewed noise.
+/// The fraction of permutations that may have a step as strong as a change. Of simulated series with skewed noise
+/// and without a change, at most twice this fraction has a false alarm.
 pub const FALSE_ALARMS: f64 = 0.005;
 
-/// The fewest values in which a change is looked for. In fewer, skewed noise has too many false alarms.
-pub const SHORTEST_SERIES: usize = 20;
+/// The least number of values in which changes are searched. Shorter series with skewed noise have too many false
+/// alarms.
+pub const MIN_SERIES_LENGTH: usize = 20;
 
 /// A change of the level of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LevelChange {
-    /// The first value of the new level.
+    /// The index of the first value of the new level.
     pub at: usize,
-    /// The first and the last value that the new level may begin with, with a confidence of 95 %.
+    /// The first and the last index at which the new level may begin, with a confidence of 95 %.
     pub between: (usize, usize),
-    /// The new level over the one before it.
+    /// The new level over the level before it.
     pub ratio: f64,
-    /// The ends of the interval of `ratio`, with a confidence of 95 %.
+    /// The 95 % interval of `ratio`.
     pub interval: [f64; 2],
-    /// The first value of the level before it, and the end of the new level: the places of the changes beside it.
+    /// The index of the first value of the level before, and the index after the last value of the new level.
     pub levels: (usize, usize),
 }
 
-/// Returns the changes of a series of positive values, in the order of time.
+/// Returns the changes of a series of positive values, in the order of time; none for a series that is too short
+/// or has other values.
 pub fn changes(values: &[f64]) -> Vec<LevelChange> {
-    if values.len() < SHORTEST_SERIES || values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
+    if values.len() < MIN_SERIES_LENGTH || values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
         return Vec::new();
     }
     // Ratios are differences of logarithms; those from the first value are small numbers, whose sums are exact.
     let logs: Vec<f64> = values.iter().map(|value| (value / values[0]).ln()).collect();
     let series = PrefixSums::new(&logs);
-    // Few series of normal values reach this strength: where nothing does, no orders are tried.
+    // Few series of normal values reach this strength. Without such a step, no permutations are needed.
     let usual = (2.0 * (logs.len() as f64).ln()).sqrt() + 0.5;
-    let mut found: Vec<LevelStep> = series.steps().filter(|step| step.strength > usual).collect();
+    let mut found: Vec<LevelStep> = series.range_steps().filter(|step| step.strength > usual).collect();
     found.sort_by(|one, other| other.strength.total_cmp(&one.strength));
     if found.is_empty() {
         return Vec::new();
     }
-    let by_chance = strengths_by_chance(&residuals(&logs));
-    // One of the orders is that of the series itself.
-    let allowed = (FALSE_ALARMS * (ORDERS + 1) as f64) as usize;
-    let needed = by_chance[ORDERS - allowed];
-    series.placed(chosen(&found), needed).iter().map(|step| series.change(step)).collect()
+    let by_chance = permutation_strengths(&residuals(&logs));
+    // The series itself counts as one of the permutations.
+    let allowed = (FALSE_ALARMS * (PERMUTATIONS + 1) as f64) as usize;
+    let needed = by_chance[PERMUTATIONS - allowed];
+    series
+        .located_again(without_overlaps(&found), needed)
+        .iter()
+        .map(|step| series.level_change(step))
+        .collect()
 }
 
-/// Returns the places of those of `found`, the strongest first, whose stretch has no stronger one inside, in the order of time.
-fn chosen(found: &[LevelStep]) -> Vec<usize> {
+/// Returns the indices of the steps in `found`, the strongest first, whose range contains no stronger step; in
+/// the order of time.
+fn without_overlaps(found: &[LevelStep]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for step in found {
         if !chosen.iter().any(|at| step.begin < *at && *at < step.end) {
@@ -66,14 +74,15 @@ fn chosen(found: &[LevelStep]) -> Vec<usize> {
 }
 
 impl PrefixSums {
-    /// Returns the strongest step between each two neighbours of these places, without those that are then not strong enough.
-    fn placed(&self, mut places: Vec<usize>, needed: f64) -> Vec<LevelStep> {
+    /// Returns the strongest step between the neighbours of each of these indices. Drops the weakest step until
+    /// all are stronger than `needed`.
+    fn located_again(&self, mut places: Vec<usize>, needed: f64) -> Vec<LevelStep> {
         loop {
             for number in 0..places.len() {
-                places[number] = self.between(&places, number).at;
+                places[number] = self.step_between_neighbours(&places, number).at;
             }
             let steps: Vec<LevelStep> =
-                (0..places.len()).map(|number| self.between(&places, number)).collect();
+                (0..places.len()).map(|number| self.step_between_neighbours(&places, number)).collect();
             let weakest =
                 (0..steps.len()).min_by(|one, other| steps[*one].strength.total_cmp(&steps[*other].strength));
             match weakest {
@@ -83,21 +92,22 @@ impl PrefixSums {
         }
     }
 
-    /// Returns the strongest step between the neighbours of the place of this number.
-    fn between(&self, places: &[usize], number: usize) -> LevelStep {
+    /// Returns the strongest step between the neighbours of the change with this number.
+    fn step_between_neighbours(&self, places: &[usize], number: usize) -> LevelStep {
         let begin = if number == 0 { 0 } else { places[number - 1] };
         let end = places.get(number + 1).copied().unwrap_or(self.len());
-        self.strongest(begin, end)
+        self.strongest_step(begin, end)
     }
 
-    fn change(&self, step: &LevelStep) -> LevelChange {
+    /// Converts a step to a change with its intervals.
+    fn level_change(&self, step: &LevelStep) -> LevelChange {
         let LevelStep { begin, at, end, .. } = *step;
-        let size = self.size(begin, at, end);
-        let error = self.error(begin, at, end);
+        let size = self.step_size(begin, at, end);
+        let error = self.standard_error(begin, at, end);
         let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
         LevelChange {
             at,
-            between: self.places(step),
+            between: self.index_interval(step),
             ratio: size.exp(),
             interval: [size - half, size + half].map(f64::exp),
             levels: (begin, end),
@@ -180,13 +190,13 @@ mod tests {
     /// An alarm in one of 20 series would be more than these with a probability of 96 % or more, for each kind and length.
     #[test]
     fn at_most_one_in_a_hundred_unchanged_series_has_a_change() {
-        unchanged_series([(SHORTEST_SERIES, 300), (40, 200), (60, 100)]);
+        unchanged_series([(MIN_SERIES_LENGTH, 300), (40, 200), (60, 100)]);
     }
 
     #[test]
     #[ignore = "slow: .ci/release runs it"]
     fn at_most_one_in_a_hundred_of_many_unchanged_series_has_a_change() {
-        unchanged_series([(SHORTEST_SERIES, 800), (40, 400), (60, 300)]);
+        unchanged_series([(MIN_SERIES_LENGTH, 800), (40, 400), (60, 300)]);
     }
 
     #[test]
@@ -276,7 +286,7 @@ mod tests {
             values[3] = strange;
             assert_eq!(changes(&values), [], "{strange}");
         }
-        assert_eq!(changes(&step[20 - SHORTEST_SERIES / 2..19 + SHORTEST_SERIES / 2]), []);
+        assert_eq!(changes(&step[20 - MIN_SERIES_LENGTH / 2..19 + MIN_SERIES_LENGTH / 2]), []);
         assert_eq!(changes(&[]), []);
     }
 

@@ -17,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use super::{CaseChange, RunLabel};
 use crate::loading::find_run_files;
 
-/// The contents of a file.
+/// The JSON document in a file of a history.
 #[derive(Deserialize, Serialize)]
 struct HistoryDocument<R> {
+    /// The number of the run, from 0.
     run: R,
 }
 
@@ -27,43 +28,43 @@ struct HistoryDocument<R> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HistoryRun {
-    /// The name of this format.
+    /// The name and version of this format.
     pub schema: String,
-    /// The commit that the program was built from, if that is certain.
+    /// The commit from which the program was built; `None` if it is not certain.
     pub commit: Option<String>,
-    /// True if tracked files had changed since that commit.
+    /// True if tracked files differed from that commit.
     #[serde(default)]
     pub dirty: bool,
-    /// The second in which the run began, from 1970 on.
+    /// The beginning of the run, in seconds since 1970-01-01 UTC.
     pub started: u64,
-    /// The suite: the package, and its target.
+    /// The benchmark binary: the package and its target.
     pub suite: String,
     /// The version of gpubench that measured.
     pub version: String,
-    /// The circumstances that its cases refer to by number.
+    /// The circumstances of the cases, which refer to them by index.
     pub circumstances: Vec<Circumstances>,
-    /// The cases that have a number.
+    /// The cases with a valid or suspect time.
     pub cases: Vec<HistoryCase>,
 }
 
-/// A case in a history.
+/// The time of a case in a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HistoryCase {
     /// The case.
     #[serde(flatten)]
     pub case: CaseId,
-    /// True if the device is a stand-in for tests.
+    /// True if the device is the fake driver for tests.
     #[serde(default)]
     pub fake: bool,
-    /// The number of its circumstances.
+    /// The index of its circumstances.
     pub circumstances: usize,
-    /// The time of a launch: of several processes, the mean of their medians on the scale of logarithms.
+    /// The time of a launch. If several processes measured it, the geometric mean of their medians.
     pub time: Nanoseconds,
 }
 
 impl HistoryRun {
-    /// Returns what a history keeps of `run`. Invalid numbers are not tracked.
+    /// Returns the times of `run` for a history. Invalid results are left out.
     pub fn new(run: &Run) -> Self {
         let package = run.program.package.as_ref();
         let mut kept = Self {
@@ -77,7 +78,7 @@ impl HistoryRun {
             cases: Vec::new(),
         };
         for record in &run.records {
-            kept.cases.extend(case(run, record, &mut kept.circumstances));
+            kept.cases.extend(history_case(run, record, &mut kept.circumstances));
         }
         kept
     }
@@ -85,7 +86,7 @@ impl HistoryRun {
     /// Reads the contents of a file.
     ///
     /// # Errors
-    /// If they are no run of a history, or were changed.
+    /// If the contents are no run of a history, or were changed after they were written.
     pub fn parse(contents: &[u8]) -> Result<Self, String> {
         let HistoryDocument::<Self> { run } = HISTORY.read(contents).map_err(|error| error.to_string())?;
         if check_line(contents) != Checksum::Fits {
@@ -98,8 +99,8 @@ impl HistoryRun {
         if run.cases.iter().all(is_sound) { Ok(run) } else { Err("a time in it is not a time".to_owned()) }
     }
 
-    /// Returns the contents of a file: one line with a checksum.
-    fn line(&self) -> serde_json::Result<Vec<u8>> {
+    /// Returns the contents of a file: one line of JSON with a checksum.
+    fn to_line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(&HistoryDocument { run: self })?;
         add_checksum(&mut line);
         line.push(b'\n');
@@ -107,7 +108,8 @@ impl HistoryRun {
     }
 }
 
-fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
+/// Returns the time of a record for a history; `None` without a usable measurement. Adds new circumstances to `all`.
+fn history_case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
     let measured = record.usable_measurement()?;
     let first = measured.median();
     let ratios = record.measurements().map(|process| process.median() / first);
@@ -121,16 +123,17 @@ fn case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<Hist
     Some(HistoryCase { case: record.case.clone(), fake: record.fake, circumstances, time })
 }
 
-/// Everything that a time depends on besides the code, by name: the GPU and its driver, the method and the declared work. The model of
-/// the device belongs to the case. Times with other circumstances are not compared.
+/// Everything besides the code on which a time depends, by name: the GPU and its driver, the method and the
+/// declared work. Times with different circumstances are not compared. The model of the device is part of the
+/// case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances(BTreeMap<String, String>);
 
-/// The name of the circumstance that tells a device from others of its model.
-const GPU: &str = "GPU";
+/// The name of the circumstance that is the UUID of the device.
+const GPU_NAME: &str = "GPU";
 
 impl Circumstances {
-    /// Returns the circumstances of a measurement on the device of `info`, by this program.
+    /// Returns the circumstances of a measurement on the device `info` by this program.
     pub fn new(measured: &Measurement, info: Option<&DeviceInfo>, program: &Program) -> Self {
         let property = |name| Some(info?.text(name)?.to_owned());
         // A part of a GPU has other counts, such as of multiprocessors, and is another device.
@@ -141,7 +144,7 @@ impl Circumstances {
         let number = |count: Option<u64>| count.map(|count| count.to_string());
         let (method, timer) = (&measured.samples.method, &measured.samples.timer);
         let facts = [
-            (GPU, property(UUID)),
+            (GPU_NAME, property(UUID)),
             ("bytes", number(bytes)),
             ("bytes read", number(reads)),
             ("bytes written", number(writes)),
@@ -161,10 +164,10 @@ impl Circumstances {
 
     /// Returns the UUID of the device, if it has one.
     pub fn gpu(&self) -> Option<&str> {
-        self.0.get(GPU).map(String::as_str)
+        self.0.get(GPU_NAME).map(String::as_str)
     }
 
-    /// Returns the differences from `earlier` in words.
+    /// Returns the differences from `earlier` as texts, such as `driver 570 → 580`.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let text = |facts: &Self, name| facts.0.get(name).map_or("not known", String::as_str).to_owned();
         let names: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
@@ -174,15 +177,15 @@ impl Circumstances {
     }
 }
 
-/// The folder of runs whose commit is not known or has no hash.
+/// The folder of runs without a commit, or with one that is not a hash.
 const NO_COMMIT: &str = "no-commit";
 
-/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own. Returns its file, and true if the same run
-/// was there already.
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own commit. Returns its
+/// file, and true if the same run was there before.
 ///
 /// # Errors
-/// If it has no number, or the file cannot be written.
-pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, bool), String> {
+/// If no result of the run is usable, or the file cannot be written.
+pub fn add_to_history(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, bool), String> {
     let mut kept = HistoryRun::new(run);
     if let Some(commit) = commit {
         (kept.commit, kept.dirty) = (Some(commit.to_owned()), false);
@@ -191,9 +194,9 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
         return Err("no case of the run has a number that could be kept".to_owned());
     }
     let written = |error: io::Error, path: &Path| format!("{}: {error}", path.display());
-    let line = kept.line().map_err(|error| written(error.into(), folder))?;
-    // Tasks of one second have a number each; a run that is added twice is there once.
-    let hash = kept.commit.as_deref().filter(|commit| is_hash(commit));
+    let line = kept.to_line().map_err(|error| written(error.into(), folder))?;
+    // Runs of the same second have a number each. A run that is added twice is stored once.
+    let hash = kept.commit.as_deref().filter(|commit| is_commit_hash(commit));
     let below = folder.join(hash.unwrap_or(NO_COMMIT));
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
     let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.json")));
@@ -205,17 +208,17 @@ pub fn add(folder: &Path, run: &Run, commit: Option<&str>) -> Result<(PathBuf, b
     Ok((file, false))
 }
 
-/// Returns true if a text can be the hash of a commit, or its first 7 digits or more.
-pub fn is_hash(commit: &str) -> bool {
+/// Returns true if the text can be the hash of a commit, or its first 7 digits or more.
+pub fn is_commit_hash(commit: &str) -> bool {
     commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The place of each commit in their order, by its hash as runs have it.
+/// The position of each commit in the history of the repository, by its hash as stored runs have it.
 pub type CommitOrder = HashMap<String, usize>;
 
-/// A case of a suite.
+/// A case of a benchmark binary.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct CaseOfSuite {
+pub struct CaseOfBinary {
     /// The suite: the package, and its target.
     pub suite: String,
     /// The case.
@@ -234,12 +237,12 @@ pub struct TimePoint {
     pub time: Nanoseconds,
 }
 
-/// A series of times that can be compared.
+/// The comparable times of a case: those with the same circumstances.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TimeSeries {
     /// The circumstances.
     pub circumstances: Circumstances,
-    /// True if another series of the case goes on without it: its changes are of the past.
+    /// True if a later series of the case replaced it, so that its changes no longer matter.
     pub is_over: bool,
     /// The changes, the newest first.
     pub changes: Vec<CaseChange>,
@@ -248,21 +251,21 @@ pub struct TimeSeries {
     pub points: Vec<TimePoint>,
 }
 
-/// The runs of a history.
+/// The runs of a history, in order.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     runs: Vec<HistoryRun>,
-    /// A sentence for each file that is no run of a history.
+    /// An error message for each file that is no run of a history.
     pub faults: Vec<String>,
 }
 
 impl History {
-    /// Makes a history of these runs, in the order of their times.
+    /// Returns a history of these runs, ordered by their beginnings.
     pub fn new(runs: impl IntoIterator<Item = HistoryRun>) -> Self {
-        Self { runs: runs.into_iter().collect(), ..Self::default() }.in_order(&CommitOrder::new())
+        Self { runs: runs.into_iter().collect(), ..Self::default() }.ordered_by_commits(&CommitOrder::new())
     }
 
-    /// Reads the history in `folder`, in the order of the runs' times: the cases that one of `filters` takes, or all if there is none.
+    /// Reads the history in `folder`, ordered by the beginnings of runs, with the cases that one of `filters` takes; all cases without a filter.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -297,10 +300,10 @@ impl History {
         self.runs.is_empty()
     }
 
-    /// Sorts runs by their commits, and those of a commit by their times. A run of a commit that has no place stays after the runs that
-    /// were measured before it.
+    /// Orders runs by the positions of their commits, and runs of a commit by their beginnings. A run whose
+    /// commit has no position stays after the runs that were measured before it.
     #[must_use]
-    pub fn in_order(mut self, commits: &CommitOrder) -> Self {
+    pub fn ordered_by_commits(mut self, commits: &CommitOrder) -> Self {
         self.runs.sort_by(|a, b| (a.started, &a.commit).cmp(&(b.started, &b.commit)));
         let mut latest = None;
         let with_place = |run: HistoryRun| {
@@ -314,14 +317,14 @@ impl History {
     }
 
     /// Returns the runs, and the series of each case, the earliest first.
-    pub(super) fn series(self) -> (Vec<RunLabel>, HashMap<CaseOfSuite, Vec<TimeSeries>>) {
+    pub(super) fn into_series(self) -> (Vec<RunLabel>, HashMap<CaseOfBinary, Vec<TimeSeries>>) {
         let (mut labels, mut cases) = (Vec::new(), HashMap::new());
         for (number, run) in self.runs.into_iter().enumerate() {
             labels.push(RunLabel { commit: run.commit, dirty: run.dirty, started: run.started });
             // The devices without a UUID that have measured a case in this run.
-            let mut devices: HashMap<(CaseOfSuite, usize), f64> = HashMap::new();
+            let mut devices: HashMap<(CaseOfBinary, usize), f64> = HashMap::new();
             for it in run.cases {
-                let case = CaseOfSuite { suite: run.suite.clone(), case: it.case, fake: it.fake };
+                let case = CaseOfBinary { suite: run.suite.clone(), case: it.case, fake: it.fake };
                 let circumstances = &run.circumstances[it.circumstances];
                 let all: &mut Vec<TimeSeries> = cases.entry(case.clone()).or_default();
                 let known = all.iter().position(|series| series.circumstances == *circumstances);
