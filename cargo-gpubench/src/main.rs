@@ -1,5 +1,5 @@
-//! `cargo gpubench`: the commands around benchmark binaries. They start benchmark binaries and read the runs that these store. Results go
-//! to standard output, everything else goes to standard error. Only this module chooses how the process ends.
+//! `cargo gpubench`: the commands around benchmark binaries. They start benchmark binaries and read the runs that
+//! these store. Results go to standard output, messages to standard error.
 
 mod commands;
 mod manifest;
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     ended.into()
 }
 
-/// Returns the arguments as cargo passes them: the name of the subcommand comes first. It is missing if the user calls the program by its
-/// own name.
+/// Returns the arguments as cargo passes them to a subcommand, with its name first. The name is missing if the
+/// user calls the program directly.
 fn as_subcommand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|first| first != "gpubench") {

@@ -1,5 +1,6 @@
-//! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, in A/B pairs, until every
-//! result is decided, the time is up, or a signal comes. What was measured before the signal is compared.
+//! `ab`: compares two revisions. It builds both, and then runs interleaved processes of both on one device, in
+//! A/B pairs, until every result is decided, the time is up, or a signal arrives. The measurements before a
+//! signal are compared.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use gpubench_table::paragraph;
 
 use crate::commands::benchmark_binaries::{BuildArgs, BuiltBinaries, BuiltBinary, refuse_shared_file};
 use crate::commands::revision::RevisionCheckouts;
-use crate::commands::{exit_of_all, signals};
+use crate::commands::{combined_exit, signals};
 use crate::output::{CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 use crate::{commands::stored::LimitArgs, output};
 
@@ -56,6 +57,7 @@ pub(super) struct AbArgs {
     flags: Vec<String>,
 }
 
+/// Runs the command. What was compared before an error is written too.
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let results = ResultDestinations::new(&args.exports, &[], options)?;
     let revisions = RevisionCheckouts::here(&args.build)?;
@@ -70,7 +72,7 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     // Before anything is built.
     refuse_shared_file(formats.find(|format| format.name != Format::MARKDOWN.name), in_common.count())?;
     let built = [then.build(&args.build)?, now.build(&args.build)?];
-    let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
+    let (both, others) = common_binaries(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));
     let mut runs = Vec::new();
     let measure = || -> Result<Exit> {
@@ -78,8 +80,8 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
         for suite in both {
             let sides = [(&*then.name, &built[0]), (&*now.name, &built[1])];
             let mut pairs = ProcessPairs::new(sides, suite, &revisions, args);
-            if let Some(run) = pairs.compared()? {
-                ends.push(exit(&run));
+            if let Some(run) = pairs.measure_and_compare()? {
+                ends.push(exit_code(&run));
                 results.print_run("", &run, false)?;
                 runs.push((suite[1].name(), run));
             }
@@ -88,17 +90,18 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
                 break;
             }
         }
-        Ok(exit_of_all(ends))
+        Ok(combined_exit(ends))
     };
     let ended = measure();
     // What was compared before an error is written too.
-    let written = write(&results, &runs, &others, options);
+    let written = write_results(&results, &runs, &others, options);
     let exit = ended?;
     written.map(|()| exit)
 }
 
-/// Returns the benchmark binaries that both revisions have, the earlier revision's first, and a sentence for each that one lacks.
-fn pairs_of_suites<'a>(
+/// Returns the benchmark binaries that both revisions have, each as earlier and later one, and a sentence for
+/// each binary that only one revision has. An error if they have none in common.
+fn common_binaries<'a>(
     then: &str,
     now: &str,
     [old, new]: &'a [BuiltBinaries; 2],
@@ -120,16 +123,17 @@ fn pairs_of_suites<'a>(
     Ok((both, others))
 }
 
-/// Returns the exit code for a comparison. One without results of the later revision is no empty run: it lists what is missing.
-fn exit(run: &Run) -> Exit {
+/// Returns the exit code for a comparison. A run without results counts as done, if its comparison lists what is
+/// missing.
+fn exit_code(run: &Run) -> Exit {
     match Exit::of(run) {
         Exit::Nothing => run.gate().map_or(Exit::Done, |gate| gate.exit()),
         exit => exit,
     }
 }
 
-/// Prints the benchmark binaries that were not compared, and writes the files.
-fn write(
+/// Prints the sentences about binaries that were not compared, and writes the files.
+fn write_results(
     results: &ResultDestinations,
     runs: &[(String, Run)],
     others: &[String],
@@ -137,7 +141,7 @@ fn write(
 ) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
-        results.print(&format!("\n{}", paragraph(&lines, options.page())))?;
+        results.print_unless_exported(&format!("\n{}", paragraph(&lines, options.page())))?;
     }
     for export in &results.exports {
         match runs {
@@ -145,15 +149,15 @@ fn write(
             runs if export.format.name == Format::MARKDOWN.name => {
                 output::write_to(&export.to, &|out| write_markdown(runs, others, out))?;
             }
-            [(_, run)] => output::write(export, run)?,
+            [(_, run)] => output::export_run(export, run)?,
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Writes the runs of suites as Markdown, each under its suite's name, and behind them `others`, sentences about suites that have none. The run
-/// of the only suite has no heading, as if it were exported alone.
+/// Writes runs as Markdown, each below the name of its benchmark binary if there are several, and then `others`,
+/// the sentences about binaries that were not compared.
 fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write) -> io::Result<()> {
     for (number, (name, run)) in runs.iter().enumerate() {
         if number > 0 {
@@ -170,28 +174,29 @@ fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write
     others.iter().try_for_each(|other| writeln!(out, "- {}", escaped(other)))
 }
 
-/// A benchmark binary of two revisions, with the runs so far.
+/// The A/B pairs of processes of a benchmark binary in two revisions.
 struct ProcessPairs<'a> {
     sides: [ComparedRevision<'a>; 2],
-    /// The target folder that all processes share for what they measure of the machine.
+    /// The target folder that all processes share for measurements of the machine, such as peaks.
     target: &'a Path,
     args: &'a AbArgs,
-    /// The signal that ended this program, or a process alone.
+    /// The exit code for the signal that ended this program or a process; `None` without one.
     interrupted: Option<Exit>,
 }
 
+/// The benchmark binary in one revision, with its runs so far.
 struct ComparedRevision<'a> {
-    /// The revision.
+    /// The name of the revision.
     name: &'a str,
     built: &'a BuiltBinaries,
     suite: &'a BuiltBinary,
-    /// Where its processes store their runs.
+    /// The stored runs of its processes.
     stored: StoredRuns,
     runs: Vec<NamedRun>,
 }
 
 impl<'a> ProcessPairs<'a> {
-    /// The benchmark binary before and now.
+    /// Returns the pairs of a benchmark binary, given as earlier and later one, before any process ran.
     fn new(
         revisions: [(&'a str, &'a BuiltBinaries); 2],
         [then, now]: [&'a BuiltBinary; 2],
@@ -206,12 +211,12 @@ impl<'a> ProcessPairs<'a> {
         Self { sides, target: &here.target, args, interrupted: None }
     }
 
-    /// Measures pairs of processes until every result is decided. Returns the later revision's run with the comparison; nothing if it has
-    /// no result.
-    fn compared(&mut self) -> Result<Option<Run>> {
+    /// Measures pairs of processes until every result is decided. Returns the later revision's run with the
+    /// comparison; `None` if no revision has a run.
+    fn measure_and_compare(&mut self) -> Result<Option<Run>> {
         let begin = Instant::now();
         let most = self.args.pairs;
-        let checks = process_looks(most);
+        let checks = stopping_checks(most);
         // By Bonferroni's inequality all stopping checks together err as often as one would.
         let error = DECISION_ERROR / checks.len() as f64;
         let mut undecided: Option<Vec<String>> = None;
@@ -225,8 +230,8 @@ impl<'a> ProcessPairs<'a> {
             output::note(&format!("pair {} of at most {most}{}", pair + 1, left.unwrap_or_default()));
             let mut nothing_matched = false;
             for side in process_order(self.args.seed, pair) {
-                match self.measure(side, undecided.as_deref())? {
-                    Exit::Interrupted(_) => return self.compare(error),
+                match self.run_process(side, undecided.as_deref())? {
+                    Exit::Interrupted(_) => return self.compare_runs(error),
                     exit => nothing_matched |= exit == Exit::Nothing,
                 }
             }
@@ -234,26 +239,27 @@ impl<'a> ProcessPairs<'a> {
                 break;
             }
             if checks.contains(&(pair + 1)) {
-                let found = self.compare(error)?;
+                let found = self.compare_runs(error)?;
                 let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
-                let names = check.map(names_undecided).unwrap_or_default();
+                let names = check.map(undecided_names).unwrap_or_default();
                 if names.is_empty() || pair + 1 == most {
                     return Ok(found);
                 }
                 undecided = Some(names);
             }
         }
-        self.compare(error)
+        self.compare_runs(error)
     }
 
-    /// Runs a process of a side: of all cases that the user wants, or of those of these names. Returns how it ended.
-    fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Exit> {
+    /// Runs one process of a revision, with the cases that the user selected or only with those of these names.
+    /// Stores its run, and returns its exit code.
+    fn run_process(&mut self, side: RevisionSide, names: Option<&[String]>) -> Result<Exit> {
         // A signal between two processes reached none of them.
         self.interrupted = signals::received();
         if let Some(exit) = self.interrupted {
             return Ok(exit);
         }
-        let flags = self.flags(names);
+        let flags = self.process_flags(names);
         let ComparedRevision { name, built, suite, stored, runs } = &mut self.sides[side as usize];
         let folder = stored.home().join("runs");
         let mut command = built.command(suite, &flags);
@@ -290,7 +296,7 @@ impl<'a> ProcessPairs<'a> {
     }
 
     /// Returns the flags of a process.
-    fn flags(&self, names: Option<&[String]>) -> Vec<String> {
+    fn process_flags(&self, names: Option<&[String]>) -> Vec<String> {
         let AbArgs { filters, flags, .. } = self.args;
         let Some(names) = names else { return [&flags[..], filters].concat() };
         // Whole names replace the user's own filters, which are none.
@@ -299,13 +305,13 @@ impl<'a> ProcessPairs<'a> {
         [flags, &exact, names].concat()
     }
 
-    /// Compares what was measured so far; nothing if neither side has a run, or if a signal came before both had one. Otherwise a side
-    /// without a run has no results: those of the other side are new or missing.
-    fn compare(&self, error: f64) -> Result<Option<Run>> {
+    /// Compares the runs so far. `None` if neither revision has a run, or if a signal arrived before both had
+    /// one. Else a revision without a run has no results: those of the other one are new or missing.
+    fn compare_runs(&self, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
         let is_whole = self.interrupted.is_none();
-        let (then, mut now) = match (self.sides[0].joined()?, self.sides[1].joined()?) {
+        let (then, mut now) = match (self.sides[0].joined_run()?, self.sides[1].joined_run()?) {
             (Some(then), Some(now)) => (then, now),
             (Some(then), None) if is_whole => (then.clone(), nothing(&then)),
             (None, Some(now)) if is_whole => (nothing(&now), now),
@@ -318,8 +324,8 @@ impl<'a> ProcessPairs<'a> {
     }
 }
 
-/// Returns the names of the cases that more processes may decide, each once.
-fn names_undecided(check: &BaselineComparison) -> Vec<String> {
+/// Returns the names of the undecided cases, each once.
+fn undecided_names(check: &BaselineComparison) -> Vec<String> {
     let undecided = check
         .findings
         .iter()
@@ -331,9 +337,9 @@ fn names_undecided(check: &BaselineComparison) -> Vec<String> {
 }
 
 impl ComparedRevision<'_> {
-    /// Returns all runs as one; nothing if there is none. Each record has the number of processes that measured it beyond those that
-    /// measured all.
-    fn joined(&self) -> Result<Option<Run>> {
+    /// Returns the runs of all processes joined into one; `None` if there is no run. Each record stores the
+    /// number of processes that measured it in addition to those that measured all cases.
+    fn joined_run(&self) -> Result<Option<Run>> {
         let mut run = match &self.runs[..] {
             [] => return Ok(None),
             [one] => one.run.clone(),
@@ -351,30 +357,35 @@ impl ComparedRevision<'_> {
     }
 }
 
-/// A program of a comparison.
+/// One of the two revisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    /// The program that was there before.
+enum RevisionSide {
+    /// The earlier revision.
     Then,
-    /// The one that is compared with it.
+    /// The later revision.
     Now,
 }
 
-/// The pairs before the first look. Fewer processes do not show what processes differ by.
-const FIRST_LOOK: usize = 4;
+/// The number of pairs before the first stopping check. Fewer processes do not show the differences between
+/// processes.
+const FIRST_CHECK: usize = 4;
 
-/// Returns the numbers of pairs after which there is a look: each twice as many as the one before, and `most` at the end. The looks
-/// share the error, so that there must be few.
-fn process_looks(most: usize) -> Vec<usize> {
-    let doubled = std::iter::successors(Some(FIRST_LOOK), |pairs| pairs.checked_mul(2));
+/// Returns the numbers of pairs after which there is a stopping check: each twice the one before, and `most` at
+/// the end. The checks share the error probability, so that there must be few.
+fn stopping_checks(most: usize) -> Vec<usize> {
+    let doubled = std::iter::successors(Some(FIRST_CHECK), |pairs| pairs.checked_mul(2));
     doubled.take_while(|pairs| *pairs < most).chain([most]).collect()
 }
 
-/// Returns the order within the pair of this number, from 0. Of each two pairs the first is drawn, and the second has it reversed: a
-/// steady drift, such as of a device that warms up, adds the same to both sides.
-fn process_order(seed: u64, pair: usize) -> [Side; 2] {
+/// Returns the order of the processes in a pair, counted from 0. Of two consecutive pairs, the first has a random
+/// order and the second the reverse, so that a steady drift adds the same to both revisions.
+fn process_order(seed: u64, pair: usize) -> [RevisionSide; 2] {
     let is_drawn = random(seed ^ (pair as u64 / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 1;
-    if is_drawn == pair.is_multiple_of(2) { [Side::Then, Side::Now] } else { [Side::Now, Side::Then] }
+    if is_drawn == pair.is_multiple_of(2) {
+        [RevisionSide::Then, RevisionSide::Now]
+    } else {
+        [RevisionSide::Now, RevisionSide::Then]
+    }
 }
 
 #[cfg(test)]
@@ -383,28 +394,28 @@ mod tests {
 
     #[test]
     fn looks_double_until_the_last_pair() {
-        assert_eq!(process_looks(16), [4, 8, 16]);
-        assert_eq!(process_looks(20), [4, 8, 16, 20]);
-        assert_eq!(process_looks(2), [2]);
-        assert_eq!(process_looks(4), [4]);
+        assert_eq!(stopping_checks(16), [4, 8, 16]);
+        assert_eq!(stopping_checks(20), [4, 8, 16, 20]);
+        assert_eq!(stopping_checks(2), [2]);
+        assert_eq!(stopping_checks(4), [4]);
     }
 
     /// The places of a side, in the order of processes, add up to the same: that is what a steady drift adds.
     #[test]
     fn a_steady_drift_adds_the_same_to_both_sides() {
         for seed in 0..50 {
-            let sides: Vec<Side> = (0..8).flat_map(|pair| process_order(seed, pair)).collect();
+            let sides: Vec<RevisionSide> = (0..8).flat_map(|pair| process_order(seed, pair)).collect();
             let places =
                 |side| sides.iter().zip(0..).filter(|(is, _)| **is == side).map(|(_, at)| at).sum::<i32>();
-            assert_eq!(places(Side::Then), places(Side::Now), "{seed}: {sides:?}");
+            assert_eq!(places(RevisionSide::Then), places(RevisionSide::Now), "{seed}: {sides:?}");
         }
     }
 
     #[test]
     fn each_side_goes_first_as_often_by_chance() {
-        let first = (0..1000).filter(|seed| process_order(*seed, 0)[0] == Side::Then).count();
+        let first = (0..1000).filter(|seed| process_order(*seed, 0)[0] == RevisionSide::Then).count();
         assert!((430..570).contains(&first), "{first}");
-        let pairs = (0..1000).filter(|pair| process_order(1, 2 * pair)[0] == Side::Then).count();
+        let pairs = (0..1000).filter(|pair| process_order(1, 2 * pair)[0] == RevisionSide::Then).count();
         assert!((430..570).contains(&pairs), "{pairs}");
     }
 }

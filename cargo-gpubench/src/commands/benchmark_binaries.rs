@@ -13,7 +13,7 @@ use gpubench_table::{export::Format, paragraph};
 use serde::Deserialize;
 
 use super::signals::{self, tool_output};
-use super::{exit_of_all, init::GPUBENCH};
+use super::{combined_exit, init::GPUBENCH_CRATE};
 use crate::manifest::package_folder;
 use crate::output::{self, CommandError, PrintOptions, Result, bail, warn};
 
@@ -36,7 +36,7 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
     let ends = measure(&built, &args.flags)?;
-    let exit = exit_of_all(ends.iter().map(|(_, exit)| *exit));
+    let exit = combined_exit(ends.iter().map(|(_, exit)| *exit));
     if ends.len() > 1 {
         output::print(&format!("\n{}", paragraph(&summary(&ends, exit), options.page())), options)?;
     }
@@ -282,7 +282,8 @@ impl CargoMetadata {
         }
         let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         let of_gpubench = self.packages.iter().filter(|package| {
-            wanted(packages, &package.name) && package.dependencies.iter().any(|other| other.name == GPUBENCH)
+            wanted(packages, &package.name)
+                && package.dependencies.iter().any(|other| other.name == GPUBENCH_CRATE)
         });
         let mut targets: Vec<BenchTarget> = of_gpubench.flat_map(MetadataPackage::bench_targets).collect();
         let known: Vec<&str> = targets.iter().map(|target| &*target.name).collect();

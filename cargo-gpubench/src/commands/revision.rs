@@ -162,7 +162,7 @@ fn link(path: &Path, root: &Path, tree: &Path, home: &Path) -> Result<(), Comman
 
 /// Names the revision that an error is about. A signal is about none.
 fn not_built(error: CommandError, name: &str) -> CommandError {
-    if matches!(error.exit, Exit::Interrupted(_)) { error } else { error.within(name) }
+    if matches!(error.exit, Exit::Interrupted(_)) { error } else { error.with_context(name) }
 }
 
 /// The digits of a hash that a user sees.
@@ -232,7 +232,7 @@ pub(super) fn whole_hash(digits: &str) -> Option<String> {
     hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
 
-/// Puts the commit `hash` into the work tree in `sources`, whatever was changed there, so that cargo rebuilds what differs from the commit
+/// Puts the commit `hash` into the work tree in `run_files`, whatever was changed there, so that cargo rebuilds what differs from the commit
 /// before. Files that git ignores stay. Returns false if git fails.
 fn switch(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
     let succeeds = |words: &[&str]| -> Result<bool> { Ok(run(&mut git(sources, words))?.is_some()) };

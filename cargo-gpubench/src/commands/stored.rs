@@ -20,7 +20,7 @@ use gpubench_stats::DECISION_ERROR;
 use gpubench_table::check_columns;
 use gpubench_tune::Tuning;
 
-use crate::commands::{load, load_all, select};
+use crate::commands::{load, load_all, select_cases};
 use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
 #[derive(Args)]
@@ -135,7 +135,7 @@ pub(super) fn report(
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
     check_columns(&args.columns).map_err(CommandError::usage)?;
-    let results = ResultDestinations::new(&args.exports, &output::sources(runs, stored), options)?;
+    let results = ResultDestinations::new(&args.exports, &output::run_files(runs, stored), options)?;
     if let [file] = runs
         && let Some(json) = read_tuning(file)
     {
@@ -147,7 +147,7 @@ pub(super) fn report(
             );
         }
         let tuning = Tuning::parse(&json).map_err(|error| CommandError::usage(format!("{file}: {error}")))?;
-        results.print(&gpubench_tune::table(&tuning, options.page()))?;
+        results.print_unless_exported(&gpubench_tune::table(&tuning, options.page()))?;
         return Ok(tuning.exit());
     }
     let runs: Vec<_> = runs.iter().map(|name| load_all(stored, name)).collect::<Result<_, _>>()?;
@@ -166,15 +166,15 @@ pub(super) fn report(
             (_, 0) => format!("{}:\n", named.name),
             _ => format!("\n{}:\n", named.name),
         };
-        let mut run = select(named, &selection)?;
+        let mut run = select_cases(named, &selection)?;
         if !args.columns.is_empty() {
             run.columns.clone_from(&args.columns);
         }
         results.print_run(&title, &run, args.explain)?;
-        results.write(&run)?;
+        results.write_run(&run)?;
         exit = exit.min(Exit::of(&run));
     }
-    results.name_files();
+    results.print_file_names();
     Ok(exit)
 }
 
@@ -204,8 +204,8 @@ pub(super) fn compare(
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
     let read: Vec<String> = args.earlier.iter().chain([later]).cloned().collect();
-    let results = ResultDestinations::new(&args.exports, &output::sources(&read, stored), options)?;
-    let mut run = select(load(stored, later)?, &selection)?;
+    let results = ResultDestinations::new(&args.exports, &output::run_files(&read, stored), options)?;
+    let mut run = select_cases(load(stored, later)?, &selection)?;
     let mut before = match earlier {
         Some(earlier) => earlier,
         None => stored.previous_run(later, &run)?,
@@ -220,8 +220,8 @@ pub(super) fn compare(
         !run.records.is_empty() && comparison.findings.iter().all(|line| line.finding == Finding::New);
     run.baseline_comparison = Some(comparison);
     results.print_run("", &run, false)?;
-    results.write(&run)?;
-    results.name_files();
+    results.write_run(&run)?;
+    results.print_file_names();
     if is_disjoint {
         bail!(Nothing, "{message}");
     }
@@ -229,8 +229,11 @@ pub(super) fn compare(
 }
 
 pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
-    let results =
-        ResultDestinations::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
+    let results = ResultDestinations::for_json(
+        &Some(args.output.clone()),
+        &output::run_files(&args.runs, stored),
+        options,
+    )?;
     let loaded: Vec<_> = args.runs.iter().map(|name| load_all(stored, name)).collect();
     let is_split = loaded.iter().flatten().flatten().any(|named| is_split_share(&named.run));
     let mut exit = Exit::Done;
@@ -247,9 +250,9 @@ pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions
         }
     }
     let JoinedRun { run, remarks, missing } =
-        join(runs).map_err(|error| CommandError::usage(error).within("these runs cannot be merged"))?;
+        join(runs).map_err(|error| CommandError::usage(error).with_context("these runs cannot be merged"))?;
     remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
-    results.write(&run)?;
-    results.name_files();
+    results.write_run(&run)?;
+    results.print_file_names();
     Ok(if missing.is_none() { exit } else { Exit::Failed })
 }

@@ -17,8 +17,10 @@ use gpubench_runner::__private::{
 };
 
 use crate::commands::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
-use crate::commands::{exit_of_all, ncu_counters, signals};
-use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, at, bail};
+use crate::commands::{combined_exit, ncu_counters, signals};
+use crate::output::{
+    self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail, path_message,
+};
 
 /// The benchmark binaries to verify.
 #[derive(Args)]
@@ -56,7 +58,7 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
             Ok(mut run) => {
                 count(args, &binary, &mut run);
                 results.print_run("", &run, args.explain)?;
-                results.write(&run)?;
+                results.write_run(&run)?;
                 ends.push(exit(&run));
             }
         }
@@ -64,13 +66,14 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
             return Ok(interrupted);
         }
     }
-    Ok(exit_of_all(ends))
+    Ok(combined_exit(ends))
 }
 
 /// Returns a command for each benchmark binary, which measures what the user wants.
 fn binaries(args: &VerifyArgs) -> Result<Vec<Command>> {
     if let Some(program) = &args.program {
-        let program = program.canonicalize().map_err(|error| CommandError::usage(at(program, error)))?;
+        let program =
+            program.canonicalize().map_err(|error| CommandError::usage(path_message(program, error)))?;
         if !is_benchmark_binary(&mut Command::new(&program)) {
             bail!(
                 Usage,

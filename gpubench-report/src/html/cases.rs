@@ -344,6 +344,6 @@ mod tests {
 
     #[test]
     fn rows_share_the_room_for_samples() {
-        assert_eq!([1, 5_000, 10_000, 1_000_000].map(drawn_of), [600, 240, 120, 64]);
+        assert_eq!([1, 5_000, 10_000, 1_000_000].map(samples_per_row), [600, 240, 120, 64]);
     }
 }

@@ -1,5 +1,5 @@
-//! The commands on many runs: `history` adds runs to a history and finds the changes of each case over its commits, and `fleet` finds
-//! the slow GPUs among the runs of many.
+//! The commands on many runs: `history` adds runs to a history and finds the commits that changed each case, and
+//! `fleet` finds slow GPUs.
 
 use std::path::{Path, PathBuf};
 
@@ -80,16 +80,18 @@ pub(super) struct FleetArgs {
     json: Option<PathBuf>,
 }
 
+/// Runs the command `history` or `history add`.
 pub(super) fn history(stored: &StoredRuns, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let beside = |folder: &Option<PathBuf>| folder.clone().unwrap_or_else(|| stored.home().join("history"));
     match &args.command {
         Some(HistoryCommand::Add { runs, history, commit }) => {
             add_all(stored, runs, &beside(history), commit.as_deref())
         }
-        None => changes(&beside(&args.folder), args, options),
+        None => report_changes(&beside(&args.folder), args, options),
     }
 }
 
+/// Adds all runs with these names to the history in `folder`. `commit` overrides the commit of a single run.
 fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<&str>) -> Result<Exit> {
     let mut runs = Vec::new();
     for name in names {
@@ -106,16 +108,17 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
     let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
         let (file, was_there) = add_to_history(folder, &named.run, commit.as_deref())
-            .map_err(|error| CommandError::failed(error).within(&named.name))?;
+            .map_err(|error| CommandError::failed(error).with_context(&named.name))?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));
     }
     Ok(Exit::Done)
 }
 
-fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
+/// Reports the changes in the history in `folder`.
+fn report_changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
-    let results = ResultDestinations::json(&args.json, &[], options)?;
+    let results = ResultDestinations::for_json(&args.json, &[], options)?;
     let shown = folder.display();
     let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
@@ -134,18 +137,19 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
         let filters = args.filters.join("` or `");
         bail!(Nothing, "no result in {shown} matches `{filters}`: without a filter, all are shown");
     }
-    results.answer(&history::render(&found, options.page()), &found)?;
+    results.print_and_write(&history::render(&found, options.page()), &found)?;
     Ok(found.exit(args.fail_on_change))
 }
 
+/// Runs the command `fleet`.
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
     let sources: Vec<ExportTo> = find_run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
-    let results = ResultDestinations::json(&args.json, &sources, options)?;
+    let results = ResultDestinations::for_json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
         bail!(Usage, "no run could be read. {first}");
     }
     let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
-    results.answer(&fleet::render(&answer, options.page()), &answer)?;
+    results.print_and_write(&fleet::render(&answer, options.page()), &answer)?;
     Ok(answer.exit())
 }
