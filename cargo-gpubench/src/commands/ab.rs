@@ -60,8 +60,8 @@ pub(super) struct AbArgs {
 /// Runs the command. What was compared before an error is written too.
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let results = ResultDestinations::new(&args.exports, &[], options)?;
-    let revisions = RevisionCheckouts::here(&args.build)?;
-    let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
+    let revisions = RevisionCheckouts::open(&args.build)?;
+    let [then, now] = [revisions.resolve(&args.then)?, revisions.resolve(&args.now)?];
     if then.1 == now.1 {
         bail!(Usage, "both revisions are {}: name two that differ", then.0);
     }
@@ -83,7 +83,7 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
             if let Some(run) = pairs.measure_and_compare()? {
                 ends.push(exit_code(&run));
                 results.print_run("", &run, false)?;
-                runs.push((suite[1].name(), run));
+                runs.push((suite[1].display_name(), run));
             }
             if let Some(interrupted) = pairs.interrupted {
                 ends.push(interrupted);
@@ -112,7 +112,7 @@ fn common_binaries<'a>(
     let both: Vec<_> = new.binaries.iter().filter_map(|new| Some([find(old, new)?, new])).collect();
     let lacking = |built: &'a BuiltBinaries, other: &'a BuiltBinaries, what: &str| {
         let alone = built.binaries.iter().filter(|suite| find(other, suite).is_none());
-        alone.map(|suite| format!("{} is {what} {now}", suite.name())).collect::<Vec<_>>()
+        alone.map(|suite| format!("{} is {what} {now}", suite.display_name())).collect::<Vec<_>>()
     };
     let added = lacking(new, old, "new in").into_iter().map(|sentence| sentence + ", and not measured");
     let others: Vec<String> = added.chain(lacking(old, new, "missing in")).collect();
@@ -204,7 +204,7 @@ impl<'a> ProcessPairs<'a> {
         args: &'a AbArgs,
     ) -> Self {
         let side = |(name, built), suite, place: &str| {
-            let stored = StoredRuns::within(here.home().join("ab").join(place));
+            let stored = StoredRuns::within(here.gpubench_folder().join("ab").join(place));
             ComparedRevision { name, built, suite, stored, runs: Vec::new() }
         };
         let sides = [side(revisions[0], then, "then"), side(revisions[1], now, "now")];
@@ -255,7 +255,7 @@ impl<'a> ProcessPairs<'a> {
     /// Stores its run, and returns its exit code.
     fn run_process(&mut self, side: RevisionSide, names: Option<&[String]>) -> Result<Exit> {
         // A signal between two processes reached none of them.
-        self.interrupted = signals::received();
+        self.interrupted = signals::received_signal();
         if let Some(exit) = self.interrupted {
             return Ok(exit);
         }
@@ -267,7 +267,7 @@ impl<'a> ProcessPairs<'a> {
         // Its table is one of many.
         command.stdout(Stdio::null());
         let before = stored.runs();
-        let exit = signals::exit(signals::output(&mut command, Exit::Failed)?.status);
+        let exit = signals::exit_of_child(signals::run_child(&mut command, Exit::Failed)?.status);
         let run = stored.runs().into_iter().find(|run| !before.contains(run));
         let is_missing = run.is_none();
         if let Some((run_name, path)) = run {
@@ -317,7 +317,7 @@ impl<'a> ProcessPairs<'a> {
             (None, Some(now)) if is_whole => (nothing(&now), now),
             _ => return Ok(None),
         };
-        self.args.limits.set(&mut now);
+        self.args.limits.apply_to(&mut now);
         let baseline = Baseline::of(self.sides[0].name.to_owned(), then);
         now.baseline_comparison = Some(check(&now, &baseline, &|_| true, error));
         Ok(Some(now))

@@ -12,7 +12,7 @@ use gpubench_report::export::FORMATS;
 use gpubench_table::{export::Format, paragraph};
 use serde::Deserialize;
 
-use super::signals::{self, tool_output};
+use super::signals::{self, run_tool};
 use super::{combined_exit, init::GPUBENCH_CRATE};
 use crate::manifest::package_folder;
 use crate::output::{self, CommandError, PrintOptions, Result, bail, warn};
@@ -27,37 +27,41 @@ pub(super) struct RunArgs {
     flags: Vec<String>,
 }
 
+/// Runs the command `run`.
 pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     signals::listen()?;
     let cargo = Cargo::default();
-    let workspace = cargo.workspace(&args.build)?;
+    let workspace = cargo.metadata(&args.build)?;
     let targets = workspace.bench_targets(&args.build)?;
-    let format = FORMATS.into_iter().find(|format| is_given(&args.flags, format.name));
+    let format = FORMATS.into_iter().find(|format| is_flag_given(&args.flags, format.name));
     refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
-    let ends = measure(&built, &args.flags)?;
+    let ends = run_binaries(&built, &args.flags)?;
     let exit = combined_exit(ends.iter().map(|(_, exit)| *exit));
     if ends.len() > 1 {
-        output::print(&format!("\n{}", paragraph(&summary(&ends, exit), options.page())), options)?;
+        output::print(&format!("\n{}", paragraph(&exit_summary(&ends, exit), options.page())), options)?;
     }
     Ok(exit)
 }
 
-/// Returns true if the flag is given, as `--json FILE` or `--json=FILE`.
-fn is_given(flags: &[String], name: &str) -> bool {
+/// Returns true if `flags` has the flag `display_name`, as `--name VALUE` or `--name=VALUE`.
+fn is_flag_given(flags: &[String], name: &str) -> bool {
     flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next()).any(|flag| flag == name)
 }
 
-/// Runs the benchmark binaries, one after another, until a signal comes. Returns the name and the end of each.
-fn measure(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, Exit)>> {
+/// Runs the benchmark binaries one after another, until a signal arrives. Returns the name and the exit code of
+/// each.
+fn run_binaries(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, Exit)>> {
     let mut ends = Vec::new();
     let count = built.binaries.len();
     for (number, suite) in (1..).zip(&built.binaries) {
         if count > 1 {
-            output::note(&format!("benchmark binary {number} of {count}: {}", suite.name()));
+            output::note(&format!("benchmark binary {number} of {count}: {}", suite.display_name()));
         }
-        let exit = signals::exit(signals::output(&mut built.command(suite, flags), Exit::Failed)?.status);
-        ends.push((suite.name(), exit));
+        let exit = signals::exit_of_child(
+            signals::run_child(&mut built.command(suite, flags), Exit::Failed)?.status,
+        );
+        ends.push((suite.display_name(), exit));
         if matches!(exit, Exit::Interrupted(_)) {
             break;
         }
@@ -65,8 +69,8 @@ fn measure(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, Exit)
     Ok(ends)
 }
 
-/// Returns a line for each benchmark binary, and one for all.
-fn summary(ends: &[(String, Exit)], all: Exit) -> String {
+/// Returns a line with the exit code of each benchmark binary, below a line with the combined one.
+fn exit_summary(ends: &[(String, Exit)], all: Exit) -> String {
     let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let lines: String = ends.iter().map(|(name, exit)| format!("{name:width$}  {exit}\n")).collect();
     format!("{} benchmark binaries, {all}\n{lines}", ends.len())
@@ -95,26 +99,27 @@ pub(super) struct BuildArgs {
     pub offline: bool,
 }
 
-/// The variable in which the system's loader looks for folders of shared libraries.
-const LIBRARIES: &str =
+/// The variable with the folders in which the system's loader finds shared libraries.
+const LIBRARY_PATH_VARIABLE: &str =
     if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
-/// The variables by which rustup gives all programs one toolchain, and says whose choice that was (from rustup 1.29 on).
-const TOOLCHAIN: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
-/// The time in which a program answers `--version`. A harness of another kind may ignore the flag and measure.
+/// The variables by which rustup selects the same toolchain for all programs, and says how it was chosen (since
+/// rustup 1.29).
+const TOOLCHAIN_VARIABLES: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
+/// The time limit for an answer to `--version`. Another test harness may ignore the flag and measure.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Cargo, as it is started for a workspace.
+/// A configuration of cargo for a workspace.
 #[derive(Default)]
 pub(super) struct Cargo {
-    /// The manifest, instead of that of the folder.
+    /// The manifest; `None` for that of the folder.
     pub manifest: Option<PathBuf>,
-    /// The folder in which cargo starts, instead of the current one. Cargo finds its settings from there.
+    /// The folder in which cargo starts and finds its settings; `None` for the current one.
     pub folder: Option<PathBuf>,
-    /// The target folder, instead of the usual one.
+    /// The target folder; `None` for the default.
     pub target: Option<PathBuf>,
 }
 
-/// The answer of `cargo metadata`.
+/// The output of `cargo metadata` without dependencies: the packages of a workspace.
 #[derive(Deserialize)]
 pub(super) struct CargoMetadata {
     pub packages: Vec<MetadataPackage>,
@@ -157,7 +162,7 @@ pub(super) struct BenchTarget {
     version: String,
     manifest: PathBuf,
     pub name: String,
-    /// The features without which cargo does not build it.
+    /// The features that cargo requires to build it.
     required_features: Vec<String>,
 }
 
@@ -170,11 +175,11 @@ pub(super) struct BuiltBinary {
 /// The benchmark binaries that were built.
 pub(super) struct BuiltBinaries {
     pub binaries: Vec<BuiltBinary>,
-    /// The folders in which the loader finds shared libraries that build scripts made, as `cargo bench` gives them.
+    /// The value of [`LIBRARY_PATH_VARIABLE`] with which `cargo bench` starts them.
     library_path: OsString,
 }
 
-/// A line of cargo's report on a build: an artifact, or the end of a build script.
+/// A line of cargo's output on a build: an artifact, or the end of a build script.
 #[derive(Deserialize)]
 struct BuildMessage {
     manifest_path: Option<PathBuf>,
@@ -185,10 +190,9 @@ struct BuildMessage {
 }
 
 impl Cargo {
-    /// Reads the workspace without its dependencies.
-    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<CargoMetadata> {
-        let answer =
-            tool_output(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
+    /// Reads the packages of the workspace, without their dependencies.
+    pub(super) fn metadata(&self, args: &BuildArgs) -> Result<CargoMetadata> {
+        let answer = run_tool(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
             let remedy = match package_folder() {
                 Some(_) => "",
@@ -200,7 +204,7 @@ impl Cargo {
             .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))
     }
 
-    /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
+    /// Builds bench targets. Programs that are no benchmark binaries of gpubench are left out.
     pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<BuiltBinaries> {
         let mut command =
             self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
@@ -215,15 +219,15 @@ impl Cargo {
         }
         command.args(args.features.iter().flat_map(|features| ["--features", features]));
         command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
-        let report = tool_output(&mut command)?;
+        let report = run_tool(&mut command)?;
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
         }
-        let mut built = BuiltBinaries::read(&String::from_utf8_lossy(&report.stdout), targets);
-        built.leave_out_others();
-        match signals::received() {
+        let mut built = BuiltBinaries::parse(&String::from_utf8_lossy(&report.stdout), targets);
+        built.remove_others();
+        match signals::received_signal() {
             // A signal ends a benchmark binary before it prints its version.
-            Some(exit) => Err(signals::interrupted(exit)),
+            Some(exit) => Err(signals::interrupted_error(exit)),
             None if built.binaries.is_empty() => {
                 bail!(Nothing, "no benchmark binary is left to run: see the warnings above");
             }
@@ -231,13 +235,14 @@ impl Cargo {
         }
     }
 
+    /// Returns a command of cargo with these words.
     fn command(&self, words: &[&str], args: &BuildArgs) -> Command {
-        let chosen_by = env::var(TOOLCHAIN[1]).unwrap_or_default();
+        let chosen_by = env::var(TOOLCHAIN_VARIABLES[1]).unwrap_or_default();
         let is_by_folder = ["default", "path-override", "toolchain-file"].contains(&&*chosen_by);
         let mut command = if self.folder.is_some() && is_by_folder {
             // Rustup's cargo chooses again, such as by the `rust-toolchain.toml` of that folder.
             let mut cargo = Command::new("cargo");
-            TOOLCHAIN.iter().for_each(|variable| _ = cargo.env_remove(variable));
+            TOOLCHAIN_VARIABLES.iter().for_each(|variable| _ = cargo.env_remove(variable));
             cargo
         } else {
             // The cargo of which this program is a subcommand. The user may have chosen it, as in `cargo +nightly gpubench`.
@@ -254,7 +259,7 @@ impl Cargo {
     }
 }
 
-/// Refuses a format that holds one benchmark binary, if there are several.
+/// Returns an error if there are several benchmark binaries and a `format` that holds only one.
 pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Result<()> {
     match format {
         Some(Format { name, .. }) if binaries > 1 => bail!(
@@ -267,14 +272,15 @@ pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Res
 }
 
 impl CargoMetadata {
-    /// Returns the folders that packages depend on by a path.
+    /// Returns the folders of all path dependencies.
     pub(super) fn path_dependencies(&self) -> impl Iterator<Item = PathBuf> {
         let paths =
             self.packages.iter().flat_map(|package| &package.dependencies).filter_map(|it| it.path.as_ref());
         paths.filter_map(|path| path.canonicalize().ok())
     }
 
-    /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
+    /// Returns the bench targets of packages that depend on gpubench, ordered by package and name: those that
+    /// `wanted` names, or all.
     pub(super) fn bench_targets(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
@@ -325,20 +331,20 @@ impl MetadataTarget {
 }
 
 impl BenchTarget {
-    /// Returns true if it has the names of `other`, which may be of another revision.
+    /// Returns true if the package and the target have the same names, in the same or in another revision.
     pub(super) fn has_names_of(&self, other: &Self) -> bool {
         (&self.package, &self.name) == (&other.package, &other.name)
     }
 }
 
 impl BuiltBinary {
-    /// The name that messages have.
-    pub(super) fn name(&self) -> String {
+    /// Returns the name for messages, such as `kernels: saxpy`.
+    pub(super) fn display_name(&self) -> String {
         format!("{}: {}", self.target.package, self.target.name)
     }
 }
 
-/// Returns true if the version of a program names gpubench.
+/// Returns true if the program is a benchmark binary of gpubench, according to its `--version`.
 pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
@@ -356,8 +362,8 @@ pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
 }
 
 impl BuiltBinaries {
-    /// Reads cargo's report. Build scripts may print lines of their own between those of cargo.
-    fn read(report: &str, targets: &[BenchTarget]) -> Self {
+    /// Finds the programs of `targets` in cargo's messages. Other lines are skipped, since build scripts may print some.
+    fn parse(report: &str, targets: &[BenchTarget]) -> Self {
         let (mut binaries, mut folders) = (Vec::new(), Vec::new());
         for message in report.lines().filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok()) {
             // `native=FOLDER`, or the folder alone.
@@ -376,34 +382,35 @@ impl BuiltBinaries {
         }
         binaries.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
         folders.extend(binaries.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
-        folders.extend(env::var_os(LIBRARIES).iter().flat_map(env::split_paths));
+        folders.extend(env::var_os(LIBRARY_PATH_VARIABLE).iter().flat_map(env::split_paths));
         Self { binaries, library_path: env::join_paths(folders).unwrap_or_default() }
     }
 
-    /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
-    fn leave_out_others(&mut self) {
+    /// Removes programs that are no benchmark binaries of gpubench, with a warning for each.
+    fn remove_others(&mut self) {
         self.binaries.retain(|suite| {
             let mut program = Command::new(&suite.program);
-            let is_of_gpubench = is_benchmark_binary(program.env(LIBRARIES, &self.library_path));
+            let is_of_gpubench = is_benchmark_binary(program.env(LIBRARY_PATH_VARIABLE, &self.library_path));
             if !is_of_gpubench {
                 warn(&format!(
                     "{} is left out: it is not a benchmark binary of gpubench. If it has `gpubench::main!`, add `harness = false` to \
                      its [[bench]] in Cargo.toml",
-                    suite.name()
+                    suite.display_name()
                 ));
             }
             is_of_gpubench
         });
     }
 
-    /// Returns the command that starts a benchmark binary as `cargo bench` does: in its package's folder, `--bench` last.
+    /// Returns the command that starts a benchmark binary as `cargo bench` does: in the folder of its package,
+    /// with `--bench` last.
     pub(super) fn command(&self, suite: &BuiltBinary, flags: &[String]) -> Command {
         let BenchTarget { package, version, manifest, .. } = &suite.target;
         let folder = manifest.parent().unwrap_or(Path::new("."));
         let mut command = Command::new(&suite.program);
         command.args(flags).arg("--bench").current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
         command.env("CARGO_PKG_NAME", package).env("CARGO_PKG_VERSION", version);
-        command.env(LIBRARIES, &self.library_path);
+        command.env(LIBRARY_PATH_VARIABLE, &self.library_path);
         command
     }
 }

@@ -14,8 +14,8 @@ use gpubench_report::{
 use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
-use crate::commands::revision::{commit_order, whole_hash};
-use crate::commands::stored::{SelectionArgs, percentage};
+use crate::commands::revision::{commit_order, full_hash};
+use crate::commands::stored::{SelectionArgs, parse_percentage};
 use crate::output::{CommandError, PrintOptions, Result, ResultDestinations, bail};
 use crate::{commands::load_all, output};
 
@@ -32,7 +32,7 @@ pub(super) struct HistoryArgs {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
     /// Report changes of at least this
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "0.5%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "0.5%")]
     equivalence_margin: f64,
     /// Report only changes that begin in one of the last RUNS runs of the same benchmark and device
     #[arg(long, value_name = "RUNS", value_parser = whole_number(1..=1_000_000))]
@@ -68,10 +68,10 @@ pub(super) struct FleetArgs {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// The least difference that counts as slow
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "1%")]
     least: f64,
     /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "1%")]
     fdr: f64,
     #[command(flatten)]
     selection: SelectionArgs,
@@ -105,7 +105,7 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
             bail!(Usage, "a commit is named for {} runs: add them one by one", runs.len());
         }
     }
-    let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
+    let commit = commit.map(|digits| full_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
         let (file, was_there) = add_to_history(folder, &named.run, commit.as_deref())
             .map_err(|error| CommandError::failed(error).with_context(&named.name))?;

@@ -1,5 +1,5 @@
-//! The commands on stored runs: `report` prints the tables of runs and tunings and writes a run in other formats, `compare` compares
-//! a run with an earlier one, and `merge` makes one run of several.
+//! The commands on stored runs: `report` prints runs and tunings and exports runs, `compare` compares a run with
+//! an earlier one, and `merge` joins several runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub(super) struct MergeArgs {
 #[derive(Args)]
 pub(super) struct LimitArgs {
     /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: the limit is
     /// how much processes of one run differ; measure it with several, as by --runs 5
@@ -107,7 +107,7 @@ pub(super) struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// Reads the selection as a benchmark binary does.
+    /// Parses the flags as a benchmark binary does.
     pub(super) fn selection(&self) -> Result<CaseSelection> {
         Ok(CaseSelection {
             filters: parse_filters(&self.names, self.exact).map_err(CommandError::usage)?,
@@ -120,13 +120,13 @@ impl SelectionArgs {
     }
 }
 
-/// Reads a percentage above 0 and below 100, as a fraction.
-pub(super) fn percentage(text: &str) -> Result<f64, &'static str> {
+/// Parses a percentage above 0 and below 100. Returns it as a fraction.
+pub(super) fn parse_percentage(text: &str) -> Result<f64, &'static str> {
     let part = Threshold::part(text).filter(|part| *part < 1.0);
     part.ok_or("give a percentage above 0 and below 100, such as 5%")
 }
 
-/// Reports `runs`, which are those of `args` or the last run.
+/// Runs the command `report` with these `runs`.
 pub(super) fn report(
     stored: &StoredRuns,
     runs: &[String],
@@ -178,7 +178,7 @@ pub(super) fn report(
     Ok(exit)
 }
 
-/// Returns the contents of a file whose format is that of tunings.
+/// Returns the contents of `file` if it is a tuning.
 fn read_tuning(file: &str) -> Option<Vec<u8>> {
     // A pipe can be read only once, when it is loaded as a run.
     let json = Path::new(file).is_file().then(|| fs::read(file).ok())??;
@@ -186,15 +186,17 @@ fn read_tuning(file: &str) -> Option<Vec<u8>> {
 }
 
 impl LimitArgs {
-    /// Sets the limits of a comparison. The equivalence margin is the user's, else that of the run, and at most a regression.
-    pub(super) fn set(&self, run: &mut Run) {
+    /// Sets the limits of a comparison in `run`. The equivalence margin is the user's, else that of the run, and
+    /// never above the regression threshold.
+    pub(super) fn apply_to(&self, run: &mut Run) {
         let (margin, threshold) = (&mut run.sampling.equivalence_margin, self.fail_on_regression);
         *margin = equivalence_margin(self.equivalence_margin, threshold, *margin);
         run.regression_threshold = threshold;
     }
 }
 
-/// Compares the run `later` with the earlier run of `args`, or with the complete run of the same benchmark binary before it.
+/// Runs the command `compare`. Without an `earlier` run, it compares with the complete run of the same benchmark
+/// binary before `later`.
 pub(super) fn compare(
     stored: &StoredRuns,
     earlier: Option<NamedRun>,
@@ -211,7 +213,7 @@ pub(super) fn compare(
         None => stored.previous_run(later, &run)?,
     };
     retain_selected(&selection, &mut before.run);
-    args.limits.set(&mut run);
+    args.limits.apply_to(&mut run);
     let message = format!("{} and {later} have no result in common", before.name);
     let baseline = Baseline::of(before.name, before.run);
     let comparison = check(&run, &baseline, &|_| true, DECISION_ERROR);
@@ -228,6 +230,7 @@ pub(super) fn compare(
     Ok(Exit::of(&run))
 }
 
+/// Runs the command `merge`. Unreadable shares of a split run are only warnings, since a task may have died while it wrote one.
 pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
     let results = ResultDestinations::for_json(
         &Some(args.output.clone()),
