@@ -1,5 +1,6 @@
-//! The attribute of gpubench. In: its options and a launch function. Out: the unchanged function, and a
-//! `const` block that registers it. One step a file: `parse` and `signature` → `check` → `expand`.
+//! The attribute `#[gpu_bench]` and the macro `group!`. The attribute leaves the function unchanged and adds a
+//! `const` block that registers it. `parse` reads the options, `signature` the function, `check` combines both,
+//! and `expand` writes the block.
 
 use proc_macro::TokenStream;
 use quote::quote;
@@ -29,8 +30,8 @@ pub fn group(tokens: TokenStream) -> TokenStream {
     parse::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Returns the code that follows the function: its registration, or all mistakes in the attribute. Parses,
-/// checks and expands.
+/// Returns the code that follows the function: its registration, or a compiler error for each mistake in the
+/// attribute.
 fn register(
     options: proc_macro2::TokenStream,
     function: proc_macro2::TokenStream,
@@ -41,7 +42,7 @@ fn register(
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
     let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
     expanded
-        .unwrap_or_else(|errors| expand::mistakes_with_code(errors.into_compile_error(), benchmark.as_ref()))
+        .unwrap_or_else(|errors| expand::mistakes_and_code(errors.into_compile_error(), benchmark.as_ref()))
 }
 
 /// Snapshots of the attribute's output in readable form, of the smallest and of the largest: the code that every user compiles.

@@ -15,9 +15,9 @@ use gpubench_table::{Page, columns, paragraph, wrapped};
 /// The name and version of the format, `gpubench-tuning/2`.
 pub const SCHEMA: &str = TUNING.schema;
 
-/// The maximum ratio of a variant's coarse time to the smallest one: slower variants do not race. A single
-/// coarse time depends on the addresses of the inputs and on the clocks, on an H200 by 3.3 % at most, for 290
-/// variants of five problems from 3 to 236 µs.
+/// The maximum ratio of a variant's coarse time to the smallest one; slower variants do not race. A single coarse
+/// time depends on the addresses of the inputs and on the clocks: on an H200 by 3.3 % at most, for 290 variants
+/// of five problems from 3 to 236 µs.
 pub(crate) const COARSE_FACTOR: f64 = 1.15;
 
 /// The maximum fraction of all races in which any interval misses the truth.
@@ -207,9 +207,9 @@ impl TunedVariant {
         (self.ratio, self.decided_at, self.coarse_time) = (None, None, None);
     }
 
-    /// Returns the sort key of the variant: its standing, then its ratio to the best, or its coarse time if
-    /// there is no ratio.
-    pub(crate) fn rank(&self) -> (Standing, f64) {
+    /// Returns the sort key of the variant: its standing, then its ratio to the best, or its coarse time if there
+    /// is no ratio.
+    pub(crate) fn sort_key(&self) -> (Standing, f64) {
         let coarse = self.coarse_time.map_or(f64::INFINITY, Nanoseconds::as_f64);
         (self.standing, self.ratio.map_or(coarse, |ratio| ratio.value))
     }
@@ -270,8 +270,8 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
     parts.join("\n")
 }
 
-/// Returns the text of a problem's race: a line on the race, a line for each variant shown, and remarks on
-/// all others.
+/// Returns the text of a problem's race: a line on the race, a line for each variant shown, and remarks on all
+/// others.
 fn problem_text(problem: &TunedProblem, page: Page) -> String {
     let name = if problem.args.is_empty() {
         String::new()
