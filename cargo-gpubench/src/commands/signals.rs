@@ -73,7 +73,7 @@ pub(super) fn received_signal() -> Option<Exit> {
 
 /// Returns the exit code for a signal to this program or to the child process, which ended with this status;
 /// `None` without one. A terminal sends Ctrl-C to both, and the child may end before this program receives it.
-pub(super) fn interruption(child: ExitStatus) -> Option<Exit> {
+fn interruption(child: ExitStatus) -> Option<Exit> {
     received_signal().or_else(|| Exit::of_code(u8::try_from(128 + child.signal()?).ok()?))
 }
 

@@ -223,7 +223,7 @@ impl AxisUnit {
     }
 
     /// Returns the text of a value in the unit that fits `largest`. The text of zero has no unit.
-    pub(super) fn format_like(self, value: f64, largest: f64) -> String {
+    fn format_like(self, value: f64, largest: f64) -> String {
         if value == 0.0 {
             return "0".to_owned();
         }
@@ -233,7 +233,7 @@ impl AxisUnit {
     }
 
     /// Returns the largest unit in which the value is at least 1, with its factor.
-    pub(super) fn thinned_ticks(self, value: f64) -> (f64, &'static str) {
+    fn thinned_ticks(self, value: f64) -> (f64, &'static str) {
         let fits = self.0.iter().rev().find(|(amount, _)| value.abs() >= amount * (1.0 - 1e-9));
         *fits.unwrap_or(&self.0[0])
     }

@@ -104,11 +104,11 @@ impl Panel {
 
 /// A panel with its positioned axes, ready to draw.
 struct Plot<'a> {
-    pub panel: &'a Panel,
-    pub x: &'a PositionedAxis<'a>,
-    pub y: &'a PositionedAxis<'a>,
+    panel: &'a Panel,
+    x: &'a PositionedAxis<'a>,
+    y: &'a PositionedAxis<'a>,
     /// The number of series in the panels above, which have the first colours.
-    pub before: usize,
+    before: usize,
 }
 
 impl Plot<'_> {

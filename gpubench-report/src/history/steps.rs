@@ -196,7 +196,7 @@ pub(super) fn permutation_strengths(residuals: &[f64]) -> Vec<f64> {
 
 /// Permutes `values` at random, each permutation as likely (Fisher and Yates). The same seed gives the same
 /// permutation.
-pub(super) fn shuffle(values: &mut [f64], seed: u64) {
+fn shuffle(values: &mut [f64], seed: u64) {
     for last in (1..values.len()).rev() {
         let drawn = random(random(seed).wrapping_add(last as u64));
         // The high half of the product: a number from 0 to `last`.

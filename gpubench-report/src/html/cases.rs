@@ -246,7 +246,7 @@ const MAX_PAGE_SAMPLES: usize = 1_200_000;
 
 /// The samples of a row, compact enough for a page with thousands of rows.
 #[derive(Debug, PartialEq)]
-pub(super) struct DrawnSamples {
+struct DrawnSamples {
     /// The number of all samples.
     pub all: usize,
     /// The minimum, the quartiles with the median between them, and the maximum of all samples, in nanoseconds.
@@ -260,7 +260,7 @@ pub(super) struct DrawnSamples {
 }
 
 /// Returns the number of samples that are drawn of each row, in a page with this number of rows.
-pub(super) fn samples_per_row(rows: usize) -> usize {
+fn samples_per_row(rows: usize) -> usize {
     (MAX_PAGE_SAMPLES / rows.max(1)).clamp(MIN_CURVE_VALUES, MAX_ROW_SAMPLES)
 }
 
@@ -295,8 +295,9 @@ fn thinned(times: &[f64], most: usize) -> Vec<f64> {
     let stretch = times.len().div_ceil(most / 2);
     let mut thinned = Vec::with_capacity(most);
     for part in times.chunks(stretch) {
-        let lowest = (0..part.len()).min_by(|a, b| part[*a].total_cmp(&part[*b])).unwrap_or_default();
-        let highest = (0..part.len()).max_by(|a, b| part[*a].total_cmp(&part[*b])).unwrap_or_default();
+        let by_time = |a: &usize, b: &usize| part[*a].total_cmp(&part[*b]);
+        let lowest = (0..part.len()).min_by(by_time).unwrap_or_default();
+        let highest = (0..part.len()).max_by(by_time).unwrap_or_default();
         thinned.extend([part[lowest.min(highest)], part[lowest.max(highest)]]);
     }
     thinned

@@ -135,18 +135,15 @@ struct ComparedTimes {
 
 /// Returns the comparisons with a baseline and of interleaved cases, with the outcome of the gate; empty without any.
 pub(super) fn comparisons(view: &PageView<'_>) -> Markup {
-    let (check, gate) = (view.run.baseline_comparison.as_ref(), view.run.gate());
-    let interleaved = interleaved_rows(view);
+    let (gate, interleaved) = (view.run.gate(), interleaved_rows(view));
     html! {
-        @if check.is_some() || gate.is_some() || !interleaved.is_empty() {
-            @if let Some(gate) = gate {
-                @let (count, from) = gate::regressions(&gate);
-                p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
-                @for line in gate::unjudged(&gate) { p { strong.bad { (plain(&line)) } } }
-            }
-            @if let Some(check) = check { (baseline_results(view, check)) }
-            @if !interleaved.is_empty() { (comparison_table("Interleaved", ["other", "this"], interleaved)) }
+        @if let Some(gate) = gate {
+            @let (count, from) = gate::regressions(&gate);
+            p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
+            @for line in gate::unjudged(&gate) { p { strong.bad { (plain(&line)) } } }
         }
+        @if let Some(check) = &view.run.baseline_comparison { (baseline_results(view, check)) }
+        @if !interleaved.is_empty() { (comparison_table("Interleaved", ["other", "this"], interleaved)) }
     }
 }
 
