@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-pub use gpubench_records::exit::Exit;
+pub use gpubench_records::Exit;
 pub use gpubench_runner::{Error, Progress, RunEvent, RunEvents, Settings, Suite};
 pub use gpubench_stats::{format, units};
 #[cfg(feature = "tune")]
@@ -10,10 +10,10 @@ pub use gpubench_tune as tuning;
 
 /// The values of [`Settings`].
 pub mod settings {
+    pub use gpubench_records::HeatLevel;
     pub use gpubench_records::comparison::Threshold;
-    pub use gpubench_records::cool_down::HeatLevel;
     pub use gpubench_records::id::BenchmarkId;
-    pub use gpubench_records::task::{Part, ShareMode};
+    pub use gpubench_records::{Part, ShareMode};
     pub use gpubench_runner::{
         ArgValues, CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, StatedPeak, Verifier,
         WarmUp,

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let arguments = as_subcommand(env::args_os());
     let matches = command.try_get_matches_from(&arguments);
     let args = matches
-        .map_err(|error| with_hint(error, &Caller::default(), &arguments))
+        .map_err(|error| with_hint(error, &Caller::default().to_command(), &arguments))
         .and_then(|matches| CargoArgs::from_arg_matches(&matches));
     let CargoArgs::Gpubench(args) = args.unwrap_or_else(|error| error.exit());
     let ended = commands::run(&args).unwrap_or_else(|error| {

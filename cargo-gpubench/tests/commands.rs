@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use gpubench_records::Counts;
 use gpubench_records::files::Store;
 use gpubench_records::record::{Package, Record, Run};
-use gpubench_records::work::Counts;
 use gpubench_report::export::{FORMATS, HTML, JUNIT};
 use gpubench_report::loading::load;
 use gpubench_table::Page;

@@ -4,7 +4,7 @@ use std::fs;
 
 use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::record::Run;
-use gpubench_records::task::{ShareMode, Task};
+use gpubench_records::{ShareMode, Task};
 use gpubench_report::loading::load;
 use insta::assert_snapshot;
 

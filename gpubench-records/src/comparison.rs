@@ -82,7 +82,7 @@ gpubench_stats::stored! {
         /// Its cache state.
         pub cache: Cache,
         /// The finding.
-        pub finding: Finding,
+        pub finding: BaselineFinding,
     }
 
     /// The difference between two processes of one program that a comparison assumes.
@@ -95,7 +95,7 @@ gpubench_stats::stored! {
     }
 
     /// The standing of a case against the baseline.
-    pub enum Finding {
+    pub enum BaselineFinding {
         /// It was compared.
         Compared {
             /// The time now over the time then.
@@ -252,7 +252,7 @@ mod tests {
         for (again, assumed) in
             [(0, None), (8, None), (0, Some(AssumedSpread::UpTo(0.4))), (0, Some(AssumedSpread::Any))]
         {
-            let finding = Finding::Compared {
+            let finding = BaselineFinding::Compared {
                 ratio,
                 time: Nanoseconds(1.1),
                 baseline_time: Nanoseconds(1.0),
@@ -264,7 +264,7 @@ mod tests {
                 remeasured: again,
             };
             let written = serde_json::to_string(&finding).expect("JSON");
-            assert_eq!(serde_json::from_str::<Finding>(&written).expect("a finding"), finding);
+            assert_eq!(serde_json::from_str::<BaselineFinding>(&written).expect("a finding"), finding);
         }
     }
 

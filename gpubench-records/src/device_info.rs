@@ -31,7 +31,12 @@ gpubench_stats::stored! {
         pub peaks: Vec<Peak>,
     }
 
-    /// A property with its unit.
+    /// A property with its unit, in words such as `32 multiprocessors` or `L2 cache 60 MiB`.
+    #[derive(thiserror::Error)]
+    #[error("{}", match value {
+        Value::Count(count) => format!("{count} {name}"),
+        value => format!("{name} {value}"),
+    })]
     #[non_exhaustive]
     pub struct Property {
         /// The name, such as `L2 cache`.
@@ -187,17 +192,6 @@ impl Property {
     /// The property `name` of `value`.
     pub fn new(name: impl Into<String>, value: Value) -> Self {
         Self { name: name.into(), value }
-    }
-}
-
-/// The property in words, such as `32 multiprocessors` or `L2 cache 60 MiB`.
-impl std::fmt::Display for Property {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, value } = self;
-        match value {
-            Value::Count(count) => write!(f, "{count} {name}"),
-            value => write!(f, "{name} {value}"),
-        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! The environment of a run: the machine, the command, and the settings outside of gpubench that can change times.
+//! The environment of a run: the machine, the command, the settings outside of gpubench that can change times, and the run's task if a
+//! scheduler starts several.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, str::FromStr};
 
+use crate::{Property, Value};
 use gpubench_stats::format;
-
-use crate::{Property, Task, Value};
 
 /// The variables that can change times. The CUDA driver and NVIDIA's libraries read them.
 pub const TIME_VARIABLES: [&str; 5] = [
@@ -75,5 +75,163 @@ pub fn effect_on_times(name: &str, value: &str) -> Option<&'static str> {
             "the system stops a process that has used its part, also within a sample: give the container whole processors (`--cpuset-cpus`)",
         ),
         _ => None,
+    }
+}
+
+gpubench_stats::stored! {
+    /// The way in which the tasks of a set divide the work.
+    #[derive(Copy, Default, Eq)]
+    pub enum ShareMode {
+        /// Each task measures every case, on its own GPUs.
+        #[default]
+        Replicate,
+        /// The cases are distributed over the tasks.
+        Split,
+    }
+
+    /// The task that a run is.
+    #[derive(Default, Eq, thiserror::Error)]
+    #[error("task {number}/{of}{}", job.as_ref().map_or_else(String::new, |job| format!(" of job {job}")))]
+    pub struct Task {
+        /// The way in which the tasks divide the work.
+        pub share: ShareMode,
+        /// The number of this task, from 1.
+        pub number: usize,
+        /// The number of all tasks.
+        pub of: usize,
+        /// The number of cases of all tasks together, each counted once. Of a split alone.
+        pub cases: Option<usize>,
+        /// The scheduler, such as `slurm`; nothing if the user numbers the tasks.
+        pub scheduler: Option<String>,
+        /// The scheduler's number of the job, the same for all tasks and after each requeue.
+        pub job: Option<String>,
+        /// The scheduler's name of the node.
+        pub node: Option<String>,
+        /// The number of times that the job was started again.
+        pub restarts: Option<u32>,
+    }
+}
+
+/// The place of a task among all, such as `3/8`: from `1/8` to `8/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+#[error("{number}/{of}")]
+pub struct Part {
+    /// Its number, from 1.
+    number: usize,
+    /// The number of all.
+    of: usize,
+}
+
+/// The error for text that is not a [`Part`].
+const PART_USAGE: &str = "give a task's number, from 1, and the number of all, such as 3/8";
+
+impl Part {
+    /// The only one.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Returns the part with this number, from 1; `None` if there are not that many.
+    pub fn new(number: usize, of: usize) -> Option<Self> {
+        (1..=of).contains(&number).then_some(Self { number, of })
+    }
+
+    /// Its number, from 1.
+    pub fn number(self) -> usize {
+        self.number
+    }
+
+    /// The number of all.
+    pub fn of(self) -> usize {
+        self.of
+    }
+
+    /// Returns this part's own part: those of the first part come first.
+    #[must_use]
+    pub fn divided(self, part: Self) -> Self {
+        Self { number: (self.number - 1) * part.of + part.number, of: self.of * part.of }
+    }
+}
+
+impl FromStr for Part {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, of) = text.split_once('/').ok_or(PART_USAGE)?;
+        let count = |text: &str| text.trim().parse::<usize>().map_err(|_| PART_USAGE);
+        Self::new(count(number)?, count(of)?).ok_or(PART_USAGE)
+    }
+}
+
+impl Task {
+    /// Returns true if `other` is the same task, started again perhaps, on any node.
+    pub fn is(&self, other: &Self) -> bool {
+        let identity = |task: &Self| {
+            let Self { share, number, of, scheduler, job, .. } = task.clone();
+            (share, number, of, scheduler, job)
+        };
+        identity(self) == identity(other)
+    }
+
+    /// The part of the names of its runs that those of no other task have, such as `4711.3`: the job, then the task's number.
+    pub(crate) fn label(&self) -> String {
+        format!("{}.{}", file_name_part(self.job.as_deref().unwrap_or("share")), self.number)
+    }
+}
+
+/// The text with only such letters as a file name may have on any system.
+pub(crate) fn file_name_part(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
+    text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod task_tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_counted_from_one() {
+        for right in ["1/1", "3/8", "8/8"] {
+            assert_eq!(right.parse::<Part>().map(|part| part.to_string()), Ok(right.to_owned()));
+        }
+        for wrong in ["", "3", "0/8", "9/8", "-1/8", "3/0", "0/0", "3/8/9", "a/8", "3/", "/8", "3.0/8"] {
+            assert_eq!(wrong.parse::<Part>(), Err(PART_USAGE), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_tasks_of_an_arrays_tasks_are_numbered_through() {
+        let part = |text: &str| text.parse::<Part>().expect("a part");
+        let numbers: Vec<String> = ["1/3", "2/3", "3/3"]
+            .iter()
+            .flat_map(|task| ["1/2", "2/2"].map(|step| part(task).divided(part(step)).to_string()))
+            .collect();
+        assert_eq!(numbers, ["1/6", "2/6", "3/6", "4/6", "5/6", "6/6"]);
+    }
+
+    #[test]
+    fn a_task_is_the_same_on_another_node() {
+        let task = Task {
+            share: ShareMode::Split,
+            number: 3,
+            of: 8,
+            cases: Some(20),
+            scheduler: Some("slurm".to_owned()),
+            job: Some("4711".to_owned()),
+            node: Some("n1".to_owned()),
+            restarts: None,
+        };
+        let moved = Task { node: Some("n2".to_owned()), restarts: Some(1), ..task.clone() };
+        assert!(task.is(&moved));
+        for other in [
+            Task { number: 4, ..task.clone() },
+            Task { of: 9, ..task.clone() },
+            Task { job: Some("4712".to_owned()), ..task.clone() },
+            Task { share: ShareMode::Replicate, ..task.clone() },
+        ] {
+            assert!(!task.is(&other), "{other:?}");
+        }
+        assert_eq!(
+            (task.label(), task.to_string()),
+            ("4711.3".to_owned(), "task 3/8 of job 4711".to_owned())
+        );
     }
 }

@@ -8,62 +8,155 @@ pub mod baseline;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;
-pub mod cool_down;
-pub mod counts;
 pub mod device_info;
-mod display;
 pub mod environment;
-pub mod exit;
 pub mod failure;
 pub mod files;
-pub mod gate;
 pub mod id;
 pub mod launch;
 pub mod limits;
 pub mod merge;
 pub mod method;
 pub mod metrics;
-pub mod observation;
-pub mod raw;
+pub mod outcome;
 pub mod record;
-pub mod relaunch;
 pub mod samples;
 pub mod sampling;
 pub mod selection;
-mod slowdown;
-pub mod task;
 pub mod text;
-pub mod threads;
 pub mod verdict;
 pub mod verification;
-pub mod work;
 
 pub use self::{
     clock_faults::ClockFaults,
-    comparison::{Answer, AssumedSpread, BaselineComparison, CaseFinding, Comparison, Finding, Threshold},
-    conditions::{DeviceClock, GroupClock, Reading, SensorRange, SensorReadings},
-    cool_down::{CoolDown, HeatLevel},
+    comparison::{
+        Answer, AssumedSpread, BaselineComparison, BaselineFinding, CaseFinding, Comparison, Threshold,
+    },
+    conditions::{CoolDown, DeviceClock, GroupClock, HeatLevel, Reading, SensorRange, SensorReadings},
     device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
-    environment::Environment,
-    exit::Exit,
+    environment::{Environment, Part, ShareMode, Task},
     failure::{Failure, Stage, Step},
     files::ceilings::Ceiling,
-    files::{Destination, EarlierRun, FormatError, ReadError, Stored},
-    gate::{GateOutcome, GatedCase},
+    files::{Destination, EarlierRun, FormatError, ReadError, StoredRun},
     id::{Arg, BenchmarkId, CaseId, DeviceId, PlannedCase},
-    launch::{Kernel, LaunchInfo, Multiprocessors, Written},
+    launch::{LaunchInfo, LaunchedKernel, Multiprocessors, Observation, Relaunch, Reuse, Rewritten, Written},
     limits::DeclaredWork,
     method::{Cache, Flush, FlushVerification, Method, Path, Timer},
-    metrics::Metrics,
-    observation::Observation,
+    metrics::{Counts, Link, Metrics, UserMetric},
+    outcome::{Exit, GateOutcome, GatedCase},
     record::{Compared, Measurement, Package, Program, Record, Run},
-    relaunch::{Relaunch, Reuse, Rewritten},
-    samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUp},
+    samples::{Energy, EnergyMeasurement, GroupOverhead, Samples, WarmUpSummary},
     sampling::Sampling,
     selection::{ArgValues, CaseSelection, NameFilter},
-    task::{Part, ShareMode, Task},
     verdict::{Reason, State, Verdict},
     verification::{
         Counters, CuptiPass, CuptiTimes, Difference, NcuPass, Slowdown, TracedActivity, Verification,
     },
 };
+
+/// Displays each variant of an enum by its name in stored JSON, which the table and the command line use too.
+macro_rules! display_as_stored {
+    ($($name:ty),+) => {$(
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                serde::Serialize::serialize(self, f)
+            }
+        }
+    )+};
+}
+
+display_as_stored!(Answer, Cache, Flush, Path, ShareMode, Stage, State);
+
+/// Stored types within the messages of other crates, for `#[serde(with = "gpubench_records::raw")]`. Their JSON is written and read here,
+/// so that no other crate compiles the code for it again.
+pub mod raw {
+    use crate::{CuptiPass, DeviceInfo, Record, Sampling};
+    use serde::de::{Deserialize, Deserializer, Error as _};
+    use serde::ser::{Error as _, Serialize, Serializer};
+    use serde_json::value::{RawValue, to_raw_value};
+
+    /// A type that this crate converts to and from JSON text, so that no other crate compiles its serde code again.
+    pub trait Raw: Sized {
+        /// Writes it as JSON.
+        ///
+        /// # Errors
+        /// If it has no JSON.
+        fn to_raw(&self) -> serde_json::Result<Box<RawValue>>;
+
+        /// Reads it from JSON.
+        ///
+        /// # Errors
+        /// If the JSON is of something else.
+        fn from_raw(json: &RawValue) -> serde_json::Result<Self>;
+    }
+
+    macro_rules! raw {
+    ($($name:ty),+) => {$(
+        impl Raw for $name {
+            fn to_raw(&self) -> serde_json::Result<Box<RawValue>> {
+                to_raw_value(self)
+            }
+
+            fn from_raw(json: &RawValue) -> serde_json::Result<Self> {
+                serde_json::from_slice(json.get().as_bytes())
+            }
+        }
+    )+};
+}
+
+    raw!(Box<Record>, CuptiPass, DeviceInfo, Sampling);
+
+    /// Writes `value` into a message.
+    ///
+    /// # Errors
+    /// If it has no JSON, or the message takes no more.
+    pub fn serialize<S: Serializer>(value: &impl Raw, to: S) -> Result<S::Ok, S::Error> {
+        value.to_raw().map_err(S::Error::custom)?.serialize(to)
+    }
+
+    /// Reads a value from a message.
+    ///
+    /// # Errors
+    /// If the message has something else there.
+    pub fn deserialize<'de, D: Deserializer<'de>, T: Raw>(from: D) -> Result<T, D::Error> {
+        T::from_raw(<&RawValue>::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// Threads of a process beside its first. In: a name and work; out: the thread, or an error that says what to do.
+pub mod threads {
+    use std::io;
+    use std::thread::{Builder, JoinHandle};
+
+    /// Starts a thread. [`std::thread::spawn`] panics where the system has no more.
+    ///
+    /// # Errors
+    /// If the system has no more threads.
+    pub fn start<T: Send + 'static>(
+        name: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        // One type for all work with the same result: the code that starts a thread is compiled once for each type.
+        let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
+        Builder::new().name(name.to_owned()).spawn(work).map_err(|error| not_started(&error))
+    }
+
+    /// Returns the error of a thread that could not be started, with what to do.
+    pub fn not_started(error: &io::Error) -> io::Error {
+        let advice = "raise the limit of processes and threads: `ulimit -u`, or pids.max of the container";
+        io::Error::new(error.kind(), format!("cannot start a thread: {error} ({advice})"))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_thread_works_and_a_missing_one_says_what_to_do() {
+            assert_eq!(start("adds", || 1 + 1).expect("it starts").join().expect("no panic"), 2);
+            let error = not_started(&io::ErrorKind::WouldBlock.into());
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            assert!(error.to_string().contains("`ulimit -u`"), "{error}");
+        }
+    }
+}

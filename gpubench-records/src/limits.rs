@@ -1,7 +1,7 @@
-//! The limits of a launch's speed. In: the work that a launch claims to do, the longest time that it can have taken, and the
-//! peaks of its device; out: the limit that it violates, if any. All doubts are in the launch's favour.
+//! The limits of a launch's speed: finds the peak of the device that a launch would exceed if it did its declared work in its measured time. All
+//! doubts are in the launch's favour.
 
-use crate::work::{self, Counts, Link};
+use crate::metrics::{Counts, Link, crossing_intermediates};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
@@ -10,16 +10,15 @@ use gpubench_stats::{Bytes, Nanoseconds, Rate};
 pub struct DeclaredWork<'a> {
     /// The work that it does.
     pub counts: Counts,
-    /// The precision of its operations.
+    /// The data type of its operations.
     pub data_type: &'a str,
     /// The link that its bytes cross.
     pub link: Option<Link>,
     /// True if none of its data is in the last-level cache when it begins.
     pub cold: bool,
-    /// The most that it can have written of bytes that are not told apart: what it was seen to change, whatever its memory
-    /// holds. Nothing if that is not known.
+    /// The most bytes that it can have written, according to write detection; `None` if that is not known.
     pub written: Option<Bytes>,
-    /// The number of operations of a launch: kernels, copies and memsets. Nothing if that is not known.
+    /// The number of kernels, copies and memsets of a launch; `None` if it is not known.
     pub operations: Option<usize>,
 }
 
@@ -58,6 +57,9 @@ pub(crate) const OVERHEAD_ERROR: Nanoseconds = Nanoseconds(300.0);
 /// between the launches.
 pub(crate) const OVERHEAD_ERROR_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
+/// The fraction of a launch's time up to which its times on two clocks agree.
+pub(crate) const RELATIVE_AGREEMENT: f64 = 0.01;
+
 /// Returns true if samples start with none of the launch's data in the last-level cache: cold, after a flush
 /// whose verification did not fail.
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
@@ -66,7 +68,7 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
         && method.flush_verification.is_none_or(|proof| proof.evicts_cache())
 }
 
-/// Upper bound of a launch's time, allowing for the timer's resolution and the uncertain overhead.
+/// Returns an upper bound of a launch's time: the median plus the timer's resolution and the uncertainty of the overhead.
 ///
 /// The empty-span reading is never part of a launch; the rest of the overhead is in the launch's favour. After a verified flush, the
 /// error of a measured overhead is that of two methods of timing. In old records the overhead is a convention: all of it is in the launch's favour, unless a
@@ -82,7 +84,8 @@ pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     samples.time.median + doubt + resolution
 }
 
-/// Returns the limit that a launch violates if it does its declared work in `took`; of two, the one that it violates by more.
+/// Returns the limit that a launch violates if it does its declared work in the time `took`: of memory and arithmetic, the one that needs more
+/// time. `None` if the speed is possible.
 pub fn violated_limit(
     claim: &DeclaredWork<'_>,
     took: Nanoseconds,
@@ -123,14 +126,13 @@ fn max_over_peak(peak: &Peak) -> f64 {
     }
 }
 
-/// The bytes that must cross the memory's bus, at the least, with a last-level cache of this size.
+/// Returns the least number of bytes that must cross the memory's bus, with a last-level cache of this size.
 ///
-/// Cold, all reads cross it, and the writes that do not fit the cache: the rest may still be there at the end. Hot, the
-/// cache may also have held as many of the reads before. Reads and writes may be of the same memory, so that the cache may
-/// hold its full size of each. A cache of unknown size may hold everything. Of bytes that are not told apart, those that
-/// cannot have been written were read. Intermediates are apart, see [`work::crossing_intermediates`].
+/// Cold, all reads cross it, and the writes that exceed the cache: the others may stay in it. Hot, the cache may also have held reads up to its
+/// size. Reads and writes may be of the same memory, so that the cache may hold its full size of each. A cache of unknown size may hold
+/// everything. If reads and writes are not distinguished, the bytes that cannot have been written were read. For intermediates, see [`crossing_intermediates`].
 fn min_bus_traffic(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
-    let passed = work::crossing_intermediates(&claim.counts, claim.operations, cache);
+    let passed = crossing_intermediates(&claim.counts, claim.operations, cache);
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));
     let exceeds = |bytes: u64| bytes.saturating_sub(cache);
     let Counts { reads, writes, .. } = claim.counts;

@@ -1,12 +1,12 @@
-//! The records of several processes made one for each case. In: records in the order they were made; out: of each case the
-//! one whose median is in the middle, with what the others measured. Nothing is left out, and every failure is reported.
+//! Merges the records of several processes into one for each case: the one with the middle median, which also gets the measurements of the
+//! others. The worst verdict and every failure stay.
 
 use std::collections::HashMap;
 
 use crate::{Measurement, PlannedCase, Reason, Record};
 use gpubench_stats::Nanoseconds;
 
-/// Records by their cases, in the order in which cases first came.
+/// Records grouped by case, in the order of the first record of each case.
 #[derive(Default)]
 pub(crate) struct RecordsByCase {
     cases: Vec<Vec<Record>>,
@@ -14,13 +14,13 @@ pub(crate) struct RecordsByCase {
 }
 
 impl RecordsByCase {
-    /// Returns the records of `case` so far, to add one. An unknown case is added at the end.
-    pub(crate) fn of(&mut self, case: PlannedCase) -> &mut Vec<Record> {
-        let place = *self.indices.entry(case).or_insert(self.cases.len());
-        if place == self.cases.len() {
+    /// Returns the records of `case` so far, to which one can be added. A new case has none.
+    pub(crate) fn of_case(&mut self, case: PlannedCase) -> &mut Vec<Record> {
+        let index = *self.indices.entry(case).or_insert(self.cases.len());
+        if index == self.cases.len() {
             self.cases.push(Vec::new());
         }
-        &mut self.cases[place]
+        &mut self.cases[index]
     }
 
     /// Returns one record for each case.
@@ -33,7 +33,7 @@ impl RecordsByCase {
 pub fn merged(records: Vec<Record>) -> Vec<Record> {
     let mut cases = RecordsByCase::default();
     for record in records {
-        cases.of(record.planned()).push(record);
+        cases.of_case(record.planned()).push(record);
     }
     cases.merged()
 }
@@ -67,17 +67,17 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
     Some(shown)
 }
 
-/// Makes a record invalid if its processes claim different work: what they measured is not one thing.
+/// Makes a record invalid if its processes declare different work, so that they did not measure the same.
 fn judge_work(record: &mut Record) {
     let mut counts = record.measurements().map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };
     let Some(differences) =
-        counts.map(|other| crate::work::differences(first, other)).find(|found| !found.is_empty())
+        counts.map(|other| crate::metrics::count_differences(first, other)).find(|found| !found.is_empty())
     else {
         return;
     };
-    let is_told = |reason: &Reason| matches!(reason, Reason::WorkDiffers { .. });
-    if !record.verdict.reasons.iter().any(is_told) {
+    let is_reported = |reason: &Reason| matches!(reason, Reason::WorkDiffers { .. });
+    if !record.verdict.reasons.iter().any(is_reported) {
         record.verdict.add([Reason::WorkDiffers { differences: differences.join("; ") }]);
     }
 }

@@ -1,12 +1,51 @@
-//! Rates and shares. In: the work of a launch, its time and the device's peaks; out: its rates and their shares of the
-//! peaks. Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time; both come from the
-//! median time, never from averages of rates (Hoefler & Belli 2015, rules 3 and 4).
+//! The work of a launch, as its author counts it, and the rates and fractions of peaks that follow from its time.
+//!
+//! Effective bandwidth is (bytes read + bytes written) / time, throughput is operations / time. Both come from the median time, never from
+//! averages of rates (Hoefler & Belli 2015, rules 3 and 4).
 
-use crate::work::{Counts, Link, UserMetric};
 use crate::{DeviceInfo, Quantity};
 use gpubench_stats::{
     Bytes, BytesPerSecond, FlopsPerSecond, ItemsPerSecond, Joules, Nanoseconds, Rate, format,
 };
+
+pub use gpubench_core::{Counts, Link, UserMetric};
+
+/// One of the counts, if it is known.
+type CountOf = fn(&Counts) -> Option<u64>;
+
+/// The counts that must be equal. Bytes are the sum of those read and those written, if these are known.
+const COUNTS: [(&str, CountOf); 6] = [
+    ("bytes read", |counts| counts.reads),
+    ("bytes written", |counts| counts.writes),
+    ("bytes", |counts| {
+        counts.without_intermediates().filter(|_| counts.reads.is_none() && counts.writes.is_none())
+    }),
+    ("intermediates", |counts| counts.intermediates),
+    ("flops", |counts| counts.flops),
+    ("items", |counts| counts.items),
+];
+
+/// Returns the part of the intermediates that crosses the memory's bus, at the least, in a launch of this many operations. A last-level
+/// cache may hold its full size from each operation to the next, which is neither written to memory nor read from there. A cache of
+/// unknown size may hold everything, as may one between an unknown number of operations.
+pub fn crossing_intermediates(counts: &Counts, operations: Option<usize>, cache: Option<Bytes>) -> u64 {
+    let passes = operations.map_or(u64::MAX, |operations| 2 * operations.saturating_sub(1) as u64);
+    let kept = passes.saturating_mul(cache.map_or(u64::MAX, |Bytes(size)| size));
+    counts.intermediates.unwrap_or_default().saturating_sub(kept)
+}
+
+/// Returns the differences between the work of two launches.
+pub(crate) fn count_differences(now: &Counts, then: &Counts) -> Vec<String> {
+    let differs = |(what, count): (&'static str, CountOf)| {
+        let [now, then] = [now, then].map(count);
+        (now != then).then(|| format!("{what} {}, was {}", count_or_unknown(now), count_or_unknown(then)))
+    };
+    COUNTS.into_iter().filter_map(differs).collect()
+}
+
+fn count_or_unknown(count: Option<u64>) -> String {
+    count.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
+}
 
 gpubench_stats::stored! {
     /// The metrics that follow from a case's time.
@@ -149,7 +188,7 @@ pub fn describe_changed_metrics<'a>(
 }
 
 #[cfg(test)]
-mod tests {
+mod metrics_tests {
     use super::*;
     use crate::{Peak, PeakSource};
 

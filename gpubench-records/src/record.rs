@@ -3,14 +3,14 @@
 
 use std::io::{self, Write};
 
-use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
-
-use crate::work::{Counts, Link, UserMetric};
+use crate::verdict::{claims, cupti_disagrees};
 use crate::{
-    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, CuptiPass, DeclaredWork,
-    DeviceInfo, Energy, Environment, Failure, LaunchInfo, Metrics, PlannedCase, Reason, Relaunch, Samples,
-    Sampling, State, Threshold, Verdict, Verification, id::shown_name, limits::begins_cold, verdict::claims,
+    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, Counts, CuptiPass,
+    DeclaredWork, DeviceInfo, Energy, Environment, Failure, LaunchInfo, Link, Metrics, PlannedCase, Reason,
+    Relaunch, Samples, Sampling, State, Threshold, UserMetric, Verdict, Verification, id::shown_name,
+    limits::begins_cold,
 };
+use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
 /// The name of this format.
 pub const SCHEMA: &str = "gpubench/3";
@@ -250,15 +250,8 @@ impl Measurement {
     pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
-        let operations = self.operations();
-        DeclaredWork {
-            counts: self.counts,
-            data_type: &self.data_type,
-            link: self.link,
-            cold,
-            written,
-            operations,
-        }
+        let Self { counts, data_type, link, .. } = self;
+        DeclaredWork { counts: *counts, data_type, link: *link, cold, written, operations: self.operations() }
     }
 
     /// Returns the number of operations of a launch; without a graph of them, that of its kernels. Nothing if neither was observed.
@@ -283,17 +276,9 @@ impl Compared {
 impl Record {
     /// The record of `case`. [`measured_on`](Self::measured_on) adds what its device is.
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
-        let device = case.device.clone();
-        Self {
-            case: case.on(""),
-            device,
-            fake: false,
-            measurement,
-            other_processes: Vec::new(),
-            remeasured: 0,
-            compared: None,
-            verdict,
-        }
+        let (device, other_processes) = (case.device.clone(), Vec::new());
+        let (case, fake, remeasured, compared) = (case.on(""), false, 0, None);
+        Self { case, device, fake, measurement, other_processes, remeasured, compared, verdict }
     }
 
     /// The record of `case`, which failed before it had a result.
@@ -346,7 +331,7 @@ impl Record {
     /// of this one is judged; nothing if it has been.
     #[doc(hidden)]
     pub fn declared_work_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
-        claims::in_doubt(self.measurement.as_ref()?, self.case.cache, info)
+        claims::doubtful_writes(self.measurement.as_ref()?, self.case.cache, info)
     }
 
     /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
@@ -372,7 +357,7 @@ impl Record {
     pub fn set_cupti(&mut self, pass: CuptiPass) {
         let Some(measured) = &mut self.measurement else { return };
         let contradicts = match &pass {
-            CuptiPass::Traced(times) => times.contradicts(&measured.samples),
+            CuptiPass::Traced(times) => cupti_disagrees(&measured.samples, times),
             CuptiPass::Failed(_) => None,
         };
         measured.verification.get_or_insert_default().cupti = Some(pass);
@@ -395,7 +380,7 @@ impl Record {
     /// one more process from several. Infinite if it is unknown.
     pub fn half_width(&self) -> f64 {
         let Some(measured) = &self.measurement else { return f64::INFINITY };
-        let own = measured.samples.time.known_half_width();
+        let own = measured.samples.time.half_width_or_infinity();
         if self.other_processes.is_empty() {
             return own;
         }

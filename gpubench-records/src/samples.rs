@@ -14,7 +14,7 @@ gpubench_stats::stored! {
         /// The timer on that path.
         pub timer: Timer,
         /// The launches before them.
-        pub warm_up: WarmUp,
+        pub warm_up: WarmUpSummary,
         /// The readings of the device's sensors during sampling, if it has some.
         pub conditions: Option<SensorReadings>,
         /// The clock of the multiprocessors behind each group by the device's own counters, if it has them.
@@ -90,7 +90,7 @@ gpubench_stats::stored! {
 
     /// The launches before the samples of a case.
     #[derive(Copy)]
-    pub struct WarmUp {
+    pub struct WarmUpSummary {
         /// The number of launches that were thrown away.
         pub launches: usize,
         /// The time that they took.
@@ -128,12 +128,12 @@ gpubench_stats::stored! {
 }
 
 impl Samples {
-    /// The times, in the order they ran: event times less overhead.
+    /// Returns the time of each sample, in the order they ran: event time less overhead.
     pub fn times(&self) -> Vec<Nanoseconds> {
         times(&self.event_times, &self.overheads, self.timer)
     }
 
-    /// The time from the start of the first sample to that of each; nothing if that is not known of each.
+    /// Returns the time from the start of the first sample to the start of each; empty unless it is known for every sample.
     pub fn starts(&self) -> Vec<Nanoseconds> {
         let mut at = Nanoseconds::ZERO;
         let starts = self.start_intervals.iter().map(|since| {
@@ -143,13 +143,12 @@ impl Samples {
         if self.start_intervals.len() == self.event_times.len() { starts.collect() } else { Vec::new() }
     }
 
-    /// The times as they would be if each sample had met the mean delay by the memory's stalls, and none of these; the same as
-    /// [`Self::times`] if it has none.
+    /// Returns [`Self::times`] with the delay by DRAM stalls in each replaced by the mean delay; unchanged without DRAM stalls.
     pub fn stall_corrected(&self) -> Vec<Nanoseconds> {
         stall_corrected(self.times(), &self.starts(), self.dram_stall.as_ref())
     }
 
-    /// The median of the times with its interval of this `confidence`; nothing if there are no samples. `time` has that of 95 %.
+    /// Returns the median of the times with its interval of this `confidence`; `None` without samples. The field `time` has the 95 % interval.
     pub fn median(&self, confidence: f64) -> Option<Median> {
         let (times, sizes) = (self.stall_corrected(), group_sizes(&self.overheads));
         let groups = with_shared_error(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
@@ -157,7 +156,7 @@ impl Samples {
         of_groups.or_else(|| Median::of(&times, self.timer.resolution, confidence))
     }
 
-    /// Returns the difference between the time and that of the second method, if there is one.
+    /// Returns the absolute difference between the median and the time according to the second method; `None` without a second method.
     pub fn cross_check_difference(&self) -> Option<Nanoseconds> {
         self.cross_check.map(|other| (other - self.time.median).abs())
     }
@@ -204,34 +203,35 @@ impl Samples {
         times
     }
 
-    /// The cross-check error of the time: the distance from the second method, half of the 95 % interval, and twice the timer's resolution,
-    /// which the readings of both can hide, and what both take for the time of an empty launch.
+    /// Returns an upper bound for the error of the median: its difference from the cross-check, half of its 95 % interval, and twice the timer's
+    /// resolution. `None` without a cross-check.
     pub fn cross_check_error(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
         self.cross_check_difference()
             .map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.effective_resolution())
     }
 
-    /// The mean overhead that was taken off the event times.
+    /// Returns the mean overhead that is subtracted from the event times.
     pub fn overhead(&self) -> Nanoseconds {
         let samples: usize = self.overheads.iter().map(|group| group.samples).sum();
         let all: Nanoseconds = self.overheads.iter().map(|group| group.overhead * group.samples as f64).sum();
         if samples == 0 { self.timer.overhead } else { all / samples as f64 }
     }
 
-    /// Returns the part of their time in which threads waited for processors that other programs used, if these kept them waiting
-    /// for more than a scheduler's own delays.
+    /// Returns the fraction of their time for which threads waited for processors that other programs used; `None` if it is within the
+    /// scheduler's own delays.
     pub fn processor_wait(&self) -> Option<f64> {
-        self.processor_wait.filter(|waited| *waited > OWN_DELAYS)
+        self.processor_wait.filter(|waited| *waited > MAX_SCHEDULER_DELAY)
     }
 
-    /// Returns true if the launches shared processors, caches and memory with other programs: those of this machine's CPU, and any that
-    /// waited for a processor. More samples then need not make a median more precise.
+    /// Returns true for launches on this machine's CPU and for any whose threads waited for a processor: they share processors, caches and
+    /// memory with other programs, so that more samples may not make the median more precise.
     pub fn shares_processors(&self) -> bool {
         self.method.path == Path::Host || self.processor_wait().is_some()
     }
 
-    /// The drift of the times, if it is more than the timer's own and than groups make by chance. Nothing for launches that took turns.
+    /// Returns the drift of the times if it exceeds the spread of the timer and the drift that groups show by chance; `None` for interleaved
+    /// launches.
     pub fn drift(&self) -> Option<Drift> {
         if self.interleaved {
             return None;
@@ -241,8 +241,8 @@ impl Samples {
         ((drift.change * self.time.median).abs() > least).then_some(drift)
     }
 
-    /// The part of a launch's time in which the device waits for the host, and the time of its own work: where samples may contain such
-    /// waits, and where the call takes so much longer than the work that an application has the device wait for it.
+    /// Returns the fraction of a launch's time for which the device waits for the host, and the time of the device's own work. `None` if
+    /// samples contain no such waits and the call of the launch function is not much longer than the work.
     pub fn idle(&self) -> Option<(f64, Nanoseconds)> {
         let time = self.time.median;
         let waits = self.prequeued_time.map(|held| (1.0 - held / time, held));
@@ -254,8 +254,8 @@ impl Samples {
         idle.max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// The two modes of the times, if they are further apart than the timer's own spread. The memory's stalls are none. Nothing for launches that took
-    /// turns.
+    /// Returns the two modes of the times, corrected for DRAM stalls, if they differ by more than the spread of the timer; `None` for
+    /// interleaved launches.
     pub fn modes(&self) -> Option<Modes> {
         if self.interleaved {
             return None;
@@ -266,10 +266,9 @@ impl Samples {
     }
 }
 
-/// The largest fraction of their time for which threads wait for a processor on a machine that does nothing
-/// else.
+/// The maximum fraction of their time for which threads wait for a processor because of the scheduler alone, on a machine without other load.
 #[doc(hidden)]
-pub const OWN_DELAYS: f64 = 0.1;
+pub const MAX_SCHEDULER_DELAY: f64 = 0.1;
 
 /// The shortest call of the launch function that can count as host-bound. The driver needs some microseconds
 /// to enqueue a kernel.
@@ -277,14 +276,14 @@ const MIN_HOST_BOUND_CALL: Nanoseconds = Nanoseconds(100_000.0);
 /// The factor by which such a call must exceed the launch's time.
 const HOST_BOUND_FACTOR: f64 = 4.0;
 
-/// Returns these event times less the overhead of their groups, or that of the timer where groups have none.
+/// Subtracts from each event time the overhead of its group, or the timer's overhead if the group has none.
 pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) -> Vec<Nanoseconds> {
     let own = overheads.iter().flat_map(|group| std::iter::repeat_n(group.overhead, group.samples));
     let overheads = own.chain(std::iter::repeat(timer.overhead));
     events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
 }
 
-/// Returns the memory's stall in these event times, if their `starts` are known, the device's memory stalls, and the launch waits for it.
+/// Finds the DRAM stall in these event times; `None` if `starts` are unknown, the device has no stall, or the launch does not wait for memory.
 pub fn stall(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],
@@ -295,7 +294,7 @@ pub fn stall(
     DramStall::find(starts, &times(events, overheads, timer), timer.resolution, &device)
 }
 
-/// Summarises these event times, less the overhead of their groups; nothing if there are none. With a `stall` in them, the median is that of
+/// Summarises these event times less the overhead of their groups; `None` if there are none. With a DRAM `stall`, the median is that of
 /// launches at random times.
 pub fn summary(
     events: &[Nanoseconds],

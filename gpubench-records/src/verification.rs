@@ -1,11 +1,8 @@
-//! The checks of a time by other clocks than its own: launches as CUPTI traced them, and the hardware counters of Nsight Compute;
-//! and the reservation about a time that CUPTI contradicts.
+//! The checks of a time according to other clocks: launches as CUPTI traced them, and the hardware counters of Nsight Compute.
 
+use crate::limits::{OVERHEAD_ERROR, RELATIVE_AGREEMENT};
+use crate::{Path, Samples};
 use gpubench_stats::{Bytes, Interval, Nanoseconds, Summary};
-
-use crate::{Path, Reason, Samples, limits::OVERHEAD_ERROR, verdict::AGREED_SHARE};
-
-pub use crate::slowdown::Slowdown;
 
 gpubench_stats::stored! {
     /// The checks that were asked for.
@@ -189,19 +186,10 @@ impl CuptiTimes {
         let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
         let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
         let known = samples.cross_check_error().unwrap_or(OVERHEAD_ERROR);
-        let allowed = known.max(MIN_ALLOWED_DIFFERENCE).max(AGREED_SHARE * ours);
+        let allowed = known.max(MIN_ALLOWED_DIFFERENCE).max(RELATIVE_AGREEMENT * ours);
         let allowed = (samples.method.path == Path::Graph).then_some(allowed);
         let by = ours - (other - slowed.by);
         Difference { other, slowdown, by, half_width: Nanoseconds(half_width), allowed }
-    }
-
-    /// Returns the reservation about a time that CUPTI contradicts, if the slowdown does not explain the difference.
-    pub fn contradicts(&self, samples: &Samples) -> Option<Reason> {
-        let difference = self.difference(samples);
-        let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
-        let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
-        let time = cupti - slowdown.unwrap_or_default().by + by;
-        Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
     }
 }
 
@@ -214,5 +202,17 @@ impl Counters {
     pub fn moved(&self) -> Option<Bytes> {
         let (Bytes(read), Bytes(written)) = (self.read?, self.written?);
         Some(Bytes(read + written))
+    }
+}
+
+gpubench_stats::stored! {
+    /// The time by which tracing slows a launch.
+    #[derive(Copy, Default, thiserror::Error)]
+    #[error("{by} ± {half_width}")]
+    pub struct Slowdown {
+        /// The measured time. Zero if events read less while CUPTI traced.
+        pub by: Nanoseconds,
+        /// Half of its 95 % interval.
+        pub half_width: Nanoseconds,
     }
 }

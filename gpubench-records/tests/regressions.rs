@@ -1,7 +1,7 @@
 //! The rates of false alarms and of missed regressions of `--fail-on-regression` over many rows. In: simulated medians of processes
 //! that differ; out: what the real decisions make of them, with the real rule for measuring again.
 
-use gpubench_records::baseline::{MAX_REMEASURING_PROCESSES, RowMedians, decide};
+use gpubench_records::baseline::{CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use gpubench_records::comparison::{Answer, AssumedSpread, DEFAULT_EQUIVALENCE_MARGIN, Threshold};
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{DECISION_ERROR, Interval, Median};
@@ -43,17 +43,23 @@ impl Spread {
 }
 
 /// The outcome of a gate: its regressions, and the rows that were measured again, each once for each process.
-struct Outcome {
+struct GateDecisions {
     regressed: Vec<usize>,
     again: usize,
 }
 
 /// One run against a baseline, of which the first `planted` rows are 3 % slower: so many processes then and now, and those that
 /// seem slower once more each in up to `most` others.
-fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rng: &mut StdRng) -> Outcome {
+fn gate(
+    [now, then]: [usize; 2],
+    spread: Spread,
+    planted: usize,
+    most: usize,
+    rng: &mut StdRng,
+) -> GateDecisions {
     let longer = |row: usize| if row < planted { 1.03 } else { 1.0 };
-    let mut rows: Vec<RowMedians> = (0..ROWS)
-        .map(|row| RowMedians {
+    let mut rows: Vec<CaseMedians> = (0..ROWS)
+        .map(|row| CaseMedians {
             now: spread.processes(now, longer(row), rng),
             then: spread.processes(then, 1.0, rng),
             same_device: true,
@@ -63,7 +69,7 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
     let threshold = Some(Threshold::Noise);
     let mut again = 0;
     for _ in 0..most {
-        let decisions = decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
+        let decisions = decide_cases(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
         let seems = |row: &usize| decisions[*row].is_some_and(|decision| decision.seems_regressed);
         let seem: Vec<usize> = (0..ROWS).filter(seems).collect();
         if seem.is_empty() {
@@ -75,9 +81,9 @@ fn gate([now, then]: [usize; 2], spread: Spread, planted: usize, most: usize, rn
             again += 1;
         }
     }
-    let decisions = decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
+    let decisions = decide_cases(&rows, DEFAULT_EQUIVALENCE_MARGIN, threshold, DECISION_ERROR);
     let regressed = (0..ROWS).filter(|row| decisions[*row].is_some_and(|decision| decision.regressed));
-    Outcome { regressed: regressed.collect(), again }
+    GateDecisions { regressed: regressed.collect(), again }
 }
 
 /// Returns the number of runs with a false alarm, of so many in which nothing is slower; the number of runs, of so many, in which
@@ -145,15 +151,15 @@ fn called(gaussian: f64, assumed: f64, slower: f64) -> f64 {
     for _ in 0..TIMES {
         let then: Vec<Median> = (0..6).map(|_| spread.process(1.0, &mut rng)).collect();
         for _ in 0..12 {
-            let row = |then: &Median| RowMedians {
+            let row = |then: &Median| CaseMedians {
                 now: vec![spread.process(slower, &mut rng)],
                 then: vec![*then],
                 same_device: true,
                 assumed: AssumedSpread::UpTo(assumed),
             };
-            let rows: Vec<RowMedians> = then.iter().map(row).collect();
+            let rows: Vec<CaseMedians> = then.iter().map(row).collect();
             let answers =
-                decide(&rows, DEFAULT_EQUIVALENCE_MARGIN, None, DECISION_ERROR).into_iter().flatten();
+                decide_cases(&rows, DEFAULT_EQUIVALENCE_MARGIN, None, DECISION_ERROR).into_iter().flatten();
             called += answers.filter(|row| matches!(row.answer, Answer::Slower | Answer::Faster)).count();
         }
     }

@@ -1,7 +1,7 @@
 //! Compares the declared work of benchmarks with the counters of Nsight Compute.
 
-use gpubench_records::work::{self, Counts, Link};
 use gpubench_records::{Cache, Counters, Measurement, NcuPass, Reason, Record};
+use gpubench_records::{Counts, Link, metrics};
 use gpubench_stats::Bytes;
 
 /// The fraction by which declared work and counters may differ.
@@ -50,7 +50,7 @@ fn traffic_mismatch(counters: &Counters, counts: &Counts, last_level_cache: Opti
         (_, writes) => writes.unwrap_or_default(),
     };
     let cached_writes = last_level_cache.map_or(written, |Bytes(size)| written.min(size));
-    let intermediates = work::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
+    let intermediates = metrics::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
     let least = without_intermediates - cached_writes.min(without_intermediates) + intermediates;
     let beyond = |a: f64, b: f64| a > (1.0 + TOLERANCE) * b && a - b > UNDECLARED_BYTES;
     let is_mismatch = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
@@ -79,7 +79,7 @@ fn flops_mismatch(counters: &Counters, measured: &Measurement) -> Option<Reason>
 mod tests {
     use super::*;
     use gpubench_records::verification::{CountedFlops, PipeInstructions};
-    use gpubench_records::{Kernel, files};
+    use gpubench_records::{LaunchedKernel, files};
 
     /// A measurement of this work, over this link.
     fn measured(counts: Counts, link: Option<Link>) -> Measurement {
@@ -170,7 +170,7 @@ mod tests {
     /// 1024 threads may do 32 operations each beside those that are declared; a square root may be declared, and is not counted.
     #[test]
     fn threads_begin_and_end_and_square_roots_may_count() {
-        let kernel = Kernel { grid: [4, 1, 1], block: [256, 1, 1], ..Kernel::default() };
+        let kernel = LaunchedKernel { grid: [4, 1, 1], block: [256, 1, 1], ..LaunchedKernel::default() };
         let found = |counted, special, declared| {
             let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
             let pipes =

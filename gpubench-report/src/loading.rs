@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gpubench_records::files::{self, LoadRunError, RUN, ReadError, validated};
 use gpubench_records::{
-    Cache, CaseSelection, DeviceInfo, Record, Run, Stored, device_info::UUID, selection::names_device,
+    Cache, CaseSelection, DeviceInfo, Record, Run, StoredRun, device_info::UUID, selection::names_device,
 };
 
 /// The name by which a user asks for standard input.
@@ -49,7 +49,7 @@ fn is_run_file_or_folder(entry: &DirEntry) -> bool {
 ///
 /// # Errors
 /// If the file cannot be read, or is not one run.
-pub fn load(path: &Path) -> Result<Stored, LoadRunError> {
+pub fn load(path: &Path) -> Result<StoredRun, LoadRunError> {
     only_run(load_all(path)?, path)
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn only_run<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunErr
 ///
 /// # Errors
 /// If the file cannot be read, or has something other than runs.
-pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
+pub fn load_all(path: &Path) -> Result<Vec<StoredRun>, LoadRunError> {
     let is_input = path.as_os_str() == STANDARD_INPUT;
     let read = || {
         let mut contents = Vec::new();
@@ -85,12 +85,12 @@ pub fn load_all(path: &Path) -> Result<Vec<Stored>, LoadRunError> {
 }
 
 /// Parses the contents of a file: the lines of one run, its JSON document, or a JSON list of runs.
-fn parse_runs(contents: &[u8]) -> Result<Vec<Stored>, ReadError> {
+fn parse_runs(contents: &[u8]) -> Result<Vec<StoredRun>, ReadError> {
     if contents.starts_with(b"{\"run\":") {
         return Ok(vec![files::read(contents)?]);
     }
     let runs: Vec<Run> = RUN.read_all(contents)?;
-    Ok(runs.into_iter().map(|run| validated(run).map(Stored::from)).collect::<Result<_, _>>()?)
+    Ok(runs.into_iter().map(|run| validated(run).map(StoredRun::from)).collect::<Result<_, _>>()?)
 }
 
 /// Removes all cases from `run` that `selection` does not take, their comparisons with a baseline, and the

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gpubench_records::files::{
     self, BaselineLocation, LAST, LoadRunError, file_of, head_of, run_before, runs_in,
 };
-use gpubench_records::{PlannedCase, Record, Run, Stored, text::did_you_mean};
+use gpubench_records::{PlannedCase, Record, Run, StoredRun, text::did_you_mean};
 use gpubench_stats::format::counted;
 
 use crate::loading::{STANDARD_INPUT, load_all, only_run};
@@ -138,7 +138,7 @@ impl StoredRuns {
     ///
     /// # Errors
     /// See [`LoadRunError`].
-    pub fn load(&self, wanted: &str) -> Result<Stored, LoadRunError> {
+    pub fn load(&self, wanted: &str) -> Result<StoredRun, LoadRunError> {
         only_run(self.load_all(wanted)?, wanted.as_ref()).map(|(_, stored)| stored)
     }
 
@@ -147,7 +147,7 @@ impl StoredRuns {
     ///
     /// # Errors
     /// See [`LoadRunError`].
-    pub fn load_all(&self, wanted: &str) -> Result<Vec<(String, Stored)>, LoadRunError> {
+    pub fn load_all(&self, wanted: &str) -> Result<Vec<(String, StoredRun)>, LoadRunError> {
         let (name, number) = self.split_number(wanted);
         let runs = self.load_file_or_baseline(name)?;
         let count = runs.len();
@@ -164,7 +164,7 @@ impl StoredRuns {
     }
 
     /// Loads the runs of the file `name`, or of the baseline `name` if there is no such file.
-    fn load_file_or_baseline(&self, name: &str) -> Result<Vec<Stored>, LoadRunError> {
+    fn load_file_or_baseline(&self, name: &str) -> Result<Vec<StoredRun>, LoadRunError> {
         if name == STANDARD_INPUT {
             return load_all(Path::new(name));
         }

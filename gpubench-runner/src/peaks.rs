@@ -3,9 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::settings::{StatedPeak, peaks_of};
-use gpubench_records::{DeviceInfo, Quantity};
+use gpubench_records::{DeviceInfo, Peak, PeakSource, Quantity, device_info::UUID};
 use gpubench_runtime::{devices::kinds, measured_peaks::CeilingCache};
+use gpubench_stats::Rate;
+
+/// A peak that the user states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedPeak {
+    /// The device.
+    pub device: String,
+    /// The quantity.
+    pub quantity: String,
+    /// The value with its unit.
+    pub value: String,
+}
 
 /// The peaks that devices do not report: stated by the user, or measured and stored earlier.
 #[derive(Clone, Debug, Default)]
@@ -47,5 +58,95 @@ impl PeakSources {
         };
         info.add(peaks);
         note
+    }
+}
+
+/// Returns the user's peaks of this device: those of its UUID, then those of its name or of its word on the command line.
+fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
+    let names = [device.text(UUID), Some(&device.name), Some(&device.device)];
+    let of_name = |name| peaks.iter().filter(move |peak| peak.device == name);
+    let stated = names.into_iter().flatten().flat_map(of_name);
+    let peak = |stated: &StatedPeak| {
+        let (quantity, value) = read_peak(&stated.quantity, &stated.value).ok()?;
+        Some(Peak::new(quantity, Rate(value), PeakSource::User, "gpubench.toml"))
+    };
+    stated.filter_map(peak).collect()
+}
+
+const BANDWIDTH_UNITS: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+const COMPUTE_UNITS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
+
+/// Returns the quantity called `name` and its peak `value`, in bytes or operations per second.
+///
+/// # Errors
+/// Returns what to give instead.
+pub(crate) fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
+    if name.trim().is_empty() {
+        return Err("name memory, l2, h2d, d2h, p2p or a data type, such as f32");
+    }
+    let quantity = Quantity::named(name);
+    let (units, otherwise) = match quantity {
+        Quantity::Compute(_) => (
+            &COMPUTE_UNITS,
+            "a bandwidth is named memory, l2, h2d, d2h or p2p; any other name is a data type, whose peak is above 0 GFLOP/s, TFLOP/s or PFLOP/s",
+        ),
+        _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
+    };
+    Ok((quantity, parse_with_unit(value, units).ok_or(otherwise)?))
+}
+
+/// Returns the number before one of these units, in units of 1.
+fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, factor) =
+        units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;
+    let value = number.trim_end().parse::<f64>().ok()? * factor;
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+    use gpubench_records::device_info::Value;
+
+    #[test]
+    fn peaks_are_those_of_the_device_its_uuid_first() {
+        let text = r#"
+            [peaks]
+            "NVIDIA H200" = { memory = "4800GB/s", "bf16 tensor" = "0.8 PFLOP/s" }
+            GPU-1 = { memory = "4.7TB/s" }
+            host = { f64 = "2TFLOP/s" }
+        "#;
+        let peaks = Settings::from_toml(text).expect("it is right").peaks;
+        let of = |name, uuid: &str, device| {
+            let mut info = DeviceInfo::new(device, name).with_property(UUID, Value::Text(uuid.to_owned()));
+            info.add(peaks_of(&peaks, &info));
+            let values = info.peaks.into_iter().map(|peak| (peak.quantity.name().to_owned(), peak.value.0));
+            values.collect::<Vec<_>>()
+        };
+        let [memory, tensor] =
+            [("memory", 4.8e12), ("bf16 tensor", 800e12)].map(|(name, value)| (name.to_owned(), value));
+        let h200 = of("NVIDIA H200", "GPU-2", "cuda:0");
+        assert!(h200.len() == 2 && h200.contains(&memory) && h200.contains(&tensor), "{h200:?}");
+        assert_eq!(of("NVIDIA H200", "GPU-1", "cuda:0")[0], ("memory".to_owned(), 4.7e12));
+        assert_eq!(of("a CPU", "", "host"), [("f64".to_owned(), 2e12)]);
+        assert_eq!(of("NVIDIA H100", "GPU-3", "cuda:1"), []);
+    }
+
+    #[test]
+    fn a_peak_has_a_unit_of_its_quantity() {
+        for (name, value) in [
+            ("memory", "4800"),
+            ("memory", "60TFLOP/s"),
+            ("p2p", "60TFLOP/s"),
+            ("memory", "0GB/s"),
+            ("memory", "infGB/s"),
+            ("f32", "4800GB/s"),
+            ("f32", "-1TFLOP/s"),
+            ("mem", "4800GB/s"),
+            ("", "1GB/s"),
+        ] {
+            assert!(read_peak(name, value).is_err(), "{name} = {value}");
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! Chooses the devices for a run, from the user's wish and from the kinds that benchmarks are written for.
 
 use gpubench_records::{DeviceId, selection::names_device};
-use gpubench_runtime::__private::DefaultChoice;
 use gpubench_runtime::device::{Available, DeviceKind};
-use gpubench_runtime::devices::kinds;
+use gpubench_runtime::{__private::DefaultChoice, devices::kinds};
 
 /// The forms of a device on the command line.
 pub(crate) const DEVICE_FORMS: &str =

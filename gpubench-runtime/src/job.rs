@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use gpubench_records::{Arg, BenchmarkId, Cache, Failure, PlannedCase, id::shown_name, work::Link};
+use gpubench_records::{Arg, BenchmarkId, Cache, Failure, Link, PlannedCase, id::shown_name};
 
 /// The cases that share one set of inputs: a benchmark with its arguments on a device, hot, cold or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out:
 //! the change from the first third to the last, if there is one.
 
-use crate::quantile::{ascending, quantile};
+use crate::estimators::{ascending, quantile};
 use crate::{autocorrelation::effective_samples, summary::rank_interval, units::Nanoseconds};
 
 /// The minimum number of samples for a drift: thirds of twenty samples.

@@ -15,15 +15,9 @@ pub fn time(time: Nanoseconds) -> String {
 
 /// Formats an amount of memory in binary units, such as `33 MiB`.
 pub fn bytes(bytes: Bytes) -> String {
-    const KIB: f64 = 1024.0;
-    const UNITS: [(f64, &str); 5] = [
-        (1.0, "B"),
-        (KIB, "KiB"),
-        (KIB * KIB, "MiB"),
-        (KIB * KIB * KIB, "GiB"),
-        (KIB * KIB * KIB * KIB, "TiB"),
-    ];
-    let (value, unit) = scaled(bytes.as_f64(), &UNITS);
+    let units = [(0, "B"), (10, "KiB"), (20, "MiB"), (30, "GiB"), (40, "TiB")];
+    let units = units.map(|(power, unit)| ((1_u64 << power) as f64, unit));
+    let (value, unit) = scaled(bytes.as_f64(), &units);
     let digits = if value.fract() == 0.0 { 0 } else { 1 };
     format!("{value:.digits$} {unit}")
 }
@@ -140,10 +134,13 @@ pub fn joined(items: impl IntoIterator<Item: ToString>, between: &str) -> String
 
 /// Returns a count with the singular or plural of `what`: `1 case`, `2 cases`, `3 launches`.
 pub fn counted(number: usize, what: &str) -> String {
-    let plural = match number {
-        1 => "",
-        _ if what.ends_with("ch") || what.ends_with("ss") => "es",
-        _ => "s",
+    let is_sibilant = what.ends_with("ch") || what.ends_with("ss");
+    let plural = if number == 1 {
+        ""
+    } else if is_sibilant {
+        "es"
+    } else {
+        "s"
     };
     format!("{number} {what}{plural}")
 }

@@ -34,38 +34,42 @@ macro_rules! stored {
 }
 
 pub mod format;
-pub mod student;
 pub mod units;
 
 mod autocorrelation;
-mod bisection;
 mod decisions;
 mod drift;
+mod estimators;
 mod modes;
-mod quantile;
-mod random;
 mod ratio;
 mod stall;
-mod stop;
 mod summary;
-mod trimmed;
 
-pub use self::bisection::bisect;
 pub use self::decisions::{
-    DECISION_ERROR, MAX_ROUNDS, analysis_confidence, benjamini_hochberg, final_analysis_confidence,
+    DECISION_ERROR, MAX_ROUNDS, StopRule, analysis_confidence, benjamini_hochberg, final_analysis_confidence,
 };
 pub use self::drift::Drift;
+pub use self::estimators::{
+    TrimmedMean, bisect, mean, median, median_of, quantile, spread, standard_error, student_quantile,
+    student_tail, trimmed_error, trimmed_mean, variance,
+};
 pub use self::modes::Modes;
-pub use self::quantile::{mean, median, median_of, quantile, spread};
-pub use self::random::random;
 pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{DramStall, DramStallPeriod};
-pub use self::stop::StopRule;
 pub use self::summary::{
     COARSE_TIMER_STEP, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary,
     greatest_common_divisor, interpolated_median, interval_of_mean, prediction_half_width, timer_step,
 };
-pub use self::trimmed::{TrimmedMean, standard_error, trimmed_error, trimmed_mean, variance};
 pub use self::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Rate, Watts,
 };
+
+/// Returns the `SplitMix64` hash of `number`: a pseudo-random number that is the same in each run. Different
+/// numbers have different hashes.
+#[doc(hidden)]
+pub fn random(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,7 +1,7 @@
 //! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather
 //! around, if there is a gap between.
 
-use crate::quantile::{ascending, quantile};
+use crate::estimators::{ascending, quantile};
 use crate::units::Nanoseconds;
 
 /// The minimum distance of two modes, as a fraction of the median of all samples.
@@ -169,9 +169,7 @@ mod tests {
     #[test]
     fn samples_are_split_where_that_explains_most_of_their_variance() {
         for seed in 0..200_u64 {
-            let draw = |number: u64| {
-                (crate::random::random(seed << 32 | number) >> 11) as f64 / (1_u64 << 53) as f64
-            };
+            let draw = |number: u64| (crate::random(seed << 32 | number) >> 11) as f64 / (1_u64 << 53) as f64;
             let gatherings = 2 + seed % 3;
             let place = |number: u64| (draw(100 + (draw(number) * gatherings as f64) as u64) * 40.0).round();
             let mut sorted: Vec<f64> =

@@ -2,8 +2,8 @@
 //! launches that alternate in rounds do. All of it is done on logarithms, so that twice as long and half as
 //! long are equally far from equal.
 
-use crate::trimmed::{TrimmedMean, moments};
-use crate::{quantile::mean, student, summary::Median, units::Nanoseconds};
+use crate::estimators::{TrimmedMean, mean, moments, student_quantile, student_tail};
+use crate::{summary::Median, units::Nanoseconds};
 
 crate::stored! {
     /// The time of one launch over that of another, each a median.
@@ -84,7 +84,7 @@ impl ProcessRatio {
     /// Returns the ratio with its confidence interval.
     pub fn ratio(&self) -> Ratio {
         let between = self.between.map_or(0.0, |BetweenError { error, freedom }| {
-            student::quantile(self.confidence, freedom) * error
+            student_quantile(self.confidence, freedom) * error
         });
         let [below, above] = [self.below, self.above].map(|own| own.max(between) + self.assumed);
         Ratio::from_log(self.log, below, above, self.confidence)
@@ -111,14 +111,14 @@ impl ProcessRatio {
             return 1.0;
         }
         let own = if half > 0.0 {
-            let scale = student::quantile(self.confidence, FREEDOM_WITHIN_A_PROCESS);
-            2.0 * student::above(distance / half * scale, FREEDOM_WITHIN_A_PROCESS)
+            let scale = student_quantile(self.confidence, FREEDOM_WITHIN_A_PROCESS);
+            2.0 * student_tail(distance / half * scale, FREEDOM_WITHIN_A_PROCESS)
         } else {
             0.0
         };
         let between = self.between.filter(|between| between.error > 0.0);
         let between = between
-            .map_or(0.0, |BetweenError { error, freedom }| 2.0 * student::above(distance / error, freedom));
+            .map_or(0.0, |BetweenError { error, freedom }| 2.0 * student_tail(distance / error, freedom));
         own.max(between)
     }
 }
@@ -149,13 +149,8 @@ impl LogMean {
         let log = mean(&logs);
         // One median is its own mean, to the last bit.
         let time = if let [only] = medians { only.time } else { Nanoseconds(log.exp()) };
-        Some(Self {
-            log,
-            time,
-            below: end(|median| median.interval.low),
-            above: end(|median| median.interval.high),
-            logs,
-        })
+        let [below, above] = [end(|median| median.interval.low), end(|median| median.interval.high)];
+        Some(Self { logs, log, time, below, above })
     }
 }
 
@@ -251,7 +246,7 @@ impl Ratio {
     /// half-width of the interval is at least `resolution`.
     pub fn from_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
         let TrimmedMean { mean, error, freedom } = mean;
-        let half = (student::quantile(confidence, freedom) * error).max(resolution);
+        let half = (student_quantile(confidence, freedom) * error).max(resolution);
         Self::from_log(mean, half, half, confidence)
     }
 }

@@ -7,10 +7,52 @@ use std::{cmp::Ordering, iter::Sum, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// Defines quantities that are a floating-point number of some unit. They can be added, subtracted, and
-/// multiplied and divided by numbers.
+/// Implements the arithmetic of quantities that are a `$number` of some unit: they can be added, and multiplied and divided by numbers.
+macro_rules! arithmetic {
+    ($number:ident, $zero:literal: $($name:ident)+) => {$(
+        impl $name {
+            /// An amount of zero.
+            pub const ZERO: Self = Self($zero);
+        }
+
+        impl Add for $name {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl Mul<$name> for $number {
+            type Output = $name;
+
+            fn mul(self, quantity: $name) -> $name {
+                $name(self * quantity.0)
+            }
+        }
+
+        impl Div<$number> for $name {
+            type Output = Self;
+
+            fn div(self, divisor: $number) -> Self {
+                Self(self.0 / divisor)
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+                // The empty sum of floating numbers is -0.0.
+                amounts.fold(Self::ZERO, Self::add)
+            }
+        }
+    )+};
+}
+
+/// Defines quantities that are a floating-point number of some unit. They can also be subtracted, and divided by each other.
 macro_rules! quantities {
-    ($($(#[$doc:meta])+ $name:ident;)+) => {$(
+    ($($(#[$doc:meta])+ $name:ident;)+) => {
+        arithmetic! { f64, 0.0: $($name)+ }
+        $(
         $(#[$doc])+
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -18,9 +60,6 @@ macro_rules! quantities {
         pub struct $name(pub f64);
 
         impl $name {
-            /// An amount of zero.
-            pub const ZERO: Self = Self(0.0);
-
             /// Returns the number without the unit.
             pub const fn as_f64(self) -> f64 {
                 self.0
@@ -55,14 +94,6 @@ macro_rules! quantities {
             }
         }
 
-        impl Add for $name {
-            type Output = Self;
-
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
-            }
-        }
-
         impl AddAssign for $name {
             fn add_assign(&mut self, other: Self) {
                 self.0 += other.0;
@@ -93,22 +124,6 @@ macro_rules! quantities {
             }
         }
 
-        impl Mul<$name> for f64 {
-            type Output = $name;
-
-            fn mul(self, quantity: $name) -> $name {
-                $name(self * quantity.0)
-            }
-        }
-
-        impl Div<f64> for $name {
-            type Output = Self;
-
-            fn div(self, divisor: f64) -> Self {
-                Self(self.0 / divisor)
-            }
-        }
-
         /// The ratio of two amounts.
         impl Div for $name {
             type Output = f64;
@@ -117,14 +132,8 @@ macro_rules! quantities {
                 self.0 / other.0
             }
         }
-
-        impl Sum for $name {
-            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-                // The empty sum of floating numbers is -0.0.
-                amounts.fold(Self::ZERO, Self::add)
-            }
-        }
-    )+};
+        )+
+    };
 }
 
 quantities! {
@@ -243,53 +252,20 @@ crate::stored! {
     pub struct Hertz(pub u64);
 }
 
-/// Defines the arithmetic of quantities that are a whole number of some unit.
-macro_rules! whole_quantities {
-    ($($name:ident)+) => {$(
-        impl $name {
-            /// Returns the number without the unit.
-            pub const fn as_f64(self) -> f64 {
-                self.0 as f64
-            }
-        }
+arithmetic! { u64, 0: Bytes Hertz }
 
-        impl Add for $name {
-            type Output = Self;
-
-            fn add(self, other: Self) -> Self {
-                Self(self.0 + other.0)
-            }
-        }
-
-        impl Mul<$name> for u64 {
-            type Output = $name;
-
-            fn mul(self, quantity: $name) -> $name {
-                $name(self * quantity.0)
-            }
-        }
-
-        impl Div<u64> for $name {
-            type Output = Self;
-
-            fn div(self, divisor: u64) -> Self {
-                Self(self.0 / divisor)
-            }
-        }
-
-        impl Sum for $name {
-            fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-                Self(amounts.map(|amount| amount.0).sum())
-            }
-        }
-    )+};
+impl Hertz {
+    /// Returns the number without the unit.
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
 }
 
-whole_quantities! { Bytes Hertz }
-
 impl Bytes {
-    /// An amount of zero.
-    pub const ZERO: Self = Self(0);
+    /// Returns the number without the unit.
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
 
     /// Returns the amount as the length of a buffer.
     pub const fn as_usize(self) -> usize {

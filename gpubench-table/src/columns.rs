@@ -1,19 +1,16 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
-use gpubench_records::{Counters, Measurement, NcuPass, Run, State, work::UserMetric};
-use gpubench_stats::{Nanoseconds, format};
-
-use self::{
-    Cell::{Measured, OfRow, OwnMetric},
-    Room::{Number, Words},
-};
+use self::CellSource::{Measured, OfRow, OwnMetric};
+use self::Room::{Number, Words};
 use crate::text::{left, plain, right, shortened, width};
-use crate::{roof, rows::Row};
+use crate::{devices, rows::TableRow};
+use gpubench_records::{Counters, Measurement, NcuPass, Run, State, UserMetric};
+use gpubench_stats::{Nanoseconds, format};
 
 /// Makes the cell of a row, which is empty where there is no value.
 #[derive(Clone, Copy, Debug)]
-enum Cell {
-    OfRow(fn(&Row<'_>) -> Option<String>),
+enum CellSource {
+    OfRow(fn(&TableRow<'_>) -> Option<String>),
     /// Of the measurement that the row shows; a row without one has an empty cell.
     Measured(fn(&Measurement) -> Option<String>),
     /// The benchmark's own metric of this name.
@@ -37,12 +34,12 @@ pub(super) struct Column {
     optional: bool,
     /// The rank in which columns fill a narrow page: those of the highest ranks are dropped first. Columns of rank 0 are always shown.
     pub rank: u8,
-    cell: Cell,
+    cell: CellSource,
 }
 
 impl Column {
     /// A column of both tables, which is left out where it would be empty.
-    const fn new(head: &'static str, room: Room, rank: u8, cell: Cell) -> Self {
+    const fn new(head: &'static str, room: Room, rank: u8, cell: CellSource) -> Self {
         Self { head, title: head, name: head, room, tables: Tables::Both, optional: true, rank, cell }
     }
 
@@ -59,7 +56,7 @@ impl Column {
     }
 
     /// Returns the cell of a row.
-    pub(super) fn cell(&self, row: &Row<'_>) -> String {
+    pub(super) fn cell(&self, row: &TableRow<'_>) -> String {
         let measured = row.shown.measurement.as_ref();
         let cell = match self.cell {
             OfRow(cell) => cell(row),
@@ -88,7 +85,7 @@ impl Column {
     }
 
     /// Returns true if the column is shown in a table of these rows.
-    pub(super) fn is_used(&self, rows: &[Row<'_>]) -> bool {
+    pub(super) fn is_used(&self, rows: &[TableRow<'_>]) -> bool {
         !self.optional || rows.iter().any(|row| !self.cell(row).is_empty())
     }
 
@@ -149,7 +146,7 @@ const ALL_COLUMNS: &[Column] = &[
         .only(Tables::Printed),
     Column::new(SPREAD_TITLE, Words(BAR_CELLS), 7, Measured(spread_bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
-    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| roof::binding_cell(row.shown).map(without_unit)))
+    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| devices::peak_cell(row.shown).map(without_unit)))
         .with_name("peak"),
     Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
     Column::new("items", Number(3, 3, 18), 10, Measured(items)),
@@ -183,7 +180,7 @@ const ALL_COLUMNS: &[Column] = &[
 const LAST_COLUMNS: [&str; 2] = ["samples", "verdict"];
 
 /// Returns a column of a time that is shown only if the user chooses it.
-const fn on_request(name: &'static str, cell: Cell) -> Column {
+const fn on_request(name: &'static str, cell: CellSource) -> Column {
     Column::new(name, TIME_ROOM, 0, cell).only(Tables::OnRequest)
 }
 
@@ -203,7 +200,7 @@ fn column_named(name: &str) -> Option<&'static Column> {
 }
 
 /// Adds the columns of the own metrics of `rows` that are not among `columns` yet.
-pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[Row<'_>]) {
+pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[TableRow<'_>]) {
     let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
     for UserMetric { name, .. } in measured.flat_map(|it| &it.user_metrics) {
         if !columns.iter().any(|column| column.metric() == Some(name)) {
@@ -216,7 +213,7 @@ pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[Row<'_>]) {
 
 /// The columns of the Markdown table of `run`.
 pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
-    let rows: Vec<Row<'_>> = run.records.iter().map(Row::of).collect();
+    let rows: Vec<TableRow<'_>> = run.records.iter().map(TableRow::of).collect();
     let mut columns = columns(run, Tables::Markdown);
     add_metrics(&mut columns, &rows);
     columns.retain(|column| column.is_used(&rows));
@@ -245,12 +242,12 @@ fn counters(measured: &Measurement) -> Option<&Counters> {
     }
 }
 
-fn time(row: &Row<'_>) -> Option<String> {
+fn time(row: &TableRow<'_>) -> Option<String> {
     let time = row.shown.measurement.as_ref().map(|measured| format::time(measured.median()));
     Some(time.unwrap_or_else(|| "failed".to_owned()))
 }
 
-fn half_width(row: &Row<'_>) -> Option<String> {
+fn half_width(row: &TableRow<'_>) -> Option<String> {
     row.shown.measurement.as_ref().map(|_| without_unit(format::plus_minus(row.shown.half_width())))
 }
 
@@ -260,7 +257,7 @@ fn without_unit(cell: String) -> String {
 }
 
 /// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
-fn processes(row: &Row<'_>) -> Option<String> {
+fn processes(row: &TableRow<'_>) -> Option<String> {
     let (range, processes) = row.shown.processes()?;
     Some(format!("{processes}: {}", format::from_to(range, format::time)))
 }
@@ -271,7 +268,7 @@ fn items(measured: &Measurement) -> Option<String> {
 }
 
 /// Returns the verdict column of a result in Markdown; empty if it is valid.
-fn verdict_mark(row: &Row<'_>) -> Option<String> {
+fn verdict_mark(row: &TableRow<'_>) -> Option<String> {
     let record = row.shown;
     let mark = match record.verdict.state {
         _ if record.measurement.is_none() => "",

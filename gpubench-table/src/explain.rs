@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::header::{all_properties, shown_peak};
-use super::text::{paragraph, plain, plain_lines, wrapped};
-use super::{launch, page::Page, roof, style::heading};
+use super::devices::{all_properties, roof_name, serving_cache, shown_peak};
+use super::launch;
+use super::text::{Page, heading, paragraph, plain, plain_lines, wrapped};
 use gpubench_records::{
     Cache, Compared, Comparison, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
     FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run,
-    SensorReadings, Timer, metrics::is_rate, work::UserMetric,
+    SensorReadings, UserMetric, metrics::is_rate,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
@@ -110,19 +110,11 @@ fn interleaving_sentence(compared: &Compared) -> String {
 
 /// Returns the sentence that derives the time from event time and overhead.
 fn time_sentence(measured: &Measurement) -> String {
-    let Timer {
-        resolution: step,
-        averaged_resolution,
-        empty_launch_time,
-        empty_span,
-        marginal_empty_launch,
-        reads_parameter,
-        timestamp_kernels,
-        ..
-    } = measured.samples.timer;
-    let own = measured.samples.overhead();
+    let (samples, timer) = (&measured.samples, measured.samples.timer);
+    let step = timer.resolution;
+    let own = samples.overhead();
     let event = measured.median() + own;
-    let step = match measured.samples.method.batch {
+    let step = match samples.method.batch {
         None => step.to_string(),
         Some(launches) => {
             let [all, each] = [step * launches as f64, step];
@@ -131,26 +123,26 @@ fn time_sentence(measured: &Measurement) -> String {
             )
         }
     };
-    let (reading, pair) = if timestamp_kernels {
+    let (reading, pair) = if timer.timestamp_kernels {
         ("time between stamps of the GPU's clock", "a pair of stamps")
     } else {
         ("event time", "a pair of events")
     };
     let [median, overhead] = [measured.median(), own];
-    let why = match (empty_launch_time, marginal_empty_launch) {
+    let why = match (timer.empty_launch_time, timer.marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
             "{} that {pair} reads around {} − {one_more} of the empty launch itself{}",
-            own + one_more - measured.samples.correction.unwrap_or_default(),
-            if reads_parameter { "launches that only read a parameter" } else { "empty launches" },
-            measured.samples.correction.map_or_else(String::new, |by| {
+            own + one_more - samples.correction.unwrap_or_default(),
+            if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
+            samples.correction.map_or_else(String::new, |by| {
                 let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
                 format!(" {sign} {by} of correction by the GPU's own clock")
             })
         ),
-        _ if own > empty_span => "what the timer reads around an empty launch".to_owned(),
+        _ if own > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
         _ => "what the timer reads without a launch".to_owned(),
     };
-    let averages = averaged_resolution.map_or_else(String::new, |resolution| {
+    let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
         format!(", and the average of samples with dithered starts resolves {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
@@ -355,7 +347,7 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
     if launch_bound(measured).is_some() {
         return None;
     }
-    match roof::cache_of(record) {
+    match serving_cache(record) {
         Some(cache) => Some(format!("faster than memory: {cache} serves this, and has no known peak")),
         None => roofline_sentence(measured),
     }
@@ -372,7 +364,7 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
         ));
     };
     let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
-        .map(|quantity| Some((roof::name(&quantity), metrics.share(&quantity)?)));
+        .map(|quantity| Some((roof_name(&quantity), metrics.share(&quantity)?)));
     let ((memory, of_memory), (compute, of_compute)) = (memory?, compute?);
     // Where both peaks bind alike, the two shares would be the same.
     let meet = format::intensity(metrics.arithmetic_intensity? * of_memory / of_compute);

@@ -1,7 +1,7 @@
 //! The parts of a launch, for `--explain`: its kernels, and the memory that it wrote.
 
 use gpubench_records::{
-    Kernel, LaunchInfo, Measurement, Multiprocessors, Relaunch, Reuse, Rewritten, Written, work::Counts,
+    Counts, LaunchInfo, LaunchedKernel, Measurement, Multiprocessors, Relaunch, Reuse, Rewritten, Written,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
@@ -20,7 +20,7 @@ pub(super) fn kernel_sentences(seen: &LaunchInfo) -> Vec<String> {
 }
 
 /// Returns the sentence about a kernel: its grid, registers, memory and, if known, occupancy and waves.
-fn kernel_sentence(kernel: &Kernel, multiprocessors: Option<&Multiprocessors>) -> String {
+fn kernel_sentence(kernel: &LaunchedKernel, multiprocessors: Option<&Multiprocessors>) -> String {
     let name = kernel.name.as_deref().unwrap_or("a kernel");
     let mut words = vec![
         format!("{name}: {} of {}", dimensions(kernel.grid, "block"), dimensions(kernel.block, "thread")),
@@ -52,20 +52,20 @@ fn dimensions(sizes: [u32; 3], what: &str) -> String {
 }
 
 /// Returns a phrase with the number of blocks that a multiprocessor holds at once.
-fn residency_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
+fn residency_phrase(kernel: &LaunchedKernel, all: &Multiprocessors) -> String {
     let blocks = format::counted(kernel.max_active_blocks_per_sm as usize, "block");
     let threads = format::percent(occupancy(kernel, all));
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads")
 }
 
 /// Returns the fraction of a multiprocessor's threads that the kernel's resident blocks fill.
-fn occupancy(kernel: &Kernel, all: &Multiprocessors) -> f64 {
+fn occupancy(kernel: &LaunchedKernel, all: &Multiprocessors) -> f64 {
     let warps = kernel.threads().div_ceil(WARP_THREADS) * u64::from(kernel.max_active_blocks_per_sm);
     (WARP_THREADS * warps) as f64 / f64::from(all.threads_per_sm.max(1))
 }
 
 /// Returns a phrase such as `3 waves, the last 50 % full`.
-fn waves_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
+fn waves_phrase(kernel: &LaunchedKernel, all: &Multiprocessors) -> String {
     let resident = u64::from(all.count) * u64::from(kernel.max_active_blocks_per_sm);
     let waves = kernel.blocks() as f64 / resident.max(1) as f64;
     if waves <= 1.0 {
@@ -80,7 +80,7 @@ fn waves_phrase(kernel: &Kernel, all: &Multiprocessors) -> String {
 /// was examined or declared.
 pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
-    if written.nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
+    if written.changed_nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
         return None;
     }
     let claims = match (counts.writes, counts.bytes) {
@@ -168,15 +168,15 @@ mod tests {
         registers: u32,
         shared: u64,
         resident_blocks: u32,
-    ) -> Kernel {
-        Kernel {
+    ) -> LaunchedKernel {
+        LaunchedKernel {
             name: Some("f".to_owned()),
             grid: [blocks, 1, 1],
             block: [threads, 1, 1],
             registers_per_thread: registers,
             dynamic_shared_memory: Bytes(shared),
             max_active_blocks_per_sm: resident_blocks,
-            ..Kernel::default()
+            ..LaunchedKernel::default()
         }
     }
 

@@ -1,21 +1,15 @@
 //! The text that a benchmark binary prints and writes of a [`Run`]: the terminal table, its explanations, CSV, Markdown and JSON.
 //! Nothing here measures, judges or prints.
 
-pub mod aligned;
+pub mod comparisons;
+pub mod devices;
 pub mod export;
-pub mod gate;
-pub mod header;
 pub mod remarks;
-pub mod roof;
-pub mod style;
 pub mod text;
-pub mod together;
 
 mod columns;
-mod compared;
 mod explain;
 mod launch;
-mod page;
 mod rows;
 mod table;
 #[cfg(feature = "verify")]
@@ -23,14 +17,12 @@ mod verification;
 
 use gpubench_records::{Record, Run};
 
-pub use self::aligned::columns;
 pub use self::columns::check as check_columns;
+pub use self::devices::{header, peaks_of};
 pub use self::explain::{explain, launch_bound, quantiles, sentences};
-pub use self::header::{header, peaks_of};
-pub use self::page::Page;
 pub use self::remarks::no_records;
 pub use self::table::TableWriter;
-pub use self::text::{paragraph, wrapped};
+pub use self::text::{Page, columns, paragraph, wrapped};
 
 /// A run as it is printed on `page`: its devices, then its results. The same as [`header()`], the [`TableWriter::rows`] of its
 /// cases and [`end`], which print a run while it is measured.
@@ -44,11 +36,11 @@ pub fn render(run: &Run, page: Page) -> String {
 /// remarks, and last the totals.
 pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     let [waiting, replaced] = [table.waiting_rows(), table.replaced_rows(run)];
-    let [meaning, peaks] = [table.closing_lines(), header::peaks(run, page)];
-    let parts = [replaced, meaning, compared::compared(run, page), peaks, remarks::remarks(run, page)];
+    let [meaning, peaks] = [table.closing_lines(), devices::peaks(run, page)];
+    let parts = [replaced, meaning, comparisons::render(run, page), peaks, remarks::remarks(run, page)];
     // The header has a blank line behind it already.
     let blank = if run.records.is_empty() { "" } else { "\n" };
-    format!("{waiting}{blank}{}", text::joined(parts))
+    format!("{waiting}{blank}{}", text::join_sections(parts))
 }
 
 /// Returns true if rows of `run` are on several devices, opened or not.

@@ -1,18 +1,18 @@
 //! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows.
 
+use super::devices::is_above_memory_peak;
 use super::rows::{device_list, grouped};
-use super::text::{joined, paragraph, plain};
-use super::{page::Page, roof};
+use super::text::{Page, join_sections, paragraph, plain};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Environment, Measurement, Method, Path, Property, Quantity, Run, ShareMode,
-    Task, Value, counts::ResultCounts, environment::effect_on_times, verdict::WIDEST, work::Link,
+    Cache, CuptiPass, Energy, Environment, Link, Measurement, Method, Path, Property, Quantity, Run,
+    ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts, verdict::WIDEST,
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
 
 /// Everything that stands under the table of `run`, its last line a sum.
 pub fn remarks(run: &Run, page: Page) -> String {
     let parts = [skipped_lines(run), methods(run), summary(run)];
-    joined(parts.map(|part| paragraph(&part, page)))
+    join_sections(parts.map(|part| paragraph(&part, page)))
 }
 
 /// The cases that benchmarks leave out, for each reason in the benchmark's own words.
@@ -37,7 +37,7 @@ pub fn methods(run: &Run) -> String {
         );
     }
     let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
-    if cold.any(roof::is_above_memory_peak) {
+    if cold.any(is_above_memory_peak) {
         text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
@@ -191,11 +191,8 @@ fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) 
 /// Returns a phrase such as `timed by the monotonic clock`, with the flush of cold results.
 fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
     let by = measured.samples.method.path.timer();
-    let flush = match cache {
-        Cache::Hot => String::new(),
-        Cache::Cold => flush_phrase(&measured.samples.method),
-    };
-    format!("timed by {by}{flush}")
+    let flush = (cache == Cache::Cold).then(|| flush_phrase(&measured.samples.method));
+    format!("timed by {by}{}", flush.unwrap_or_default())
 }
 
 /// Returns the phrase about a flush and its verification.

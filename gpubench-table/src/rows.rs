@@ -9,14 +9,14 @@ use gpubench_stats::{Nanoseconds, format};
 use crate::text::{plain, plain_lines};
 
 /// A line of the results table: a case on one device, or on several devices of one model.
-pub(super) struct Row<'a> {
+pub(super) struct TableRow<'a> {
     /// The record whose figures it has: the one whose median is in the middle; of two in the middle, the faster.
     pub shown: &'a Record,
     /// The records of all devices, in the order of the run.
     pub records: Vec<&'a Record>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> TableRow<'a> {
     /// The row of one record.
     pub(super) fn of(record: &'a Record) -> Self {
         Self { shown: record, records: vec![record] }
@@ -224,7 +224,7 @@ pub(super) struct Note {
 impl Notes {
     /// Returns the reasons against `row`, and counts the row for each. Reasons of only some devices name
     /// these.
-    pub(super) fn notes_of(&mut self, row: &Row<'_>) -> Vec<Note> {
+    pub(super) fn notes_of(&mut self, row: &TableRow<'_>) -> Vec<Note> {
         let reasons = grouped(row.records.iter().flat_map(|record| {
             record.verdict.reasons.iter().map(move |reason| {
                 let words = plain_lines(&reason.to_string());

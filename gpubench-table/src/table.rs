@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
-use super::page::Page;
-use super::roof;
-use super::rows::{self, DeviceGroup, Note, Notes, Row, grouped};
-use super::style::{BOLD, of_state, styled};
-use super::text::{left, paragraph, plain, shortened, spaces, split_path, width, wrapped};
+use super::devices::serving_cache;
+use super::rows::{self, DeviceGroup, Note, Notes, TableRow, grouped};
+use super::text::{
+    BOLD, Page, left, of_state, paragraph, plain, shortened, spaces, split_path, styled, width, wrapped,
+};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
 /// The terminal columns of the verdict's mark before a name, such as `! `.
@@ -80,34 +80,23 @@ impl ColumnLayout {
 impl TableWriter {
     /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
     pub fn new(run: &Run, planned: impl Iterator<Item = PlannedCase>, page: Page) -> Self {
-        let mut labels = HashMap::new();
+        let (columns, fake) = (columns(run, Tables::Printed), run.devices.iter().any(|info| info.fake));
+        let mut table = Self { page, columns, fake, ..Self::default() };
         for DeviceGroup { info, label } in DeviceGroup::by_key(run, |info| (&info.name, info.fake)) {
-            labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
+            table.labels.extend(info.into_iter().map(|info| (info.device.clone(), label.clone())));
         }
-        let (mut longest, mut names, mut left) = (0, HashMap::new(), HashMap::new());
         for case in planned {
             let (module, name) = split(&case.benchmark, &case.args);
-            longest = longest.max(width(&name));
-            let label = labels.entry(case.device.clone()).or_insert(case.device);
-            let group = (module, label.clone());
-            *left.entry(group.clone()).or_default() += 1;
-            names.entry(group).or_insert_with(BTreeSet::new).insert(name);
+            table.longest = table.longest.max(width(&name));
+            let group = (module, table.labels.entry(case.device.clone()).or_insert(case.device).clone());
+            *table.left.entry(group.clone()).or_default() += 1;
+            table.names.entry(group).or_default().insert(name);
         }
-        if labels.len() < 2 {
-            left.clear();
+        if table.labels.len() < 2 {
+            table.left.clear();
         }
-        let several_models = labels.values().collect::<HashSet<_>>().len() > 1;
-        Self {
-            page,
-            longest,
-            names,
-            labels,
-            several_models,
-            fake: run.devices.iter().any(|info| info.fake),
-            columns: columns(run, Tables::Printed),
-            left,
-            ..Self::default()
-        }
+        table.several_models = table.labels.values().collect::<HashSet<_>>().len() > 1;
+        table
     }
 
     /// Adds the rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several.
@@ -189,7 +178,7 @@ impl TableWriter {
     /// Returns the rows of `records`, with the group's heads if the group or the columns change, and the
     /// reasons under them.
     fn rows_of_group(&mut self, records: &[Record], group: &GroupKey) -> String {
-        let rows = Row::all(records);
+        let rows = TableRow::all(records);
         let is_new = self.group.as_ref() != Some(group);
         let mut text = String::new();
         if is_new && self.group.is_some() {
@@ -210,7 +199,7 @@ impl TableWriter {
 
     /// Adds the columns that `rows` need and computes the layout anew. Returns true if the printed columns
     /// change.
-    fn update_columns(&mut self, rows: &[Row<'_>]) -> bool {
+    fn update_columns(&mut self, rows: &[TableRow<'_>]) -> bool {
         add_metrics(&mut self.columns, rows);
         let is_used = |column: &&Column| self.used.iter().any(|used| used.is(column)) || column.is_used(rows);
         self.used = self.columns.iter().filter(is_used).copied().collect();
@@ -289,7 +278,7 @@ impl TableWriter {
 
     /// Returns the line of a row, and the lines of the reasons against it. Records which features need an
     /// explanation.
-    fn row_and_reasons(&mut self, row: &Row<'_>) -> (String, String) {
+    fn row_and_reasons(&mut self, row: &TableRow<'_>) -> (String, String) {
         let notes = self.notes.notes_of(row);
         let mark = match row.state() {
             State::Valid => "  ",
@@ -309,7 +298,7 @@ impl TableWriter {
         self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
         self.explain(has_bar, SPREAD_MEANING);
         self.explain(!row.shown.other_processes.is_empty(), PROCESSES_MEANING);
-        if let Some(cache) = roof::cache_of(row.shown) {
+        if let Some(cache) = serving_cache(row.shown) {
             let meaning = "in place of a % of peak: the cache served the data, faster than memory can";
             self.explain(true, &format!("{cache} {meaning}"));
         }

@@ -1,10 +1,54 @@
-//! Text that fits the width of a page: lines are wrapped, and names are shortened in their middle.
+//! Text that fits the width of a page: wrapped lines, shortened names, aligned columns, and the colours of verdicts and answers.
 
+use std::{env, ops::Range, os::fd::AsFd};
+
+use anstyle::{AnsiColor, Style};
+use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSplitter, wrap};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::page::Page;
+use gpubench_records::{Answer, State};
+use gpubench_stats::format::joined;
+
 pub use gpubench_records::text::{printable as plain, printable_lines as plain_lines};
+
+/// The width of lines. By default lines have no end, as in a file or a pipe: nothing is left out or shortened there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// The number of columns of a line; nothing if lines have no end.
+    width: Option<usize>,
+}
+
+impl Page {
+    /// The least number of columns: below it, a row has no room for a name and a time.
+    pub const LEAST_WIDTH: usize = 40;
+
+    /// Returns the page of `out`: as wide as `width`, else as the variable `COLUMNS`, else as the terminal, else without an end to its lines.
+    pub fn of(out: &impl AsFd, width: Option<usize>) -> Self {
+        let terminal = || terminal_size_of(out).map(|(Width(columns), _)| usize::from(columns));
+        let width = width.or_else(width_from_environment).or_else(terminal);
+        width.map_or_else(Self::default, |columns| Self::default().with_width(columns))
+    }
+
+    /// The same page with lines of `columns`, or of [`LEAST_WIDTH`](Self::LEAST_WIDTH) if that is more.
+    #[must_use]
+    pub fn with_width(mut self, columns: usize) -> Self {
+        self.width = Some(columns.max(Self::LEAST_WIDTH));
+        self
+    }
+
+    /// Returns the number of columns of a line; the greatest number if lines have no end.
+    pub(super) fn width(self) -> usize {
+        self.width.unwrap_or(usize::MAX)
+    }
+}
+
+/// Returns the width that the variable `COLUMNS` states; `None` if it is not set, not a number, or less than
+/// the least width.
+fn width_from_environment() -> Option<usize> {
+    let columns = env::var("COLUMNS").ok()?.parse().ok()?;
+    Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)
+}
 
 /// Splits the path of a benchmark into its modules and its name; nothing if there are no modules. Separators at its end, which only a
 /// file that was written by others has, belong to the name.
@@ -14,7 +58,7 @@ pub fn split_path(path: &str) -> Option<(&str, &str)> {
 }
 
 /// The parts that are not empty, with a blank line between them.
-pub(super) fn joined(parts: impl IntoIterator<Item = String>) -> String {
+pub(super) fn join_sections(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -100,8 +144,82 @@ pub fn paragraph(text: &str, page: Page) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
+/// The indent of the rows.
+const INDENT: usize = 2;
+/// The space between columns.
+const GAP: usize = 2;
+
+/// The lines of each row, indented, with the columns `numbers` aligned to the right. If `page` has no room for the longest
+/// row, each has its first cell on a line of its own, and the others under it.
+pub fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<Vec<String>> {
+    let number = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
+    let widths: Vec<usize> = (0..number).map(|column| widest(column).unwrap_or_default()).collect();
+    let lines: Vec<String> = rows.iter().map(|row| line(row, &widths, &numbers)).collect();
+    if lines.iter().all(|line| width(line) <= page.width()) {
+        return lines.into_iter().map(|line| vec![line]).collect();
+    }
+    rows.iter().map(|row| stacked(row, page)).collect()
+}
+
+/// Returns a row as one line, its cells padded to `widths`.
+fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
+    let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+        if numbers.contains(&column) { right(cell, *width) } else { left(cell, *width) }
+    });
+    let line = spaces(INDENT) + &joined(cells, &spaces(GAP));
+    line.trim_end().to_owned()
+}
+
+/// Returns a row as several lines: the first cell, and the others indented under it.
+fn stacked(row: &[String], page: Page) -> Vec<String> {
+    let Some((name, cells)) = row.split_first() else { return Vec::new() };
+    let mut lines = wrapped(name, &spaces(INDENT), page);
+    let cells: Vec<&str> = cells.iter().map(|cell| &**cell).filter(|cell| !cell.is_empty()).collect();
+    lines.extend(wrapped(&cells.join(&spaces(GAP)), &spaces(2 * INDENT), page));
+    lines
+}
+
+/// The style of headings.
+pub const BOLD: Style = Style::new().bold();
+/// The style of warnings.
+pub const NOTE: Style = AnsiColor::Yellow.on_default();
+
+/// The style of a row of this verdict.
+pub fn of_state(state: State) -> Style {
+    match state {
+        State::Valid => Style::new(),
+        State::Suspect => NOTE,
+        State::Invalid => AnsiColor::Red.on_default(),
+    }
+}
+
+/// The style of a row of this answer.
+pub fn of_answer(answer: Answer) -> Style {
+    match answer {
+        Answer::Same => Style::new(),
+        Answer::Undecided => NOTE,
+        Answer::Faster => AnsiColor::Green.on_default(),
+        Answer::Slower => AnsiColor::Red.on_default(),
+    }
+}
+
+/// A heading with `rest` behind it; where `page` has no room for both in a line, lines of it, all of them bold.
+pub fn heading(heading: &str, rest: &str, page: Page) -> String {
+    let line = format!("{heading}{rest}");
+    if width(&line) <= page.width() {
+        return format!("{BOLD}{heading}{BOLD:#}{rest}\n");
+    }
+    styled(&wrapped(&line, "", page), BOLD)
+}
+
+/// Returns the lines in `style`, each with a line end and without trailing spaces.
+pub fn styled(lines: &[String], style: Style) -> String {
+    lines.iter().map(|line| format!("{style}{}{style:#}\n", line.trim_end())).collect()
+}
+
 #[cfg(test)]
-mod tests {
+mod text_tests {
     use super::*;
 
     #[test]

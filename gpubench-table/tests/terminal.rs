@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gpubench_records::DeviceInfo;
 use gpubench_records::comparison::{
-    Answer, BaselineComparison, CaseFinding, Comparison, Finding, Round, Threshold,
+    Answer, BaselineComparison, BaselineFinding, CaseFinding, Comparison, Round, Threshold,
 };
 use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::files;
@@ -109,7 +109,7 @@ fn check() -> BaselineComparison {
         let (now, then) = (Nanoseconds(3200.0 * value), Nanoseconds(3200.0));
         let answer = Answer::of(&ratio, 0.005);
         let regressed = answer == Answer::Slower;
-        Finding::Compared {
+        BaselineFinding::Compared {
             ratio,
             time: now,
             baseline_time: then,
@@ -122,13 +122,13 @@ fn check() -> BaselineComparison {
         }
     };
     let again = |mut finding, times| {
-        if let Finding::Compared { remeasured, processes, .. } = &mut finding {
+        if let BaselineFinding::Compared { remeasured, processes, .. } = &mut finding {
             (*remeasured, *processes) = (times, [1 + times, 1]);
         }
         finding
     };
     let undecided = |mut finding| {
-        if let Finding::Compared { answer, regressed, .. } = &mut finding {
+        if let BaselineFinding::Compared { answer, regressed, .. } = &mut finding {
             (*answer, *regressed) = (Answer::Undecided, false);
         }
         finding
@@ -142,9 +142,12 @@ fn check() -> BaselineComparison {
             line("slower[n=1]", again(since(1.25), 8)),
             line("same", since(1.0)),
             line("chance", undecided(since(1.02))),
-            line("new", Finding::New),
-            line("other", Finding::NotComparable(vec!["bytes: 4 instead of 8".to_owned(), "hot".to_owned()])),
-            line("failed", Finding::NoTime("invalid now".to_owned())),
+            line("new", BaselineFinding::New),
+            line(
+                "other",
+                BaselineFinding::NotComparable(vec!["bytes: 4 instead of 8".to_owned(), "hot".to_owned()]),
+            ),
+            line("failed", BaselineFinding::NoTime("invalid now".to_owned())),
         ],
         missing: vec!["names::gone hot".to_owned()],
     }

@@ -3,8 +3,8 @@
 
 use crate::race::{Duel, Race};
 use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
-use gpubench_records::work::Counts;
-use gpubench_runner::__private::extension::{Answer, RunError};
+use gpubench_records::Counts;
+use gpubench_runner::__private::extension::{CaseResult, RunError};
 use gpubench_stats::Nanoseconds;
 
 /// The rounds in which two variants were measured interleaved.
@@ -20,13 +20,18 @@ pub(crate) struct DuelRounds {
 pub(crate) trait MeasureVariants {
     /// Measures a variant alone and briefly, without a check of its outputs. Returns its median time and its
     /// declared work.
-    fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)>;
+    fn measure_coarsely(&mut self, variant: usize) -> CaseResult<(Nanoseconds, Counts)>;
     /// Launches a variant once, and checks its outputs. Returns false if the benchmark has no check, and a
     /// failure for wrong outputs.
-    fn check(&mut self, variant: usize) -> Answer<bool>;
+    fn check(&mut self, variant: usize) -> CaseResult<bool>;
     /// Measures two variants interleaved, for one step. `coarse` are the times of the contender and of the
     /// leader alone, if known. `is_first` is true in the first step of the contender, which is shorter.
-    fn duel(&mut self, duel: Duel, coarse: [Option<Nanoseconds>; 2], is_first: bool) -> Answer<DuelRounds>;
+    fn duel(
+        &mut self,
+        duel: Duel,
+        coarse: [Option<Nanoseconds>; 2],
+        is_first: bool,
+    ) -> CaseResult<DuelRounds>;
     /// Returns the time since the race began.
     fn elapsed(&self) -> Nanoseconds;
 }
@@ -216,7 +221,7 @@ mod tests {
     }
 
     impl MeasureVariants for Fake {
-        fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+        fn measure_coarsely(&mut self, variant: usize) -> CaseResult<(Nanoseconds, Counts)> {
             self.alone += 1;
             let breaks = self.duels > 0 && self.breaks.contains(&variant);
             Ok(if breaks || self.broken.contains(&variant) {
@@ -226,7 +231,7 @@ mod tests {
             })
         }
 
-        fn check(&mut self, variant: usize) -> Answer<bool> {
+        fn check(&mut self, variant: usize) -> CaseResult<bool> {
             self.checks.push(variant);
             Ok(if self.wrong.contains(&variant) { Err(wrong()) } else { Ok(true) })
         }
@@ -236,7 +241,7 @@ mod tests {
             Duel { contender, leader }: Duel,
             coarse: [Option<Nanoseconds>; 2],
             is_first: bool,
-        ) -> Answer<DuelRounds> {
+        ) -> CaseResult<DuelRounds> {
             assert_eq!(coarse, [contender, leader].map(|one| Some(Nanoseconds(self.times[one]))));
             assert_eq!(is_first, self.contenders.insert(contender));
             self.duels += 1;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use gpubench_records::{
-    Answer, Arg, Cache, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling,
-    files::TUNING, text::printable, work::Counts,
+    Answer, Arg, Cache, Counts, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling,
+    files::TUNING, text::printable,
 };
 use gpubench_stats::{Nanoseconds, Ratio, format};
 use gpubench_table::text::{NOTE, heading, of_answer, styled};

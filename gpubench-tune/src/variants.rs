@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::elimination::{DuelRounds, MeasureVariants};
 use crate::race::{Duel, PAIRS_OF_A_STEP};
-use gpubench_records::{BenchmarkId, Failure, Record, Sampling, Stage, work::Counts};
-use gpubench_runner::__private::extension::{Answer, Session};
+use gpubench_records::{BenchmarkId, Counts, Failure, Record, Sampling, Stage};
+use gpubench_runner::__private::extension::{CaseResult, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
@@ -45,7 +45,7 @@ impl<'a, 's> Variants<'a, 's> {
 }
 
 impl MeasureVariants for Variants<'_, '_> {
-    fn measure_coarsely(&mut self, variant: usize) -> Answer<(Nanoseconds, Counts)> {
+    fn measure_coarsely(&mut self, variant: usize) -> CaseResult<(Nanoseconds, Counts)> {
         let sampling = alone_sampling(self.session.sampling);
         let found = self.session.measure(&self.jobs[variant], sampling)?;
         Ok(found.and_then(|record| {
@@ -55,11 +55,16 @@ impl MeasureVariants for Variants<'_, '_> {
         }))
     }
 
-    fn check(&mut self, variant: usize) -> Answer<bool> {
+    fn check(&mut self, variant: usize) -> CaseResult<bool> {
         self.session.cases.test(&self.jobs[variant])
     }
 
-    fn duel(&mut self, duel: Duel, coarse: [Option<Nanoseconds>; 2], is_first: bool) -> Answer<DuelRounds> {
+    fn duel(
+        &mut self,
+        duel: Duel,
+        coarse: [Option<Nanoseconds>; 2],
+        is_first: bool,
+    ) -> CaseResult<DuelRounds> {
         let Job { benchmark, args, .. } = self.jobs[duel.leader].clone();
         let mut job = self.jobs[duel.contender].clone();
         job.with = Some(BenchmarkId { benchmark, args });

@@ -8,7 +8,7 @@ use std::{path::Path, process::Stdio};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
-use gpubench_records::{Answer, BaselineComparison, Exit, Finding, Record, Run};
+use gpubench_records::{Answer, BaselineComparison, BaselineFinding, Exit, Record, Run};
 use gpubench_report::{
     join::join,
     loading::load,
@@ -329,7 +329,7 @@ fn undecided_names(check: &BaselineComparison) -> Vec<String> {
     let undecided = check
         .findings
         .iter()
-        .filter(|line| matches!(line.finding, Finding::Compared { answer: Answer::Undecided, .. }));
+        .filter(|line| matches!(line.finding, BaselineFinding::Compared { answer: Answer::Undecided, .. }));
     let mut names: Vec<String> = undecided.map(|line| line.name.clone()).collect();
     names.sort_unstable();
     names.dedup();

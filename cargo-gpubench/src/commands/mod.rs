@@ -17,7 +17,7 @@ use std::{env, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gpubench_records::files::LAST;
-use gpubench_records::{CaseSelection, Exit, Run, Stored};
+use gpubench_records::{CaseSelection, Exit, Run, StoredRun};
 use gpubench_report::{
     loading::{retain_selected, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
@@ -213,7 +213,7 @@ fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>> {
 }
 
 /// Prints a warning for each fault of a loaded run.
-fn with_warnings(name: String, stored: Stored) -> NamedRun {
+fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
     for fault in stored.faults() {
         output::warn(&format!("{name}: {fault}"));
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{
-    ArgValues, CaseSelection, Exit, Finding, Run, Threshold, comparison::equivalence_margin, files::TUNING,
-    selection::parse_filters,
+    ArgValues, BaselineFinding, CaseSelection, Exit, Run, Threshold, comparison::equivalence_margin,
+    files::TUNING, selection::parse_filters,
 };
 use gpubench_report::{
     join::{JoinedRun, is_split_share, join},
@@ -218,8 +218,8 @@ pub(super) fn compare(
     let baseline = Baseline::of(before.name, before.run);
     let comparison = check(&run, &baseline, &|_| true, DECISION_ERROR);
     // The table says so of a run without results.
-    let is_disjoint =
-        !run.records.is_empty() && comparison.findings.iter().all(|line| line.finding == Finding::New);
+    let is_disjoint = !run.records.is_empty()
+        && comparison.findings.iter().all(|line| line.finding == BaselineFinding::New);
     run.baseline_comparison = Some(comparison);
     results.print_run("", &run, false)?;
     results.write_run(&run)?;

@@ -1,6 +1,5 @@
-//! The decisions on all rows that were compared with a baseline. In: for each row the medians of its processes, now and then;
-//! out: its ratio, its answer and whether it is a regression, so that of all that are called slower or faster at most one in a
-//! hundred is so by chance, however many rows there are.
+//! The decisions on all cases that are compared with a baseline: ratio, answer and regression, from the medians of the processes that measured
+//! each case. However many cases there are, at most one in a hundred of those called slower or faster is so by chance.
 
 use crate::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochberg};
@@ -8,64 +7,63 @@ use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochber
 /// The number of processes, of both sides together, from which the spread between processes is known.
 const MIN_PROCESSES_FOR_SPREAD: usize = 3;
 
-/// The most further processes that measure a case because it seems to be a regression.
+/// The maximum number of further processes that measure a case because it seems to be a regression.
 pub const MAX_REMEASURING_PROCESSES: usize = 8;
 
-/// A row, now and then.
+/// The times of a case in the run (`now`) and in the baseline (`then`).
 #[derive(Clone, Debug)]
-pub struct RowMedians {
-    /// The medians of the processes now, each with an interval.
+pub struct CaseMedians {
+    /// The median of each process of the run, with its interval.
     pub now: Vec<Median>,
-    /// Those of the baseline.
+    /// The median of each process of the baseline, with its interval.
     pub then: Vec<Median>,
-    /// True if both were measured on one device.
+    /// True if the run and the baseline used the same device.
     pub same_device: bool,
-    /// The difference between processes that is assumed where fewer than three measured it.
+    /// The difference between processes that is assumed if fewer than three processes measured the case.
     pub assumed: AssumedSpread,
 }
 
-/// The decision on a row.
+/// The decision on a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RowDecision {
-    /// The time now over the time then, with the row's own interval.
+pub struct CaseDecision {
+    /// The time in the run divided by the time in the baseline, with the interval of this case alone.
     pub ratio: Ratio,
-    /// The mean time now and then.
+    /// The geometric means of the medians: of the run, and of the baseline.
     pub times: [Nanoseconds; 2],
-    /// True if the interval contains the spread between processes.
+    /// True if the interval includes the measured spread between processes.
     pub noise_known: bool,
-    /// The difference between processes that the answer allows for, where it was not measured.
+    /// The assumed difference between processes; `None` if it was measured.
     pub assumed: Option<AssumedSpread>,
-    /// The answer, which all rows together allow.
+    /// The answer after the correction for many cases.
     pub answer: Answer,
-    /// True for a regression.
+    /// True if the case is slower by the regression threshold or more.
     pub regressed: bool,
-    /// True if more processes may find that it is one, or that it is none.
+    /// True if the case seems to be a regression, so that more processes should measure it.
     pub seems_regressed: bool,
 }
 
-/// The decision on one row alone, with the p-values of the tests that the launch is slower and that it is
-/// faster.
-struct RowTest {
-    decision: RowDecision,
+/// The decision on one case alone, with the p-values of two tests: that it is slower, and that it is faster.
+struct CaseTest {
+    decision: CaseDecision,
     slower: f64,
     faster: f64,
 }
 
-/// Decides on `rows`, whose medians have intervals of a confidence of 1 − `error`: a difference up to `band` does not matter, and a
-/// regression is one of `threshold`. Nothing for a row with a time that is not above zero.
+/// Decides whether each of `cases` is faster, slower, the same or undecided, and whether it is a regression of at least `threshold`. The
+/// medians have intervals of the confidence 1 − `error`, and differences up to `margin` count as the same. Returns `None` for a case with a
+/// time at or below zero.
 ///
-/// A row's own interval of 99 % is beyond the band by chance once in a hundred rows and more often where processes differ. So
-/// slower rows are found by the procedure of Benjamini & Hochberg over all rows, likewise faster ones, and regressions: the part
-/// `error` of what is called slower or faster may be so by chance. One row alone has the answer of its interval.
-pub fn decide(
-    rows: &[RowMedians],
-    band: f64,
+/// The 99 % interval of one case misses the margin by chance once in a hundred cases, and more often if processes differ. So the procedure of
+/// Benjamini & Hochberg selects the slower cases, the faster ones and the regressions: at most the fraction `error` of each is wrong. A
+/// single case has the answer of its own interval.
+pub fn decide_cases(
+    cases: &[CaseMedians],
+    margin: f64,
     threshold: Option<Threshold>,
     error: f64,
-) -> Vec<Option<RowDecision>> {
-    let mut tested: Vec<Option<RowTest>> =
-        rows.iter().map(|row| test_row(row, band, threshold, error)).collect();
-    let found = |p: fn(&RowTest) -> f64| {
+) -> Vec<Option<CaseDecision>> {
+    let mut tested: Vec<_> = cases.iter().map(|case| test_case(case, margin, threshold, error)).collect();
+    let found = |p: fn(&CaseTest) -> f64| {
         let tests = tested.iter().enumerate().filter_map(|(number, row)| Some((number, p(row.as_ref()?))));
         let mut found = vec![false; tested.len()];
         for number in benjamini_hochberg(&tests.collect::<Vec<_>>(), error) {
@@ -75,10 +73,10 @@ pub fn decide(
     };
     let slower = found(|row| row.slower);
     let faster = found(|row| row.faster);
-    // What is slower by less is no candidate, and makes no other row one.
+    // Cases that are slower by less than the threshold are no candidates.
     let regressed = found(|row| if row.decision.regressed { row.slower } else { 1.0 });
     for (number, row) in tested.iter_mut().enumerate() {
-        let Some(RowTest { decision, .. }) = row else { continue };
+        let Some(CaseTest { decision, .. }) = row else { continue };
         decision.regressed = regressed[number];
         decision.answer = match decision.answer {
             Answer::Slower if !slower[number] => Answer::Undecided,
@@ -89,9 +87,9 @@ pub fn decide(
     tested.into_iter().map(|row| Some(row?.decision)).collect()
 }
 
-/// Decides on one row alone, before the correction for many rows. Returns `None` if a time is not above zero.
-fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f64) -> Option<RowTest> {
-    let RowMedians { now, then, same_device, assumed } = row;
+/// Decides on one case alone, before the correction for many cases. Returns `None` if a time is not above zero.
+fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, error: f64) -> Option<CaseTest> {
+    let CaseMedians { now, then, same_device, assumed } = case;
     let found = ProcessRatio::from_medians(now, then, 1.0 - error)?;
     let is_measured = now.len() + then.len() >= MIN_PROCESSES_FOR_SPREAD;
     let assumed = (!is_measured).then_some(*assumed);
@@ -99,10 +97,10 @@ fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f6
         Some(AssumedSpread::UpTo(difference)) => found.allowing_for(difference),
         Some(AssumedSpread::Any) | None => found,
     };
-    let (ratio, times, most) = (found.ratio(), found.times, 1.0 + band);
+    let (ratio, times, most) = (found.ratio(), found.times, 1.0 + margin);
     let noise_known = is_measured && *same_device;
     let is_decidable = assumed != Some(AssumedSpread::Any);
-    let answer = if is_decidable { Answer::of(&ratio, band) } else { Answer::Undecided };
+    let answer = if is_decidable { Answer::of(&ratio, margin) } else { Answer::Undecided };
     let regressed = threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known));
     let least = match threshold {
         None => f64::INFINITY,
@@ -111,9 +109,9 @@ fn test_row(row: &RowMedians, band: f64, threshold: Option<Threshold>, error: f6
         Some(Threshold::Noise) => f64::INFINITY,
     };
     let seems_regressed = ratio.value >= least && middle_time(now) > most * times[1];
-    let decision = RowDecision { ratio, times, noise_known, assumed, answer, regressed, seems_regressed };
+    let decision = CaseDecision { ratio, times, noise_known, assumed, answer, regressed, seems_regressed };
     let p = |p: f64| if is_decidable { p } else { 1.0 };
-    Some(RowTest { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
+    Some(CaseTest { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
 }
 
 /// Returns the median of the process in the middle; of an even number, the lower of the two in the middle.
@@ -129,12 +127,12 @@ mod tests {
     use gpubench_stats::{DECISION_ERROR, Interval};
 
     /// A row that one process measured to a part in a thousand, now this many times as long as then, where processes do not differ.
-    fn row(ratio: f64) -> RowMedians {
+    fn row(ratio: f64) -> CaseMedians {
         let median = |time: f64| Median {
             time: Nanoseconds(time),
             interval: Interval { low: Nanoseconds(0.999 * time), high: Nanoseconds(1.001 * time) },
         };
-        RowMedians {
+        CaseMedians {
             now: vec![median(1000.0 * ratio)],
             then: vec![median(1000.0)],
             same_device: true,
@@ -143,8 +141,8 @@ mod tests {
     }
 
     fn answers(ratios: &[f64]) -> Vec<Answer> {
-        let rows: Vec<RowMedians> = ratios.iter().map(|ratio| row(*ratio)).collect();
-        decide(&rows, 0.005, None, DECISION_ERROR)
+        let rows: Vec<CaseMedians> = ratios.iter().map(|ratio| row(*ratio)).collect();
+        decide_cases(&rows, 0.005, None, DECISION_ERROR)
             .into_iter()
             .map(|row| row.expect("times are above zero").answer)
             .collect()
@@ -168,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_row_seems_to_be_a_regression_until_its_processes_say_otherwise() {
-        let seems = |row: &RowMedians, threshold| {
-            let decision = decide(std::slice::from_ref(row), 0.005, Some(threshold), DECISION_ERROR)[0];
+        let seems = |row: &CaseMedians, threshold| {
+            let decision = decide_cases(std::slice::from_ref(row), 0.005, Some(threshold), DECISION_ERROR)[0];
             decision.expect("times are above zero").seems_regressed
         };
         let (part, noise) = (Threshold::Fraction(0.05), Threshold::Noise);
@@ -178,7 +176,7 @@ mod tests {
         let mut again = row(1.12);
         again.now.extend(row(1.0).now);
         assert!(!seems(&again, part), "the lower of two is as before");
-        let elsewhere = RowMedians { same_device: false, ..row(1.06) };
+        let elsewhere = CaseMedians { same_device: false, ..row(1.06) };
         assert!(seems(&elsewhere, part) && !seems(&elsewhere, noise), "noise stays unknown there");
     }
 
@@ -186,12 +184,12 @@ mod tests {
     /// are no assumption.
     #[test]
     fn one_process_on_each_side_decides_beyond_the_assumed_difference() {
-        let with = |ratio, assumed| RowMedians { assumed, ..row(ratio) };
-        let decided = |row: RowMedians| {
+        let with = |ratio, assumed| CaseMedians { assumed, ..row(ratio) };
+        let decided = |row: CaseMedians| {
             let mut rows = vec![with(1.0, AssumedSpread::UpTo(0.4)); 71];
             rows.push(row);
             let threshold = Some(Threshold::Fraction(0.05));
-            let found = decide(&rows, 0.005, threshold, DECISION_ERROR)
+            let found = decide_cases(&rows, 0.005, threshold, DECISION_ERROR)
                 .pop()
                 .flatten()
                 .expect("times are above zero");
@@ -219,8 +217,8 @@ mod tests {
         let known = |now: usize, then: usize, same_device| {
             let one = row(1.0);
             let [now, then] = [(one.now, now), (one.then, then)].map(|(median, count)| median.repeat(count));
-            let row = RowMedians { now, then, same_device, ..row(1.0) };
-            let decision = decide(&[row], 0.005, None, DECISION_ERROR)[0];
+            let row = CaseMedians { now, then, same_device, ..row(1.0) };
+            let decision = decide_cases(&[row], 0.005, None, DECISION_ERROR)[0];
             decision.expect("times are above zero").noise_known
         };
         assert!(known(1, 2, true) && known(2, 1, true) && known(5, 5, true));

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
-pub use self::decisions::{MAX_REMEASURING_PROCESSES, RowDecision, RowMedians, decide};
+pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
 /// A baseline as it is stored.
@@ -120,7 +120,7 @@ mod newest_tests {
     use super::fixture::stored_run;
     use super::*;
     use crate::baseline::check;
-    use crate::comparison::Finding;
+    use crate::comparison::BaselineFinding;
     use crate::device_info::{Property, Value};
     use gpubench_stats::DECISION_ERROR;
 
@@ -222,7 +222,7 @@ mod newest_tests {
 
         let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true, DECISION_ERROR);
         assert_eq!(checked.missing, [""; 0]);
-        assert!(checked.findings.iter().any(|line| matches!(line.finding, Finding::Compared { .. })));
+        assert!(checked.findings.iter().any(|line| matches!(line.finding, BaselineFinding::Compared { .. })));
         let said = "another device of its kind (cuda:GPU-2, was cuda:GPU-1)";
         assert!(checked.remarks.contains(&said.to_owned()), "{:?}", checked.remarks);
     }

@@ -1,16 +1,13 @@
-//! The folders of baselines. In: a name or a path; out: the runs that are stored there, or one run more. A name is a folder
-//! in cargo's `target`. Each file in it is a run as `--json` writes it, and the newest record of a case counts, so that a
-//! run of a few cases updates those and leaves the others alone. The names of files, like those of runs, are their order.
+//! The files of baselines: loads and saves the runs of a baseline by its name or path. A name is a folder in cargo's `target`. Each file in it is
+//! a run as `--json` writes it, and the newest record of a case counts: a run of a few cases updates those alone. Files are ordered by name.
 
 use std::path::{Path, PathBuf};
 use std::{cmp::Reverse, fs, io};
 
-use gpubench_stats::DECISION_ERROR;
-
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
 use crate::files::{self, LoadRunError, candidates, parse_run_name, time_of_name};
-use crate::text::did_you_mean;
-use crate::{Destination, ReadError, Record, Run, Threshold};
+use crate::{Destination, ReadError, Record, Run, Threshold, text::did_you_mean};
+use gpubench_stats::DECISION_ERROR;
 
 /// The name of a baseline and its path: a folder of runs, or a `.json` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +17,7 @@ pub struct BaselineLocation {
 }
 
 impl BaselineLocation {
-    /// The place of the baseline that the user calls `name`: a path if it has a `/` or ends in `.json`.
+    /// Returns the location of the baseline `name` in the default folder, or at the path `name` if that has a `/` or ends in `.json`.
     pub fn of(name: &str) -> Self {
         Self::within(&baselines_folder(), name)
     }
@@ -31,10 +28,10 @@ impl BaselineLocation {
         Self { name: name.to_owned(), path }
     }
 
-    /// Reads the stored runs.
+    /// Reads all runs of the baseline.
     ///
     /// # Errors
-    /// If there are no runs, or a file is none.
+    /// Returns an error if there is no run, or if a file is no run.
     pub fn load(&self) -> Result<Baseline, LoadRunError> {
         let files = if self.path.is_dir() { self.run_files()? } else { vec![self.path.clone()] };
         let read = |file: &PathBuf| Ok((file.clone(), self.read_run(file)?));
@@ -176,15 +173,15 @@ fn baselines_folder() -> PathBuf {
     files::persistent_folder().join("baselines")
 }
 
-/// The baselines, read and checked.
+/// The baselines of a run: the one that it is compared with, already read, and the one that it is saved as.
 #[derive(Debug, Default)]
-pub struct OpenBaselines {
+pub struct RunBaselines {
     against: Option<Baseline>,
     save: Option<BaselineLocation>,
 }
 
-impl OpenBaselines {
-    /// Reads the baseline `against`, unless `last` is given in its place, and checks that `save` can be written.
+impl RunBaselines {
+    /// Reads the baseline `against`, unless `last` replaces it, and checks that the baseline `save` can be written.
     ///
     /// # Errors
     /// See [`LoadRunError`].
@@ -202,20 +199,20 @@ impl OpenBaselines {
         Ok(Self { against, save })
     }
 
-    /// Compares `run` with the baseline, if there is one. `wanted` returns true for a case of the baseline that the run
-    /// should have.
+    /// Compares `run` with the baseline, if there is one, and stores the comparison in `run`. `wanted` returns true for a case of the baseline
+    /// that the run should have.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
         run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted, DECISION_ERROR));
     }
 
-    /// Returns the cases of `run` that further processes may find to be regressions against the baseline, or to be none.
+    /// Returns the cases of `run` that seem to be regressions against the baseline, which further processes should confirm.
     pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
         let against = self.against.as_ref();
         against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))
     }
 
-    /// Stores `run`, if that is asked for.
+    /// Saves `run` as a baseline, if the user asked for that.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -235,10 +232,10 @@ mod open_tests {
         let folder = tempfile::tempdir().expect("a folder");
         let whole = stored_run();
         let [old, new] = ["old", "new"].map(|name| folder.path().join(name).display().to_string());
-        let saving = OpenBaselines::open(None, Some(&old), None).expect("it can be written");
+        let saving = RunBaselines::open(None, Some(&old), None).expect("it can be written");
         saving.save(&whole).expect("it is written");
 
-        let open = OpenBaselines::open(Some(&old), Some(&new), None).expect("it was stored");
+        let open = RunBaselines::open(Some(&old), Some(&new), None).expect("it was stored");
         let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
         open.check(&mut part, &|_| true);
         let check = part.baseline_comparison.as_ref().expect("it was compared with the baseline");

@@ -1,5 +1,5 @@
-//! Ceilings that were measured before, in the user's cache: a file for each GPU, driver and version of gpubench, since each
-//! may reach another, and a file for the CPU of each machine and number of threads. In: the facts of a device; out: its ceilings, or the reason that its file cannot be used.
+//! Stored ceilings: peaks that gpubench measured earlier, in the user's cache folder. There is a file for each GPU, driver and version of
+//! gpubench, since any of these may change what is reached, and a file for each CPU, machine and number of threads.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -11,15 +11,15 @@ use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, THREADS, UUID};
 use crate::{DeviceInfo, Peak, PeakSource};
 use gpubench_stats::Rate;
 
-/// A folder with ceilings.
+/// The folder of the files with measured ceilings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CeilingCache {
     folder: PathBuf,
-    /// The name of this machine and of the program's build, which a CPU is known by.
+    /// The name of this machine and of the program's build: part of the name of a CPU's file.
     machine: String,
 }
 
-/// A ceiling of a device.
+/// A measured peak of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// The benchmark that measured it.
@@ -37,16 +37,16 @@ impl Ceiling {
     }
 }
 
-/// The contents of a file of ceilings.
+/// The JSON document of a file with ceilings.
 #[derive(Serialize, Deserialize)]
-struct StoredCeilings {
+struct CeilingsFile {
     schema: String,
     ceilings: Vec<Ceiling>,
 }
 
 impl CeilingCache {
-    /// The cache in `folder`; if none is given, in the user's cache folder. Nothing if the user has none. `machine` names this machine
-    /// and the program's build: peaks of a CPU hold for no other.
+    /// Returns the cache in `folder`, or in the user's cache folder if `folder` is `None`; `None` if the user has no such folder. `machine`
+    /// names this machine and the program's build, since peaks of a CPU are valid for these alone.
     pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
         let machine = machine.to_owned();
         folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })
@@ -67,7 +67,7 @@ impl CeilingCache {
         Some(self.folder.join("ceilings").join(format!("{name}_gpubench-{version}.json")))
     }
 
-    /// Reads the ceilings of this device; none if it has no file.
+    /// Reads the ceilings of this device; empty if it has no file.
     ///
     /// # Errors
     /// If its file cannot be used.
@@ -78,7 +78,7 @@ impl CeilingCache {
         })
     }
 
-    /// Removes the file of this device, if it has one.
+    /// Deletes the file with the ceilings of this device, if there is one.
     ///
     /// # Errors
     /// If it cannot be removed.
@@ -90,8 +90,8 @@ impl CeilingCache {
         }
     }
 
-    /// Stores the ceilings of this device, in place of earlier ones of the same names. Returns the file, or nothing if there
-    /// are no ceilings, or the device is not known again.
+    /// Stores the ceilings of this device, and replaces earlier ones of the same names. Returns the path of the file; `None` if there are no
+    /// ceilings, or if the device has no identity that a later run could recognise.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -104,7 +104,7 @@ impl CeilingCache {
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         merged.extend_from_slice(ceilings);
         Ceiling::sort(&mut merged);
-        let contents = StoredCeilings { schema: CEILINGS.schema.to_owned(), ceilings: merged };
+        let contents = CeilingsFile { schema: CEILINGS.schema.to_owned(), ceilings: merged };
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
         let written =
             folder.and_then(|()| replace(&place, &|out| out.write_all(&serde_json::to_vec(&contents)?)));
@@ -128,7 +128,7 @@ fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
         }
         json => json.map_err(|error| error.to_string())?,
     };
-    let contents: StoredCeilings = CEILINGS.read(&json).map_err(|error| error.to_string())?;
+    let contents: CeilingsFile = CEILINGS.read(&json).map_err(|error| error.to_string())?;
     let sound = |Ceiling { peak, .. }: &Ceiling| {
         peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };

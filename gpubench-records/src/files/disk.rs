@@ -7,7 +7,7 @@ use std::{io, path::Path};
 /// Writes the contents of `file` through to the disk (`fsync`).
 pub(super) fn sync(file: &File) -> io::Result<()> {
     #[cfg(test)]
-    journal::note(journal::Step::synced(file));
+    journal::note(journal::DiskStep::synced(file));
     file.sync_all()
 }
 
@@ -22,7 +22,7 @@ pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
 /// Renames the file at `from` to `to`, and replaces the file at `to` if there is one.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(test)]
-    journal::note(journal::Step::Named(to.to_owned()));
+    journal::note(journal::DiskStep::Named(to.to_owned()));
     fs::rename(from, to)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn add_name(from: &Path, to: &Path) -> io::Result<()> {
     journal::may_link(to)?;
     fs::hard_link(from, to)?;
     #[cfg(test)]
-    journal::note(journal::Step::Named(to.to_owned()));
+    journal::note(journal::DiskStep::Named(to.to_owned()));
     Ok(())
 }
 
@@ -47,7 +47,7 @@ pub(super) mod journal {
 
     /// A step.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub(in crate::files) enum Step {
+    pub(in crate::files) enum DiskStep {
         /// A file of this inode, so long then, or a folder, was put on the disk.
         Synced { inode: u64, length: Option<u64> },
         /// A file got this name.
@@ -55,11 +55,11 @@ pub(super) mod journal {
     }
 
     thread_local! {
-        static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+        static STEPS: RefCell<Vec<DiskStep>> = const { RefCell::new(Vec::new()) };
         static ONE_NAME: Cell<bool> = const { Cell::new(false) };
     }
 
-    impl Step {
+    impl DiskStep {
         pub(in crate::files) fn synced(file: &File) -> Self {
             let info = file.metadata().expect("it is open");
             Self::Synced { inode: info.ino(), length: info.is_file().then_some(info.len()) }
@@ -71,12 +71,12 @@ pub(super) mod journal {
         }
     }
 
-    pub(super) fn note(step: Step) {
+    pub(super) fn note(step: DiskStep) {
         STEPS.with_borrow_mut(|steps| steps.push(step));
     }
 
     /// The steps of `work`.
-    pub(in crate::files) fn of(work: impl FnOnce()) -> Vec<Step> {
+    pub(in crate::files) fn of(work: impl FnOnce()) -> Vec<DiskStep> {
         STEPS.take();
         work();
         STEPS.take()

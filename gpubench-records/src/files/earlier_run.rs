@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::folders::{self, RECORDS, run_names};
 use super::format::{FormatError, ReadError};
-use super::lines::{Stored, head_of, read as read_lines};
+use super::lines::{StoredRun, head_of, read as read_lines};
 use super::store;
 use crate::{Run, Task};
 
@@ -160,7 +160,7 @@ impl EarlierRun {
         if locked && store::is_locked(&file) {
             return unusable("is still being measured by another process".to_owned());
         }
-        let Stored { run, mut remarks, is_cut_off, .. } = read_lines(file).map_err(unreadable)?;
+        let StoredRun { run, mut remarks, is_cut_off, .. } = read_lines(file).map_err(unreadable)?;
         if is_cut_off {
             remarks.push("its last line is cut off: that case is measured again".to_owned());
         }
@@ -184,8 +184,8 @@ mod tests {
 
     use super::*;
     use crate::Environment;
+    use crate::ShareMode;
     use crate::files::{Store, read as read_run};
-    use crate::task::ShareMode;
 
     fn run(host: &str, task: Option<Task>, started: u64) -> Run {
         let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");

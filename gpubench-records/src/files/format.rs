@@ -157,13 +157,13 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Deserialize, PartialEq)]
-    struct Document {
+    struct TestDocument {
         schema: String,
         wanted: u32,
     }
 
     fn told(json: &str) -> String {
-        RUN.read::<Document>(json.as_bytes()).expect_err("it is no such document").to_string()
+        RUN.read::<TestDocument>(json.as_bytes()).expect_err("it is no such document").to_string()
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn the_schema_is_looked_at_before_the_fields() {
-        let read: Document = RUN.read(br#"{"schema": "gpubench/3", "wanted": 3}"#).expect("it is whole");
-        assert_eq!(read, Document { schema: "gpubench/3".to_owned(), wanted: 3 });
+        let read: TestDocument = RUN.read(br#"{"schema": "gpubench/3", "wanted": 3}"#).expect("it is whole");
+        assert_eq!(read, TestDocument { schema: "gpubench/3".to_owned(), wanted: 3 });
         let newer = "its format is `gpubench/4`, not `gpubench/3`: read it with the gpubench that wrote it, or measure anew";
         for json in [
             r#"{"schema": "gpubench/4"}"#,

@@ -13,7 +13,7 @@ mod lines;
 mod replace;
 mod store;
 
-pub use self::baselines::{BaselineLocation, OpenBaselines};
+pub use self::baselines::{BaselineLocation, RunBaselines};
 pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
 pub use self::folders::{
     RECORDS, cache_folder, candidates, cargo_target_folder, default_runs_folder, fingerprint, open_program,
@@ -21,6 +21,6 @@ pub use self::folders::{
 };
 pub(crate) use self::folders::{parse_run_name, time_of_name};
 pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};
-pub use self::lines::{Checksum, Stored, add_checksum, check_line, head_of, read, validated};
+pub use self::lines::{Checksum, StoredRun, add_checksum, check_line, head_of, read, validated};
 pub use self::replace::{Destination, WriteContents, create, fill, is_one_file, replace, resolved};
 pub use self::store::Store;

@@ -15,12 +15,12 @@ pub type WriteContents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 #[derive(Debug)]
 pub struct Destination {
     path: PathBuf,
-    target: Target,
+    target: WriteMode,
 }
 
 /// The way of writing to a destination.
 #[derive(Debug)]
-enum Target {
+enum WriteMode {
     /// A regular file, which may be there already.
     Replaced,
     /// A pipe, a device, or a file that this process has open. Opened once, because its reader takes the close for the end.
@@ -34,8 +34,8 @@ impl Destination {
     /// If it cannot be, with what to give instead.
     pub fn open(path: &Path) -> io::Result<Self> {
         let probe = |destination: Self| match destination.target {
-            Target::Replaced => TemporaryFile::create_beside(&destination.path).map(|_| destination),
-            Target::InPlace(_) => Ok(destination),
+            WriteMode::Replaced => TemporaryFile::create_beside(&destination.path).map(|_| destination),
+            WriteMode::InPlace(_) => Ok(destination),
         };
         Self::of(path).and_then(probe).map_err(|error| {
             let instead = match error.kind() {
@@ -52,7 +52,7 @@ impl Destination {
 
     /// Returns true for a terminal, which people look at.
     pub fn is_terminal(&self) -> bool {
-        matches!(&self.target, Target::InPlace(file) if file.is_terminal())
+        matches!(&self.target, WriteMode::InPlace(file) if file.is_terminal())
     }
 
     /// Opens `path`. A regular file, also behind a link, or a path without a file will be replaced as a whole; a
@@ -60,15 +60,15 @@ impl Destination {
     fn of(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Self { path: resolved(path), target: Target::Replaced });
+                return Ok(Self { path: resolved(path), target: WriteMode::Replaced });
             }
             file => file?,
         };
         if is_descriptor(path) || !file.metadata()?.is_file() {
-            return Ok(Self { path: path.to_owned(), target: Target::InPlace(file) });
+            return Ok(Self { path: path.to_owned(), target: WriteMode::InPlace(file) });
         }
         // A link stays, and the file that it leads to is replaced.
-        Ok(Self { path: resolved(path), target: Target::Replaced })
+        Ok(Self { path: resolved(path), target: WriteMode::Replaced })
     }
 
     /// Replaces the file, or makes it. The new contents go into a temporary file beside it, reach the disk and take its
@@ -77,7 +77,7 @@ impl Destination {
     /// # Errors
     /// If a part could not be written. The earlier file is then unchanged, and the temporary one removed.
     pub fn write(&self, contents: WriteContents<'_>) -> io::Result<()> {
-        if let Target::InPlace(file) = &self.target {
+        if let WriteMode::InPlace(file) = &self.target {
             return overwrite(file, contents);
         }
         let mut new = TemporaryFile::create_beside(&self.path)?;
@@ -241,7 +241,7 @@ mod replace_tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::thread;
 
-    use super::disk::journal::{self, Step};
+    use super::disk::journal::{self, DiskStep};
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -279,7 +279,11 @@ mod replace_tests {
         let place = tempfile::tempdir().expect("a folder");
         let path = resolved(&place.path().join("run.json"));
         let steps = |path: &Path| {
-            [Step::synced_at(path), Step::Named(path.to_owned()), Step::synced_at(parent_folder(path))]
+            [
+                DiskStep::synced_at(path),
+                DiskStep::Named(path.to_owned()),
+                DiskStep::synced_at(parent_folder(path)),
+            ]
         };
         for text_now in ["first", "the second, which is longer"] {
             let done = journal::of(|| replace(&path, &text(text_now)).expect("it can be written"));

@@ -1,21 +1,17 @@
 //! The file of the run in progress. Each record is written as a whole line and synced while the next case is measured, so that
 //! neither the end of this process nor of the machine costs more than the case in progress. A lock on the file marks the run.
 
-use std::borrow::Cow;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use std::time::Instant;
-use std::{fs, io, process};
-
-use gpubench_stats::Nanoseconds;
+use std::{borrow::Cow, process, thread::JoinHandle, time::Instant};
 
 use crate::files::folders::{RECORDS, candidates, is_run_name, oldest_beyond_limit, run_names};
-use crate::files::lines::{Line, head_of, read};
-use crate::files::{disk, replace};
-use crate::{Environment, Record, Run, files::disk::sync_folder, task::file_name_part, threads};
+use crate::files::lines::{RunLine, head_of, read};
+use crate::files::{disk, disk::sync_folder, replace};
+use crate::{Environment, Record, Run, environment::file_name_part, threads};
+use gpubench_stats::Nanoseconds;
 
 /// A run on disk that grows.
 #[derive(Debug)]
@@ -41,9 +37,9 @@ impl Store {
         fs::create_dir_all(folder)?;
         let path = create_run_folder(folder, run)?;
         let (before, begin) = (run.wall_time, Instant::now());
-        let mut beginning = Line::Run(Cow::Borrowed(run)).to_bytes()?;
+        let mut beginning = RunLine::Run(Cow::Borrowed(run)).to_bytes()?;
         for record in resumed {
-            beginning.extend(Line::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
+            beginning.extend(RunLine::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
         }
         let hidden = path.join("records.part");
         let mut file = create_locked(&hidden)?;
@@ -68,7 +64,7 @@ impl Store {
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         self.check_file_exists()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
-        let line = Line::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
+        let line = RunLine::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
         let written = self.file.write_all(&line);
         match written {
             Ok(()) => {
@@ -87,7 +83,7 @@ impl Store {
     /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
         self.check_file_exists()?;
-        let line = Line::End { wall_time: wall }.to_bytes()?;
+        let line = RunLine::End { wall_time: wall }.to_bytes()?;
         self.file.write_all(&line)?;
         self.syncing.request_sync();
         self.syncing.end()

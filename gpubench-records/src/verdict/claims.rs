@@ -1,36 +1,36 @@
-//! Claims against the memory that a launch is given and changes. In: its counts, and what write detection saw; out: the reason
-//! against the claim, or that another launch must show first what it writes.
+//! Compares the declared traffic of a launch with the memory that it can reach and that it changes, according to write detection.
 //!
-//! A byte counts once in a claim, however often it is read or written. So a launch reads no more than all memory that it is
-//! given, writes no more than it changes once that holds other values, and moves no more than both together. Intermediates
-//! are no part of that: each operation of a launch but the last passes on no more than all memory, written once and read once.
+//! Each byte counts once, however often it is read or written. So a launch reads at most all memory that it can reach, writes at most what it
+//! changes in memory with other contents, and moves at most both together. Intermediates count separately: each operation of a launch except
+//! the last passes on at most all memory, written once and read once.
 
 use super::Reason;
-use crate::work::{Counts, Link};
 use crate::{Cache, DeclaredWork, DeviceInfo, LaunchInfo, Measurement, Quantity, Written, limits};
+use crate::{Counts, Link};
 use gpubench_stats::Bytes;
 
-/// A claim stands up to this part above what was seen. What was seen counts whole blocks, so that it is rather too much; the
-/// tenth is for bytes that are counted roundly.
-const ROUNDLY: f64 = 0.1;
-/// And up to so many bytes above what was given: constants and arguments are in no allocation. A GPU has 64 KiB of them.
+/// The fraction by which declared bytes may exceed the observed bytes: authors round their counts. Observed bytes are whole blocks, and thus
+/// rather too many.
+const DECLARED_TOLERANCE: f64 = 0.1;
+/// The number of bytes by which declared reads may exceed the memory of the launch: constants and arguments are in no allocation. A GPU has 64 KiB
+/// of constant memory.
 const CONSTANTS: Bytes = Bytes(64 << 10);
 
 gpubench_stats::stored! {
-    /// A claim of more bytes than there are.
+    /// Declared traffic that exceeds what the launch can have moved.
     #[derive(Copy, Eq)]
     pub struct ExcessTraffic {
-        /// The bytes that are claimed.
+        /// The kind of bytes.
         pub kind: DeclaredBytes,
-        /// The number of them.
+        /// The declared number of bytes.
         pub declared: Bytes,
-        /// The memory that the launch is given: all that it can reach.
+        /// The size of all memory that the launch can reach.
         pub given: Bytes,
-        /// The part of it that a launch changes.
+        /// The size of the memory that a launch changes.
         pub changed: Bytes,
     }
 
-    /// The bytes that a count is of.
+    /// The kind of bytes that a count is about.
     #[derive(Copy, Eq)]
     pub enum DeclaredBytes {
         /// Those that are read.
@@ -47,7 +47,7 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns the reason against a claim that what was seen contradicts.
+/// Returns the reason against declared work (`claim`) that the observed writes contradict.
 pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reason> {
     let written = seen.written.as_ref();
     let excess = || written.and_then(|written| excess(&claim.counts, claim.link, written));
@@ -56,10 +56,9 @@ pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reaso
         .or_else(|| excess().or_else(|| excess_intermediates(claim, written)).map(Reason::TrafficTooHigh))
 }
 
-/// Returns the number of bytes that another launch must be seen to write for this claim to stand, on memory with other
-/// contents: writing the value that is there already does not show. Nothing if the claim stands as it is, or if another launch
-/// would show nothing more.
-pub fn in_doubt(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Option<Bytes> {
+/// Returns the number of bytes that a launch on memory with other contents must change before the declared work is believed: write detection does
+/// not see a write of the same value. `None` if the declared work is plausible already, or if another launch would not show more.
+pub fn doubtful_writes(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Option<Bytes> {
     let claim = measured.declared_work(cache);
     let written = measured
         .launch
@@ -67,7 +66,7 @@ pub fn in_doubt(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Opti
         .as_ref()
         .filter(|it| it.unseen_reason.is_none() && it.writes_on_other_contents.is_none())?;
     let claimed = claimed_writes(&claim.counts)?;
-    if written.nothing() {
+    if written.changed_nothing() {
         return Some(claimed);
     }
     if !in_memory(claim.link) {
@@ -82,13 +81,13 @@ pub fn in_doubt(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Opti
     (moves_too_much(claimed, written) || is_too_fast()).then_some(claimed)
 }
 
-/// Returns the most that a launch can have written: what changes in memory of whatever contents. Nothing if that was not tried.
+/// Returns the most bytes that a launch can have written; `None` unless a launch on memory with other contents was tried.
 pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
     let written = seen.written.as_ref().filter(|written| written.unseen_reason.is_none())?;
     written.changed_on_other_contents.map(|_| most_changed(written))
 }
 
-/// Returns the bytes of which some must be written: those that are claimed to be, or all if reads and writes are not told apart.
+/// Returns the declared writes, or all declared bytes if they do not distinguish reads from writes; `None` if only reads are declared.
 fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     match (counts.reads, counts.writes, counts.without_intermediates()) {
         (_, Some(claimed), _) | (None, None, Some(claimed)) => Some(Bytes(claimed)),
@@ -96,13 +95,15 @@ fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     }
 }
 
-/// Returns the reason against a launch that claims to write and changes no memory, whatever its contents.
+/// Returns the reason against a launch that declares writes and changes no memory, whatever its contents.
 fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
-    let nothing = written.nothing() && written.writes_on_other_contents == Some(false);
+    let nothing = written.changed_nothing() && written.writes_on_other_contents == Some(false);
     let claimed = claimed_writes(counts).filter(|_| nothing)?;
     Some(Reason::NothingWritten { declared: claimed, may_be_read: counts.writes.is_none() })
 }
 
+/// Returns the declared writes, reads or moved bytes that exceed the memory of the launch or its changes; `None` if there are none, and for bytes
+/// that cross a link or stay in a cache.
 fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<ExcessTraffic> {
     if written.unseen_reason.is_some() || !in_memory(link) {
         return None;
@@ -116,8 +117,8 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
         exceeds(*claimed, given, CONSTANTS) || (is_tried && exceeds(*claimed, changed, Bytes(0)))
     };
     let wrote = counts.writes.map(Bytes).filter(too_many);
-    let untold = counts.reads.is_none() && counts.writes.is_none();
-    let moved = counts.without_intermediates().map(Bytes).filter(|_| untold && is_tried);
+    let is_undivided = counts.reads.is_none() && counts.writes.is_none();
+    let moved = counts.without_intermediates().map(Bytes).filter(|_| is_undivided && is_tried);
     let moved = moved.filter(|claimed| moves_too_much(*claimed, written));
     wrote
         .map(|claimed| excess(DeclaredBytes::Written, claimed))
@@ -125,7 +126,7 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
         .or_else(|| moved.map(|claimed| excess(DeclaredBytes::Moved, claimed)))
 }
 
-/// Returns the claim of more intermediates than the operations of a launch can pass on: none of one operation, whatever its memory.
+/// Returns the declared intermediates if they exceed what the operations of a launch can pass to each other: nothing for one operation.
 fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> Option<ExcessTraffic> {
     let (declared, operations) = (Bytes(claim.counts.intermediates?), claim.operations?);
     let seen = written.filter(|written| written.unseen_reason.is_none());
@@ -139,23 +140,23 @@ fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> 
     })
 }
 
-/// Returns true if a claim to move so many bytes exceeds what can be read and what is written.
+/// Returns true if this many declared bytes exceed the memory that can be read and the memory that is changed together.
 fn moves_too_much(claimed: Bytes, written: &Written) -> bool {
     let most = Bytes(written.examined.0.saturating_add(most_changed(written).0));
     exceeds(claimed, most, CONSTANTS)
 }
 
-/// Returns the larger of what the checked launch changed and what another did on memory with other contents.
+/// Returns the larger of the sizes that the checked launch and a launch on other contents changed.
 fn most_changed(written: &Written) -> Bytes {
     written.changed.max(written.changed_on_other_contents.unwrap_or_default())
 }
 
-fn exceeds(claimed: Bytes, seen: Bytes, and: Bytes) -> bool {
-    claimed.0 as f64 > (1.0 + ROUNDLY) * seen.0 as f64 + and.0 as f64
+/// Returns true if `claimed` is more than `seen`, the tolerance and `slack` together.
+fn exceeds(claimed: Bytes, seen: Bytes, slack: Bytes) -> bool {
+    claimed.0 as f64 > (1.0 + DECLARED_TOLERANCE) * seen.0 as f64 + slack.0 as f64
 }
 
-/// Returns true if the bytes are those of the device's memory. Bytes over a link are at another end too, and those of a cache
-/// are the same again and again.
+/// Returns true if the bytes move between the device and its own memory, and not over a link or within a cache.
 fn in_memory(link: Option<Link>) -> bool {
     Quantity::moved_over(link) == Quantity::MemoryBandwidth
 }

@@ -1,54 +1,53 @@
-//! The trust that a row deserves. In: a case's samples and its claim, or its failure; out: a [`Verdict`] with its reasons.
+//! The verdict on a result: valid, suspect or invalid, with reasons, from the samples and the declared work of a case or from its failure.
 
 pub mod claims;
-pub mod launched;
-pub mod observed;
+pub mod launches;
 mod reason;
 #[cfg(test)]
 mod tests;
 
 use std::mem;
 
-use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE};
+use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE, RELATIVE_AGREEMENT};
 use crate::{
-    Cache, DeclaredWork, DeviceClock, DeviceInfo, Measurement, Method, Samples, SensorRange,
-    metrics::resolved,
+    Cache, CuptiTimes, DeclaredWork, DeviceClock, DeviceInfo, Difference, Measurement, Method, Samples,
+    SensorRange, metrics::resolved,
 };
 use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
-pub use self::launched::missing_work;
+pub use self::launches::missing_work;
 pub use self::reason::Reason;
 
 gpubench_stats::stored! {
-    /// The verdict on a row.
+    /// The verdict on a result.
     #[non_exhaustive]
     pub struct Verdict {
-        /// The verdict in one word.
+        /// The worst state of all reasons; valid without reasons.
         pub state: State,
-        /// The reasons that it is not simply valid.
+        /// The reasons why the result is suspect or invalid, and remarks on a valid one.
         pub reasons: Vec<Reason>,
     }
 
-    /// The states of a row, from good to bad.
+    /// The states of a result, from good to bad.
     #[derive(Copy, Eq, PartialOrd, Ord)]
     pub enum State {
-        /// The number holds.
+        /// The time can be relied on.
         Valid,
-        /// The number was measured, with a reservation.
+        /// The time was measured, with a reservation.
         Suspect,
-        /// There is no number, or none to be used.
+        /// There is no time, or none that may be used.
         Invalid,
     }
 }
 
 impl Verdict {
-    /// The verdict that these reasons make together.
+    /// Returns the verdict with these reasons, whose state is that of the worst reason.
     pub fn of(reasons: Vec<Reason>) -> Self {
         let state = reasons.iter().map(Reason::state).max().unwrap_or(State::Valid);
         Self { state, reasons }
     }
 
-    /// Adds these reasons. Without any the state stays, also that of a record without reasons by another version's rules.
+    /// Adds these reasons and updates the state. Without new reasons the state does not change.
     #[doc(hidden)]
     pub fn add(&mut self, reasons: impl IntoIterator<Item = Reason>) {
         let before = self.reasons.len();
@@ -58,11 +57,11 @@ impl Verdict {
         }
     }
 
-    /// Compares the declared work of `measured`, sampled in this cache state, with its samples and its launch. Earlier reasons about
-    /// declared work are removed.
+    /// Judges the declared work of `measured`, sampled in this cache state, by its samples and its checked launch. Replaces earlier reasons
+    /// about declared work.
     #[doc(hidden)]
     pub fn judge_declared_work(&mut self, measured: &Measurement, cache: Cache, info: &DeviceInfo) {
-        self.reasons.retain(|reason| !reason.is_about_claim());
+        self.reasons.retain(|reason| !reason.is_about_declared_work());
         let is = |wanted: fn(&Reason) -> bool| self.reasons.iter().any(wanted);
         if is(|reason| matches!(reason, Reason::BrokenClock(_))) {
             return;
@@ -70,7 +69,7 @@ impl Verdict {
         let is_known = is(|reason| matches!(reason, Reason::ImpossibleSpeed(_)));
         let claim = measured.declared_work(cache);
         if let Some(reason) = impossible_speed(&measured.samples, &claim, info).filter(|_| !is_known) {
-            self.reasons.retain(|reason| !reason.is_about_precision());
+            self.reasons.retain(|reason| !reason.is_about_time_accuracy());
             self.reasons.insert(0, reason);
         }
         self.reasons.extend(claims::contradicted(&claim, &measured.launch));
@@ -78,12 +77,12 @@ impl Verdict {
     }
 }
 
-/// The relative half-width of the median's interval that a valid row has at most, unless the user asks for less precision. A
-/// row that ends by the stop rule is ten times as precise; this limit is for rows whose end the user set.
+/// The largest relative half-width of the median's interval for a valid result, unless the user asks for less precision. The stop rule requires a
+/// tenth of this; the limit is for results whose number of samples the user set.
 pub const WIDEST: f64 = 0.05;
 
-/// Returns the verdict on samples that had to reach the relative half-width `wanted`, of a launch with this `claim` on the
-/// device of these `info`.
+/// Returns the verdict on the samples of a launch with this declared work (`claim`) on the device `info`. `wanted` is the relative half-width
+/// that sampling should reach.
 pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &DeviceInfo) -> Verdict {
     if let Some(faults) = samples.clock_faults {
         return Verdict::of(vec![Reason::BrokenClock(faults)]);
@@ -92,7 +91,7 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     let resolution =
         (!resolved(samples.time.median, step)).then_some(Reason::BelowResolution { resolution: step });
     if let Some(reason) = impossible_speed(samples, claim, info) {
-        // Of a number that must not be used, nobody asks how well it is known.
+        // The precision of a time that must not be used does not matter.
         let reasons = [Some(reason), resolution];
         return Verdict::of(reasons.into_iter().flatten().collect());
     }
@@ -119,12 +118,11 @@ fn impossible_speed(samples: &Samples, claim: &DeclaredWork<'_>, info: &DeviceIn
 /// samples, and two on fresh inputs.
 const LAUNCHES_OF_SMALLEST_CASE: f64 = (SMALLEST_SAMPLE + 4) as f64;
 
-/// Returns the reservation about the precision of a median, whose sampling ended by the stop rule or as the user set it
-/// (`converged`), or when its time was spent. Nothing is known better than to two steps of the timer, or to twice what averages of a
-/// coarse timer resolve, however short the launch.
+/// Returns the reservation about the precision of a median: too few samples, not converged within the time budget, or a wide interval. An
+/// interval of up to two steps of the timer, or twice the resolution of averages, is never too wide.
 ///
-/// Where launches share processors with other programs, time need not be enough for the wanted precision. That is no fault of the row but
-/// of the machine, which the report says once; the row is as good as its interval, if that is one and no wider than a valid row's.
+/// If launches share processors with other programs, more time may not narrow the interval: a result that has not converged is then
+/// accepted if its interval is narrow enough for a valid result.
 fn imprecise_median(samples: &Samples, wanted: f64) -> Option<Reason> {
     let time = &samples.time;
     let (reached, limit) = (time.relative_half_width(), wanted.max(WIDEST));
@@ -152,26 +150,32 @@ fn interrupted_samples(samples: &Samples) -> Option<Reason> {
 /// The difference up to which the times of one launch on two clocks agree. On an H100, events and the GPU's
 /// own clock differ by up to 0.37 µs, which depends on the launch's grid.
 const CLOCKS_AGREE: Nanoseconds = Nanoseconds(500.0);
-/// The fraction of a launch's time up to which its times on two clocks agree.
-pub(crate) const AGREED_SHARE: f64 = 0.01;
 
 /// Returns the reservation about a time that the second clock does not confirm.
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
     let Method { kernel_count, operations, .. } = &samples.method;
     let further = operations.or(*kernel_count).unwrap_or_default().saturating_sub(1);
-    let agreed = (CLOCKS_AGREE + OVERHEAD_ERROR_PER_PIECE * further as f64).max(AGREED_SHARE * time);
+    let agreed = (CLOCKS_AGREE + OVERHEAD_ERROR_PER_PIECE * further as f64).max(RELATIVE_AGREEMENT * time);
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
+}
+
+/// Returns the reservation about a time that CUPTI contradicts, if the slowdown by tracing does not explain the difference.
+pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<Reason> {
+    let difference = times.difference(samples);
+    let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
+    let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
+    let time = cupti - slowdown.unwrap_or_default().by + by;
+    Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
 }
 
 /// The fraction of its highest value by which a clock may fall and still count as steady.
 const CLOCK_FALL_TOLERANCE: f64 = 0.03;
 
-/// Returns the reservation about a clock that fell or was held down while samples were taken. The device's own counters, if
-/// it has some, decide: they are read behind every group, while sensors may have no reading, or one of another moment. The
-/// fall is from the highest clock of the warm-up, since a launch that draws too much brings the clock down there, and it
-/// stays down. Only sensors show the cause, and they show it for a while after it has ended: it counts if the clock is below
-/// the device's own, `rated`, or if that is not known.
+/// Returns the reservation about a clock that fell or was throttled during sampling. `counted` is the clock according to the device's own
+/// counters, which are read after each group and preferred to the `sensors`. A fall is measured from the highest clock of the warm-up, where
+/// a launch that draws too much power already lowers it. Sensors report a throttle reason for a while after it has ended, so that it counts only if
+/// the clock is below the `rated` one, or if that is unknown.
 fn clocks_fell(
     sensors: Option<&SensorRange>,
     counted: Option<&DeviceClock>,

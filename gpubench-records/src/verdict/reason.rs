@@ -1,10 +1,10 @@
-//! The reasons against a row, and their words. In: a finding; out: one sentence, and the best verdict that it allows.
+//! The reasons why a result is suspect or invalid: each with its sentence and the best state that it allows.
 
 use super::State;
 use super::claims::{DeclaredBytes, ExcessTraffic};
 use crate::{
     ClockFaults, Failure, Observation, Quantity, Reuse, Rewritten, Slowdown, limits::ImpossibleSpeed,
-    verdict::observed,
+    verdict::launches,
 };
 use gpubench_stats::{
     Bytes, BytesPerSecond, Drift, FlopsPerSecond, Hertz, Modes, Nanoseconds, format, units::Range,
@@ -113,7 +113,7 @@ gpubench_stats::stored! {
             limit: BytesPerSecond,
         },
         /// The launch does something that its time may not stand for.
-        #[error("{}", observed::with_hint(.0))]
+        #[error("{}", launches::describe_observation(.0))]
         Observed(Observation),
         /// The device waits for the host between pieces of the launch's work.
         #[error(
@@ -155,7 +155,7 @@ gpubench_stats::stored! {
             /// The time budget that has room for them. Nothing if the user set the number of samples.
             budget: Option<Nanoseconds>,
         },
-        /// Other programs interrupted so many samples that too few would be left without these: the time is not the launch's alone.
+        /// Other programs interrupted samples that could not be left out, since too few others are left.
         #[error(
             "interrupted: other programs used the CPU during {interrupted} of {samples} samples, too many to leave out: \
              stop these programs, or raise --max-time for more samples"
@@ -271,7 +271,7 @@ gpubench_stats::stored! {
 }
 
 impl Reason {
-    /// Returns the best verdict of a row with this reason.
+    /// Returns the best state that a result with this reason can have.
     pub fn state(&self) -> State {
         match self {
             Self::SecondTry(_) => State::Valid,
@@ -285,8 +285,8 @@ impl Reason {
         }
     }
 
-    /// Returns true if it compares the claim of a launch against the memory that it is given and changes.
-    pub(super) fn is_about_claim(&self) -> bool {
+    /// Returns true for reasons about declared traffic that the memory of the launch contradicts.
+    pub(super) fn is_about_declared_work(&self) -> bool {
         matches!(self, Self::NothingWritten { .. } | Self::TrafficTooHigh(_))
     }
 
@@ -300,8 +300,8 @@ impl Reason {
         )
     }
 
-    /// Returns true if it says how well a time is known. Beside a time that must not be used it says nothing.
-    pub(super) fn is_about_precision(&self) -> bool {
+    /// Returns true for reasons about the accuracy of a time, such as a wide interval or a drift. They are dropped if the time is impossible.
+    pub(super) fn is_about_time_accuracy(&self) -> bool {
         matches!(
             self,
             Self::NotConverged { .. }

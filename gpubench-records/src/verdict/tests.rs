@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    Cache, ClockFaults, CuptiTimes, Difference, Flush, FlushVerification, GroupOverhead, LaunchInfo,
+    Cache, ClockFaults, Counts, CuptiTimes, Difference, Flush, FlushVerification, GroupOverhead, LaunchInfo,
     Measurement, Method, Metrics, Observation, Path, Peak, PeakSource, PlannedCase, Quantity, Record, Timer,
-    WarmUp, Written, samples::summary, work::Counts,
+    WarmUpSummary, Written, samples::summary,
 };
 use gpubench_stats::{Bytes, BytesPerSecond, Nanoseconds, Rate, Summary};
 
@@ -217,7 +217,7 @@ fn samples(median: f64) -> Samples {
     Samples {
         method,
         timer,
-        warm_up: WarmUp { launches: 9, elapsed: Nanoseconds(1e6), steady: true },
+        warm_up: WarmUpSummary { launches: 9, elapsed: Nanoseconds(1e6), steady: true },
         conditions: None,
         device_clock: None,
         clock_faults: None,
@@ -390,7 +390,7 @@ fn a_broken_clock_is_all_that_is_said() {
 fn a_gpu_that_waits_for_the_host_is_idle() {
     let idle = |median, call, held| {
         let samples = Samples { host_call_time: call, prequeued_time: held, ..samples(median) };
-        launched::reservations(&LaunchInfo::default(), &samples, false)
+        launches::reservations(&LaunchInfo::default(), &samples, false)
     };
     let told = |share| [Reason::GpuIdle { idle_fraction: share, prequeued_time: Nanoseconds(40e3) }];
     assert_eq!(idle(40e3, Some(Nanoseconds(1e6)), None), told(1.0 - 40e3 / 1e6));
@@ -404,7 +404,7 @@ fn a_gpu_that_waits_for_the_host_is_idle() {
 
 #[test]
 fn what_a_launch_has_the_host_do_is_a_reservation_unless_it_is_declared() {
-    use crate::verdict::launched::reservations;
+    use crate::verdict::launches::reservations;
 
     let host = Observation::HostFunctions { count: 1 };
     let observations = vec![Observation::AllocatesInOrder { count: 2 }, host.clone()];
@@ -458,8 +458,10 @@ fn a_second_clock_that_disagrees_is_a_reservation_and_says_nothing_of_the_claim(
     assert_eq!(disagrees(4_840.0, 500.0), None, "no more than that");
     assert_eq!(methods_disagree(&samples(4_840.0)), None, "no second method");
     let reason = disagrees(4_840.0, 600.0).expect("it is off by 0.6 µs");
-    assert!(reason.is_about_precision());
-    assert!(!Reason::GpuIdle { idle_fraction: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_precision());
+    assert!(reason.is_about_time_accuracy());
+    assert!(
+        !Reason::GpuIdle { idle_fraction: 0.5, prequeued_time: Nanoseconds(1.0) }.is_about_time_accuracy()
+    );
 }
 
 /// Sixteen groups of 10 µs, of which every other one has inputs at a place where launches take 0.4 µs longer.
@@ -649,7 +651,7 @@ fn by_cupti(cupti: f64, slowed: Option<(f64, f64)>) -> (Difference, Option<Reaso
         slowdown_half_width: slowed.map(|(_, half_width)| Nanoseconds(half_width)),
         wall_time: Nanoseconds(1e8),
     };
-    (times.difference(&samples), times.contradicts(&samples))
+    (times.difference(&samples), cupti_disagrees(&samples, &times))
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use gpubench_records::{GateOutcome, GatedCase, Reason, Record, Run, Stage, State, files::time_of_day};
 use gpubench_stats::{Nanoseconds, format::joined};
-use gpubench_table::{case_name, gate, has_several_devices, quantiles, remarks, text::plain, together};
+use gpubench_table::{case_name, comparisons, has_several_devices, quantiles, remarks, text::plain};
 use maud::{PreEscaped, html};
 
 use crate::xml_text;
@@ -146,10 +146,10 @@ impl JunitTest {
         let (outcome, sentence) = match gated.outcome {
             GateOutcome::Passed => return,
             GateOutcome::Regressed(ratio) => {
-                (TestOutcome::Failure, format!("regression: {} {about}", together::change(&ratio)))
+                (TestOutcome::Failure, format!("regression: {} {about}", comparisons::change(&ratio)))
             }
             GateOutcome::Unjudged(why) => {
-                (TestOutcome::Error, format!("not judged: {} ({about})", gate::words(why)))
+                (TestOutcome::Error, format!("not judged: {} ({about})", comparisons::unjudged_phrase(why)))
             }
         };
         self.outcome = self.outcome.max(outcome);

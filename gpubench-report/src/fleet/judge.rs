@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student};
+use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student_quantile, student_tail};
 use serde::Serialize;
 
 use super::effects::{Fleet, GpuEffect, efficient_freedom, gpu_effects, spread_within};
@@ -189,7 +189,7 @@ impl BottleneckEffects {
             let mut values: Vec<f64> = column.gpus.values().map(|gpu| gpu.value).collect();
             let center = median_of(&mut values).unwrap_or_default();
             let spread = spread_within(std::iter::once(&*values)).unwrap_or_default().max(LEAST_SPREAD);
-            let limit = student::quantile(OUTLIER_QUANTILE, efficient_freedom(independent - 1.0)) * spread;
+            let limit = student_quantile(OUTLIER_QUANTILE, efficient_freedom(independent - 1.0)) * spread;
             let far = column.gpus.iter().filter(|(_, gpu)| (gpu.value - center).abs() > limit);
             column.outliers = far.map(|(number, _)| *number).collect();
         }
@@ -231,7 +231,7 @@ impl BottleneckEffects {
         let difference = gpu.value - center;
         // Without a second process anywhere, the spread between the cases is all that is known of its error.
         let freedom = if self.freedom > 0 { self.freedom } else { gpu.cases.saturating_sub(1) };
-        let half_width = |variance: f64| student::quantile(CONFIDENCE, freedom.max(1)) * variance.sqrt();
+        let half_width = |variance: f64| student_quantile(CONFIDENCE, freedom.max(1)) * variance.sqrt();
         let own = gpu.variance(self.between_processes) + gpu.error_of_cases.powi(2);
         let (alone, half) = (half_width(own), half_width(own + of_center));
         let is_imprecise = alone > MAX_HALF_WIDTHS * least && difference + alone > least.ln_1p();
@@ -308,7 +308,7 @@ impl ReferenceGpus {
 fn t_tail_probability(t: f64, freedom: f64) -> f64 {
     let freedom = freedom.max(1.0);
     let (whole, part) = (freedom as usize, freedom.fract());
-    (1.0 - part) * student::above(t, whole) + part * student::above(t, whole + 1)
+    (1.0 - part) * student_tail(t, whole) + part * student_tail(t, whole + 1)
 }
 #[cfg(test)]
 mod tests {
@@ -413,9 +413,9 @@ mod tests {
     #[test]
     fn between_whole_degrees_of_freedom_a_probability_is_on_the_line() {
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
-        near(t_tail_probability(2.0, 3.25), 0.75 * student::above(2.0, 3) + 0.25 * student::above(2.0, 4));
-        near(t_tail_probability(2.0, 3.0), student::above(2.0, 3));
-        near(t_tail_probability(2.0, 0.5), student::above(2.0, 1));
+        near(t_tail_probability(2.0, 3.25), 0.75 * student_tail(2.0, 3) + 0.25 * student_tail(2.0, 4));
+        near(t_tail_probability(2.0, 3.0), student_tail(2.0, 3));
+        near(t_tail_probability(2.0, 0.5), student_tail(2.0, 1));
     }
 
     fn reference_gpus(

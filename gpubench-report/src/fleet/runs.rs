@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 
 use gpubench_records::files::LoadRunError;
 use gpubench_records::{
-    Cache, CaseSelection, DeviceInfo, FormatError, Measurement, Program, Quantity, ReadError, Record, Run,
-    State, Stored,
-    device_info::UUID,
-    work::{Counts, Link},
+    Cache, CaseSelection, Counts, DeviceInfo, FormatError, Link, Measurement, Program, Quantity, ReadError,
+    Record, Run, State, StoredRun, device_info::UUID,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format::joined};
 use rayon::prelude::*;
@@ -109,7 +107,7 @@ fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, Lo
 
 impl FleetRun {
     /// Collects the GPUs of a run with their measurements, and everything that is left out.
-    fn new(name: String, stored: Stored, selection: &CaseSelection) -> Self {
+    fn new(name: String, stored: StoredRun, selection: &CaseSelection) -> Self {
         let mut missing: Vec<_> = stored.faults().into_iter().map(|fault| (fault, None)).collect();
         let mut run = stored.run;
         let (measured, planned) = (run.records.len(), run.planned_cases);

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use gpubench_stats::format::{change, changes, counted, percent, signed_percent};
 use gpubench_table::{
     Page,
-    aligned::columns,
-    style::heading,
-    text::{paragraph, plain},
+    text::{columns, heading, paragraph, plain},
 };
 
 use super::{FleetGpu, FleetGroup, FleetReport, GpuVerdict};

@@ -5,7 +5,7 @@
 //! noise reach. The strongest step is a change. Ranges that contain it are left out, and the next strongest step
 //! follows. At the end each change is located again between its neighbours, and tested again there.
 
-use gpubench_stats::{CONFIDENCE, student};
+use gpubench_stats::{CONFIDENCE, student_quantile};
 
 use super::steps::{LevelStep, PERMUTATIONS, PrefixSums, permutation_strengths, residuals};
 
@@ -104,7 +104,7 @@ impl PrefixSums {
         let LevelStep { begin, at, end, .. } = *step;
         let size = self.step_size(begin, at, end);
         let error = self.standard_error(begin, at, end);
-        let half = student::quantile(CONFIDENCE, end - begin - 2) * error;
+        let half = student_quantile(CONFIDENCE, end - begin - 2) * error;
         LevelChange {
             at,
             between: self.index_interval(step),

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use gpubench_records::{
-    CaseId, DeviceInfo, Measurement, NameFilter, Program, Record, Run, Value,
+    CaseId, Counts, DeviceInfo, Measurement, NameFilter, Program, Record, Run, Value,
     device_info::{DRIVER, UUID},
     files::{Checksum, HISTORY, add_checksum, candidates, check_line, create},
-    work::Counts,
 };
 use gpubench_stats::{Nanoseconds, format::joined, mean};
 use serde::{Deserialize, Serialize};

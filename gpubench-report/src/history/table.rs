@@ -6,9 +6,7 @@ use gpubench_records::files::time_of_day;
 use gpubench_stats::format::{change, changes, counted, percent};
 use gpubench_table::{
     Page,
-    aligned::columns,
-    style::{NOTE, heading, styled},
-    text::{paragraph, plain, wrapped},
+    text::{NOTE, columns, heading, paragraph, plain, styled, wrapped},
 };
 
 use super::{CaseChange, HistoryReport, RunLabel, changes::MIN_SERIES_LENGTH};

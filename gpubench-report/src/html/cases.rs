@@ -3,7 +3,7 @@
 
 use gpubench_records::{Answer, CuptiPass, CuptiTimes, GroupClock, Measurement, Record, State};
 use gpubench_stats::{Nanoseconds, format, quantile};
-use gpubench_table::{roof, sentences, text::plain};
+use gpubench_table::{devices, sentences, text::plain};
 use maud::{Markup, html};
 
 use super::run::definition_list;
@@ -30,8 +30,8 @@ const COLUMNS: [CaseColumn; 7] = [
     ("GB/s", true, |_, it| it.metrics.bandwidth.map(|rate| (format::gigabytes(rate), rate.as_f64()))),
     ("GFLOP/s", true, |_, it| it.metrics.throughput.map(|rate| (format::gigaflops(rate), rate.as_f64()))),
     ("% of peak", false, |record, it| {
-        let share = roof::binding(it)?.fraction;
-        Some((roof::binding_cell(record)?, share))
+        let share = devices::binding_peak(it)?.fraction;
+        Some((devices::peak_cell(record)?, share))
     }),
     ("cold/hot", true, |_, it| it.metrics.cold_over_hot.map(|ratio| (format::ratio(ratio), ratio))),
     ("samples", true, |_, it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),

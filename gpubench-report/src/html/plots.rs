@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpubench_records::{Arg, Cache, DeviceInfo, Quantity, Record, metrics::PeakFraction};
 use gpubench_stats::{Bytes, BytesPerSecond, FlopsPerSecond, format};
-use gpubench_table::roof;
+use gpubench_table::devices::{binding_peak, roof_name};
 use gpubench_table::text::{plain, split_path};
 use maud::{Markup, PreEscaped, html};
 
@@ -230,9 +230,9 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);
         let share = |share: &PeakFraction| {
-            format!(", {} of {}", format::percent(share.fraction), roof::name(&share.quantity))
+            format!(", {} of {}", format::percent(share.fraction), roof_name(&share.quantity))
         };
-        let of = roof::binding(row.it).map(share).unwrap_or_default();
+        let of = binding_peak(row.it).map(share).unwrap_or_default();
         let note = format!(": {} at {}{of}", format::throughput(rate), format::intensity(intensity));
         Some(row.point(intensity, rate.as_f64(), &note))
     };
@@ -247,7 +247,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let types = rows.iter().filter(|row| row.it.metrics.throughput.is_some()).map(|row| &row.it.data_type);
     let peak = |data_type: &String| {
         let quantity = Quantity::Compute(data_type.clone());
-        Some((roof::name(&quantity), info.peak(&quantity)?.value.as_f64()))
+        Some((roof_name(&quantity), info.peak(&quantity)?.value.as_f64()))
     };
     let peaks: Vec<(String, f64)> = types.collect::<BTreeSet<_>>().into_iter().filter_map(peak).collect();
     let ridge = peaks.iter().map(|(_, peak)| peak / memory).fold(low, f64::max);
@@ -259,7 +259,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     };
     for quantity in [Quantity::MemoryBandwidth, Quantity::CacheBandwidth] {
         if let Some(peak) = info.peak(&quantity) {
-            let name = format!("{}, {}", roof::name(&quantity), format::bandwidth(peak.value.into()));
+            let name = format!("{}, {}", roof_name(&quantity), format::bandwidth(peak.value.into()));
             series.push(sloped(name, peak.value.as_f64()));
         }
     }

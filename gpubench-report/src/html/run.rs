@@ -1,8 +1,8 @@
 //! The sections of the page about the run as a whole: the summary, the comparisons, and the method and the environment.
 
-use gpubench_records::{Answer, BaselineComparison, DeviceInfo, Finding, Run, files::time_of_day};
+use gpubench_records::{Answer, BaselineComparison, BaselineFinding, DeviceInfo, Run, files::time_of_day};
 use gpubench_stats::{Nanoseconds, Ratio, format};
-use gpubench_table::{case_name, gate, header, remarks, text::plain, together};
+use gpubench_table::{case_name, comparisons, devices, remarks, text::plain};
 use maud::{Markup, html};
 
 use super::view::{PageCase, PageView};
@@ -15,7 +15,7 @@ const MAX_LISTED_RESULTS: usize = 6;
 pub(super) fn summary(view: &PageView<'_>) -> Markup {
     let run = view.run;
     html! {
-        @for note in header::notes(run) { p.note { (plain(&note)) } }
+        @for note in devices::notes(run) { p.note { (plain(&note)) } }
         @for info in &run.devices {
             p.device {
                 b { (plain(&info.device)) } ": " (plain(&info.name))
@@ -86,7 +86,7 @@ fn environment(run: &Run) -> Markup {
         ("system", machine.system.clone()),
         ("kernel", machine.kernel.clone()),
         ("CPU", machine.cpu.clone()),
-        ("settings", some(&format::joined(machine.settings().iter().map(header::shown), "; "))),
+        ("settings", some(&format::joined(machine.settings().iter().map(devices::shown), "; "))),
         ("task", machine.task.as_ref().map(|task| format!("{task} ({})", task.share))),
         ("command", some(&machine.command.join(" "))),
         ("begun", Some(time_of_day(run.started))),
@@ -112,8 +112,8 @@ fn device(info: &DeviceInfo) -> Markup {
     html! {
         h3 { (plain(&info.device)) ": " (plain(&info.name)) }
         ul {
-            @for property in &info.properties { li { (header::shown(property)) } }
-            @for peak in &info.peaks { li { "peak " (plain(&header::shown_peak(peak))) } }
+            @for property in &info.properties { li { (devices::shown(property)) } }
+            @for peak in &info.peaks { li { "peak " (plain(&devices::shown_peak(peak))) } }
         }
     }
 }
@@ -138,9 +138,9 @@ pub(super) fn comparisons(view: &PageView<'_>) -> Markup {
     let (gate, interleaved) = (view.run.gate(), interleaved_rows(view));
     html! {
         @if let Some(gate) = gate {
-            @let (count, from) = gate::regressions(&gate);
+            @let (count, from) = comparisons::regression_count(&gate);
             p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
-            @for line in gate::unjudged(&gate) { p { strong.bad { (plain(&line)) } } }
+            @for line in comparisons::unjudged_lines(&gate) { p { strong.bad { (plain(&line)) } } }
         }
         @if let Some(check) = &view.run.baseline_comparison { (baseline_results(view, check)) }
         @if !interleaved.is_empty() { (comparison_table("Interleaved", ["other", "this"], interleaved)) }
@@ -151,12 +151,12 @@ pub(super) fn comparisons(view: &PageView<'_>) -> Markup {
 fn baseline_results(view: &PageView<'_>, check: &BaselineComparison) -> Markup {
     let rows = check.findings.iter().map(|line| {
         let (compared, regressed) = match line.finding {
-            Finding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
+            BaselineFinding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
                 (Some(ComparedTimes { times: [baseline_time, time], ratio, answer }), regressed)
             }
             _ => (None, false),
         };
-        let result = together::result(&line.finding) + if regressed { ", a regression" } else { "" };
+        let result = comparisons::answer_text(&line.finding) + if regressed { ", a regression" } else { "" };
         ComparisonRow {
             name: format!("{} {}", view.without_prefix(&line.name), line.cache),
             compared,
@@ -169,7 +169,7 @@ fn baseline_results(view: &PageView<'_>, check: &BaselineComparison) -> Markup {
         plain(&check.baseline)
     );
     let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.without_prefix(name)));
-    let others = check.remarks.iter().cloned().chain(missing).chain(together::sentences(check));
+    let others = check.remarks.iter().cloned().chain(missing).chain(comparisons::decision_sentences(check));
     let others: Vec<String> = others.collect();
     html! {
         @if !check.findings.is_empty() { (comparison_table(&title, ["was", "now"], rows.collect())) }
@@ -184,7 +184,7 @@ fn interleaved_rows(view: &PageView<'_>) -> Vec<ComparisonRow> {
         let measured = case.record.measurement.as_ref()?;
         let (answer, threshold) = (other.comparison.answer, view.run.regression_threshold);
         let regressed = threshold.is_some_and(|threshold| other.comparison.regressed(threshold));
-        let metrics = together::changed_metrics(measured, other);
+        let metrics = comparisons::changed_metrics(measured, other);
         let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
         let times = [other.measurement.median(), measured.median()];
         Some(ComparisonRow {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gpubench_records::{Answer, Cache, Finding, Measurement, Record, Run};
+use gpubench_records::{Answer, BaselineFinding, Cache, Measurement, Record, Run};
 use gpubench_stats::Ratio;
 use gpubench_table::text::{plain, split_path};
 
@@ -17,7 +17,7 @@ pub(super) struct PageCase<'a> {
     /// The length of the module path that all names begin with.
     prefix: usize,
     /// The comparison of the case with the baseline.
-    finding: Option<&'a Finding>,
+    finding: Option<&'a BaselineFinding>,
     /// The number of the same case in the other cache state.
     pub partner: Option<usize>,
 }
@@ -106,7 +106,7 @@ impl PageCase<'_> {
     /// if it was not compared.
     pub(super) fn change(&self) -> Option<(Ratio, Answer)> {
         match (self.finding, &self.record.compared) {
-            (Some(Finding::Compared { ratio, answer, .. }), _) => Some((*ratio, *answer)),
+            (Some(BaselineFinding::Compared { ratio, answer, .. }), _) => Some((*ratio, *answer)),
             (_, Some(compared)) => Some((compared.comparison.ratio?, compared.comparison.answer)),
             _ => None,
         }

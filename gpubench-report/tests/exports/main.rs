@@ -8,7 +8,7 @@ mod survive;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::comparison::{Answer, BaselineComparison, CaseFinding, Finding, Threshold};
+use gpubench_records::comparison::{Answer, BaselineComparison, BaselineFinding, CaseFinding, Threshold};
 use gpubench_records::files;
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Measurement, Record, Run, Skipped};
@@ -199,7 +199,7 @@ fn comparisons_begin_with_the_outcome_of_the_gate() {
     assert!(top(&gated).contains("<strong class=\"bad\">1 regression</strong> of 5.00 % or more"));
     let mut loose = Run { regression_threshold: Some(Threshold::Fraction(0.25)), ..gated };
     for line in loose.baseline_comparison.iter_mut().flat_map(|check| &mut check.findings) {
-        if let Finding::Compared { regressed, .. } = &mut line.finding {
+        if let BaselineFinding::Compared { regressed, .. } = &mut line.finding {
             *regressed = false;
         }
     }
@@ -216,8 +216,8 @@ fn gated() -> Run {
     let mut run = small("gpu.jsonl");
     let ratio = |value| Ratio { value, low: value - 0.001, high: value + 0.001, confidence: 0.99 };
     let findings = [Some(1.0), Some(1.1), Some(0.9), None].map(|value| match value {
-        None => Finding::NotComparable(vec!["bytes read 8, were 4".to_owned()]),
-        Some(value) => Finding::Compared {
+        None => BaselineFinding::NotComparable(vec!["bytes read 8, were 4".to_owned()]),
+        Some(value) => BaselineFinding::Compared {
             ratio: ratio(value),
             time: Nanoseconds(1000.0 * value),
             baseline_time: Nanoseconds(1000.0),

@@ -1,7 +1,7 @@
 //! The changes that are asked for, the exit code, and which times are of one series.
 
+use gpubench_records::Exit;
 use gpubench_records::device_info::{Property, UUID, Value};
-use gpubench_records::exit::Exit;
 use gpubench_records::record::Run;
 use gpubench_report::history::HistoryRun;
 use gpubench_report::history::{History, HistoryReport, HistoryRules};

@@ -8,10 +8,9 @@ use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::system::{children, stopping};
-use gpubench_runtime::__private::ClockControl;
+use crate::system;
 use gpubench_runtime::device::{Available, ClockTarget, DeviceError};
-use gpubench_runtime::devices::kinds;
+use gpubench_runtime::{__private::ClockControl, devices::kinds};
 
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
@@ -105,8 +104,8 @@ pub(crate) fn keep_clocks_locked(arguments: &[String]) -> io::Result<()> {
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
     let target: ClockTarget = target.parse().map_err(invalid)?;
-    children::leave_terminal();
-    stopping::ignore_stop_signals()?;
+    system::leave_terminal();
+    system::ignore_stop_signals()?;
     let locked = lock_all(gpus, target);
     send(&locked);
     if locked.is_ok() {

@@ -9,9 +9,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
 use std::{collections::HashMap, io, time::Duration};
 
-use super::lister::device_info;
 use super::supervisor::{LostWorker, ShowWarning, Supervisor};
-use super::{RunConfig, RunError, single_cases::ConfirmedFailures};
+use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
 use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};

@@ -9,11 +9,9 @@ use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::worker::{Reply, Request};
 use gpubench_runtime::{Job, device::DeviceKind};
 
-/// The limit for a list of devices, unless that of a case is longer: a driver that starts on a machine with many GPUs takes
-/// seconds, and waits for kernels of processes that were killed.
-const DEVICES_LIMIT: Duration = Duration::from_secs(60);
-/// The limit for the properties of a device. This is no case, and may take longer than a case may.
-const INFO_LIMIT: Duration = Duration::from_secs(60);
+/// The time limit for a list of devices and for the properties of a device, unless that of a case is longer. A driver that starts on a machine
+/// with many GPUs takes seconds, and waits for kernels of processes that were killed.
+const DEVICE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Asks a worker, and a new one if it exits.
 pub(crate) struct WorkerLister<'a> {
@@ -36,7 +34,7 @@ impl<'a> WorkerLister<'a> {
         kinds: &[&'static DeviceKind],
     ) -> Vec<(&'static DeviceKind, SearchResult)> {
         let mut library = None;
-        let limit = self.limit.max(DEVICES_LIMIT);
+        let limit = self.limit.max(DEVICE_LIMIT);
         let request = |kinds: &[&DeviceKind]| Request::Devices {
             kinds: kinds.iter().map(|kind| kind.name.to_owned()).collect(),
         };
@@ -134,7 +132,7 @@ pub(super) fn device_info(
     config: &RunConfig,
     device: &str,
 ) -> Result<Result<DeviceInfo, String>, RunError> {
-    let limit = INFO_LIMIT.max(config.settings.time_limit());
+    let limit = DEVICE_LIMIT.max(config.settings.time_limit());
     let request = |_: &[&str]| config.info_request(device);
     let mut answers = ask_each(supervisor, &[device], limit, &request, &mut |reply| match reply {
         Reply::DeviceInfo(mut info) => {

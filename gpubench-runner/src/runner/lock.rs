@@ -3,10 +3,9 @@
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::{fs::MetadataExt, fs::OpenOptionsExt, fs::PermissionsExt};
 use std::time::{Duration, SystemTime};
-use std::{env, process, thread};
+use std::{env, path::Path, process, thread};
 
 use rustix::fs::OFlags;
 

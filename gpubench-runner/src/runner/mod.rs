@@ -9,7 +9,7 @@ use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::results::{RunResults, check_completeness};
 use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
-use crate::{environment::environment, peaks::PeakSources, plan::Plan, settings::Settings};
+use crate::{peaks::PeakSources, plan::Plan, settings::Settings, system::environment};
 use gpubench_records::record::{SCHEMA, Skipped};
 use gpubench_records::{Failure, Program, Record, Run, Stage, Step, Task, merge::merged};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::peaks::PeakSources;
-use crate::plan::Plan;
+use crate::{peaks::PeakSources, plan::Plan};
 use gpubench_records::{
     BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
     Run, Sampling, Stage, record::Resumed,

@@ -44,7 +44,7 @@ impl ConfirmedFailures {
 }
 
 /// The answer of a worker. The outer error ends all measurement.
-pub type Answer<T> = Result<Result<T, Failure>, RunError>;
+pub type CaseResult<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
@@ -65,7 +65,7 @@ impl<'a> SingleCases<'a> {
     }
 
     /// Measures a job of one case, compared with its partner if it has one. Checks neither outputs nor writes.
-    pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+    pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
         let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
         let request =
             MeasureRequest { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };
@@ -76,7 +76,7 @@ impl<'a> SingleCases<'a> {
     }
 
     /// Launches a job once and checks its outputs. Returns false if it has no check.
-    pub fn test(&mut self, job: &Job) -> Answer<bool> {
+    pub fn test(&mut self, job: &Job) -> CaseResult<bool> {
         self.ask_with_retry(job, &Request::Test { job: job.clone() }, |reply| match reply {
             Reply::Tested(outcome) => Some(outcome),
             _ => None,
@@ -90,7 +90,7 @@ impl<'a> SingleCases<'a> {
         job: &Job,
         request: &Request,
         read: impl Fn(Reply) -> Option<Result<T, Failure>>,
-    ) -> Answer<T> {
+    ) -> CaseResult<T> {
         let limit = self.config.limit(job);
         let is_used = self.supervisor.has_run_benchmark(&job.device);
         let (first, timed_out) = self.supervisor.ask_once(request, limit, &read)?;
@@ -137,12 +137,12 @@ pub(crate) struct Trial {
     /// Its name, with its device if it is tried on several.
     pub name: String,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: TrialOutcome,
 }
 
 /// The outcome of a job in test mode.
 #[derive(PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum TrialOutcome {
     /// It launched and passed its check.
     Passed,
     /// It launched; it has no check.
@@ -168,20 +168,20 @@ pub(crate) fn run_trials(
     plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
     for (job, status) in &plan.jobs {
         let outcome = match status {
-            JobStatus::Skipped(why) => Outcome::Skipped(why.clone()),
-            JobStatus::Broken(failure) => Outcome::Failed(failure.clone()),
+            JobStatus::Skipped(why) => TrialOutcome::Skipped(why.clone()),
+            JobStatus::Broken(failure) => TrialOutcome::Failed(failure.clone()),
             _ if cases.supervisor.is_stopped() => return (trials, Err(RunError::Interrupted)),
             _ => {
                 job_started(job);
                 match cases.test(job) {
-                    Ok(Ok(true)) => Outcome::Passed,
-                    Ok(Ok(false)) => Outcome::Launched,
-                    Ok(Err(failure)) => Outcome::Failed(failure),
+                    Ok(Ok(true)) => TrialOutcome::Passed,
+                    Ok(Ok(false)) => TrialOutcome::Launched,
+                    Ok(Err(failure)) => TrialOutcome::Failed(failure),
                     Err(error) => return (trials, Err(error)),
                 }
             }
         };
-        let is_last = fail_fast && matches!(outcome, Outcome::Failed(_));
+        let is_last = fail_fast && matches!(outcome, TrialOutcome::Failed(_));
         let name = job.to_string();
         let name = if jobs_by_name[&name] > 1 { format!("{name} on {}", job.device) } else { name };
         trials.push(Trial { name, outcome });
@@ -198,8 +198,8 @@ pub(crate) fn run_trials(
 pub(crate) fn trials_without_device(plan: &Plan, demanded: bool) -> impl Iterator<Item = Trial> {
     plan.absent.iter().map(move |(job, why)| {
         let outcome = match demanded {
-            true => Outcome::Failed(Failure::new(Stage::Device, why)),
-            false => Outcome::Ignored(why.clone()),
+            true => TrialOutcome::Failed(Failure::new(Stage::Device, why)),
+            false => TrialOutcome::Ignored(why.clone()),
         };
         Trial { name: job.to_string(), outcome }
     })

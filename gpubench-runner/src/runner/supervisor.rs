@@ -2,14 +2,13 @@
 //! with `--in-process`. After a worker exits, the next request starts a new one.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use std::{collections::HashMap, path::PathBuf, thread};
+use std::{collections::HashMap, os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
-use crate::system::children::{self, ProcessGroup};
+use crate::system::{self, ProcessGroup};
 use gpubench_records::{Failure, Stage, Step, threads};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 
@@ -65,7 +64,7 @@ impl Worker for WorkerState {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerExit {
     /// Its process exited.
-    #[error("{}", children::describe_exit(*.0))]
+    #[error("{}", system::describe_exit(*.0))]
     Exited(ExitStatus),
     /// It took longer than its limit, and was killed.
     #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
@@ -100,7 +99,7 @@ impl LostWorker {
 
     /// Returns the failure of the case in progress.
     pub(crate) fn failure(&self) -> Failure {
-        let is_crash = matches!(self.exit, WorkerExit::Exited(status) if children::is_crash(status));
+        let is_crash = matches!(self.exit, WorkerExit::Exited(status) if system::is_crash(status));
         let remedy = if is_crash { CRASH_REMEDY } else { "" };
         let mut failure = Failure::new(Stage::Worker, format_args!("{}{remedy}", self.exit));
         failure.step = self.step;
@@ -136,7 +135,7 @@ impl<'a> Supervisor<'a> {
         let start: StartWorker<'a> = if in_process {
             Box::new(|| Ok(Box::new(WorkerState::begin())))
         } else {
-            Box::new(move || Ok(Box::new(Process::start(driver.as_ref())?)))
+            Box::new(move || Ok(Box::new(WorkerProcess::start(driver.as_ref())?)))
         };
         Self { workers: HashMap::new(), start, is_shared: in_process, stop, warn }
     }
@@ -239,7 +238,7 @@ impl<'a> Supervisor<'a> {
 }
 
 /// A worker process with everything that it starts, and the channel to it.
-struct Process {
+struct WorkerProcess {
     group: ProcessGroup,
     requests: UnixStream,
     replies: Receiver<io::Result<(u64, Reply)>>,
@@ -249,7 +248,7 @@ struct Process {
     reaped: bool,
 }
 
-impl Worker for Process {
+impl Worker for WorkerProcess {
     fn ask(
         &mut self,
         request: &Request,
@@ -302,11 +301,11 @@ impl Worker for Process {
     }
 }
 
-impl Process {
+impl WorkerProcess {
     /// Starts this program again as a worker. Its output goes to standard error. The worker must not search for the `driver` by its
     /// name.
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
-        let mut command = Command::new(children::THIS_PROGRAM);
+        let mut command = Command::new(system::THIS_PROGRAM);
         command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::LIBCUDA_VARIABLE, path)));
         let (group, requests) = ProcessGroup::start_with_channel(command)?;
         let (stream, (sender, replies)) = (requests.try_clone()?, channel());
@@ -322,7 +321,7 @@ impl Process {
         self.has_ended_within(EXIT_TIMEOUT);
         let Some(status) = self.kill() else { return WorkerExit::StillRunning };
         let deadline = Instant::now() + MAX_SIGNAL_DELAY;
-        while children::is_external_signal(status) && !stop() && Instant::now() < deadline {
+        while system::is_external_signal(status) && !stop() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
         WorkerExit::Exited(status)
@@ -349,7 +348,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for WorkerProcess {
     /// Terminates the worker and its process group with the supervisor.
     fn drop(&mut self) {
         if !self.reaped {

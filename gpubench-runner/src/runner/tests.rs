@@ -26,7 +26,7 @@ use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available};
 
 /// A fault of a fake worker, with the benchmark that triggers it.
 #[derive(Clone, Copy, PartialEq)]
-enum Fault {
+enum WorkerFault {
     /// It hangs in the first of its cases, and is killed.
     Hangs(&'static str),
     /// Its device is lost after its first record.
@@ -43,8 +43,8 @@ enum Fault {
 
 /// The state that all fake workers share: faults, each of which happens once, and the requests by worker.
 #[derive(Default)]
-struct Script {
-    faults: Vec<Fault>,
+struct WorkerScript {
+    faults: Vec<WorkerFault>,
     closed: Vec<&'static str>,
     started: usize,
     /// The number of workers that were let end by themselves.
@@ -59,13 +59,13 @@ struct Script {
 
 /// A script that several threads read, and the news that a job has begun.
 #[derive(Default)]
-struct Shared {
-    script: Mutex<Script>,
+struct SharedScript {
+    script: Mutex<WorkerScript>,
     begun: Condvar,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Script> {
+impl SharedScript {
+    fn lock(&self) -> MutexGuard<'_, WorkerScript> {
         self.script.lock().expect("nobody panics with it")
     }
 
@@ -74,7 +74,7 @@ impl Shared {
         let mut script = self.lock();
         script.in_progress.push(name.clone());
         self.begun.notify_all();
-        let alone = |script: &mut Script| script.in_progress.len() < 2;
+        let alone = |script: &mut WorkerScript| script.in_progress.len() < 2;
         let wait = self.begun.wait_timeout_while(script, Duration::from_millis(300), alone);
         script = wait.expect("nobody panics with it").0;
         let together = script.in_progress.len();
@@ -86,9 +86,9 @@ impl Shared {
     }
 }
 
-impl Script {
+impl WorkerScript {
     /// Takes a fault out of the script, if it is there. Returns true if it was.
-    fn befalls(&mut self, fault: impl Fn(&Fault) -> bool) -> bool {
+    fn befalls(&mut self, fault: impl Fn(&WorkerFault) -> bool) -> bool {
         let place = self.faults.iter().position(fault);
         place.map(|place| self.faults.remove(place)).is_some()
     }
@@ -96,7 +96,7 @@ impl Script {
 
 struct FakeWorker {
     number: usize,
-    shared: Arc<Shared>,
+    shared: Arc<SharedScript>,
 }
 
 impl Worker for FakeWorker {
@@ -118,10 +118,10 @@ impl Worker for FakeWorker {
         match request {
             Request::DeviceInfo { device, .. } => {
                 script.asked.push((self.number, format!("facts of {device}")));
-                if script.befalls(|fault| matches!(fault, Fault::EndsOver(name) if name == device)) {
+                if script.befalls(|fault| matches!(fault, WorkerFault::EndsOver(name) if name == device)) {
                     return Err(WorkerExit::Exited(ExitStatus::from_raw(9)));
                 }
-                if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if name == device)) {
+                if script.befalls(|fault| matches!(fault, WorkerFault::EndsOpening(name) if name == device)) {
                     return Err(WorkerExit::TimedOut(limit));
                 }
                 reply(match script.closed.contains(&device.as_str()) {
@@ -136,18 +136,19 @@ impl Worker for FakeWorker {
                     return Err(WorkerExit::Interrupted);
                 }
                 let is = |name: &str| name == job.benchmark;
-                if script.befalls(|fault| matches!(fault, Fault::EndsOpening(name) if is(name))) {
+                if script.befalls(|fault| matches!(fault, WorkerFault::EndsOpening(name) if is(name))) {
                     return Err(WorkerExit::TimedOut(limit));
                 }
                 reply(Reply::Step(Step::Setup));
-                if script.befalls(|fault| matches!(fault, Fault::Hangs(name) if is(name))) {
+                if script.befalls(|fault| matches!(fault, WorkerFault::Hangs(name) if is(name))) {
                     return Err(WorkerExit::TimedOut(limit));
                 }
-                if script.befalls(|fault| matches!(fault, Fault::SaysNothing(name) if is(name))) {
+                if script.befalls(|fault| matches!(fault, WorkerFault::SaysNothing(name) if is(name))) {
                     return Ok(());
                 }
-                let changes = script.befalls(|fault| matches!(fault, Fault::Changes(name) if is(name)));
-                let loses = script.befalls(|fault| matches!(fault, Fault::LosesDevice(name) if is(name)));
+                let changes = script.befalls(|fault| matches!(fault, WorkerFault::Changes(name) if is(name)));
+                let loses =
+                    script.befalls(|fault| matches!(fault, WorkerFault::LosesDevice(name) if is(name)));
                 for &cache in &job.caches {
                     let failure = Failure::new(Stage::Launch, "it always does");
                     let fails = job.benchmark.starts_with("fails").then_some(Reason::Failed(failure));
@@ -209,30 +210,30 @@ fn plan(benchmarks: &[&str], devices: &[&str]) -> Plan {
     Plan { jobs: devices.iter().flat_map(of_device).collect(), ..Plan::default() }
 }
 
-struct Outcome {
+struct TestRun {
     run: Run,
     ended: Result<(), RunError>,
-    script: Script,
+    script: WorkerScript,
     heard: Heard,
 }
 
-impl Outcome {
-    fn of(plan: &Plan, script: Script, runs: usize, stop: &Stop<'_>) -> Self {
+impl TestRun {
+    fn of(plan: &Plan, script: WorkerScript, runs: usize, stop: &Stop<'_>) -> Self {
         Self::of_setup(setup(plan), script, &config(runs), stop)
     }
 
-    fn of_setup(setup: RunSetup, script: Script, config: &RunConfig, stop: &Stop<'_>) -> Self {
+    fn of_setup(setup: RunSetup, script: WorkerScript, config: &RunConfig, stop: &Stop<'_>) -> Self {
         Self::with_again(setup, &mut |_, _| None, script, config, stop)
     }
 
     fn with_again(
         setup: RunSetup,
         again: &mut RetryRegressions<'_>,
-        script: Script,
+        script: WorkerScript,
         config: &RunConfig,
         stop: &Stop<'_>,
     ) -> Self {
-        let shared = Arc::new(Shared { script: Mutex::new(script), ..Shared::default() });
+        let shared = Arc::new(SharedScript { script: Mutex::new(script), ..SharedScript::default() });
         let supervisor = |warn| {
             let start = || -> io::Result<Box<dyn Worker>> {
                 let mut script = shared.lock();
@@ -288,8 +289,8 @@ pub(super) fn config(runs: usize) -> RunConfig {
     }
 }
 
-fn measured(plan: &Plan, faults: &[Fault]) -> Outcome {
-    Outcome::of(plan, Script { faults: faults.to_vec(), ..Script::default() }, 1, &|| false)
+fn measured(plan: &Plan, faults: &[WorkerFault]) -> TestRun {
+    TestRun::of(plan, WorkerScript { faults: faults.to_vec(), ..WorkerScript::default() }, 1, &|| false)
 }
 
 fn valid(case: &str) -> (String, State) {
@@ -327,15 +328,15 @@ fn each_device_has_a_worker_of_its_own() {
 #[test]
 fn a_device_whose_worker_is_lost_over_its_facts_is_asked_once_more() {
     let plan = plan(&["a"], &["fake"]);
-    let done = measured(&plan, &[Fault::EndsOver("fake")]);
+    let done = measured(&plan, &[WorkerFault::EndsOver("fake")]);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
     let asked = [(1, "facts of fake"), (2, "facts of fake"), (2, "a on fake")];
     assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
-    let done = measured(&plan, &[Fault::EndsOver("fake"), Fault::EndsOver("fake")]);
+    let done = measured(&plan, &[WorkerFault::EndsOver("fake"), WorkerFault::EndsOver("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
     assert_eq!(said, "device `fake`: the process was ended by SIGKILL");
     assert_eq!(done.script.asked.len(), 2);
-    let done = measured(&plan, &[Fault::EndsOpening("fake")]);
+    let done = measured(&plan, &[WorkerFault::EndsOpening("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
     assert_eq!(said, "device `fake`: took longer than 60 s, and was killed (--timeout sets the limit)");
     assert_eq!(done.script.asked.len(), 1, "it would take its limit twice");
@@ -388,7 +389,7 @@ fn the_records_of_a_row_stand_together() {
 
 #[test]
 fn a_worker_that_hangs_costs_one_case_and_another_goes_on() {
-    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::Hangs("a")]);
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[WorkerFault::Hangs("a")]);
     assert_eq!(done.rows(), [invalid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(
         done.failures(),
@@ -416,7 +417,7 @@ fn the_records_of_a_run_that_ended_are_those_of_its_plan() {
 
 #[test]
 fn a_device_that_is_lost_after_a_record_leaves_the_rest_to_a_new_worker() {
-    let done = measured(&plan(&["a"], &["fake"]), &[Fault::LosesDevice("a")]);
+    let done = measured(&plan(&["a"], &["fake"]), &[WorkerFault::LosesDevice("a")]);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
     assert_eq!(done.script.started, 2);
 }
@@ -424,7 +425,7 @@ fn a_device_that_is_lost_after_a_record_leaves_the_rest_to_a_new_worker() {
 /// The second try is by a new worker, and its record is the case's.
 #[test]
 fn a_failure_that_does_not_happen_again_is_a_remark() {
-    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::SaysNothing("a")]);
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[WorkerFault::SaysNothing("a")]);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(
         done.failures(),
@@ -444,11 +445,11 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
 #[test]
 fn a_case_that_hangs_is_tried_again_if_another_was_before_it() {
     let plan = plan(&["a", "b"], &["fake"]);
-    let done = measured(&plan, &[Fault::Hangs("b")]);
+    let done = measured(&plan, &[WorkerFault::Hangs("b")]);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     let [remark] = &done.failures()[..] else { panic!("{:?}", done.failures()) };
     assert!(remark.starts_with("second try: ") && remark.contains("took longer than 7 s"), "{remark}");
-    let done = measured(&plan, &[Fault::Hangs("a")]);
+    let done = measured(&plan, &[WorkerFault::Hangs("a")]);
     assert_eq!(done.rows()[0], invalid("a hot"));
 }
 
@@ -458,11 +459,11 @@ fn a_failure_that_cannot_be_checked_is_told_unless_the_run_is_interrupted() {
     let plan = plan(&["fails"], &["fake"]);
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 2;
-    let done = Outcome::of(&plan, Script::default(), 1, &stop);
+    let done = TestRun::of(&plan, WorkerScript::default(), 1, &stop);
     assert!(matches!(done.ended, Err(RunError::Interrupted)));
     assert_eq!(done.rows(), []);
-    let script = Script { most: Some(1), ..Script::default() };
-    let done = Outcome::of(&plan, script, 1, &|| false);
+    let script = WorkerScript { most: Some(1), ..WorkerScript::default() };
+    let done = TestRun::of(&plan, script, 1, &|| false);
     assert!(matches!(done.ended, Err(RunError::NoWorker(_))));
     assert_eq!(done.rows(), [invalid("fails hot"), invalid("fails cold")]);
 }
@@ -484,7 +485,7 @@ fn failures_are_checked_a_few_times() {
 
 #[test]
 fn a_worker_that_a_job_has_changed_is_replaced() {
-    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::Changes("a")]);
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[WorkerFault::Changes("a")]);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!((done.script.started, done.failures().len()), (2, 0));
     assert_eq!(done.script.asked.last(), Some(&(2, "b on fake".to_owned())));
@@ -493,25 +494,28 @@ fn a_worker_that_a_job_has_changed_is_replaced() {
 /// The first process may have lost the device itself.
 #[test]
 fn a_device_that_does_not_open_once_is_tried_again() {
-    let done = measured(&plan(&["a"], &["fake"]), &[Fault::EndsOpening("a")]);
+    let done = measured(&plan(&["a"], &["fake"]), &[WorkerFault::EndsOpening("a")]);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
 }
 
 #[test]
 fn a_device_that_does_not_open_twice_is_given_up() {
-    let done = measured(&plan(&["a", "b"], &["fake"]), &[Fault::EndsOpening("a"), Fault::EndsOpening("a")]);
+    let done = measured(
+        &plan(&["a", "b"], &["fake"]),
+        &[WorkerFault::EndsOpening("a"), WorkerFault::EndsOpening("a")],
+    );
     assert_eq!(done.rows(), [invalid("a hot"), invalid("a cold"), invalid("b hot"), invalid("b cold")]);
     assert!(done.script.asked.iter().all(|(_, what)| !what.starts_with('b')), "{:?}", done.script.asked);
 }
 
 #[test]
 fn a_closed_device_costs_its_own_rows_where_there_is_another() {
-    let script = Script { closed: vec!["fake:0"], ..Script::default() };
-    let done = Outcome::of(&plan(&["a"], &["fake:0", "fake:1"]), script, 1, &|| false);
+    let script = WorkerScript { closed: vec!["fake:0"], ..WorkerScript::default() };
+    let done = TestRun::of(&plan(&["a"], &["fake:0", "fake:1"]), script, 1, &|| false);
     assert!(done.ended.is_ok());
     assert_eq!(done.rows(), [invalid("a hot"), invalid("a cold"), valid("a hot"), valid("a cold")]);
-    let alone = Script { closed: vec!["fake:0"], ..Script::default() };
-    let done = Outcome::of(&plan(&["a"], &["fake:0"]), alone, 1, &|| false);
+    let alone = WorkerScript { closed: vec!["fake:0"], ..WorkerScript::default() };
+    let done = TestRun::of(&plan(&["a"], &["fake:0"]), alone, 1, &|| false);
     assert!(matches!(done.ended, Err(RunError::Device(why)) if why.starts_with("device `fake:0`: ")));
 }
 
@@ -520,22 +524,22 @@ fn an_interrupt_keeps_what_there_is() {
     let asked = AtomicUsize::new(0);
     // The runner asks before each job, and the worker within it.
     let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 2;
-    let done = Outcome::of(&plan(&["a", "b"], &["fake"]), Script::default(), 1, &stop);
+    let done = TestRun::of(&plan(&["a", "b"], &["fake"]), WorkerScript::default(), 1, &stop);
     assert!(matches!(done.ended, Err(RunError::Interrupted)));
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
 }
 
 #[test]
 fn each_repeat_has_workers_of_its_own_and_each_case_one_record() {
-    let done = Outcome::of(&plan(&["a"], &["fake"]), Script::default(), 3, &|| false);
+    let done = TestRun::of(&plan(&["a"], &["fake"]), WorkerScript::default(), 3, &|| false);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
     assert_eq!((done.script.started, done.script.ended, done.heard.records.len()), (3, 3, 6));
 }
 
 #[test]
 fn a_repeat_that_fails_is_the_row_that_is_shown() {
-    let script = Script { faults: vec![Fault::Hangs("a")], ..Script::default() };
-    let done = Outcome::of(&plan(&["a"], &["fake"]), script, 3, &|| false);
+    let script = WorkerScript { faults: vec![WorkerFault::Hangs("a")], ..WorkerScript::default() };
+    let done = TestRun::of(&plan(&["a"], &["fake"]), script, 3, &|| false);
     assert_eq!(done.rows(), [invalid("a hot"), valid("a cold")]);
 }
 
@@ -559,7 +563,7 @@ fn what_is_measured_again_joins_its_row() {
         seen.push(run.records.iter().map(|record| record.remeasured).collect::<Vec<_>>());
         (seen.len() <= 2).then(|| plan(&["b"], &["fake"]))
     };
-    let done = Outcome::with_again(setup(&all), &mut again, Script::default(), &config(1), &|| false);
+    let done = TestRun::with_again(setup(&all), &mut again, WorkerScript::default(), &config(1), &|| false);
     assert!(done.ended.is_ok());
     assert_eq!(done.rows(), ["a hot", "a cold", "b hot", "b cold", "c hot", "c cold"].map(valid));
     assert_eq!(seen, [[0; 6], [0, 0, 1, 1, 0, 0], [0, 0, 2, 2, 0, 0]]);

@@ -13,11 +13,11 @@ use gpubench_runtime::device::ClockTarget;
 use gpubench_stats::Nanoseconds;
 
 pub(crate) use self::file::value_origin;
-pub(crate) use self::validate::peaks_of;
 pub use self::values::{
     CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
     parse_positive_time, whole_number,
 };
+pub use crate::peaks::StatedPeak;
 pub use gpubench_records::selection::ArgValues;
 
 mod file;
@@ -225,17 +225,6 @@ pub struct Settings {
     /// the command line; a quantity is `memory`, `l2`, `h2d`, `d2h`, `p2p` or a data type. No flag.
     #[arg(skip)]
     pub peaks: Vec<StatedPeak>,
-}
-
-/// A peak that the user states.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatedPeak {
-    /// The device.
-    pub device: String,
-    /// The quantity.
-    pub quantity: String,
-    /// The value with its unit.
-    pub value: String,
 }
 
 /// The sampling options of `--quick`. A case on a CPU, and a case whose fewest samples take longer than

@@ -1,9 +1,9 @@
 //! Values of settings: how they are written, on the command line and in `gpubench.toml`.
 
-use std::ops::RangeInclusive;
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::ValueEnum;
+
 use gpubench_records::{Cache, Flush, Part, Path, ShareMode, comparison::percentage};
 
 /// A percentage above 0: `Percent(0.5)` is 0.5 %.

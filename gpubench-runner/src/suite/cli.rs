@@ -2,18 +2,17 @@
 
 use std::{env, ffi::OsString, path::Path};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{
     Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum, builder::Resettable,
-    parser::ValueSource,
+    error::ErrorKind, parser::ValueSource,
 };
 
-use super::{SuiteError, bench_targets, measure::Extension};
+use super::flag_hints::{bench_target_warning, with_hint};
+use super::{SuiteError, measure::Extension};
 use crate::settings::{Settings, ShareChoice, value_origin};
-use gpubench_records::{selection::split_names, text::did_you_mean};
-use gpubench_stats::format::joined;
+use gpubench_records::selection::split_names;
 
-pub(crate) use gpubench_records::exit::Exit;
+pub(crate) use gpubench_records::Exit;
 
 const INSTEAD_TOPIC: &str = "Instead of measuring";
 
@@ -21,26 +20,8 @@ const INSTEAD_TOPIC: &str = "Instead of measuring";
 const HELP_TOPICS: [(&str, &str); 4] =
     [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD_TOPIC)];
 
-/// The flags of -h.
-const SHORT_HELP_FLAGS: [&str; 17] = [
-    "filter",
-    "skip",
-    "arg",
-    "cache",
-    "device",
-    "quick",
-    "precision",
-    "max_time",
-    "json",
-    "explain",
-    "baseline",
-    "save_baseline",
-    "compare_with",
-    "list",
-    "test",
-    "version",
-    "help",
-];
+/// The ids of the flags that `-h` lists.
+const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max_time json explain baseline save_baseline compare_with list test version help";
 
 /// The flags.
 #[derive(Debug, clap::Parser)]
@@ -51,7 +32,7 @@ const SHORT_HELP_FLAGS: [&str; 17] = [
     // Scripts append flags to earlier ones.
     args_override_self = true
 )]
-struct Args {
+struct SuiteArgs {
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
@@ -141,7 +122,7 @@ pub enum Action {
 /// # Errors
 /// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard error.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
-    let mut command = command(caller);
+    let mut command = caller.to_command();
     let arguments = with_negative_values(arguments, &command);
     let matches = match with_conventions(command.clone()).try_get_matches_from(&arguments) {
         Err(error)
@@ -154,9 +135,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
                 command.error(ErrorKind::InvalidUtf8, invalid_utf8_message(&command.clone(), &arguments))
             );
         }
-        matches => matches.map_err(|error| with_hint(error, caller, &arguments))?,
+        matches => matches.map_err(|error| with_hint(error, &command, &arguments))?,
     };
-    let args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    let args = SuiteArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let action = action(&args, &matches, caller);
     let mut refused =
         |error: &str| command.error(ErrorKind::ValueValidation, error.to_owned() + &value_origin(error));
@@ -181,7 +162,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         }
         // `cargo bench` without flags, which the next call may have.
         Action::Measure if caller.is_bench_target && arguments[1..] == ["--bench"] => {
-            env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| bench_targets::warning(Path::new(&folder)))
+            env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| bench_target_warning(Path::new(&folder)))
         }
         _ => None,
     };
@@ -194,8 +175,8 @@ pub(crate) fn from_env() -> Result<Settings, SuiteError> {
     Ok(options.map_err(SuiteError::Environment)?.settings)
 }
 
-fn action(args: &Args, matches: &ArgMatches, caller: &Caller) -> Action {
-    let Args { settings, instead, libtest } = args;
+fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
+    let SuiteArgs { settings, instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
     // `cargo test` runs a bench target without `--bench`.
     let is_test = instead.test || (caller.is_bench_target && !libtest.bench);
@@ -224,41 +205,6 @@ fn invalid_utf8_message(command: &Command, arguments: &[OsString]) -> String {
     let named: Vec<String> = arguments.map(|argument| format!("{argument:?}")).chain(variables).collect();
     format!("invalid UTF-8: {}", named.join(", "))
 }
-
-/// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
-const UNKNOWN_FLAG_HINTS: &str = "\
---tune --budget --save-tuning: races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's features in Cargo.toml
---measurement-time: use --max-time
---warm-up-time -w: use --warmup
---sample-size --sample-count --min-samples --iterations --iters -n: use --samples
---min-runs --max-runs -r -m -M: use --samples N for exactly N launches a case, --runs N for N processes
---significance-level --confidence-level --nresamples: intervals are at 95 %, decisions at 99 %
---noise-threshold: set equivalence-margin in gpubench.toml; see --fail-on-regression
---noplot --plotting-backend: leave it out: nothing is drawn while measuring; `cargo gpubench report --html FILE` draws
---load-baseline: use `cargo gpubench compare`
---baseline-lenient: use --baseline
---discard-baseline: leave it out: only --save-baseline saves a baseline
---output-format --output -o --export-json --export-csv --export-markdown --jsonbin --md: use --json, --csv or --markdown
---profile-time --profile: use --in-process, for profilers
---items-count --bytes-count --chars-count --cycles-count: declare counts in the attribute: #[gpu_bench(bytes = …, items = …)]
---skip-ext-time: leave it out: making inputs is never timed
---timer --stopping-criterion: --path is how launches are timed, --precision ends the samples
---sort --sortr: results keep the order of the source; sort the lines of --csv FILE
---axis -a --parameter-list -L: use --arg
---peak --peaks: set peaks in gpubench.toml, under [peaks]; --measure-peaks measures them
---threads: if a benchmark has `args(threads = …)`: --arg threads=4
---benchmark --filter -k: leave it out: the name of a benchmark needs no flag
--b: give a benchmark's name without a flag, a baseline by --baseline
---devices --gpu -d -g: use --device
---max-noise: use --precision
---lock-gpu-clocks: use --lock-clocks
---throttle-threshold --throttle-recovery-delay: use --cool-down
---cold --hot: use --cache cold or --cache hot
---verbose -v: use --explain
---run-once: use --test
---list -l list: use `cargo bench -- --list`; --format json adds JSON
-bench measure: use `cargo gpubench run`, or `cargo bench`
-test: use `cargo test --benches`";
 
 /// Returns `arguments` with a value such as `-3s` joined to its flag, so that the error is about the value.
 fn with_negative_values(arguments: impl IntoIterator<Item = OsString>, command: &Command) -> Vec<OsString> {
@@ -291,67 +237,6 @@ pub fn with_conventions(command: Command) -> Command {
         .mut_subcommands(with_conventions)
 }
 
-/// Replaces the tips of the parser for an unknown name: by ours for the names of other tools, and by its own guess only if that is near. Adds
-/// the variable to the error of a value that the command line does not have.
-pub fn with_hint(mut error: clap::Error, caller: &Caller, arguments: &[OsString]) -> clap::Error {
-    use ContextKind::{InvalidArg, InvalidSubcommand, Suggested, SuggestedArg, SuggestedSubcommand, Usage};
-    let get = |kind| error.get(kind).map(ToString::to_string);
-    let given = get(InvalidArg).or_else(|| get(InvalidSubcommand)).unwrap_or_default();
-    let name = given.split(' ').next().unwrap_or_default();
-    let command = command(caller);
-    let flag = name
-        .strip_prefix("--")
-        .and_then(|long| command.get_arguments().find(|arg| arg.get_long() == Some(long)));
-    let hint = match error.kind() {
-        ErrorKind::UnknownArgument | ErrorKind::TooManyValues | ErrorKind::InvalidSubcommand => {
-            let mut hints = UNKNOWN_FLAG_HINTS.lines().filter_map(|line| line.split_once(": "));
-            let ours = hints.find(|(others, _)| others.split(' ').any(|other| other == given));
-            let guess = get(SuggestedArg).or_else(|| get(SuggestedSubcommand));
-            let hint = match (ours, flag) {
-                (Some((_, hint)), _) => (*hint).to_owned(),
-                (None, Some(flag)) if error.kind() == ErrorKind::UnknownArgument => {
-                    let words = arguments.iter().map(|word| word.to_string_lossy());
-                    let count =
-                        if flag.get_action().takes_values() && !flag.is_require_equals_set() { 2 } else { 1 };
-                    let typed = joined(words.skip_while(|word| !word.starts_with(name)).take(count), " ");
-                    format!(
-                        "{name} is a flag of benchmark binaries: `cargo bench -- {typed}`; `ab` and `verify` take it after `--`"
-                    )
-                }
-                _ => did_you_mean(name, guess).replace(": ", ""),
-            };
-            // The usage is that of the guess.
-            for kind in [Suggested, SuggestedArg, SuggestedSubcommand, Usage] {
-                error.remove(kind);
-            }
-            Some(hint).filter(|hint| !hint.is_empty())
-        }
-        ErrorKind::MissingRequiredArgument if given.starts_with("--") => {
-            error.remove(Usage);
-            Some(format!("give {given} too"))
-        }
-        ErrorKind::ArgumentConflict => {
-            let is_json = get(ContextKind::PriorArg).is_some_and(|prior| prior.contains("--json"));
-            let list = if is_json { ", or print JSON by `--format json`" } else { "" };
-            error.remove(Usage);
-            Some(format!("leave out one of them{list}"))
-        }
-        // A missing value.
-        ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
-            let value = |flag: &Arg| Some(flag.get_value_names()?.first()?.to_string());
-            flag.and_then(|flag| Some(format!("give {name} {}: {}", value(flag)?, flag.get_help()?)))
-        }
-        _ if arguments.iter().any(|given| given.to_string_lossy().starts_with(name)) => None,
-        _ => flag
-            .and_then(Arg::get_env)
-            .map(|name| format!("the value comes from the environment variable {}", name.display())),
-    };
-    if let Some(hint) = hint {
-        error.insert(Suggested, ContextValue::StyledStrs(vec![hint.into()]));
-    }
-    error
-}
-
 /// The program whose command line it is.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -372,6 +257,30 @@ impl Default for Caller {
         let version = format!("(gpubench {})", env!("CARGO_PKG_VERSION"));
         let (name, command) = ("suite".to_owned(), "suite".to_owned());
         Self { name, command, version, is_bench_target: false, extension: None }
+    }
+}
+
+impl Caller {
+    /// Returns the flags as the command of the program.
+    pub fn to_command(&self) -> Command {
+        let mut topic = INSTEAD_TOPIC;
+        let own = SuiteArgs::command().mut_args(|arg| {
+            let id = arg.get_id().as_str();
+            topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
+            let is_short = SHORT_HELP_FLAGS.split(' ').any(|flag| flag == id);
+            arg.help_heading(topic).hide_short_help(!is_short).hide_env(true)
+        });
+        let command = match self.extension {
+            Some(extension) => (extension.add_flags)(own),
+            None => own,
+        };
+        command
+            .name("suite")
+            .bin_name(self.command.clone())
+            .display_name(self.name.clone())
+            .version(self.version.clone())
+            .after_help("--help describes all flags.")
+            .after_long_help(HELP_NOTES)
     }
 }
 
@@ -404,28 +313,6 @@ Exit codes, the first that applies:
   1              a benchmark failed or is invalid, or --fail-on-regression could not judge one
   3              a regression
   0              measured";
-
-/// Returns the flags as the command of the program.
-pub(super) fn command(caller: &Caller) -> Command {
-    let mut topic = INSTEAD_TOPIC;
-    let own = Args::command().mut_args(|arg| {
-        let id = arg.get_id().as_str();
-        topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
-        let is_short = SHORT_HELP_FLAGS.contains(&id);
-        arg.help_heading(topic).hide_short_help(!is_short).hide_env(true)
-    });
-    let command = match caller.extension {
-        Some(extension) => (extension.add_flags)(own),
-        None => own,
-    };
-    command
-        .name("suite")
-        .bin_name(caller.command.clone())
-        .display_name(caller.name.clone())
-        .version(caller.version.clone())
-        .after_help("--help describes all flags.")
-        .after_long_help(HELP_NOTES)
-}
 
 /// Makes the help fit a screen: one list of flags, without variables and possible values.
 pub(super) fn short_help(command: Command) -> Command {
@@ -462,6 +349,7 @@ struct LibtestArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::flag_hints::UNKNOWN_FLAG_HINTS;
 
     fn parsed(flags: &[&str]) -> Result<Options, String> {
         let words = ["suite"].iter().chain(flags).map(OsString::from);
@@ -482,7 +370,7 @@ mod tests {
                 .next()
                 .unwrap_or_default();
             let here = here.trim_end_matches(',');
-            let command = command(&Caller::default());
+            let command = Caller::default().to_command();
             assert!(command.get_arguments().any(|arg| arg.get_long() == Some(here)), "--{here}");
         }
     }
@@ -537,7 +425,7 @@ mod help_tests {
     use super::*;
 
     fn usual() -> Command {
-        command(&Caller::default())
+        Caller::default().to_command()
     }
 
     #[test]

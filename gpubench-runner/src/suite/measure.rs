@@ -2,28 +2,22 @@
 //! [`RunEvent`]s.
 
 use std::time::{Duration, Instant};
-use std::{collections::HashSet, fs::File, path::PathBuf};
+use std::{collections::HashSet, fs::File};
 
 use clap::{ArgMatches, Command};
 
+use super::output::{MeasuredRun, Printer};
 use super::prepare::{Planner, Purpose, runs_folder, with_commit};
-use super::{
-    SuiteError, peaks,
-    printer::{MeasuredRun, Printer},
-    progress::Progress,
-    share::Share,
-};
+use super::{SuiteError, peaks, progress::Progress, share::TaskShare};
 use crate::plan::{Plan, Selection};
-use crate::runner::lock;
-use crate::runner::single_cases::{Answer, SingleCases};
-use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup};
+use crate::runner::single_cases::{CaseResult, SingleCases};
+use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup, clock_lock::ClockLock, lock};
 use crate::settings::{RunsDir, Settings};
-use crate::{peaks::PeakSources, runner::clock_lock::ClockLock, system::stopping};
+use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
-use gpubench_records::exit::Exit;
-use gpubench_records::files::{self as store, OpenBaselines};
-use gpubench_records::{Cache, CaseId, Program, Record, Run, Sampling, Threshold};
+use gpubench_records::files::{self as store, RunBaselines};
+use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
@@ -35,10 +29,8 @@ pub(super) struct PreparedRun<'a> {
     selection: Selection,
     entries: Vec<&'static Entry>,
     setup: RunSetup,
-    peak_sources: PeakSources,
-    baselines: OpenBaselines,
-    /// The path of the driver's library, if it was found.
-    driver: Option<PathBuf>,
+    config: RunConfig,
+    baselines: RunBaselines,
 }
 
 impl<'a> PreparedRun<'a> {
@@ -52,7 +44,7 @@ impl<'a> PreparedRun<'a> {
         let entries = purpose.entries();
         // Measured peaks are stored elsewhere, and are no run of the suite.
         let is_run = purpose == Purpose::Measure;
-        let share = if is_run { Share::new(options)? } else { Share::default() };
+        let share = if is_run { TaskShare::new(options)? } else { TaskShare::default() };
         let mut planner = Planner::new(purpose, &entries, options, share)?;
         let store = if is_run { runs_folder(options, events)? } else { None };
         let is_stored = store.is_some() || purpose == Purpose::Extension;
@@ -70,10 +62,10 @@ impl<'a> PreparedRun<'a> {
         let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
         setup.notes.extend(remarks);
         let baselines = match purpose {
-            Purpose::Extension => OpenBaselines::default(),
+            Purpose::Extension => RunBaselines::default(),
             _ => {
                 let last = last_baseline(&setup.program.suite, options)?;
-                OpenBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
+                RunBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
                     .map_err(SuiteError::usage)?
             }
         };
@@ -82,7 +74,8 @@ impl<'a> PreparedRun<'a> {
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
             setup.notes.push(slow.to_owned());
         }
-        Ok(Self { purpose, options, selection, entries, setup, peak_sources, baselines, driver })
+        let config = RunConfig { settings: options.clone(), peak_sources, driver, ..RunConfig::default() };
+        Ok(Self { purpose, options, selection, entries, setup, config, baselines })
     }
 
     /// Returns a sentence if no case is this task's.
@@ -102,29 +95,24 @@ impl<'a> PreparedRun<'a> {
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let Self { purpose, options, selection, entries, mut setup, peak_sources, baselines, driver } = self;
-        stopping::watch();
+        let Self { purpose, options, selection, entries, mut setup, mut config, baselines } = self;
+        system::watch_signals();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
-        let config = RunConfig {
-            settings: options.clone(),
-            peak_sources,
-            locked: clock_lock.iter().flat_map(|lock| lock.locked.clone()).collect(),
-            driver,
-            drops_samples: drops_samples && !is_compared && options.repeats() == 1,
-        };
+        config.locked.extend(clock_lock.iter().flat_map(|lock| lock.locked.clone()));
+        config.drops_samples = drops_samples && !is_compared && options.repeats() == 1;
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let began = Instant::now();
         let mut again = RetryPlanner { baselines: &baselines, threshold, began, measured: None, passes: 0 };
         let mut next = |plan: &Plan, run: &Run| again.next_plan(plan, run);
-        let supervisor = |warn| config.supervisor(&stopping::has_signal, warn);
+        let supervisor = |warn| config.supervisor(&system::has_stop_signal, warn);
         let (mut run, file, ended) =
-            runner::measure(&supervisor, setup, &config, &mut next, events, &stopping::has_signal);
+            runner::measure(&supervisor, setup, &config, &mut next, events, &system::has_stop_signal);
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
@@ -164,7 +152,7 @@ impl<'a> PreparedRun<'a> {
         printer: &Printer<'_>,
         progress: &mut Progress<'static>,
     ) -> Result<Exit, SuiteError> {
-        let Self { options, entries, mut setup, peak_sources, driver, .. } = self;
+        let Self { options, entries, mut setup, mut config, .. } = self;
         let mut jobs = Vec::new();
         for (job, status) in std::mem::take(&mut setup.plan.jobs) {
             let entry = entries.iter().find(|entry| entry.path() == job.benchmark);
@@ -174,18 +162,12 @@ impl<'a> PreparedRun<'a> {
             }
         }
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
-        stopping::watch();
+        system::watch_signals();
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, progress)?;
         setup.program.package = setup.program.package.map(with_commit);
-        let config = RunConfig {
-            settings: options.clone(),
-            peak_sources,
-            locked: clock_lock.iter().flat_map(|lock| lock.locked.clone()).collect(),
-            driver,
-            drops_samples: false,
-        };
+        config.locked.extend(clock_lock.iter().flat_map(|lock| lock.locked.clone()));
         progress.begin(None, "measurements");
-        let cases = SingleCases::new(config.supervisor(&stopping::has_signal, Box::new(drop)), &config);
+        let cases = SingleCases::new(config.supervisor(&system::has_stop_signal, Box::new(drop)), &config);
         let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
@@ -203,7 +185,7 @@ fn lock_devices_and_clocks(
 ) -> Result<(Vec<File>, Option<ClockLock>), SuiteError> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
     let locks =
-        lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &stopping::has_signal)?;
+        lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &system::has_stop_signal)?;
     // If clocks cannot be locked, nothing is measured with other clocks instead.
     let clocks = options.lock_clocks.map(|target| {
         ClockLock::lock(devices, target)
@@ -234,7 +216,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
 /// Compares a run with the baseline.
 fn compare_with_baseline(
     run: &mut Run,
-    baselines: &OpenBaselines,
+    baselines: &RunBaselines,
     entries: &[&Entry],
     options: &Settings,
     selection: &Selection,
@@ -256,7 +238,7 @@ const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// The plans of what is measured again.
 struct RetryPlanner<'a> {
-    baselines: &'a OpenBaselines,
+    baselines: &'a RunBaselines,
     /// The gate; without one nothing is measured again.
     threshold: Option<Threshold>,
     began: Instant,
@@ -322,7 +304,7 @@ impl Session<'_> {
     /// # Errors
     /// Returns an error if nothing more can be measured. The inner error is the job's own failure, which a second worker has
     /// confirmed.
-    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> Answer<Record> {
+    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
         self.progress.try_job(job);
         self.cases.measure(job, sampling)
     }

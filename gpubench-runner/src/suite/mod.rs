@@ -4,40 +4,34 @@
 use std::{env, error::Error as StdError, io::ErrorKind, process::ExitCode};
 
 use self::cli::{Action, Caller, Exit, Options};
-use self::error::{conclude, print_problems, say, warn};
 use self::measure::{Extension, PreparedRun};
-use self::prepare::Purpose;
-use self::printer::Printer;
-use self::progress::Progress;
+use self::output::{Printer, conclude, print_problems, say, warn};
+use self::{prepare::Purpose, progress::Progress};
 use crate::runner::{RunEvents, clock_lock};
-use crate::settings::Settings;
-use crate::system::{children, stopping};
+use crate::{settings::Settings, system};
 use gpubench_records::{Program, Run};
 use gpubench_runtime::worker;
 
-pub use self::error::SuiteError;
+pub use self::output::SuiteError;
 
-mod bench_targets;
 pub(crate) mod cli;
-pub(crate) mod error;
-mod list;
+pub(crate) mod flag_hints;
 pub(crate) mod measure;
+pub(crate) mod output;
 mod peaks;
 mod prepare;
-pub(crate) mod printer;
 pub(crate) mod progress;
 mod share;
-mod status_line;
-mod test_mode;
+mod test_harness;
 
 /// Runs a suite: the `main` that `gpubench::main!` generates. `bench_target` is true in a bench target.
 pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) -> ExitCode {
     // A worker too: it writes a file in memory, and starts without what this process has set.
-    stopping::ignore_file_size_signal();
+    system::ignore_file_size_signal();
     if let Some(ended) = run_as_child() {
         return ended;
     }
-    children::keep_exit_statuses();
+    system::keep_exit_statuses();
     match cli::parse(env::args_os(), &caller(&program, bench_target, extension)) {
         Ok(options) => conclude(run(&options, program)).into(),
         Err(message) => match message.print() {
@@ -103,11 +97,11 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
             prepared.extend(extension, flags, &printer, &mut progress)
         }
         Action::List(format) => {
-            printer.print(&list::list(settings, *format)?)?;
+            printer.print(&test_harness::list(settings, *format)?)?;
             Ok(Exit::Done)
         }
         Action::Test { format, fail_fast } => {
-            let (text, ended) = test_mode::test(settings, *format, *fail_fast)?;
+            let (text, ended) = test_harness::test(settings, *format, *fail_fast)?;
             let printed = printer.print(&text);
             ended.and_then(|exit| printed.map(|()| exit))
         }

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::prepare::{Purpose, kinds_of};
-use super::{SuiteError, printer::Printer};
-use crate::runner::{RunConfig, RunEvent, RunEvents};
-use crate::{peaks::PeakSources, plan::Plan, runner::single_cases::info_with_peaks, settings::Settings};
+use super::{SuiteError, output::Printer};
+use crate::runner::{RunConfig, RunEvent, RunEvents, single_cases::info_with_peaks};
+use crate::{peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_core::Entry;
-use gpubench_records::Run;
-use gpubench_records::exit::Exit;
+use gpubench_records::{Exit, Run};
 use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{CeilingCache, ceiling_cache};
 use gpubench_table as report;

@@ -5,12 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 use std::{fs, sync::mpsc};
 
-use super::{SuiteError, share::Share};
+use super::{SuiteError, share::TaskShare};
 use crate::plan::{Plan, PlanError, Selection};
-use crate::runner::lister::WorkerLister;
-use crate::runner::resume::ResumedRecords;
-use crate::runner::supervisor::Supervisor;
-use crate::runner::{RunEvent, RunEvents, RunSetup};
+use crate::runner::{
+    RunEvent, RunEvents, RunSetup, lister::WorkerLister, resume::ResumedRecords, supervisor::Supervisor,
+};
 use crate::select::{self, FoundDevices, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
@@ -48,7 +47,7 @@ pub(super) struct Planner<'a> {
     /// Lists arguments and devices.
     pub lister: WorkerLister<'static>,
     /// The share that is this task's.
-    pub share: Share,
+    pub share: TaskShare,
 }
 
 impl<'a> Planner<'a> {
@@ -56,7 +55,7 @@ impl<'a> Planner<'a> {
         purpose: Purpose,
         entries: &'a [&'a Entry],
         options: &'a Settings,
-        share: Share,
+        share: TaskShare,
     ) -> Result<Self, SuiteError> {
         let mut selection = options.selection().map_err(SuiteError::usage)?;
         selection.absent_are_ignored = purpose == Purpose::Test;

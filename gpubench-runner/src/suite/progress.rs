@@ -1,15 +1,110 @@
-//! Shows a run in progress: its warnings, and one line that moves if standard error is a terminal. In a benchmark binary, rows go to
-//! standard output as soon as all cases of a benchmark are measured.
+//! Shows a run in progress on standard error: its warnings, and one line that is redrawn if standard error is a terminal. In a benchmark
+//! binary, rows go to standard output as soon as all cases of a benchmark are measured.
 
-use super::error::say;
-use super::printer::{LiveOutput, Printer};
-use super::status_line::StatusLine;
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use terminal_size::{Width, terminal_size_of};
+
+use super::output::{LiveOutput, Printer, say};
 use crate::plan::Plan;
 use crate::runner::{RunEvent, RunEvents};
 use gpubench_records::{PlannedCase, Run, failure::Step, text::printable};
 use gpubench_runtime::Job;
 use gpubench_stats::format;
-use gpubench_table::{self as report, TableWriter};
+use gpubench_table::{self as report, TableWriter, text::shortened};
+
+/// The number of columns of the bar.
+const BAR_COLUMNS: usize = 16;
+/// The least time from one message to the next.
+const MESSAGE_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A number of things that are done, and the current activity.
+#[derive(Debug, Default)]
+pub(super) struct StatusLine {
+    done: usize,
+    /// The number of all, if it is known.
+    total: Option<usize>,
+    /// The name of the things, such as `cases`.
+    unit: &'static str,
+    message: String,
+    /// Nothing if the line is hidden.
+    began: Option<Instant>,
+    message_shown: Option<Instant>,
+}
+
+impl StatusLine {
+    pub(super) fn new(total: Option<usize>, unit: &'static str, is_quiet: bool) -> Self {
+        let can_move = env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
+        let began = (!is_quiet && can_move && io::stderr().is_terminal()).then(Instant::now);
+        Self { total, unit, began, ..Self::default() }
+    }
+
+    /// Shows the activity.
+    pub(super) fn set_message(&mut self, message: String) {
+        self.message = message;
+        self.message_shown = Some(Instant::now());
+        self.draw();
+    }
+
+    /// Shows the activity, unless another was shown just before.
+    pub(super) fn update_message(&mut self, message: String) {
+        if self.message_shown.is_none_or(|shown| shown.elapsed() > MESSAGE_INTERVAL) {
+            self.set_message(message);
+        }
+    }
+
+    /// Counts `more` as done.
+    pub(super) fn add_done(&mut self, more: usize) {
+        self.done += more;
+        self.draw();
+    }
+
+    /// Counts `more` to do.
+    pub(super) fn add_total(&mut self, more: usize) {
+        self.total = self.total.map(|total| total + more);
+        self.draw();
+    }
+
+    /// Hides the line while `print` prints something else.
+    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.write("");
+        let printed = print();
+        self.draw();
+        printed
+    }
+
+    /// Hides the line for good.
+    pub(super) fn end(&mut self) {
+        self.write("");
+        self.began = None;
+    }
+
+    fn draw(&self) {
+        let columns: usize = terminal_size_of(io::stderr()).map_or(80, |(Width(columns), _)| columns.into());
+        // Some terminals begin a new line after the last column.
+        self.write(&shortened(&self.text(), columns.saturating_sub(1)));
+    }
+
+    /// Writes `text` in place of the line.
+    fn write(&self, text: &str) {
+        if self.began.is_some() {
+            _ = io::stderr().write_all(format!("\r{text}\x1b[K").as_bytes());
+        }
+    }
+
+    /// Returns the line, as in `████░░░░ 3/6 cases 5s  copy: checked launch`.
+    pub(super) fn text(&self) -> String {
+        let Self { done, unit, message, .. } = self;
+        let seconds = self.began.map_or(0, |began| began.elapsed().as_secs());
+        let elapsed = humantime::format_duration(Duration::from_secs(seconds));
+        let Some(total) = self.total else { return format!("{done} {unit} {elapsed}  {message}") };
+        let full = (BAR_COLUMNS * done / total.max(1)).min(BAR_COLUMNS);
+        let (full, rest) = ("█".repeat(full), "░".repeat(BAR_COLUMNS - full));
+        format!("{full}{rest} {done}/{total} {unit} {elapsed}  {message}")
+    }
+}
 
 /// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its step or its samples so far,
 /// and the number of cases done.
@@ -130,7 +225,7 @@ impl Drop for Progress<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+mod progress_tests {
     use super::*;
     use gpubench_records::failure::{Failure, Stage, Step};
     use gpubench_records::method::Cache;

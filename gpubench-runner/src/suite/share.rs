@@ -17,14 +17,14 @@ const ARRAY_GAPS_ERROR: &str = "--share `split`: the numbers of this job array h
 
 /// The share of a run, before its plan is known.
 #[derive(Clone, Default)]
-pub(super) struct Share {
+pub(super) struct TaskShare {
     /// The task that the run is, if it is one of several.
     pub task: Option<Task>,
     /// The GPUs that this task was given, as its environment names them.
     given: Option<String>,
 }
 
-impl Share {
+impl TaskShare {
     /// Finds the share that `options` ask for.
     pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Cursor;
 use std::os::unix::ffi::OsStringExt;
 
-use gpubench_records::files::OpenBaselines;
+use gpubench_records::files::RunBaselines;
 use gpubench_records::files::{EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
@@ -77,7 +77,7 @@ fn baseline(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("baseline.json");
     fs::write(&place, bytes).expect("it can be written");
-    match OpenBaselines::open(place.to_str(), None, None) {
+    match RunBaselines::open(place.to_str(), None, None) {
         Ok(held) => {
             let mut run = Run::parse(bytes).expect("it was read");
             held.check(&mut run, &|_| true);

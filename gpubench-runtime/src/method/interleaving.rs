@@ -14,7 +14,8 @@ use super::{
 };
 use crate::device::{Monitor, Sampler};
 use gpubench_records::{
-    Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUp, comparison::Round, samples,
+    Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUpSummary, comparison::Round,
+    samples,
 };
 use gpubench_stats::{
     DECISION_ERROR, MAX_ROUNDS, Nanoseconds, Ratio, analysis_confidence, final_analysis_confidence,
@@ -199,7 +200,7 @@ pub fn compare(
 struct RunningComparison {
     methods: [Method; 2],
     checked: CheckedGroups,
-    warm_up: WarmUp,
+    warm_up: WarmUpSummary,
     /// The clock readings of the warm-up.
     warming: ClockReadings,
     /// The clock readings of the rounds.

@@ -10,7 +10,7 @@ use super::{
     warm_up::LastGroup,
 };
 use crate::device::{SampledGroup, Sampler};
-use gpubench_records::samples::{self, OWN_DELAYS};
+use gpubench_records::samples::{self, MAX_SCHEDULER_DELAY};
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};
 use gpubench_stats::{DramStall, Nanoseconds, SMALLEST_SAMPLE};
@@ -223,5 +223,5 @@ fn shares_processors(sampler: &mut dyn Sampler) -> bool {
 /// Returns true if threads of the launches waited for processors that other programs used, for more than a
 /// negligible part of the time.
 fn is_kept_waiting(sampler: &mut dyn Sampler) -> bool {
-    sampler.processor_wait().is_some_and(|waited| waited > OWN_DELAYS)
+    sampler.processor_wait().is_some_and(|waited| waited > MAX_SCHEDULER_DELAY)
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::device::Sampler;
-use gpubench_records::{Failure, Sampling, Step, WarmUp};
+use gpubench_records::{Failure, Sampling, Step, WarmUpSummary};
 use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
 
@@ -38,7 +38,7 @@ pub(super) fn longest_warm_up(sampling: &Sampling) -> Nanoseconds {
 
 /// The result of a warm-up.
 pub(super) struct WarmedUp {
-    pub warm_up: WarmUp,
+    pub warm_up: WarmUpSummary,
     /// The time of the warm-up beyond the time that the user requested. It is subtracted from the budget of
     /// the samples.
     pub beyond: Nanoseconds,
@@ -74,7 +74,7 @@ pub(super) fn warm_up(
     clocks: &mut ClockReadings,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<WarmedUp, Failure> {
-    let mut warm_up = WarmUp { launches: 0, elapsed: Nanoseconds::ZERO, steady: false };
+    let mut warm_up = WarmUpSummary { launches: 0, elapsed: Nanoseconds::ZERO, steady: false };
     let mut budget = Budget::new(longest_warm_up(sampling), checked.timer);
     let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;

@@ -9,7 +9,7 @@ use super::prepared::{
 use crate::catch::catch;
 use crate::device::{Device, Inputs, Work};
 use crate::registry::CaughtCase;
-use gpubench_records::verdict::launched;
+use gpubench_records::verdict::launches;
 use gpubench_records::{DeviceInfo, Failure, Measurement, Reason, Relaunch, Reuse, Stage, Step};
 use gpubench_stats::{Bytes, Nanoseconds, median};
 
@@ -155,7 +155,7 @@ impl FollowUpLaunches<'_> {
                 Reason::FailedAfterwards(failure)
             })
         };
-        let mut reasons = measurement.relaunch.as_ref().map(launched::relaunched).unwrap_or_default();
+        let mut reasons = measurement.relaunch.as_ref().map(launches::relaunched).unwrap_or_default();
         reasons.extend(check_failed.map(Reason::LaterOutputsFail));
         reasons.extend(unchecked);
         reasons

@@ -12,7 +12,7 @@ use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceO
 use crate::method::{self, RoundLayout};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use gpubench_core::{ArgAxis, Variant};
-use gpubench_records::verdict::{judge, launched, methods_disagree, missing_work};
+use gpubench_records::verdict::{judge, launches, methods_disagree, missing_work};
 use gpubench_records::{
     Cache, CoolDown, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record,
     Samples, Sampling, Stage, Step, Verdict,
@@ -351,9 +351,9 @@ pub(super) fn derive_measurement(
     let precision = sampling.on(samples.method.path).precision;
     let mut verdict = judge(samples, precision, &claim, info);
     verdict.judge_declared_work(&measurement, cache, info);
-    verdict.add(launched::reservations(launch, samples, host_work));
+    verdict.add(launches::reservations(launch, samples, host_work));
     verdict.add(missing_work(&claim, samples, launch, info));
-    let verdict = if host_work { launched::with_host_work(verdict) } else { verdict };
+    let verdict = if host_work { launches::with_host_work(verdict) } else { verdict };
     (measurement, verdict)
 }
 

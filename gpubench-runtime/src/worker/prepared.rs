@@ -8,11 +8,8 @@ use crate::device::{Device, Memory, Work, check_context_unchanged};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, catch_step, select_args, visit_case};
 use crate::{catch::catch, job::Job};
 use gpubench_core::Variant;
-use gpubench_records::verdict::observed;
-use gpubench_records::{
-    Failure, LaunchInfo, Observation, Stage, Step,
-    work::{Counts, UserMetric},
-};
+use gpubench_records::verdict::launches;
+use gpubench_records::{Counts, Failure, LaunchInfo, Observation, Stage, Step, UserMetric};
 use gpubench_stats::Bytes;
 
 /// The results of the untimed steps of a job, which all of its cases share.
@@ -90,7 +87,7 @@ impl PreparedCase {
         );
         let launch_info = &mut prepared.launch_info;
         let refusal = |launch_info: &LaunchInfo| {
-            observed::first_invalid(launch_info, options.host_work)
+            launches::first_invalid_observation(launch_info, options.host_work)
                 .map(|why| Failure::new(Stage::Launch, why))
         };
         if let (Some(Observation::IgnoresError { .. }), Some(failure)) =
@@ -102,7 +99,7 @@ impl PreparedCase {
         prepared.checked = run_user_step(device, Stage::Check, || case.check())
             .map_err(|failure| with_driver_message(failure, device))?;
         drop_output(case, device)?;
-        if observed::needs_another_look(launch_info, options.host_work) {
+        if launches::needs_another_launch(launch_info, options.host_work) {
             // Libraries load code and allocate in the first launch alone.
             report_step(Step::CheckedLaunch);
             launch_info.observations = catch(Stage::Launch, || device.observe_again(case))

@@ -13,10 +13,10 @@ use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{DramStall, DramStallPeriod, Modes, interpolated_median};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use simulated::{Launch, Memory, Own, STEP, samples};
+use simulated::{LaunchNoise, STEP, SimulatedLaunch, SimulatedMemory, samples};
 
-const STALLS: Memory = Memory { period: 100_190.0, length: 1400.0 };
-const NONE: Memory = Memory { period: 100_190.0, length: 0.0 };
+const STALLS: SimulatedMemory = SimulatedMemory { period: 100_190.0, length: 1400.0 };
+const NONE: SimulatedMemory = SimulatedMemory { period: 100_190.0, length: 0.0 };
 const STEPS: Nanoseconds = Nanoseconds(STEP);
 
 /// The groups of a case that ends as soon as it may.
@@ -32,23 +32,23 @@ fn main() {
 }
 
 /// Reads of half an L2, 32 groups of 32 of them.
-fn reads(own: Own) -> Launch {
-    Launch { time: 10e3, waits: 0.9, own, between: 2500.0 }
+fn reads(own: LaunchNoise) -> SimulatedLaunch {
+    SimulatedLaunch { time: 10e3, waits: 0.9, own, between: 2500.0 }
 }
 
 /// A cold case: an empty launch with its flush goes between two samples.
-fn cold(time: f64, waits: f64, own: Own) -> Launch {
-    Launch { time, waits, own, between: 51_000.0 }
+fn cold(time: f64, waits: f64, own: LaunchNoise) -> SimulatedLaunch {
+    SimulatedLaunch { time, waits, own, between: 51_000.0 }
 }
 
 fn periods(rng: &mut StdRng, draws: usize) {
     println!("The period of a device: {draws} draws of 1,024 reads of 10 µs");
     println!("period      found  within error  largest error");
     for period in [30e3, 40e3, 50e3, 75e3, 100_190.0, 150e3, 240e3] {
-        let memory = Memory { period, ..STALLS };
+        let memory = SimulatedMemory { period, ..STALLS };
         let (mut found, mut within, mut largest): (usize, usize, f64) = (0, 0, 0.0);
         for _ in 0..draws {
-            let taken = samples(rng, &reads(Own::Steady), memory, 32);
+            let taken = samples(rng, &reads(LaunchNoise::Steady), memory, 32);
             if let Some(it) = DramStallPeriod::find(&taken.starts, &taken.times, STEPS) {
                 found += 1;
                 let error = (it.period.as_f64() - period).abs();
@@ -70,19 +70,19 @@ fn periods(rng: &mut StdRng, draws: usize) {
     }
 }
 
-const OWN: [Own; 12] = [
-    Own::Steady,
-    Own::Alike(0.6),
-    Own::Alike(0.9),
-    Own::Every(2),
-    Own::Every(3),
-    Own::Every(8),
-    Own::Every(12),
-    Own::Chance(0.05),
-    Own::Chance(0.15),
-    Own::Chance(0.5),
-    Own::Bursts(5.0),
-    Own::Bursts(50.0),
+const OWN: [LaunchNoise; 12] = [
+    LaunchNoise::Steady,
+    LaunchNoise::Alike(0.6),
+    LaunchNoise::Alike(0.9),
+    LaunchNoise::Every(2),
+    LaunchNoise::Every(3),
+    LaunchNoise::Every(8),
+    LaunchNoise::Every(12),
+    LaunchNoise::Chance(0.05),
+    LaunchNoise::Chance(0.15),
+    LaunchNoise::Chance(0.5),
+    LaunchNoise::Bursts(5.0),
+    LaunchNoise::Bursts(50.0),
 ];
 
 /// The period that a device's reads gave, somewhat wrong.
@@ -101,7 +101,7 @@ fn rows(rng: &mut StdRng, draws: usize) {
     println!("time, waits      found  free   bias   RMS  95 % holds   median alone: bias   RMS");
     for waits in [1.0, 0.5] {
         for time in [2e3, 3e3, 6e3, 12e3, 25e3, 40e3, 49e3, 60e3, 75e3, 98e3, 120e3, 240e3, 500e3, 2e6] {
-            let launch = cold(time, waits, Own::Steady);
+            let launch = cold(time, waits, LaunchNoise::Steady);
             let truth = time + STALLS.mean_delay(waits * time);
             let (mut found, mut free, mut held) = (0, 0, 0);
             let (mut errors, mut plain) = (Vec::new(), Vec::new());
@@ -162,8 +162,14 @@ fn moments(errors: &[f64]) -> [f64; 2] {
     [mean, (errors.iter().map(|error| error * error).sum::<f64>() / count).sqrt()]
 }
 
-const TWO: [Own; 6] =
-    [Own::Steady, Own::Chance(0.3), Own::Chance(0.5), Own::Every(2), Own::Every(3), Own::Bursts(50.0)];
+const TWO: [LaunchNoise; 6] = [
+    LaunchNoise::Steady,
+    LaunchNoise::Chance(0.3),
+    LaunchNoise::Chance(0.5),
+    LaunchNoise::Every(2),
+    LaunchNoise::Every(3),
+    LaunchNoise::Bursts(50.0),
+];
 
 /// The draws whose samples have two modes before and after the stall is taken out.
 fn modes(rng: &mut StdRng, draws: usize) {

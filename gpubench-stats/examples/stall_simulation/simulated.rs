@@ -12,7 +12,7 @@ pub(crate) const SAMPLES_OF_A_GROUP: usize = 32;
 
 /// What times do beside the stall.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Own {
+pub(crate) enum LaunchNoise {
     /// Normal noise, and one sample in a hundred up to some microseconds late.
     Steady,
     /// The same, each sample like the one before by this much.
@@ -27,23 +27,23 @@ pub(crate) enum Own {
 
 /// A launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Launch {
+pub(crate) struct SimulatedLaunch {
     /// Its time without a stall, and the part of that in which it waits for memory.
     pub(crate) time: f64,
     pub(crate) waits: f64,
-    pub(crate) own: Own,
+    pub(crate) own: LaunchNoise,
     /// The time between the end of one sample and the start of the next.
     pub(crate) between: f64,
 }
 
 /// The period and the length of the stalls.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct SimulatedMemory {
     pub(crate) period: f64,
     pub(crate) length: f64,
 }
 
-impl Memory {
+impl SimulatedMemory {
     /// The delay of work that needs `active` of the memory's time from `start` on, where a stall begins at zero.
     fn delay(self, start: f64, active: f64) -> f64 {
         let Self { period, length } = self;
@@ -67,12 +67,12 @@ impl Memory {
 }
 
 /// Samples of a case.
-pub(crate) struct Samples {
+pub(crate) struct SimulatedSamples {
     pub(crate) starts: Vec<Nanoseconds>,
     pub(crate) times: Vec<Nanoseconds>,
 }
 
-impl Samples {
+impl SimulatedSamples {
     pub(crate) fn median(&self, times: &[Nanoseconds], shared_error: Nanoseconds) -> Option<Median> {
         let sizes = vec![SAMPLES_OF_A_GROUP; times.len() / SAMPLES_OF_A_GROUP];
         Median::of_groups(times, Groups { sizes: &sizes, shared_error }, Nanoseconds(STEP), 0.95)
@@ -83,35 +83,40 @@ impl Samples {
 pub(crate) const NOISE: f64 = 220.0;
 
 /// Takes so many groups of samples.
-pub(crate) fn samples(rng: &mut StdRng, launch: &Launch, memory: Memory, groups: usize) -> Samples {
+pub(crate) fn samples(
+    rng: &mut StdRng,
+    launch: &SimulatedLaunch,
+    memory: SimulatedMemory,
+    groups: usize,
+) -> SimulatedSamples {
     noisy_samples(rng, launch, memory, groups, NOISE)
 }
 
 /// The same, of launches that wait for memory with this deviation.
 pub(crate) fn noisy_samples(
     rng: &mut StdRng,
-    launch: &Launch,
-    memory: Memory,
+    launch: &SimulatedLaunch,
+    memory: SimulatedMemory,
     groups: usize,
     noise: f64,
-) -> Samples {
+) -> SimulatedSamples {
     let normal = Normal::new(0.0, 1.0).expect("a deviation");
     let late = Exp::new(1.0 / 1500.0).expect("a rate");
     let deviation = if launch.waits > 0.0 { noise } else { 60.0 + 0.002 * launch.time };
     let (mut at, mut taken) = (rng.random_range(0.0..memory.period), 0);
     let origin = at;
     let (mut before, mut slow): (f64, bool) = (0.0, false);
-    let mut samples = Samples { starts: Vec::new(), times: Vec::new() };
+    let mut samples = SimulatedSamples { starts: Vec::new(), times: Vec::new() };
     for _ in 0..groups {
         let graph = 50.0 * normal.sample(rng);
         for _ in 0..SAMPLES_OF_A_GROUP {
-            let phi = if let Own::Alike(phi) = launch.own { phi } else { 0.0 };
+            let phi = if let LaunchNoise::Alike(phi) = launch.own { phi } else { 0.0 };
             before = phi * before + (1.0 - phi * phi).sqrt() * normal.sample(rng);
             slow = match launch.own {
-                Own::Steady | Own::Alike(_) => false,
-                Own::Every(number) => taken % number == 0,
-                Own::Chance(part) => rng.random_bool(part),
-                Own::Bursts(mean) => slow ^ rng.random_bool(1.0 / mean),
+                LaunchNoise::Steady | LaunchNoise::Alike(_) => false,
+                LaunchNoise::Every(number) => taken % number == 0,
+                LaunchNoise::Chance(part) => rng.random_bool(part),
+                LaunchNoise::Bursts(mean) => slow ^ rng.random_bool(1.0 / mean),
             };
             let mut time = launch.time + graph + deviation * before;
             time += if slow { 1400.0 } else { 0.0 };

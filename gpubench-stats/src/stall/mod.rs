@@ -10,9 +10,9 @@
 
 use std::{iter::successors, ops::RangeInclusive};
 
-use crate::quantile::{ascending, quantile};
+use crate::estimators::{ascending, moments, quantile};
 use crate::units::{Nanoseconds, Range};
-use crate::{median, summary::interpolated_median, trimmed::moments};
+use crate::{median, summary::interpolated_median};
 
 /// The shortest and the longest period that the search covers, in nanoseconds.
 const PERIOD_RANGE_NS: [f64; 2] = [25e3, 250e3];
@@ -293,12 +293,8 @@ fn best_window(
             let (sum, inside) = (end.0 - before.0, end.1 - before.1);
             let explained = sum * sum.abs() / (inside * (all - inside));
             if explained > best.z && explained.is_finite() {
-                best = PhaseWindow {
-                    from: first as f64 * bin,
-                    width: length as f64 * bin,
-                    z: explained,
-                    ..best
-                };
+                let [from, width] = [first, length].map(|bins| bins as f64 * bin);
+                best = PhaseWindow { from, width, z: explained, ..best };
             }
         }
     }

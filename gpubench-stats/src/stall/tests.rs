@@ -107,7 +107,7 @@ fn a_planted_period_is_found_and_slow_reads_at_other_times_have_none() {
         let (starts, times) = reads(1000, slow);
         DramStallPeriod::find(&starts, &times, step)
     };
-    let drawn = |number: usize| crate::random::random(number as u64);
+    let drawn = |number: usize| crate::random(number as u64);
     assert_eq!(of(&|_, _| false), None, "none is slow");
     assert_eq!(of(&|number, _| number % 5 < 2 || number % 7 == 0), None, "too many are slow");
     assert_eq!(

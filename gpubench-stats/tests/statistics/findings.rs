@@ -3,10 +3,10 @@
 use super::*;
 
 /// A way in which the samples of a case may come: so many, in order.
-type Series<'a> = &'a dyn Fn(usize, &mut StdRng) -> Vec<Nanoseconds>;
+type TimeSeries<'a> = &'a dyn Fn(usize, &mut StdRng) -> Vec<Nanoseconds>;
 
 /// The shares of 2,000 series that show a drift and two modes.
-fn shown(count: usize, step: f64, series: Series) -> (f64, f64) {
+fn shown(count: usize, step: f64, series: TimeSeries) -> (f64, f64) {
     let draws = 2_000;
     let mut rng = StdRng::seed_from_u64(9);
     let (mut drifts, mut modes) = (0, 0);
@@ -23,7 +23,7 @@ fn shown(count: usize, step: f64, series: Series) -> (f64, f64) {
 #[test]
 fn steady_series_of_one_mode_show_neither() {
     let exponential = Exp::new(1.0).expect("the rate is above zero");
-    let shapes: [(&str, f64, Series); 8] = [
+    let shapes: [(&str, f64, TimeSeries); 8] = [
         ("normal", 0.0, &|count, rng| draw(count, rng, &|rng| normal(1e4, 1e3).sample(rng))),
         ("log-normal", 0.0, &|count, rng| draw(count, rng, &|rng| log_normal(1e4, 0.3).sample(rng))),
         ("exponential", 0.0, &|count, rng| draw(count, rng, &|rng| 1e3 * (1.0 + exponential.sample(rng)))),
@@ -58,7 +58,7 @@ fn moved(count: usize, rng: &mut StdRng, planted: impl Fn(f64) -> f64) -> Vec<Na
 /// Measured: the slope of 2 % in 95.6 % of 100 samples and all of 1000, the step in all, the warm-up in 99.6 %.
 #[test]
 fn planted_drift_is_found() {
-    let planted: [(&str, usize, Series); 6] = [
+    let planted: [(&str, usize, TimeSeries); 6] = [
         ("2 % up", 100, &|count, rng| moved(count, rng, |t| 0.02 * t)),
         ("2 % up", 1000, &|count, rng| moved(count, rng, |t| 0.02 * t)),
         ("2 % down", 100, &|count, rng| moved(count, rng, |t| -0.02 * t)),

@@ -9,10 +9,12 @@ use gpubench_stats::{DramStall, DramStallPeriod, Modes};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 
-use self::simulated::{Launch, Memory, Own, STEP, Samples, noisy_samples, samples};
+use self::simulated::{
+    LaunchNoise, STEP, SimulatedLaunch, SimulatedMemory, SimulatedSamples, noisy_samples, samples,
+};
 
-const STALLS: Memory = Memory { period: 100_190.0, length: 1400.0 };
-const NONE: Memory = Memory { period: 100_190.0, length: 0.0 };
+const STALLS: SimulatedMemory = SimulatedMemory { period: 100_190.0, length: 1400.0 };
+const NONE: SimulatedMemory = SimulatedMemory { period: 100_190.0, length: 0.0 };
 const STEPS: Nanoseconds = Nanoseconds(STEP);
 const DEVICE: DramStallPeriod = DramStallPeriod {
     period: Nanoseconds(100_203.0),
@@ -20,19 +22,19 @@ const DEVICE: DramStallPeriod = DramStallPeriod {
     duration: Nanoseconds(1400.0),
 };
 
-fn reads(own: Own) -> Launch {
-    Launch { time: 10e3, waits: 0.9, own, between: 2500.0 }
+fn reads(own: LaunchNoise) -> SimulatedLaunch {
+    SimulatedLaunch { time: 10e3, waits: 0.9, own, between: 2500.0 }
 }
 
-fn cold(time: f64, waits: f64, own: Own) -> Launch {
-    Launch { time, waits, own, between: 51_000.0 }
+fn cold(time: f64, waits: f64, own: LaunchNoise) -> SimulatedLaunch {
+    SimulatedLaunch { time, waits, own, between: 51_000.0 }
 }
 
-fn period(taken: &Samples) -> Option<DramStallPeriod> {
+fn period(taken: &SimulatedSamples) -> Option<DramStallPeriod> {
     DramStallPeriod::find(&taken.starts, &taken.times, STEPS)
 }
 
-fn stall(taken: &Samples) -> Option<DramStall> {
+fn stall(taken: &SimulatedSamples) -> Option<DramStall> {
     DramStall::find(&taken.starts, &taken.times, STEPS, &DEVICE)
 }
 
@@ -41,8 +43,8 @@ fn the_period_of_a_device_is_found_to_a_thousandth() {
     let rng = &mut StdRng::seed_from_u64(1);
     for true_period in [50e3, 75e3, 100_190.0] {
         for _ in 0..5 {
-            let memory = Memory { period: true_period, ..STALLS };
-            let found = period(&samples(rng, &reads(Own::Steady), memory, 32)).expect("it stalls");
+            let memory = SimulatedMemory { period: true_period, ..STALLS };
+            let found = period(&samples(rng, &reads(LaunchNoise::Steady), memory, 32)).expect("it stalls");
             let error = (found.period.as_f64() - true_period).abs();
             assert!(error <= found.error.as_f64() && found.error.as_f64() < 1e-3 * true_period, "{found:?}");
             assert!((found.duration.as_f64() / 1400.0 - 1.0).abs() < 0.1, "{found:?}");
@@ -54,9 +56,9 @@ fn the_period_of_a_device_is_found_to_a_thousandth() {
 #[test]
 fn the_period_of_a_noisier_device_is_found() {
     let rng = &mut StdRng::seed_from_u64(6);
-    let memory = Memory { length: 1300.0, ..STALLS };
+    let memory = SimulatedMemory { length: 1300.0, ..STALLS };
     for draw in 0..40 {
-        let taken = noisy_samples(rng, &reads(Own::Steady), memory, 32, 350.0);
+        let taken = noisy_samples(rng, &reads(LaunchNoise::Steady), memory, 32, 350.0);
         let found = period(&taken).unwrap_or_else(|| panic!("draw {draw}"));
         assert!((found.period.as_f64() - memory.period).abs() <= found.error.as_f64(), "{found:?}");
     }
@@ -65,7 +67,7 @@ fn the_period_of_a_noisier_device_is_found() {
 #[test]
 fn the_period_does_not_depend_on_when_the_first_read_begins() {
     let rng = &mut StdRng::seed_from_u64(8);
-    let mut taken = samples(rng, &reads(Own::Steady), STALLS, 32);
+    let mut taken = samples(rng, &reads(LaunchNoise::Steady), STALLS, 32);
     let found = period(&taken).expect("it stalls");
     // Whole nanoseconds, so that no difference is rounded.
     let later = Nanoseconds(40_000_000.0);
@@ -82,16 +84,22 @@ fn the_period_does_not_depend_on_when_the_first_read_begins() {
 fn twice_a_short_period_is_not_found() {
     let rng = &mut StdRng::seed_from_u64(5);
     for _ in 0..20 {
-        let memory = Memory { period: 30e3, ..STALLS };
-        assert_eq!(period(&samples(rng, &reads(Own::Steady), memory, 32)), None);
+        let memory = SimulatedMemory { period: 30e3, ..STALLS };
+        assert_eq!(period(&samples(rng, &reads(LaunchNoise::Steady), memory, 32)), None);
     }
 }
 
 #[test]
 fn a_device_without_stalls_has_no_period() {
     let rng = &mut StdRng::seed_from_u64(2);
-    let all =
-        [Own::Steady, Own::Alike(0.6), Own::Every(3), Own::Every(12), Own::Chance(0.1), Own::Bursts(50.0)];
+    let all = [
+        LaunchNoise::Steady,
+        LaunchNoise::Alike(0.6),
+        LaunchNoise::Every(3),
+        LaunchNoise::Every(12),
+        LaunchNoise::Chance(0.1),
+        LaunchNoise::Bursts(50.0),
+    ];
     for own in all {
         for _ in 0..5 {
             assert_eq!(period(&samples(rng, &reads(own), NONE, 32)), None, "{own:?}");
@@ -113,7 +121,7 @@ fn times_are_those_of_random_moments() {
         let expected = time + STALLS.mean_delay(time);
         let (mut held, mut sum) = (0, 0.0);
         for _ in 0..40 {
-            let taken = samples(rng, &cold(time, 1.0, Own::Steady), STALLS, 8);
+            let taken = samples(rng, &cold(time, 1.0, LaunchNoise::Steady), STALLS, 8);
             let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
             let stall_corrected = stall.stall_corrected(&taken.starts, &taken.times);
             assert_eq!(Modes::find(&stall_corrected, STEPS), None, "{time} ns");
@@ -136,7 +144,7 @@ fn a_stall_is_found_where_it_is() {
     let (mut periods, mut shares) = (Vec::new(), Vec::new());
     for time in [6e3, 12e3, 25e3, 60e3] {
         for _ in 0..40 {
-            let taken = samples(rng, &cold(time, 1.0, Own::Steady), STALLS, 8);
+            let taken = samples(rng, &cold(time, 1.0, LaunchNoise::Steady), STALLS, 8);
             let stall = stall(&taken).unwrap_or_else(|| panic!("{time} ns of memory"));
             periods.push((stall.period.as_f64() - STALLS.period).abs());
             let true_share = (time + STALLS.length / 2.0) / STALLS.period;
@@ -155,13 +163,13 @@ fn a_stall_is_found_where_it_is() {
 #[test]
 fn modes_of_a_launch_are_its_own() {
     let rng = &mut StdRng::seed_from_u64(4);
-    for own in [Own::Chance(0.5), Own::Every(2), Own::Bursts(50.0)] {
+    for own in [LaunchNoise::Chance(0.5), LaunchNoise::Every(2), LaunchNoise::Bursts(50.0)] {
         for _ in 0..20 {
             assert_eq!(stall(&samples(rng, &cold(12e3, 0.0, own), NONE, 8)), None, "{own:?}");
         }
     }
     // Modes and stalls are equally long here, and the noise is a sixth of that: now and then one passes for the other.
-    for own in [Own::Chance(0.5), Own::Every(2), Own::Every(3)] {
+    for own in [LaunchNoise::Chance(0.5), LaunchNoise::Every(2), LaunchNoise::Every(3)] {
         let told = (0..40).filter(|_| {
             let taken = samples(rng, &cold(12e3, 1.0, own), STALLS, 8);
             let stall_corrected =

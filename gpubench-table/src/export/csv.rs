@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use gpubench_records::{Arg, Energy, Quantity, Record, Run, work::UserMetric};
+use gpubench_records::{Arg, Energy, Quantity, Record, Run, UserMetric};
 use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use gpubench_records::files::is_one_file;
+use gpubench_records::files::{WriteContents, is_one_file};
 
 use super::Format;
 use crate::text::plain_lines;
@@ -67,10 +67,7 @@ pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec
 ///
 /// # Errors
 /// If the contents cannot be made, or `out` takes no more.
-pub fn write_visibly(
-    out: &mut dyn Write,
-    contents: &dyn Fn(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn write_visibly(out: &mut dyn Write, contents: WriteContents<'_>) -> io::Result<()> {
     let mut bytes = Vec::new();
     contents(&mut bytes)?;
     out.write_all(plain_lines(&String::from_utf8_lossy(&bytes)).as_bytes())

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::{
-    case_name, columns::markdown_columns, gate, has_several_devices, header, remarks, rows::Row,
-    text::joined, together,
+    case_name, columns::markdown_columns, comparisons, devices, has_several_devices, remarks, rows::TableRow,
+    text::join_sections,
 };
 use gpubench_records::{BaselineComparison, Run, State};
 use gpubench_stats::format;
@@ -21,12 +21,12 @@ pub(super) fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         gate_outcome(run),
         remarks::summary(run),
     ];
-    out.write_all(joined(parts).as_bytes())
+    out.write_all(join_sections(parts).as_bytes())
 }
 
 /// The devices with their names, and the notes that a reader must see first.
 fn devices_and_notes(run: &Run) -> String {
-    let notes = header::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
+    let notes = devices::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
     let devices = run.devices.iter().map(|info| {
         let fake = if info.fake { " (a fake: its times are made up)" } else { "" };
         format!("**{}**: {}{fake}  \n", escaped(&info.device), escaped(&info.name))
@@ -45,7 +45,7 @@ fn results_table(run: &Run) -> String {
     text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
     text += "|\n";
     for record in &run.records {
-        let cells: Vec<String> = columns.iter().map(|column| column.cell(&Row::of(record))).collect();
+        let cells: Vec<String> = columns.iter().map(|column| column.cell(&TableRow::of(record))).collect();
         let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = record.case.name() + &on;
         text += &table_row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));
@@ -81,15 +81,21 @@ fn baseline_table(check: &BaselineComparison) -> String {
     text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
     for line in &check.findings {
         let cache = line.cache.to_string();
-        let [now, then, change, _] = together::figures(&line.finding).unwrap_or_default();
-        text +=
-            &table_row([&*line.name, &*cache, &*now, &*then, &*change, &*together::result(&line.finding)]);
+        let [now, then, change, _] = comparisons::time_and_change(&line.finding).unwrap_or_default();
+        text += &table_row([
+            &*line.name,
+            &*cache,
+            &*now,
+            &*then,
+            &*change,
+            &*comparisons::answer_text(&line.finding),
+        ]);
     }
     for missing in &check.missing {
         // Writing to a string cannot fail.
         _ = writeln!(text, "\nmissing: {} was not measured", escaped(missing));
     }
-    for sentence in together::sentences(check) {
+    for sentence in comparisons::decision_sentences(check) {
         _ = writeln!(text, "\n{sentence}");
     }
     text
@@ -98,13 +104,13 @@ fn baseline_table(check: &BaselineComparison) -> String {
 /// Returns the regressions and the cases that could not be judged; empty without a gate.
 fn gate_outcome(run: &Run) -> String {
     let Some(gate) = run.gate() else { return String::new() };
-    let (count, from) = gate::regressions(&gate);
+    let (count, from) = comparisons::regression_count(&gate);
     let mut text = format!("**{count}**{from}\n\n");
     for (case, ratio) in gate.regressions() {
         // Writing to a string cannot fail.
-        _ = writeln!(text, "- {}: {}", escaped(&case), together::change(&ratio));
+        _ = writeln!(text, "- {}: {}", escaped(&case), comparisons::change(&ratio));
     }
-    text.extend(gate::unjudged(&gate).iter().map(|line| format!("- **{}**\n", escaped(line))));
+    text.extend(comparisons::unjudged_lines(&gate).iter().map(|line| format!("- **{}**\n", escaped(line))));
     text
 }
 

@@ -2,7 +2,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_core::BenchmarkOptions;
-use gpubench_records::work::{Counts, Link};
+use gpubench_records::{Counts, Link};
 
 use crate::support::Benchmarks;
 

@@ -2,7 +2,7 @@
 
 use gpubench::{Group, gpu_bench, group, host};
 use gpubench_core::BenchmarkOptions;
-use gpubench_records::work::Link;
+use gpubench_records::Link;
 
 use crate::support::Benchmarks;
 

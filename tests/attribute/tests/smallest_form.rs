@@ -2,7 +2,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_core::BenchmarkOptions;
-use gpubench_records::work::Counts;
+use gpubench_records::Counts;
 
 use crate::support::Benchmarks;
 

@@ -1,8 +1,8 @@
 //! Work that is declared and not there, on the CPU: launch functions that ignore their stream, and loops that the compiler removed.
 
 use end_to_end::running::{Ended, SettingsFile, measure, measure_with, record, run};
+use gpubench_records::Observation;
 use gpubench_records::device_info::Quantity;
-use gpubench_records::observation::Observation;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use end_to_end::running::{Ended, files, run_with};
-use gpubench_records::comparison::{Answer, Finding};
+use gpubench_records::comparison::{Answer, BaselineFinding};
 use gpubench_records::record::Run;
 use tempfile::TempDir;
 
@@ -51,7 +51,7 @@ fn text(path: &Path) -> &str {
 
 /// The finding about a case.
 #[track_caller]
-fn finding<'a>(run: &'a Run, name: &str) -> &'a Finding {
+fn finding<'a>(run: &'a Run, name: &str) -> &'a BaselineFinding {
     let check = run.baseline_comparison.as_ref().expect("it was compared with a baseline");
     let line = check.findings.iter().find(|line| format!("{} {}", line.name, line.cache) == name);
     &line.unwrap_or_else(|| panic!("no `{name}` in {check:?}")).finding
@@ -141,14 +141,14 @@ fn each_difference_that_matters_is_told() {
     ] {
         // The name of the device is the property's too.
         let (_, found) = against(from, to);
-        assert_eq!(found, Finding::NotComparable(vec![why.to_owned()]));
+        assert_eq!(found, BaselineFinding::NotComparable(vec![why.to_owned()]));
     }
     // These are told, and compared all the same.
     let (shown, found) = against("{\"bytes\":32768}", "{\"bytes\":65536}");
-    assert!(matches!(found, Finding::Compared { answer: Answer::Undecided, .. }), "{found:?}");
+    assert!(matches!(found, BaselineFinding::Compared { answer: Answer::Undecided, .. }), "{found:?}");
     assert!(shown.contains("changed since the baseline: cache 32 KiB, was 64 KiB"), "{shown}");
     let (_, found) = against("\"opt_level\":\"", "\"opt_level\":\"another ");
-    assert!(matches!(found, Finding::Compared { .. }), "the host is not measured: {found:?}");
+    assert!(matches!(found, BaselineFinding::Compared { .. }), "the host is not measured: {found:?}");
     // What one side alone tells is told too.
     let (shown, _) = against(
         "{\"name\":\"hands\"",
@@ -157,7 +157,7 @@ fn each_difference_that_matters_is_told() {
     assert!(shown.contains("changed since the baseline: clocks not locked, was locked"), "{shown}");
     // Nor is what did not hold then.
     let (_, found) = against("\"state\":\"valid\"", "\"state\":\"invalid\"");
-    assert_eq!(found, Finding::NoTime("invalid then".to_owned()));
+    assert_eq!(found, BaselineFinding::NoTime("invalid then".to_owned()));
 }
 
 #[test]

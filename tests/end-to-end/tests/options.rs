@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use end_to_end::running::{cases, measure, measure_with, record, run};
+use gpubench_records::Link;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::State;
-use gpubench_records::work::Link;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_options");
 const FORMS: &str = env!("CARGO_BIN_EXE_forms");

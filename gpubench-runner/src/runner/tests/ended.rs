@@ -2,8 +2,7 @@
 
 use std::panic;
 
-use super::scripted::Scripted;
-use super::*;
+use super::{scripted::Scripted, *};
 
 /// The user stops it while the second repeat is in progress: what there is of a case is one row all the same.
 #[test]
@@ -11,7 +10,7 @@ fn repeats_that_were_interrupted_are_joined() {
     let asked = AtomicUsize::new(0);
     // Twice for each job, of which the first repeat has two.
     let stop = || asked.fetch_add(1, Ordering::SeqCst) >= 6;
-    let done = Outcome::of(&plan(&["a", "b"], &["fake"]), Script::default(), 2, &stop);
+    let done = TestRun::of(&plan(&["a", "b"], &["fake"]), WorkerScript::default(), 2, &stop);
     assert!(matches!(done.ended, Err(RunError::Interrupted)));
     assert_eq!(done.heard.records.len(), 6);
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
@@ -35,8 +34,8 @@ fn a_thread_that_panics_ends_the_run() {
 /// A second repeat that cannot begin leaves the first.
 #[test]
 fn a_repeat_without_a_process_ends_the_run() {
-    let script = Script { most: Some(1), ..Script::default() };
-    let done = Outcome::of(&plan(&["a"], &["fake"]), script, 2, &|| false);
+    let script = WorkerScript { most: Some(1), ..WorkerScript::default() };
+    let done = TestRun::of(&plan(&["a"], &["fake"]), script, 2, &|| false);
     assert!(matches!(done.ended, Err(RunError::NoWorker(_))));
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold")]);
 }

@@ -14,14 +14,14 @@ fn program() -> Program {
 }
 
 /// Measures the rest of `plan`, of which `earlier` is a part, with this sampling and a limit of this many seconds.
-fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> Outcome {
+fn resumed(plan: &Plan, earlier: Run, sampling: Sampling, limit: u64) -> TestRun {
     let earlier = EarlierRun { name: "then".to_owned(), run: earlier, remarks: Vec::new() };
     let (program, limit) = (program(), Duration::from_secs(limit));
     let resumed = ResumedRecords::from_earlier(earlier, plan, &program, &sampling, limit.into());
     let setup = RunSetup { program, resumed, ..setup(plan) };
     let mut config = config(1);
     config.settings.timeout = Some(limit);
-    Outcome::of_setup(setup, Script::default(), &config, &|| false)
+    TestRun::of_setup(setup, WorkerScript::default(), &config, &|| false)
 }
 
 /// Returns what is valid of `earlier` for `plan`, with the settings of then.
@@ -32,7 +32,7 @@ fn valid_of(earlier: Run, plan: &Plan) -> ResumedRecords {
 }
 
 /// A run of `plan` that ended before the cases of `lost`.
-fn earlier(plan: &Plan, lost: &[&str], faults: &[Fault]) -> Run {
+fn earlier(plan: &Plan, lost: &[&str], faults: &[WorkerFault]) -> Run {
     let mut run = measured(plan, faults).run;
     run.program = program();
     run.records.retain(|record| !lost.contains(&record.case.to_string().as_str()));
@@ -92,7 +92,7 @@ fn other_settings_or_another_build_measure_everything_again() {
 #[test]
 fn a_case_that_failed_for_want_of_time_is_measured_again_with_another_limit() {
     let plan = plan(&["a", "b"], &["fake"]);
-    let hung = || earlier(&plan, &[], &[Fault::Hangs("a")]);
+    let hung = || earlier(&plan, &[], &[WorkerFault::Hangs("a")]);
     let again = resumed(&plan, hung(), Sampling::USUAL, 9);
     assert_eq!(again.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(again.heard.records, ["a hot"]);
@@ -201,7 +201,7 @@ fn other_peaks_of_the_user_measure_everything_again() {
             value: format!("{}GB/s", bytes / 1e9),
         });
         let setup = RunSetup { program: program(), resumed, ..setup(&plan) };
-        Outcome::of_setup(setup, Script::default(), &config, &|| false)
+        TestRun::of_setup(setup, WorkerScript::default(), &config, &|| false)
     };
     let mut then = with_peak(1e12, ResumedRecords::default()).run;
     then.program = program();
@@ -246,6 +246,6 @@ fn damage_of_the_earlier_file_is_told() {
     let limit = Duration::from_secs(7);
     let resumed = ResumedRecords::from_earlier(earlier, &plan, &program(), &Sampling::USUAL, limit.into());
     let setup = RunSetup { program: program(), resumed, ..setup(&plan) };
-    let done = Outcome::of_setup(setup, Script::default(), &config(1), &|| false);
+    let done = TestRun::of_setup(setup, WorkerScript::default(), &config(1), &|| false);
     assert_eq!(done.heard.warnings, ["resuming then: line 3 is damaged"]);
 }

@@ -9,11 +9,11 @@ use gpubench_records::{Measurement, files::read};
 pub(super) type Replies = (Vec<Reply>, Option<WorkerExit>);
 
 /// The replies to each request, the first of which has the number 1.
-type Script = dyn Fn(usize, &Request) -> Replies + Send + Sync;
+type ReplyScript = dyn Fn(usize, &Request) -> Replies + Send + Sync;
 
 /// Workers by a script, and what they were asked for, each time with the number of the worker.
 pub(super) struct Scripted {
-    script: Box<Script>,
+    script: Box<ReplyScript>,
     started: AtomicUsize,
     /// The number of workers that ended by themselves.
     ended: AtomicUsize,

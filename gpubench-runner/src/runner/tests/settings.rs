@@ -5,12 +5,12 @@ use gpubench_records::{Property, Value};
 use gpubench_stats::Nanoseconds;
 
 /// Measures with these settings.
-fn measured_with(plan: &Plan, config: &RunConfig) -> Outcome {
-    Outcome::of_setup(setup(plan), Script::default(), config, &|| false)
+fn measured_with(plan: &Plan, config: &RunConfig) -> TestRun {
+    TestRun::of_setup(setup(plan), WorkerScript::default(), config, &|| false)
 }
 
 /// Returns the worker that was asked for this.
-fn worker_of(done: &Outcome, what: &str) -> Option<usize> {
+fn worker_of(done: &TestRun, what: &str) -> Option<usize> {
     done.script.asked.iter().find(|(_, asked)| asked == what).map(|(worker, _)| *worker)
 }
 

@@ -138,8 +138,8 @@ fn single_cases_have_the_facts_of_their_device() {
         facts_by(|_, _| (vec![Reply::DeviceInfo(info("itself"))], None)).expect("it tells them");
     assert_eq!((&*found.device, note), ("fake", None));
     assert_eq!(found.properties, [Property::new("clocks", Value::Text("1,980 MHz".to_owned()))]);
-    type Script = fn(usize, &Request) -> Replies;
-    let refused: [(&str, Script); 3] = [
+    type RefusalScript = fn(usize, &Request) -> Replies;
+    let refused: [(&str, RefusalScript); 3] = [
         ("device `fake`: it is closed", |_, _| (vec![Reply::NoDevice("it is closed".to_owned())], None)),
         ("device `fake`: the process sent no result", |_, _| (Vec::new(), None)),
         ("device `fake`: the process was ended by SIGKILL", |_, _| (Vec::new(), Some(killed()))),

@@ -2,9 +2,7 @@
 
 use super::scripted::{Replies, Scripted, failed, killed};
 use super::*;
-use crate::runner::single_cases::{
-    Outcome as TrialOutcome, SingleCases, Trial, run_trials, trials_without_device,
-};
+use crate::runner::single_cases::{SingleCases, Trial, TrialOutcome, run_trials, trials_without_device};
 
 struct Tried {
     outcomes: Vec<(String, String)>,

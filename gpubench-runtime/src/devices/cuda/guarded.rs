@@ -8,7 +8,7 @@ use gpubench_driver::{Shape, StreamOp, sys::CUstream};
 
 use super::{Cuda, driver::PrimaryContext, watch::calls::ignored_error};
 use crate::device::{Work, check_context_unchanged};
-use gpubench_records::{Failure, Stage, verdict::observed};
+use gpubench_records::{Failure, Stage, verdict::launches};
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::{Bytes, Nanoseconds};
 
@@ -113,7 +113,10 @@ impl Work for Guarded<'_> {
             // The message contains the driver's error already.
             _ = gpubench_driver::take_failure();
             let ignored = ignored_error(call, code);
-            return Err(Failure::new(Stage::Launch, format_args!("{ignored}: {}", observed::hint(&ignored))));
+            return Err(Failure::new(
+                Stage::Launch,
+                format_args!("{ignored}: {}", launches::observation_hint(&ignored)),
+            ));
         }
         let found: Vec<LaunchOp> =
             found.work.iter().map(|(stream, op)| (*stream == self.stream as u64, *op)).collect();

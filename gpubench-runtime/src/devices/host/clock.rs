@@ -231,12 +231,12 @@ mod empty_launch_tests {
     use crate::device::{Device, SampleOptions};
     use crate::devices::host::Host;
     use crate::method::measure;
+    use gpubench_records::Counts;
     use gpubench_records::failure::Failure;
     use gpubench_records::limits::DeclaredWork;
     use gpubench_records::method::Cache;
     use gpubench_records::sampling::Sampling;
     use gpubench_records::verdict::{Reason, missing_work};
-    use gpubench_records::work::Counts;
 
     /// A launch that runs this closure on its stream.
     struct Runs<F>(Stream, F);

@@ -5,7 +5,7 @@
 
 use gpubench::device::Device;
 use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant};
-use gpubench_records::work::{Counts, UserMetric};
+use gpubench_records::{Counts, UserMetric};
 use gpubench_runtime::devices::host::Host;
 use gpubench_runtime::registry::entries;
 

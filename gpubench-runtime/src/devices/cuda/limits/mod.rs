@@ -12,7 +12,7 @@ use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_core::{Bound, CaseError, Variant, Visitor};
 use gpubench_records::{
-    Cache, Ceiling, DeviceInfo, Measurement, Peak, PeakSource, Quantity, Record, Run, State, work::Link,
+    Cache, Ceiling, DeviceInfo, Link, Measurement, Peak, PeakSource, Quantity, Record, Run, State,
 };
 use gpubench_stats::format;
 

@@ -9,7 +9,7 @@ use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 
 use crate::devices::cuda::driver::{CallError, Event, check};
-use gpubench_records::{Failure, Observation, Stage, observation::DriverCalls};
+use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
 
 /// The longest time after the end of the given stream during which another stream that ended earlier may
 /// still report that it is busy.

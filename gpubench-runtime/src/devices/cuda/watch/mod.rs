@@ -15,7 +15,7 @@ use self::memory::{FingerprintTable, Regions};
 use self::relaunch::{LaunchBaseline, MemoryCopy};
 use super::{Cuda, device_info, driver::EventPair};
 use crate::device::{Device, DeviceError, Work};
-use gpubench_records::{Failure, Kernel, LaunchInfo, Multiprocessors, Observation, Stage, Written};
+use gpubench_records::{Failure, LaunchInfo, LaunchedKernel, Multiprocessors, Observation, Stage, Written};
 use gpubench_stats::{Bytes, format};
 
 /// The most kernels of a launch that are reported by name.
@@ -255,9 +255,9 @@ fn kernel_launch(call: &DriverCall) -> Option<&KernelLaunch> {
 
 /// Converts a kernel launch to the record of the kernel: its name, shape, memory and registers. Returns
 /// `None` if the driver did not report its resources.
-fn kernel_info(launch: &KernelLaunch) -> Option<Kernel> {
+fn kernel_info(launch: &KernelLaunch) -> Option<LaunchedKernel> {
     let (shape, info) = (launch.shape, launch.info?);
-    Some(Kernel {
+    Some(LaunchedKernel {
         name: launch.name.clone(),
         grid: shape.grid,
         block: shape.block,

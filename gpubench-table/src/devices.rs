@@ -1,12 +1,13 @@
-//! The lines above the results, with the devices, and those below them with the peaks that rows are compared with.
+//! The devices of a run and their peaks: the lines above the results, the names of peaks, and the peak that a result is compared with.
 
 use std::fmt::Write;
 
 use super::rows::{DeviceGroup, grouped};
-use super::style::{BOLD, NOTE, styled};
-use super::text::{paragraph, plain, shortened, width as width_of, wrapped};
-use super::{page::Page, roof};
-use gpubench_records::{DeviceInfo, Peak, PeakSource, Property, Quantity, Run, device_info::UUID};
+use super::text::{BOLD, NOTE, Page, paragraph, plain, shortened, styled, width as width_of, wrapped};
+use gpubench_records::{
+    Cache, DeviceInfo, Measurement, Peak, PeakSource, Property, Quantity, Reason, Record, Run,
+    device_info::UUID, metrics::PeakFraction,
+};
 use gpubench_stats::format;
 
 /// The notes, then two lines for each device: its name, and its properties, as many as `page` has room for.
@@ -114,7 +115,7 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
         .iter()
         .map(|peak| format!("; {}: {}, {}", peak.source, shown_rate(peak), peak.method))
         .collect();
-    let (name, limit) = (roof::peak_name(quantity), shown_rate(counts));
+    let (name, limit) = (peak_name(quantity), shown_rate(counts));
     let unused = if counts.has_share() { "" } else { "; too uncertain for a % of peak" };
     format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
 }
@@ -141,8 +142,55 @@ fn shown_rate(peak: &Peak) -> String {
     format!("{about}{limit}")
 }
 
+/// The name of a roof, such as `DRAM` or `FP32`.
+pub fn roof_name(quantity: &Quantity) -> String {
+    plain(&quantity.roof())
+}
+
+/// The name of a peak, such as `DRAM bandwidth`. The two ways over a link have a peak each.
+pub(super) fn peak_name(quantity: &Quantity) -> String {
+    let roof = roof_name(quantity);
+    match quantity {
+        Quantity::HostToDevice => format!("{roof} bandwidth to the device"),
+        Quantity::DeviceToHost => format!("{roof} bandwidth to the host"),
+        Quantity::Compute(_) => roof,
+        _ => format!("{roof} bandwidth"),
+    }
+}
+
+/// Returns the share of the peak that binds a launch: of the roofline, or else of the only peak that is known.
+pub fn binding_peak(measured: &Measurement) -> Option<&PeakFraction> {
+    measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
+}
+
+/// Returns true if a usable result is faster than the memory's peak bandwidth, and no reason says that work is missing.
+pub(super) fn is_above_memory_peak(record: &Record) -> bool {
+    let of_memory = record.usable_measurement().and_then(|it| it.metrics.share(&Quantity::MemoryBandwidth));
+    of_memory > Some(1.0) && !record.verdict.reasons.iter().any(Reason::is_missing_work)
+}
+
+/// Returns the share of the peak that binds for a table's cell; for a hot result that is faster than the memory, the cache that serves it.
+pub fn peak_cell(record: &Record) -> Option<String> {
+    serving_cache(record)
+        .map(str::to_owned)
+        .or_else(|| binding_peak(record.measurement.as_ref()?).map(peak_fraction_text))
+}
+
+/// Returns the cache that serves a hot result which is bound by the memory and faster than that.
+pub(super) fn serving_cache(record: &Record) -> Option<&'static str> {
+    let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
+    let is_bound_by_memory = record.measurement.as_ref().and_then(binding_peak).is_some_and(is_memory);
+    let is_served = record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory_peak(record);
+    is_served.then(|| if record.device.starts_with("cuda") { "L2" } else { "cache" })
+}
+
+/// A part of a peak for a table's cell, such as `93.1 % DRAM`.
+pub fn peak_fraction_text(share: &PeakFraction) -> String {
+    format!("{} {}", format::percent(share.fraction), roof_name(&share.quantity))
+}
+
 #[cfg(test)]
-mod tests {
+mod header_tests {
     use super::*;
     use gpubench_stats::units::Rate;
 

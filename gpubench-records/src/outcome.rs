@@ -1,10 +1,110 @@
-//! The gate of `--fail-on-regression`. In: a run with its comparisons; out: for each case whether it is slower than allowed,
-//! or why it could not be judged. Only compared cases pass: a case of the baseline that was not measured does not.
+//! The outcome of a run: its exit code, the number of its results, and the gate of `--fail-on-regression`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::process::ExitCode;
 
-use crate::{Answer, Cache, Exit, Finding, Run, Threshold};
+use crate::{Answer, BaselineFinding, Cache, CaseFinding, Run, State, Threshold};
 use gpubench_stats::Ratio;
+
+/// The end of a run, from the most to the least important: if several apply, the first one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[error("exit code {}", self.code())]
+pub enum Exit {
+    /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early; 128 + its number.
+    Interrupted(u8),
+    /// 2: the command line asks for something impossible.
+    Usage,
+    /// 5: the requested device is missing, or busy and the user does not want to wait.
+    NoDevice,
+    /// 4: no benchmark matches, or a run has no records.
+    Nothing,
+    /// 1: a benchmark failed or is invalid, a gate could not judge a case, or results could not be written.
+    Failed,
+    /// 3: a case is slower than allowed.
+    Regression,
+    /// 0: everything requested was done, even if some rows are suspect.
+    Done,
+}
+
+impl Exit {
+    /// Returns the end of a program that reports `run`: an empty run, an invalid case or the gate decides it.
+    pub fn of(run: &Run) -> Self {
+        // Planned cases that were not measured are nothing, whatever else was skipped.
+        if run.records.is_empty() && (run.skipped.is_empty() || run.planned_cases > 0) {
+            return Self::Nothing;
+        }
+        let verdicts = run.records.iter().flat_map(|record| {
+            let compared = record.compared.iter().map(|compared| &compared.verdict);
+            std::iter::once(&record.verdict).chain(compared)
+        });
+        let invalid = verdicts.into_iter().any(|verdict| verdict.state == State::Invalid);
+        let failed = if invalid { Self::Failed } else { Self::Done };
+        failed.min(run.gate().map_or(Self::Done, |gate| gate.exit()))
+    }
+
+    /// Returns the number that the process ends with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Interrupted(signal) => 128 + signal,
+            Self::Usage => 2,
+            Self::NoDevice => 5,
+            Self::Nothing => 4,
+            Self::Failed => 1,
+            Self::Regression => 3,
+            Self::Done => 0,
+        }
+    }
+
+    /// Returns the end that a program ended with as this number; `None` for a number that no program here ends with.
+    pub fn of_code(code: u8) -> Option<Self> {
+        let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
+        let interrupted = [1, 2, 15].map(Self::Interrupted);
+        named.into_iter().chain(interrupted).find(|exit| exit.code() == code)
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// The number of results by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResultCounts {
+    /// All results.
+    pub results: usize,
+    /// The valid ones.
+    pub valid: usize,
+    /// The suspect ones.
+    pub suspect: usize,
+    /// The invalid ones, failed ones included.
+    pub invalid: usize,
+    /// Those without a measurement.
+    pub failed: usize,
+    /// The planned ones that the run lacks.
+    pub missing: usize,
+    /// The cases that benchmarks leave out, each once for all devices.
+    pub skipped: usize,
+}
+
+impl Run {
+    /// Counts the results.
+    pub fn counts(&self) -> ResultCounts {
+        let count = |state| self.records.iter().filter(|record| record.verdict.state == state).count();
+        let skipped: HashSet<_> =
+            self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
+        ResultCounts {
+            results: self.records.len(),
+            valid: count(State::Valid),
+            suspect: count(State::Suspect),
+            invalid: count(State::Invalid),
+            failed: self.records.iter().filter(|record| record.measurement.is_none()).count(),
+            missing: self.planned_cases.saturating_sub(self.records.len()),
+            skipped: skipped.len(),
+        }
+    }
+}
 
 /// The outcome of a gate.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,43 +164,30 @@ impl Run {
     /// Returns the outcome of the gate, if the run has one.
     pub fn gate(&self) -> Option<Gate> {
         let threshold = self.regression_threshold?;
-        let in_turn = self.records.iter().filter_map(|record| {
+        let interleaved = self.records.iter().filter_map(|record| {
             let compared = record.compared.as_ref()?;
             let comparison = &compared.comparison;
-            let outcome = match comparison.ratio {
-                None => GateOutcome::Unjudged(Unjudged::NoInterval),
-                Some(ratio) => {
-                    judge_ratio(ratio, comparison.answer, comparison.regressed(threshold), threshold)
-                }
-            };
-            let case = &record.case;
-            Some(GatedCase {
-                name: case.name(),
-                device: record.device.clone(),
-                cache: case.cache,
-                outcome,
-                about: format!("interleaved with `{}`", compared.with),
-            })
+            let outcome = comparison.ratio.map_or(GateOutcome::Unjudged(Unjudged::NoInterval), |ratio| {
+                judge_ratio(ratio, comparison.answer, comparison.regressed(threshold), threshold)
+            });
+            let (case, about) = (&record.case, format!("interleaved with `{}`", compared.with));
+            let (name, device) = (case.name(), record.device.clone());
+            Some(GatedCase { name, device, cache: case.cache, outcome, about })
         });
-        let since_then = self.baseline_comparison.iter().flat_map(|check| {
+        let with_baseline = self.baseline_comparison.iter().flat_map(|check| {
             check.findings.iter().filter_map(|line| {
-                Some(GatedCase {
-                    name: line.name.clone(),
-                    device: line.device.clone(),
-                    cache: line.cache,
-                    outcome: baseline_outcome(&line.finding, threshold)?,
-                    about: match &line.finding {
-                        Finding::NotComparable(why) => why.join("; "),
-                        Finding::NoTime(why) => why.clone(),
-                        Finding::Compared { .. } | Finding::New => {
-                            format!("against baseline `{}`", check.baseline)
-                        }
-                    },
-                })
+                let outcome = baseline_outcome(&line.finding, threshold)?;
+                let about = match &line.finding {
+                    BaselineFinding::NotComparable(why) => why.join("; "),
+                    BaselineFinding::NoTime(why) => why.clone(),
+                    _ => format!("against baseline `{}`", check.baseline),
+                };
+                let CaseFinding { name, device, cache, .. } = line.clone();
+                Some(GatedCase { name, device, cache, outcome, about })
             })
         });
-        let missing = self.baseline_comparison.iter().flat_map(|check| &check.missing).cloned();
-        Some(Gate { threshold, cases: in_turn.chain(since_then).collect(), missing: missing.collect() })
+        let missing = self.baseline_comparison.iter().flat_map(|check| &check.missing).cloned().collect();
+        Some(Gate { threshold, cases: interleaved.chain(with_baseline).collect(), missing })
     }
 }
 
@@ -117,17 +204,19 @@ fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Thresho
 }
 
 /// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new.
-fn baseline_outcome(finding: &Finding, threshold: Threshold) -> Option<GateOutcome> {
+fn baseline_outcome(finding: &BaselineFinding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
-        Finding::Compared { regressed: false, noise_known: false, .. } if threshold == Threshold::Noise => {
+        BaselineFinding::Compared { regressed: false, noise_known: false, .. }
+            if threshold == Threshold::Noise =>
+        {
             GateOutcome::Unjudged(Unjudged::NoiseUnknown)
         }
-        Finding::Compared { ratio, answer, regressed, .. } => {
+        BaselineFinding::Compared { ratio, answer, regressed, .. } => {
             judge_ratio(*ratio, *answer, *regressed, threshold)
         }
-        Finding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
-        Finding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
-        Finding::New => return None,
+        BaselineFinding::NotComparable(_) => GateOutcome::Unjudged(Unjudged::NotComparable),
+        BaselineFinding::NoTime(_) => GateOutcome::Unjudged(Unjudged::NoNumber),
+        BaselineFinding::New => return None,
     })
 }
 
@@ -166,20 +255,20 @@ impl Gate {
 }
 
 #[cfg(test)]
-mod tests {
+mod gate_tests {
     use super::*;
     use crate::comparison::{AssumedSpread, BaselineComparison, CaseFinding};
     use crate::files;
     use crate::record::Skipped;
     use gpubench_stats::units::Nanoseconds;
 
-    fn compared(value: f64, noise_known: bool) -> Finding {
+    fn compared(value: f64, noise_known: bool) -> BaselineFinding {
         let ratio = Ratio { value, low: value, high: value, confidence: 0.99 };
         let (now, then) = (Nanoseconds(value), Nanoseconds(1.0));
         let regressed = value > 1.05;
         let answer = Answer::of(&ratio, 0.005);
         let (processes, assumed) = ([1, 1], None);
-        Finding::Compared {
+        BaselineFinding::Compared {
             ratio,
             time: now,
             baseline_time: then,
@@ -193,7 +282,7 @@ mod tests {
     }
 
     /// A run that was compared with a baseline with these findings.
-    fn run(findings: Vec<Finding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
+    fn run(findings: Vec<BaselineFinding>, missing: &[&str], threshold: Option<Threshold>) -> Run {
         let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         run.records.truncate(findings.len().max(1));
@@ -220,7 +309,7 @@ mod tests {
     fn what_processes_may_differ_by_is_not_judged() {
         let with = |value: f64, answer| {
             let ratio = Ratio { value, low: value / 1.4, high: value * 1.4, confidence: 0.99 };
-            Finding::Compared {
+            BaselineFinding::Compared {
                 ratio,
                 time: Nanoseconds(value),
                 baseline_time: Nanoseconds(1.0),
@@ -239,7 +328,7 @@ mod tests {
         assert_eq!(exit(with(1.5, Answer::Slower)), Exit::Regression);
         // Nor if several processes measured it.
         let mut measured = with(1.2, Answer::Undecided);
-        if let Finding::Compared { assumed_spread, noise_known, .. } = &mut measured {
+        if let BaselineFinding::Compared { assumed_spread, noise_known, .. } = &mut measured {
             (*assumed_spread, *noise_known) = (None, true);
         }
         assert_eq!(exit(measured.clone()), Exit::Failed);
@@ -251,13 +340,13 @@ mod tests {
     fn only_what_was_compared_passes() {
         let part = Some(Threshold::Fraction(0.05));
         let same = || compared(1.0, false);
-        let not_comparable = || Finding::NotComparable(vec!["bytes 8, was 4".to_owned()]);
-        let no_number = || Finding::NoTime("failed then".to_owned());
+        let not_comparable = || BaselineFinding::NotComparable(vec!["bytes 8, was 4".to_owned()]);
+        let no_number = || BaselineFinding::NoTime("failed then".to_owned());
         for (what, findings, missing, threshold, exit) in [
             ("all are the same", vec![same(), same()], &[][..], part, Exit::Done),
             ("one is slower", vec![same(), compared(1.1, false)], &[], part, Exit::Regression),
-            ("one is new", vec![same(), Finding::New], &[], part, Exit::Done),
-            ("all are new", vec![Finding::New, Finding::New], &[], part, Exit::Failed),
+            ("one is new", vec![same(), BaselineFinding::New], &[], part, Exit::Done),
+            ("all are new", vec![BaselineFinding::New, BaselineFinding::New], &[], part, Exit::Failed),
             ("there is none", vec![], &[], part, Exit::Failed),
             ("one is missing", vec![same()], &["gone hot"], part, Exit::Failed),
             ("one is not comparable", vec![same(), not_comparable()], &[], part, Exit::Failed),

@@ -1,0 +1,227 @@
+//! The judgement of a launch apart from its time: what it does besides its work on the given stream, how it was sampled, and its outputs
+//! afterwards.
+
+use crate::{
+    DeclaredWork, DeviceInfo, LaunchInfo, Observation, Reason, Relaunch, Reuse, Samples, State, Verdict,
+    limits,
+};
+use gpubench_stats::{Bytes, Nanoseconds};
+
+/// The fraction of a launch's time from which a wait for the host counts as idle. On an H200, copies of 32
+/// MiB from and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
+const MIN_IDLE_FRACTION: f64 = 0.25;
+
+/// Returns the reservations about a launch with these observations (`seen`) and `samples`. `host_work` is true if the benchmark declares that the
+/// host's part belongs to the launch.
+pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Vec<Reason> {
+    let suspect = |seen: &&Observation| observation_state(seen, host_work) == State::Suspect;
+    let mut reasons: Vec<_> =
+        seen.observations.iter().filter(suspect).cloned().map(Reason::Observed).collect();
+    let idle = samples.idle().filter(|(idle, _)| *idle > MIN_IDLE_FRACTION && !host_work);
+    reasons.extend(idle.map(|(share, held)| Reason::GpuIdle { idle_fraction: share, prequeued_time: held }));
+    reasons
+}
+
+/// Removes the reservation about two modes from the verdict on a launch to which the host's part belongs: the host causes the modes.
+pub fn with_host_work(mut verdict: Verdict) -> Verdict {
+    verdict.reasons.retain(|reason| !matches!(reason, Reason::TwoModes(_)));
+    Verdict::of(verdict.reasons)
+}
+
+/// Returns the reasons against a case from its launches after the samples: stale outputs, and faster launches
+/// on used inputs.
+pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
+    let stale = relaunch.stale().map(Reason::StaleOutputs);
+    let faster = relaunch.reuse.filter(Reuse::is_faster).map(Reason::FasterOnUsedInputs);
+    stale.into_iter().chain(faster).collect()
+}
+
+/// A launch takes no longer than an empty one, whose time is subtracted, if no more than this is left, or a step of the timer: a launch
+/// function is called through 5 ns of code. A core that loads 128 bytes in a cycle of 6 GHz reads 16 KiB in 21 ns.
+const EMPTY_CALL_TIME: Nanoseconds = Nanoseconds(10.0);
+
+/// Returns the reason why a launch cannot have done its declared work (`claim`): no longer than an empty launch, or faster than the cores.
+pub fn missing_work(
+    claim: &DeclaredWork<'_>,
+    samples: &Samples,
+    seen: &LaunchInfo,
+    info: &DeviceInfo,
+) -> Option<Reason> {
+    // The observation already reports this, with its cause.
+    if seen.observations.contains(&Observation::NoWork) {
+        return None;
+    }
+    let [bytes, flops] = [claim.counts.bytes, claim.counts.flops].map(Option::unwrap_or_default);
+    let time = samples.time.median;
+    if let Some(empty) = seen.empty_launch_time.filter(|_| bytes > 0 || flops > 0)
+        && time <= EMPTY_CALL_TIME.max(samples.timer.resolution)
+    {
+        return Some(Reason::NoLongerThanEmpty { time, empty });
+    }
+    let declared = Bytes(bytes).per(limits::longest_possible_time(samples, claim.cold));
+    let limit = info.core_bandwidth.filter(|limit| declared.0 > limit.0)?;
+    Some(Reason::AboveCoreBandwidth { declared, limit })
+}
+
+/// Returns true if a second launch must be observed: the first one did something invalid, which later ones may not do, or queried the device.
+pub fn needs_another_launch(seen: &LaunchInfo, host_work: bool) -> bool {
+    let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
+    seen.observations.iter().any(|seen| observation_state(seen, host_work) == State::Invalid || asks(seen))
+}
+
+/// Returns the first observation that makes a launch invalid, with its remedy. `host_work` is true if the benchmark declares that the
+/// host's part belongs to the launch.
+pub fn first_invalid_observation(seen: &LaunchInfo, host_work: bool) -> Option<String> {
+    seen.observations
+        .iter()
+        .find(|seen| observation_state(seen, host_work) == State::Invalid)
+        .map(describe_observation)
+}
+
+/// Returns an observation in words, with its remedy.
+pub fn describe_observation(seen: &Observation) -> String {
+    format!("{seen}: {}", observation_hint(seen))
+}
+
+/// Returns the best state of a launch with this observation. `host_work` is true if the benchmark declares that the host's part belongs to
+/// the launch.
+pub fn observation_state(seen: &Observation, host_work: bool) -> State {
+    match seen {
+        Observation::IgnoresError { .. }
+        | Observation::DefaultStream { .. }
+        | Observation::KeepsMemory { .. } => State::Invalid,
+        Observation::Waits(_) | Observation::Allocates(_) | Observation::LoadsCode(_) if !host_work => {
+            State::Invalid
+        }
+        Observation::HostFunctions { .. } if !host_work => State::Suspect,
+        Observation::NoWork => State::Suspect,
+        _ => State::Valid,
+    }
+}
+
+/// Returns why an observation makes a launch invalid or suspect, and the remedy.
+pub fn observation_hint(seen: &Observation) -> &'static str {
+    match seen {
+        Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",
+        Observation::Waits(_) => {
+            "a graph cannot capture that, and the time would be mostly the host's: leave the wait to the caller, copy with `…Async` \
+             on the given stream, or declare `host_work` if the host's part belongs to the launch"
+        }
+        Observation::Allocates(_) => {
+            "the driver waits for the device meanwhile: allocate in `setup`, use `cuMemAllocAsync` on the given stream, or \
+             declare `host_work`"
+        }
+        Observation::KeepsMemory { .. } => {
+            "samples would fill the device: free it by `cuMemFreeAsync` on the given stream, or allocate in `setup`"
+        }
+        Observation::LoadsCode(_) => {
+            "each launch would wait for that: load in `setup`, or declare `host_work` if loading belongs to the launch"
+        }
+        Observation::DefaultStream { .. } => {
+            "gpubench times only the given stream, and the default stream also waits for all others: pass the given stream to \
+             every call"
+        }
+        Observation::HostFunctions { .. } => {
+            "the device waits for the host meanwhile: remove them, or declare `host_work` if they belong to the launch"
+        }
+        Observation::IgnoresError { .. } => {
+            "its work did not run: correct the call, and return the driver's error"
+        }
+        _ => "it is timed with the launch",
+    }
+}
+
+#[cfg(test)]
+mod launched_tests {
+    use super::*;
+    use crate::launch::Rewritten;
+    use gpubench_stats::units::{Bytes, Nanoseconds};
+
+    #[test]
+    fn two_modes_are_the_hosts_where_its_part_belongs_to_the_launch() {
+        let modes =
+            gpubench_stats::Modes { low: Nanoseconds(1.0), high: Nanoseconds(2.0), high_fraction: 0.5 };
+        let wanted = Reason::NotConverged { reached: 0.1, requested: 0.005 };
+        let verdict = Verdict::of(vec![Reason::TwoModes(modes), wanted.clone()]);
+        assert_eq!(with_host_work(verdict).reasons, [wanted]);
+    }
+
+    #[test]
+    fn launches_that_differ_and_do_their_work_are_no_reason() {
+        let rewritten = Some(Rewritten { changed: Bytes(512), again: Bytes(512) });
+        let relaunch = Relaunch { differs: Bytes(512), rewritten, ..Relaunch::default() };
+        assert_eq!(relaunched(&relaunch), []);
+    }
+
+    #[test]
+    fn stale_outputs_and_faster_launches_are_both_reported() {
+        let stale = Rewritten { changed: Bytes(512), again: Bytes::ZERO };
+        let reuse = Reuse { fresh: Nanoseconds(1e6), used: Nanoseconds(1e4) };
+        let relaunch = Relaunch { rewritten: Some(stale), reuse: Some(reuse), ..Relaunch::default() };
+        let reasons = relaunched(&relaunch);
+        assert_eq!(reasons, [Reason::StaleOutputs(stale), Reason::FasterOnUsedInputs(reuse)]);
+        assert_eq!(Verdict::of(reasons).state, State::Invalid);
+    }
+}
+
+#[cfg(test)]
+mod observed_tests {
+    use super::*;
+    use crate::launch::DriverCalls;
+    use gpubench_stats::units::Bytes;
+
+    #[test]
+    fn what_the_host_does_is_allowed_where_it_is_declared() {
+        let calls = || DriverCalls::of("cuStreamSynchronize", 2);
+        for (seen, without, with) in [
+            (Observation::Waits(calls()), State::Invalid, State::Valid),
+            (Observation::Allocates(calls()), State::Invalid, State::Valid),
+            (Observation::LoadsCode(calls()), State::Invalid, State::Valid),
+            (Observation::HostFunctions { count: 1 }, State::Suspect, State::Valid),
+            (Observation::NoWork, State::Suspect, State::Suspect),
+            (Observation::DefaultStream { operations: 1 }, State::Invalid, State::Invalid),
+            (Observation::AllocatesInOrder { count: 2 }, State::Valid, State::Valid),
+            (Observation::KeepsMemory { bytes: Bytes(512) }, State::Invalid, State::Invalid),
+            (Observation::OtherStreams { streams: 1, operations: 2 }, State::Valid, State::Valid),
+        ] {
+            assert_eq!(
+                (observation_state(&seen, false), observation_state(&seen, true)),
+                (without, with),
+                "{seen}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_invalid_one_is_told_with_its_remedy() {
+        let observations = vec![Observation::LaunchesGraphs { count: 1 }];
+        let mut seen = LaunchInfo { observations, ..LaunchInfo::default() };
+        assert_eq!(first_invalid_observation(&seen, false), None);
+        seen.observations.push(Observation::Waits(DriverCalls::of("cuStreamSynchronize", 2)));
+        let told = first_invalid_observation(&seen, false).expect("waits are invalid");
+        assert!(
+            told.starts_with(
+                "waits for the GPU: cuStreamSynchronize and 1 more call: a graph cannot capture that"
+            ),
+            "{told}"
+        );
+        assert_eq!(first_invalid_observation(&seen, true), None);
+    }
+
+    #[test]
+    fn only_what_may_be_the_first_launchs_own_is_looked_at_again() {
+        let calls = || DriverCalls::of("cuStreamQuery", 1);
+        for (seen, without, with) in [
+            (Observation::Waits(calls()), true, false),
+            (Observation::Asks(calls()), true, false),
+            (Observation::DefaultStream { operations: 1 }, true, true),
+            (Observation::HostFunctions { count: 1 }, false, false),
+            (Observation::AllocatesInOrder { count: 2 }, false, false),
+        ] {
+            let info = LaunchInfo { observations: vec![seen.clone()], ..LaunchInfo::default() };
+            let looks = [false, true].map(|host_work| needs_another_launch(&info, host_work));
+            assert_eq!(looks, [without, with], "{seen}");
+        }
+        assert!(!needs_another_launch(&LaunchInfo::default(), false));
+    }
+}
