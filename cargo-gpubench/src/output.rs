@@ -8,12 +8,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use clap::builder::ValueParser;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, builder::ValueParser};
 use gpubench_records::files::{LoadRunError, WriteContents};
 use gpubench_records::{Destination, Exit, Run};
-use gpubench_report::export::FORMATS;
-use gpubench_report::stored_runs::StoredRuns;
+use gpubench_report::{export::FORMATS, stored_runs::StoredRuns};
 pub(crate) use gpubench_runner::__private::system::{say as note, warn};
 use gpubench_runner::__private::{system, whole_number};
 use gpubench_table::export::{Export, ExportTo, Format, exports};
@@ -89,7 +87,7 @@ impl FromArgMatches for ExportArgs {
 /// The files to which a command writes its results, and the options for printing.
 pub(crate) struct ResultDestinations {
     pub exports: Vec<Export>,
-    options: PrintOptions,
+    pub options: PrintOptions,
 }
 
 impl ResultDestinations {

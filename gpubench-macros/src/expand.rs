@@ -35,34 +35,6 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     }
 }
 
-/// Returns the `mistakes` as code, followed by the user's code, in which each name has the type of an error.
-/// Without the user's code, the compiler would report names that only this code uses as unused. Without a
-/// benchmark, or for a generic function, returns the mistakes alone.
-pub(crate) fn mistakes_and_code(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
-    // The code of a generic function may name its parameters, for which there may be no choice.
-    let is_plain = |benchmark: &&Benchmark| benchmark.launch.generics.is_empty();
-    let Some(Benchmark { options, launch, .. }) = benchmark.filter(is_plain) else { return mistakes };
-    let (axes, stream) = (&options.args.axes, Ident::new("stream", Span::call_site()));
-    let codes = [&options.setup, &options.reset, &options.check].into_iter().flatten();
-    let codes = codes.map(|code| match code {
-        UserCode::Closure(closure) => closure.to_token_stream(),
-        code => code.value_expr().to_token_stream(),
-    });
-    let metrics = options.metrics.iter().map(|metric| &metric.value);
-    let values = axes.iter().chain(&options.counts).map(|named| &named.value).chain(metrics);
-    let values = values.map(ToTokens::to_token_stream).chain(codes);
-    let names = axes.iter().map(|axis| &axis.name).chain([&stream]);
-    let names = names.chain(launch.params.iter().filter_map(|param| param.name.as_ref()));
-    generated! {
-        #[allow(warnings)]
-        const _: fn() = || {
-            let error = { #mistakes };
-            #(let #names = error;)*
-            #(let _ = || { if true { return error; } #values };)*
-        };
-    }
-}
-
 impl Benchmark {
     /// Writes `const NAME: Variant = …;` for one instance of the function.
     fn variant_const(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
@@ -512,5 +484,5 @@ fn axis_variable(name: &Ident) -> Ident {
 /// Writes the selected value of the axis of this name: `axis_n.value()`.
 fn axis_value(name: &Ident) -> TokenStream {
     let variable = axis_variable(name);
-    quote_spanned!(variable.span()=> #variable.value_expr())
+    quote_spanned!(variable.span()=> #variable.value())
 }

@@ -3,9 +3,11 @@
 //! and `expand` writes the block.
 
 use proc_macro::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, Span};
+use quote::{ToTokens, quote};
 
-use crate::{check::Benchmark, errors::Errors, parse::AttributeOptions, signature::LaunchFunction};
+use crate::errors::{Errors, generated};
+use crate::{check::Benchmark, code::UserCode, parse::AttributeOptions, signature::LaunchFunction};
 
 mod check;
 mod code;
@@ -41,8 +43,38 @@ fn register(
     let launch = LaunchFunction::parse(function, &mut errors);
     let benchmark = launch.and_then(|launch| Benchmark::check(options, launch, &mut errors));
     let expanded = errors.finish(benchmark.as_ref()).map(expand::expand);
-    expanded
-        .unwrap_or_else(|errors| expand::mistakes_and_code(errors.into_compile_error(), benchmark.as_ref()))
+    expanded.unwrap_or_else(|errors| mistakes_and_code(errors.into_compile_error(), benchmark.as_ref()))
+}
+
+/// Returns the `mistakes` as code, followed by the user's code, in which each name has the type of an error.
+/// Without the user's code, the compiler would report names that only this code uses as unused. Without a
+/// benchmark, or for a generic function, returns the mistakes alone.
+fn mistakes_and_code(
+    mistakes: proc_macro2::TokenStream,
+    benchmark: Option<&Benchmark>,
+) -> proc_macro2::TokenStream {
+    // The code of a generic function may name its parameters, for which there may be no choice.
+    let is_plain = |benchmark: &&Benchmark| benchmark.launch.generics.is_empty();
+    let Some(Benchmark { options, launch, .. }) = benchmark.filter(is_plain) else { return mistakes };
+    let (axes, stream) = (&options.args.axes, Ident::new("stream", Span::call_site()));
+    let codes = [&options.setup, &options.reset, &options.check].into_iter().flatten();
+    let codes = codes.map(|code| match code {
+        UserCode::Closure(closure) => closure.to_token_stream(),
+        code => code.value_expr().to_token_stream(),
+    });
+    let metrics = options.metrics.iter().map(|metric| &metric.value);
+    let values = axes.iter().chain(&options.counts).map(|named| &named.value).chain(metrics);
+    let values = values.map(ToTokens::to_token_stream).chain(codes);
+    let names = axes.iter().map(|axis| &axis.name).chain([&stream]);
+    let names = names.chain(launch.params.iter().filter_map(|param| param.name.as_ref()));
+    generated! {
+        #[allow(warnings)]
+        const _: fn() = || {
+            let error = { #mistakes };
+            #(let #names = error;)*
+            #(let _ = || { if true { return error; } #values };)*
+        };
+    }
 }
 
 /// Snapshots of the attribute's output in readable form, of the smallest and of the largest: the code that every user compiles.

@@ -3,8 +3,9 @@
 //! signal are compared.
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
-use std::{path::Path, process::Stdio};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
@@ -16,14 +17,14 @@ use gpubench_report::{
 };
 use gpubench_runner::__private::{parse_positive_time, whole_number};
 use gpubench_stats::{DECISION_ERROR, format::counted, random};
-use gpubench_table::export::{Format, escaped};
-use gpubench_table::paragraph;
+use gpubench_table::{
+    export::{Format, escaped},
+    paragraph,
+};
 
-use crate::commands::benchmark_binaries::{BuildArgs, BuiltBinaries, BuiltBinary, refuse_shared_file};
-use crate::commands::revision::RevisionCheckouts;
-use crate::commands::{combined_exit, signals};
-use crate::output::{CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
-use crate::{commands::stored::LimitArgs, output};
+use super::benchmark_binaries::{BuildArgs, BuiltBinaries, BuiltBinary, refuse_shared_file};
+use super::{combined_exit, revision::RevisionCheckouts, signals, stored::LimitArgs};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
 /// The revisions to compare.
 #[derive(Args)]
@@ -94,7 +95,7 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     };
     let ended = measure();
     // What was compared before an error is written too.
-    let written = write_results(&results, &runs, &others, options);
+    let written = write_results(&results, &runs, &others);
     let exit = ended?;
     written.map(|()| exit)
 }
@@ -133,15 +134,10 @@ fn exit_code(run: &Run) -> Exit {
 }
 
 /// Prints the sentences about binaries that were not compared, and writes the files.
-fn write_results(
-    results: &ResultDestinations,
-    runs: &[(String, Run)],
-    others: &[String],
-    options: PrintOptions,
-) -> Result<()> {
+fn write_results(results: &ResultDestinations, runs: &[(String, Run)], others: &[String]) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
-        results.print_unless_exported(&format!("\n{}", paragraph(&lines, options.page())))?;
+        results.print_unless_exported(&format!("\n{}", paragraph(&lines, results.options.page())))?;
     }
     for export in &results.exports {
         match runs {

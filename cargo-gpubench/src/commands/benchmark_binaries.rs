@@ -12,16 +12,15 @@ use gpubench_report::export::FORMATS;
 use gpubench_table::{export::Format, paragraph};
 use serde::Deserialize;
 
-use super::signals::{self, run_tool};
-use super::{combined_exit, init::GPUBENCH_CRATE};
+use super::{combined_exit, init::GPUBENCH_CRATE, signals};
 use crate::manifest::package_folder;
-use crate::output::{self, CommandError, PrintOptions, Result, bail, warn};
+use crate::output::{self, CommandError, PrintOptions, Result, bail};
 
 /// The benchmark binaries to run.
 #[derive(Args)]
 pub(super) struct RunArgs {
     #[command(flatten)]
-    pub build: BuildArgs,
+    build: BuildArgs,
     /// Filters and flags of each benchmark binary; flags of this command go before them
     #[arg(value_name = "FILTER|FLAG", trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<String>,
@@ -81,22 +80,22 @@ fn exit_summary(ends: &[(String, Exit)], all: Exit) -> String {
 pub(super) struct BuildArgs {
     /// Run only the benchmark binaries of this package; may be given several times
     #[arg(long, short, value_name = "NAME", help_heading = "Benchmark binaries")]
-    pub package: Vec<String>,
+    package: Vec<String>,
     /// Run only this bench target; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Benchmark binaries")]
-    pub bench: Vec<String>,
+    bench: Vec<String>,
     /// Build with these features, in addition to those that a bench target requires
     #[arg(long, short = 'F', value_name = "FEATURES", help_heading = "Build")]
-    pub features: Vec<String>,
+    features: Vec<String>,
     /// Build with this profile, instead of `bench`
     #[arg(long, value_name = "NAME", help_heading = "Build")]
-    pub profile: Option<String>,
+    profile: Option<String>,
     /// Fail if Cargo.lock is missing or out of date
     #[arg(long, help_heading = "Build")]
-    pub locked: bool,
+    locked: bool,
     /// Build without network access
     #[arg(long, help_heading = "Build")]
-    pub offline: bool,
+    offline: bool,
 }
 
 /// The variable with the folders in which the system's loader finds shared libraries.
@@ -122,7 +121,7 @@ pub(super) struct Cargo {
 /// The output of `cargo metadata` without dependencies: the packages of a workspace.
 #[derive(Deserialize)]
 pub(super) struct CargoMetadata {
-    pub packages: Vec<MetadataPackage>,
+    packages: Vec<MetadataPackage>,
     #[serde(default)]
     pub workspace_root: PathBuf,
     #[serde(default)]
@@ -131,9 +130,9 @@ pub(super) struct CargoMetadata {
 
 #[derive(Deserialize)]
 pub(super) struct MetadataPackage {
-    pub name: String,
-    pub version: String,
-    pub manifest_path: PathBuf,
+    name: String,
+    version: String,
+    manifest_path: PathBuf,
     #[serde(default)]
     dependencies: Vec<MetadataDependency>,
     #[serde(default)]
@@ -158,10 +157,10 @@ struct MetadataTarget {
 /// A bench target of a package that depends on gpubench.
 #[derive(Clone, PartialEq)]
 pub(super) struct BenchTarget {
-    pub package: String,
+    package: String,
     version: String,
     manifest: PathBuf,
-    pub name: String,
+    name: String,
     /// The features that cargo requires to build it.
     required_features: Vec<String>,
 }
@@ -169,7 +168,7 @@ pub(super) struct BenchTarget {
 /// A benchmark binary.
 pub(super) struct BuiltBinary {
     pub target: BenchTarget,
-    pub program: PathBuf,
+    program: PathBuf,
 }
 
 /// The benchmark binaries that were built.
@@ -192,7 +191,8 @@ struct BuildMessage {
 impl Cargo {
     /// Reads the packages of the workspace, without their dependencies.
     pub(super) fn metadata(&self, args: &BuildArgs) -> Result<CargoMetadata> {
-        let answer = run_tool(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
+        let answer =
+            signals::run_tool(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
             let remedy = match package_folder() {
                 Some(_) => "",
@@ -219,7 +219,7 @@ impl Cargo {
         }
         command.args(args.features.iter().flat_map(|features| ["--features", features]));
         command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
-        let report = run_tool(&mut command)?;
+        let report = signals::run_tool(&mut command)?;
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
         }
@@ -392,7 +392,7 @@ impl BuiltBinaries {
             let mut program = Command::new(&suite.program);
             let is_of_gpubench = is_benchmark_binary(program.env(LIBRARY_PATH_VARIABLE, &self.library_path));
             if !is_of_gpubench {
-                warn(&format!(
+                output::warn(&format!(
                     "{} is left out: it is not a benchmark binary of gpubench. If it has `gpubench::main!`, add `harness = false` to \
                      its [[bench]] in Cargo.toml",
                     suite.display_name()

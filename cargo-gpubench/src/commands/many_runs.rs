@@ -14,10 +14,10 @@ use gpubench_report::{
 use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
-use crate::commands::revision::{commit_order, full_hash};
-use crate::commands::stored::{SelectionArgs, parse_percentage};
-use crate::output::{CommandError, PrintOptions, Result, ResultDestinations, bail};
-use crate::{commands::load_all, output};
+use super::load_all;
+use super::revision::{commit_order, full_hash};
+use super::stored::{SelectionArgs, parse_percentage};
+use crate::output::{self, CommandError, PrintOptions, Result, ResultDestinations, bail};
 
 /// The history to read, and the changes to report.
 #[derive(Args)]

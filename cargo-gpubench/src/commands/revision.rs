@@ -12,8 +12,8 @@ use std::{fs, thread};
 use gpubench_records::Exit;
 use gpubench_report::history::CommitOrder;
 
-use crate::commands::benchmark_binaries::{BenchTarget, BuildArgs, BuiltBinaries, Cargo};
-use crate::commands::signals;
+use super::benchmark_binaries::{BenchTarget, BuildArgs, BuiltBinaries, Cargo};
+use super::signals;
 use crate::output::{self, CommandError, Result, bail};
 
 /// The time between two attempts to lock the work trees, and between two checks for signals.

@@ -20,7 +20,7 @@ use gpubench_stats::DECISION_ERROR;
 use gpubench_table::check_columns;
 use gpubench_tune::Tuning;
 
-use crate::commands::{load, load_all, select_cases};
+use super::{load, load_all, select_cases};
 use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
 #[derive(Args)]

@@ -17,8 +17,8 @@ use gpubench_runner::__private::{
     system::ProcessGroup,
 };
 
-use crate::commands::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
-use crate::commands::{combined_exit, ncu_counters, signals};
+use super::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
+use super::{combined_exit, ncu_counters, signals};
 use crate::output::{
     self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail, path_message,
 };

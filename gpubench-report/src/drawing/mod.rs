@@ -12,7 +12,7 @@
 //!         series: vec![PlotSeries::new("hot", [(1e6, 8e11), (4e6, 2.1e12), (1.6e7, 5.2e12)])],
 //!         marks: vec![ReferenceLine::y(4.8e12, "the memory's peak")],
 //!     }],
-//!     alike: true,
+//!     shares_legend: true,
 //! }
 //! .drawing()
 //! .svg();
