@@ -1,5 +1,5 @@
-//! `cargo gpubench`: the commands around benchmark binaries. They start benchmark binaries and read the runs that these store. Results go
-//! to standard output, everything else goes to standard error. Only this module chooses how the process ends.
+//! `cargo gpubench`: the commands around benchmark binaries. They start benchmark binaries and read the runs that
+//! these store. Results go to standard output, messages to standard error.
 
 mod commands;
 mod manifest;
@@ -10,20 +10,20 @@ use std::{env, ffi::OsString, process::ExitCode};
 use clap::{CommandFactory, FromArgMatches};
 use gpubench_runner::__private::{steps::Caller, with_conventions, with_hint};
 
-use self::commands::Cargo;
+use self::commands::CargoArgs;
 
 fn main() -> ExitCode {
     if let Some(exit) = gpubench_runner::__private::machine::run_as_child() {
         return exit;
     }
     gpubench_runner::__private::system::keep_exit_statuses();
-    let command = with_conventions(Cargo::command());
+    let command = with_conventions(CargoArgs::command());
     let arguments = as_subcommand(env::args_os());
     let matches = command.try_get_matches_from(&arguments);
     let args = matches
         .map_err(|error| with_hint(error, &Caller::default().to_command(), &arguments))
-        .and_then(|matches| Cargo::from_arg_matches(&matches));
-    let Cargo::Gpubench(args) = args.unwrap_or_else(|error| error.exit());
+        .and_then(|matches| CargoArgs::from_arg_matches(&matches));
+    let CargoArgs::Gpubench(args) = args.unwrap_or_else(|error| error.exit());
     let ended = commands::run(&args).unwrap_or_else(|error| {
         output::error(&error);
         error.exit
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     ended.into()
 }
 
-/// Returns the arguments as cargo passes them: the name of the subcommand comes first. It is missing if the user calls the program by its
-/// own name.
+/// Returns the arguments as cargo passes them to a subcommand, with its name first. The name is missing if the
+/// user calls the program directly.
 fn as_subcommand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|first| first != "gpubench") {

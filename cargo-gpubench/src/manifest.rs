@@ -1,4 +1,4 @@
-//! A package's `Cargo.toml`. Changes keep its comments and its order.
+//! Reads and changes a package's `Cargo.toml`. Changes keep its comments and its order.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -6,49 +6,50 @@ use std::{env, fs, io};
 use gpubench_records::files::replace;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, TableLike, value};
 
-use crate::output::{CommandError, Result, at, bail};
+use crate::output::{CommandError, Result, bail, path_message};
 
-/// The tables of a manifest that name dependencies.
-const DEPENDENCIES: [&str; 2] = ["dependencies", "dev-dependencies"];
+/// The tables of a manifest that list dependencies.
+const DEPENDENCY_TABLES: [&str; 2] = ["dependencies", "dev-dependencies"];
 
-/// Returns a path without `./` at its beginning.
-pub(crate) fn shown(path: PathBuf) -> PathBuf {
+/// Returns a path without `./` at its beginning, for messages.
+pub(crate) fn without_current_folder(path: PathBuf) -> PathBuf {
     path.strip_prefix(".").map(Path::to_owned).unwrap_or(path)
 }
 
-/// Returns the nearest folder with a `Cargo.toml`: the current one, or one above it.
+/// Returns the nearest folder with a `Cargo.toml`: the current folder or a parent; `None` if there is none.
 pub(crate) fn package_folder() -> Option<PathBuf> {
     let here = env::current_dir().ok()?;
     here.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
-/// A manifest that is being changed.
+/// A `Cargo.toml` with the changes so far.
 pub(crate) struct Manifest {
     pub path: PathBuf,
     document: DocumentMut,
-    /// True if its lines end by CR and LF, which the parser does not keep.
+    /// True if its lines end with CR and LF, which the parser replaces.
     has_crlf: bool,
 }
 
 impl Manifest {
     /// Reads the manifest in `folder`.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let path = shown(folder.join("Cargo.toml"));
+        let path = without_current_folder(folder.join("Cargo.toml"));
         let text = fs::read_to_string(&path).map_err(|error| {
             CommandError::usage(match error.kind() {
                 io::ErrorKind::NotFound => format!(
                     "{} has no Cargo.toml: make a package with `cargo new --lib NAME`, or name its folder: `cargo gpubench init FOLDER`",
                     folder.display()
                 ),
-                _ => at(&path, error),
+                _ => path_message(&path, error),
             })
         })?;
-        let document = text.parse::<DocumentMut>().map_err(|error| CommandError::usage(at(&path, error)))?;
+        let document =
+            text.parse::<DocumentMut>().map_err(|error| CommandError::usage(path_message(&path, error)))?;
         Ok(Self { path, document, has_crlf: text.contains("\r\n") })
     }
 
-    /// Returns the name of its package.
-    pub(crate) fn package(&self) -> Result<&str> {
+    /// Returns the name of the package. A workspace without a package is an error.
+    pub(crate) fn package_name(&self) -> Result<&str> {
         let package = self.document.get("package").and_then(|package| package.get("name")?.as_str());
         let Some(package) = package else {
             bail!(
@@ -60,8 +61,9 @@ impl Manifest {
         Ok(package)
     }
 
-    /// Returns the name by which code imports the package's library; `None` if Rust code cannot link one.
-    pub(crate) fn library(&self) -> Option<String> {
+    /// Returns the name by which Rust code imports the package's library; `None` if it has no library that code
+    /// can link.
+    pub(crate) fn library_name(&self) -> Option<String> {
         let key = |name: &str| self.document.get("lib").and_then(|library| library.get(name));
         let is_there = key("path").is_some() || self.path.parent()?.join("src/lib.rs").is_file();
         let is_true = |name: &str| key(name).and_then(Item::as_bool) == Some(true);
@@ -69,21 +71,21 @@ impl Manifest {
         let links = key("crate-type")
             .and_then(Item::as_array)
             .is_none_or(|kinds| kinds.iter().any(|kind| matches!(kind.as_str(), Some("lib" | "rlib"))));
-        let name = key("name").and_then(Item::as_str).or_else(|| self.package().ok())?;
+        let name = key("name").and_then(Item::as_str).or_else(|| self.package_name().ok())?;
         (is_there && links && !is_macro).then(|| name.replace('-', "_"))
     }
 
-    /// Returns true if the package depends on the crate of this name, also for tests alone.
+    /// Returns true if `dependencies` or `dev-dependencies` has the crate `name`.
     pub(crate) fn depends_on(&self, name: &str) -> bool {
-        DEPENDENCIES.iter().filter_map(|table| self.document.get(table)?.as_table_like()).any(|table| {
+        DEPENDENCY_TABLES.iter().filter_map(|table| self.document.get(table)?.as_table_like()).any(|table| {
             table.iter().any(|(key, dependency)| {
                 dependency.get("package").and_then(Item::as_str).unwrap_or(key) == name
             })
         })
     }
 
-    /// Adds features to a dependency of benchmarks and tests. Returns those that it did not have; `None` if it is no such dependency, or has no
-    /// table of its own.
+    /// Adds features to the dev-dependency `name`. Returns those that were missing; `None` if there is no such
+    /// dev-dependency, or if it is not a table.
     pub(crate) fn add_features(&mut self, name: &str, wanted: &[&str]) -> Option<Vec<String>> {
         let dependency = self.document.get_mut("dev-dependencies")?.get_mut(name)?.as_table_like_mut()?;
         let features = dependency.entry("features").or_insert_with(|| value(Array::new())).as_array_mut()?;
@@ -94,8 +96,8 @@ impl Manifest {
         Some(missing)
     }
 
-    /// Adds a bench target with a `main` of its own.
-    pub(crate) fn add_bench(&mut self, name: &str) -> Result<()> {
+    /// Adds a bench target without the test harness. An existing target of the same name is an error.
+    pub(crate) fn add_bench_target(&mut self, name: &str) -> Result<()> {
         let (not_a_table, path) = (self.not_a_table("bench"), self.path.display());
         let benches = self.document.entry("bench").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
         let benches = benches.as_array_of_tables_mut().ok_or(not_a_table)?;
@@ -109,9 +111,9 @@ impl Manifest {
         Ok(())
     }
 
-    /// Leaves the library's own harness out of `cargo bench`, unless the manifest has a setting for it. Returns true if it did.
+    /// Adds `bench = false` for the library, unless the manifest has a value. Returns true if it was added.
     pub(crate) fn leave_library_out_of_benches(&mut self) -> Result<bool> {
-        let library = self.table("lib")?;
+        let library = self.table_mut("lib")?;
         let is_unset = !library.contains_key("bench");
         if is_unset {
             library.insert("bench", value(false));
@@ -119,7 +121,7 @@ impl Manifest {
         Ok(is_unset)
     }
 
-    /// Returns true if cargo reads the profiles of this manifest: the package is in no other folder's workspace.
+    /// Returns true if cargo reads the profiles of this manifest, because no parent folder has a workspace.
     fn is_root(&self) -> bool {
         let folder = self.path.canonicalize().unwrap_or_default();
         self.document.contains_key("workspace")
@@ -128,8 +130,9 @@ impl Manifest {
             })
     }
 
-    /// Builds benchmarks without optimisation of the crates that measure nothing, unless the manifest has a profile for them. Returns true if it does.
-    pub(crate) fn leave_unoptimized(&mut self) -> bool {
+    /// Adds a profile that builds the crates that measure nothing without optimisation, unless the manifest has
+    /// profiles or cargo would ignore them. Returns true if it was added.
+    pub(crate) fn add_bench_profile(&mut self) -> bool {
         if self.document.contains_key("profile") || !self.is_root() {
             return false;
         }
@@ -152,8 +155,8 @@ impl Manifest {
         true
     }
 
-    /// Writes the manifest in place of the earlier one.
-    pub(crate) fn write(&self) -> Result<()> {
+    /// Replaces the file.
+    pub(crate) fn save(&self) -> Result<()> {
         let mut text = self.document.to_string();
         if self.has_crlf {
             text = text.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -161,13 +164,14 @@ impl Manifest {
         replace(&self.path, &|out| out.write_all(text.as_bytes())).map_err(CommandError::at(&self.path))
     }
 
-    /// Returns the table `key`, which it adds if needed.
-    pub(crate) fn table(&mut self, key: &str) -> Result<&mut dyn TableLike> {
+    /// Returns the table `key`, which is added if it is missing.
+    pub(crate) fn table_mut(&mut self, key: &str) -> Result<&mut dyn TableLike> {
         let not_a_table = self.not_a_table(key);
         let table = self.document.entry(key).or_insert_with(toml_edit::table);
         table.as_table_like_mut().ok_or(not_a_table)
     }
 
+    /// Returns the error about a `key` with a value that is not a table.
     fn not_a_table(&self, key: &str) -> CommandError {
         CommandError::usage(format!("{}: `{key}` is not a table, as cargo expects", self.path.display()))
     }

@@ -1,5 +1,5 @@
-//! What commands print and write, and their errors. Results go to standard output or to files, messages go to standard error. A file is
-//! replaced as a whole, and never if a run is read from it.
+//! Prints results and writes files for all commands, and defines their errors. Results go to standard output or
+//! to files, messages to standard error. Files are replaced as a whole, and never if a run is read from them.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -8,11 +8,10 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use clap::Args;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, builder::ValueParser};
 use gpubench_records::files::{LoadRunError, WriteContents};
 use gpubench_records::{Destination, Exit, Run};
-use gpubench_report::export::ExportArgs;
-use gpubench_report::stored_runs::StoredRuns;
+use gpubench_report::{export::FORMATS, stored_runs::StoredRuns};
 pub(crate) use gpubench_runner::__private::system::{say as note, warn};
 use gpubench_runner::__private::{system, whole_number};
 use gpubench_table::export::{Export, ExportTo, Format, exports};
@@ -37,40 +36,81 @@ pub(crate) struct PrintOptions {
 }
 
 impl PrintOptions {
-    /// The page that standard output is.
+    /// Returns the width and the look of standard output.
     pub(crate) fn page(self) -> Page {
         Page::of(&io::stdout(), self.width)
     }
 
-    /// Prints text with its lines broken at the width of the page.
+    /// Prints text, broken at the width of the page.
     pub(crate) fn print_paragraph(self, text: &str) -> Result<()> {
         print(&paragraph(text, self.page()), self)
     }
 }
 
-/// The destinations of a command's results.
-pub(crate) struct Results {
-    pub exports: Vec<Export>,
-    options: PrintOptions,
+/// The flags of all export formats, as formats with the files that the user names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExportArgs(pub Vec<(Format, PathBuf)>);
+
+/// Returns the flag of a format.
+fn format_flag(format: Format) -> Arg {
+    let name = format.name;
+    Arg::new(name)
+        .long(name)
+        .value_name("FILE")
+        .value_parser(ValueParser::path_buf())
+        .help(format.description)
+        .help_heading("Results")
 }
 
-impl Results {
-    /// Checks that every file can be written, and that none of them is one of `sources`.
+impl Args for ExportArgs {
+    fn augment_args(command: Command) -> Command {
+        command.args(FORMATS.into_iter().map(format_flag))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ExportArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let file = |format: Format| Some((format, matches.get_one::<PathBuf>(format.name)?.clone()));
+        Ok(Self(FORMATS.into_iter().filter_map(file).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The files to which a command writes its results, and the options for printing.
+pub(crate) struct ResultDestinations {
+    pub exports: Vec<Export>,
+    pub options: PrintOptions,
+}
+
+impl ResultDestinations {
+    /// Checks that every file can be written and is none of `run_files`, the files that the command reads.
     pub(crate) fn new(files: &ExportArgs, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
         let exports = exports(files.0.clone()).map_err(CommandError::usage)?;
         exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
         Ok(Self { exports, options })
     }
 
-    /// Checks the same of one file, for JSON.
-    pub(crate) fn json(file: &Option<PathBuf>, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
+    /// Checks a JSON file in the same way. Without one, results are only printed.
+    pub(crate) fn for_json(
+        file: &Option<PathBuf>,
+        sources: &[ExportTo],
+        options: PrintOptions,
+    ) -> Result<Self> {
         let files = file.iter().map(|file| (Format::JSON, file.clone())).collect();
         Self::new(&ExportArgs(files), sources, options)
     }
 
-    /// Prints the text of an answer, and writes it as JSON if the user wants that.
-    pub(crate) fn answer(&self, text: &str, answer: &impl Serialize) -> Result<()> {
-        self.print(text)?;
+    /// Prints `text`, and writes `print_and_write` as JSON to the files.
+    pub(crate) fn print_and_write(&self, text: &str, answer: &impl Serialize) -> Result<()> {
+        self.print_unless_exported(text)?;
         let write = |out: &mut dyn Write| {
             serde_json::to_writer(&mut *out, answer)?;
             out.write_all(b"\n")
@@ -78,31 +118,31 @@ impl Results {
         self.exports.iter().try_for_each(|export| write_to(&export.to, &write))
     }
 
-    /// Prints text, unless standard output carries a file.
-    pub(crate) fn print(&self, text: &str) -> Result<()> {
+    /// Prints text, unless results are exported to standard output.
+    pub(crate) fn print_unless_exported(&self, text: &str) -> Result<()> {
         if self.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
             return Ok(());
         }
         print(text, self.options)
     }
 
-    /// Prints the table of a run below `title`.
+    /// Prints the table of a run below `title`, with explanations if `explained` is true.
     pub(crate) fn print_run(&self, title: &str, run: &Run, explained: bool) -> Result<()> {
         let page = self.options.page();
         let explanation = if explained { explain(run, page) } else { String::new() };
-        self.print(&format!("{title}{}{explanation}", render(run, page)))
+        self.print_unless_exported(&format!("{title}{}{explanation}", render(run, page)))
     }
 
-    /// Writes the files. Warns of a run without records, which most formats cannot show.
-    pub(crate) fn write(&self, run: &Run) -> Result<()> {
+    /// Writes a run to all files. Warns if it has no records, which most formats cannot show.
+    pub(crate) fn write_run(&self, run: &Run) -> Result<()> {
         if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
             warn(&none);
         }
-        self.exports.iter().try_for_each(|export| write(export, run))
+        self.exports.iter().try_for_each(|export| export_run(export, run))
     }
 
-    /// Names the files that were written.
-    pub(crate) fn name_files(&self) {
+    /// Prints the names of the written files on standard error.
+    pub(crate) fn print_file_names(&self) {
         for export in &self.exports {
             if let ExportTo::File(path) = &export.to {
                 note(&format!("wrote {}", path.display()));
@@ -112,7 +152,7 @@ impl Results {
 }
 
 /// Writes a run to one destination.
-pub(crate) fn write(export: &Export, run: &Run) -> Result<()> {
+pub(crate) fn export_run(export: &Export, run: &Run) -> Result<()> {
     write_to(&export.to, &|out| (export.format.write)(run, out))
 }
 
@@ -127,12 +167,12 @@ pub(crate) fn error(error: &CommandError) {
     note(&format!("error: {error}"));
 }
 
-/// Returns the files that these runs are read from.
-pub(crate) fn sources(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
+/// Returns the files from which these runs are read.
+pub(crate) fn run_files(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
     runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
 }
 
-/// Checks that `to` can be written and is not one of the files that are read.
+/// Checks that `to` can be written and is none of `run_files`.
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
@@ -146,7 +186,7 @@ fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
         return Ok(());
     }
-    Destination::open(path).map(drop).map_err(|error| CommandError::usage(at(path, error)))
+    Destination::open(path).map(drop).map_err(|error| CommandError::usage(path_message(path, error)))
 }
 
 /// Writes `contents` to a destination.
@@ -162,7 +202,7 @@ pub(crate) fn write_to(to: &ExportTo, contents: WriteContents<'_>) -> Result<()>
 /// The result of a step of a command.
 pub(crate) type Result<T, E = CommandError> = std::result::Result<T, E>;
 
-/// Ends a step of a command with an exit code and a message.
+/// Returns an error with the named exit code and a formatted message.
 macro_rules! bail {
     ($exit:ident, $($message:tt)+) => {
         return Err($crate::output::CommandError::new(gpubench_records::Exit::$exit, format_args!($($message)+)))
@@ -170,7 +210,7 @@ macro_rules! bail {
 }
 pub(crate) use bail;
 
-/// The error of a command.
+/// An error of a command: its message, and the exit code of the process.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     pub exit: Exit,
@@ -182,23 +222,23 @@ impl CommandError {
         Self { exit, message: message.to_string() }
     }
 
-    /// The command line asks for something impossible.
+    /// Returns an error about a wrong command line.
     pub(crate) fn usage(message: impl Display) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// Something went wrong on the way.
+    /// Returns an error about a failed operation.
     pub(crate) fn failed(message: impl Display) -> Self {
         Self::new(Exit::Failed, message)
     }
 
-    /// A file, a folder or a program on which an operation failed.
+    /// Returns a function that makes an error about a failed operation on `path`.
     pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> Self {
-        |error| Self::failed(at(path, error))
+        |error| Self::failed(path_message(path, error))
     }
 
-    /// Puts text before the message.
-    pub(crate) fn within(self, what: &str) -> Self {
+    /// Adds a prefix to the message.
+    pub(crate) fn with_context(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }
     }
 }
@@ -209,7 +249,7 @@ impl Display for CommandError {
     }
 }
 
-/// An error of a run, a filter or a format that the user named, or that there is no run yet.
+/// Converts errors of runs, filters and formats that the user named to usage errors, and the error that there is no run to its own exit code.
 impl<E: Error + 'static> From<E> for CommandError {
     fn from(error: E) -> Self {
         let is_missing = matches!((&error as &dyn Error).downcast_ref(), Some(LoadRunError::Missing(_)));
@@ -217,7 +257,7 @@ impl<E: Error + 'static> From<E> for CommandError {
     }
 }
 
-/// Returns the message about a file or a program that an operation failed on.
-pub(crate) fn at(path: &Path, error: impl Display) -> String {
+/// Returns the message about an error on `path`.
+pub(crate) fn path_message(path: &Path, error: impl Display) -> String {
     format!("{}: {error}", path.display())
 }

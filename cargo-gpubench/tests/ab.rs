@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::repository::{Repository, without_hashes};
-use super::{Ended, PROGRAM};
+use super::{CommandOutput, PROGRAM};
 
 /// The part of a report on the comparison.
-fn comparison(ended: &Ended) -> String {
+fn comparison(ended: &CommandOutput) -> String {
     let text = ended.stdout();
     let begin = text.find("against baseline").unwrap_or_else(|| panic!("{text}{}", ended.stderr()));
     text[begin..].to_owned()

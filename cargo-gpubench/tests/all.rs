@@ -18,15 +18,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use gpubench_records::record::Run;
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-gpubench");
 
 /// A project's folder with stored runs and a baseline.
-struct Project(TempDir);
+struct TestProject(TempDir);
 
-impl Project {
+impl TestProject {
     /// An empty one.
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
@@ -66,27 +66,27 @@ impl Project {
     }
 
     /// Runs the program below the project's folder, as cargo does.
-    fn run(&self, arguments: &[&str]) -> Ended {
+    fn run(&self, arguments: &[&str]) -> CommandOutput {
         self.run_with(arguments, Stdio::null())
     }
 
     /// The same with this standard input.
-    fn run_with(&self, arguments: &[&str], input: impl Into<Stdio>) -> Ended {
+    fn run_with(&self, arguments: &[&str], input: impl Into<Stdio>) -> CommandOutput {
         let folder = self.path("src");
         fs::create_dir_all(&folder).expect("it can be made");
         let mut command = Command::new(PROGRAM);
         command.arg("gpubench").args(arguments).current_dir(&folder).env_clear().stdin(input);
-        Ended { output: command.output().expect("it runs"), project: self.path("") }
+        CommandOutput { output: command.output().expect("it runs"), project: self.path("") }
     }
 }
 
 /// The exit code and the output of a run of the program.
-struct Ended {
+struct CommandOutput {
     output: Output,
     project: PathBuf,
 }
 
-impl Ended {
+impl CommandOutput {
     #[track_caller]
     fn code(self, code: i32) -> Self {
         assert_eq!(self.output.status.code(), Some(code), "{}{}", self.stdout(), self.stderr());

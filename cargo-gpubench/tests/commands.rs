@@ -9,17 +9,17 @@ use gpubench_records::Counts;
 use gpubench_records::files::Store;
 use gpubench_records::record::{Package, Record, Run};
 use gpubench_report::export::{FORMATS, HTML, JUNIT};
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 use gpubench_table::Page;
 use gpubench_table::export::Format;
 use insta::assert_snapshot;
 
-use super::{Ended, PROGRAM, Project, corpus, list, recorded, slowed};
+use super::{CommandOutput, PROGRAM, TestProject, corpus, list, recorded, slowed};
 
 /// The same however it is called: by cargo, or by its own name.
 #[test]
 fn a_report_has_the_table() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let report = project.run(&["report", "2026-08-01T12-33-10Z", "--color", "always"]).code(0).stdout();
     assert_eq!(
         report,
@@ -35,7 +35,7 @@ fn a_report_has_the_table() {
 
 #[test]
 fn a_report_has_the_columns_that_the_user_chooses() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let report =
         |more: &[&str]| project.run(&[&["report", "2026-08-01T12-33-10Z", "--columns"], more].concat());
     let table = report(&["mean,p99"]).code(0).stdout();
@@ -49,7 +49,7 @@ fn a_report_has_the_columns_that_the_user_chooses() {
 /// A run is named by its folder, as the last, and by its file; one with invalid cases ends with 1.
 #[test]
 fn runs_have_several_names() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let last = project.run(&["report", "last"]).code(1).stdout();
     assert!(last.contains("faults"), "{last}");
     for name in ["2026-08-02T12-33-10Z", "../target/gpubench/runs/2026-08-02T12-33-10Z"] {
@@ -65,7 +65,7 @@ fn runs_have_several_names() {
 /// A file of races is told by its format, whatever it is called.
 #[test]
 fn a_tuning_is_reported_as_text() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpubench-tune/tests/tuning.json");
     let text = project.run(&["report", file, "--width", "80"]).code(0).stdout();
     assert!(text.contains("tuned::kernel on clockwork, hot: BLOCK, unroll"), "{text}");
@@ -96,7 +96,7 @@ fn a_tuning_is_reported_as_text() {
 /// By the number in the list, from standard input, and as part of a file with several.
 #[test]
 fn a_run_is_read_from_wherever_it_is() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let table = |name: &str| project.run(&["report", name]).stdout();
     assert_eq!((table("1"), table("2")), (table("2026-08-02T12-33-10Z"), table("2026-08-01T12-33-10Z")));
     for file in [recorded(), corpus("gpu.jsonl")] {
@@ -142,7 +142,7 @@ fn store_finished(folder: &Path, mut run: Run) {
 /// Benchmark binaries store their runs in the folder of a variable, and `--home` is stronger.
 #[test]
 fn runs_are_found_where_benchmark_binaries_store_them() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let elsewhere = project.in_home("elsewhere");
     for (second, factor) in [(0, 1.0), (1, 1.5)] {
         let mut run = slowed(factor);
@@ -153,7 +153,7 @@ fn runs_are_found_where_benchmark_binaries_store_them() {
         let mut command = Command::new(PROGRAM);
         command.arg("gpubench").args(words).current_dir(project.path("target")).env_clear();
         let output = command.env("GPUBENCH_RUNS_DIR", folder).output().expect("it runs");
-        Ended { output, project: project.path("") }
+        CommandOutput { output, project: project.path("") }
     };
     let last = |folder: &str, words: &[&str]| run(folder, &[&["report"], words].concat()).stdout();
     let elsewhere = elsewhere.to_str().expect("UTF-8");
@@ -175,7 +175,7 @@ fn runs_are_found_where_benchmark_binaries_store_them() {
 
 #[test]
 fn runs_without_a_common_result_are_not_compared() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let other = project.text("other.json");
     let mut run = slowed(1.0);
     run.records.iter_mut().for_each(|record| record.case.benchmark += "_of_another_name");
@@ -194,7 +194,7 @@ fn runs_without_a_common_result_are_not_compared() {
 /// Those that the examples recorded. Larger ones are stored compressed.
 #[test]
 fn recorded_lists_of_runs_are_read() {
-    let project = Project::new();
+    let project = TestProject::new();
     for name in ["metrics", "throttle", "transfers"] {
         let file = recorded().with_file_name(format!("{name}-runs.json"));
         let file = file.to_str().expect("UTF-8");
@@ -209,7 +209,7 @@ fn recorded_lists_of_runs_are_read() {
 
 #[test]
 fn cases_are_selected_as_by_a_suite() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let select = |flags: &[&str]| {
         let json = project.text("selected.json");
         let arguments = [&["report", "2026-08-01T12-33-10Z", "--json", &json], flags].concat();
@@ -228,7 +228,7 @@ fn cases_are_selected_as_by_a_suite() {
 
 #[test]
 fn a_case_is_explained() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let shown = project
         .run(&["report", "2026-08-01T12-33-10Z", "--explain", "--color", "always", "--", "copy"])
         .code(0)
@@ -249,7 +249,7 @@ fn a_case_is_explained() {
 /// As `report` does, of the cases that are shown.
 #[test]
 fn a_failed_case_is_shown_and_ends_with_1() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let failed = project.run(&["report", "last", "--", "::fails_when_cold"]).code(1).stdout();
     assert!(failed.contains("failed"), "{failed}");
     _ = project.run(&["report", "last", "--", "::good"]).code(0);
@@ -258,7 +258,7 @@ fn a_failed_case_is_shown_and_ends_with_1() {
 /// Whatever shows or writes it.
 #[test]
 fn a_run_without_records_is_told_by_all() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let mut run = slowed(1.0);
     run.records.clear();
     let empty = project.write("empty.json", &run);
@@ -288,7 +288,7 @@ fn a_run_without_records_is_told_by_all() {
 /// Packages share a target folder. Without arguments a command takes the runs of the package that the folder is in.
 #[test]
 fn without_arguments_the_last_runs_of_the_package_are_taken() {
-    let project = Project::new();
+    let project = TestProject::new();
     let store = |second: u32, package: &str, factor: f64| {
         let mut run = slowed(factor);
         run.started = 1_785_587_590 + u64::from(second);
@@ -338,7 +338,7 @@ name = \"others\"
 /// A planted change of 10 % is a regression, or an improvement, beyond doubt; a run is the same as itself.
 #[test]
 fn a_change_is_found_and_nothing_else() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let changed = project.write("changed.json", &slowed(1.1));
     let gate = ["--fail-on-regression", "5%"];
     let found = project.run(&[&["compare", "main", &changed], &gate[..]].concat()).code(3).stdout();
@@ -359,7 +359,7 @@ fn a_change_is_found_and_nothing_else() {
 /// Each way in which a run may have nothing, or not all, to hold against the baseline.
 #[test]
 fn a_gate_passes_only_what_was_compared() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let store = |name: &str, change: fn(&mut Run)| {
         let mut run = slowed(1.0);
         change(&mut run);
@@ -396,7 +396,7 @@ fn a_gate_passes_only_what_was_compared() {
 
 #[test]
 fn merged_runs_have_the_samples_of_all() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let runs = [1.0, 1.01, 1.02, 1.03].map(slowed);
     let name = |number: usize| project.write(&format!("{number}.json"), &runs[number]);
     let names = [0, 1, 2, 3].map(name);
@@ -428,7 +428,7 @@ fn without_process(file: Vec<u8>) -> String {
 /// Every format, on standard output and in a file, as the exporter writes it.
 #[test]
 fn runs_are_written_in_every_format() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let run = load(&recorded()).expect("a run").run;
     for format in FORMATS {
         let mut expected = Vec::new();
@@ -452,7 +452,7 @@ fn runs_are_written_in_every_format() {
 fn no_name_moves_the_cursor() {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    let project = Project::new();
+    let project = TestProject::new();
     let mut run = slowed(1.0);
     let name = "\u{1b}[31mred\u{7}\u{9b}, \"千\"";
     run.records.iter_mut().for_each(|record| name.clone_into(&mut record.case.benchmark));
@@ -510,7 +510,7 @@ fn counts(record: &mut Record) -> &mut Counts {
 
 #[test]
 fn completions_are_printed() {
-    let project = Project::new();
+    let project = TestProject::new();
     let script = project.run(&["--completions", "bash"]).code(0).stdout();
     assert!(script.contains("cargo-gpubench") && script.contains("--fail-on-regression"), "{script}");
     let nothing = project.run(&[]).code(2).stderr();

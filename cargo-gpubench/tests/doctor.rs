@@ -5,7 +5,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::{Ended, PROGRAM, Project};
+use super::{CommandOutput, PROGRAM, TestProject};
 
 /// The library of the stand-in, which cargo builds beside the program of the tests.
 fn library() -> PathBuf {
@@ -15,7 +15,7 @@ fn library() -> PathBuf {
 }
 
 /// Runs the program with a driver and sensors that are both the stand-in.
-fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+fn run(arguments: &[&str], environment: &[(&str, &str)]) -> CommandOutput {
     let library = library();
     let library = library.to_str().expect("UTF-8");
     let usual = [
@@ -27,7 +27,7 @@ fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
     run_with(arguments, &[&usual, environment].concat())
 }
 
-fn run_with(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+fn run_with(arguments: &[&str], environment: &[(&str, &str)]) -> CommandOutput {
     let mut command = Command::new(PROGRAM);
     command
         .arg("gpubench")
@@ -37,10 +37,10 @@ fn run_with(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
         .stdin(Stdio::null());
     let output = command.output().expect("it runs");
     let folder = library().parent().expect("a folder").to_owned();
-    Ended { output, project: folder }
+    CommandOutput { output, project: folder }
 }
 
-impl Ended {
+impl CommandOutput {
     /// The lines about GPUs, with the advice behind them.
     fn of_gpus(&self) -> String {
         let shown = self.stdout().replace("PROJECT//", "").replace("PROJECT/", "");
@@ -144,7 +144,7 @@ fn json_has_every_finding() {
 /// Resetting calls one function, for the GPUs that are named. Nothing else changes the machine.
 #[test]
 fn clocks_are_reset() {
-    let folder = Project::new();
+    let folder = TestProject::new();
     let log = folder.text("calls.log");
     let with_log = |words: &[&str], more: &[(&str, &str)]| {
         let settings =

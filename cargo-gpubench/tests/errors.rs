@@ -6,11 +6,11 @@ use std::os::unix::fs::symlink;
 use gpubench_records::method::Path;
 use gpubench_records::record::{Measurement, Run};
 
-use super::{Project, corpus, list, recorded, slowed};
+use super::{TestProject, corpus, list, recorded, slowed};
 
 /// Ends with this code, and says so on standard error alone.
 #[track_caller]
-fn refused(project: &Project, arguments: &[&str], code: i32) -> String {
+fn refused(project: &TestProject, arguments: &[&str], code: i32) -> String {
     let ended = project.run(arguments).code(code);
     assert_eq!(ended.stdout(), "");
     ended.stderr()
@@ -18,7 +18,7 @@ fn refused(project: &Project, arguments: &[&str], code: i32) -> String {
 
 #[test]
 fn files_that_are_no_runs_are_refused() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let whole = fs::read_to_string(recorded()).expect("it is there");
     let schema = |version: &str| {
         let known = whole.split('"').find(|text| text.starts_with("gpubench/")).expect("a schema");
@@ -58,7 +58,7 @@ fn files_that_are_no_runs_are_refused() {
 /// Of a run in progress everything is read that is whole.
 #[test]
 fn a_line_that_is_cut_off_is_told() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let lines = fs::read_to_string(corpus("gpu.jsonl")).expect("it is there");
     let file = project.text("cut.jsonl");
     let end = lines.trim_end().len();
@@ -73,8 +73,8 @@ fn a_line_that_is_cut_off_is_told() {
 
 #[test]
 fn names_of_nothing_are_refused() {
-    let project = Project::with_runs();
-    let empty = Project::new();
+    let project = TestProject::with_runs();
+    let empty = TestProject::new();
     let home = empty.text("none");
     let mut told = refused(&project, &["report", "mian"], 2);
     told += &refused(&project, &["report", "last", "--", "nothing"], 4);
@@ -93,7 +93,7 @@ fn names_of_nothing_are_refused() {
 
 #[test]
 fn no_run_is_written_over() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let run = project.write("run.json", &slowed(1.0));
     let other = project.write("other.json", &slowed(1.0));
     let before = fs::read(&run).expect("it is there");
@@ -121,7 +121,7 @@ fn no_run_is_written_over() {
 /// Of one case only what repeats its measurement is merged.
 #[test]
 fn what_is_no_repetition_is_not_merged() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let one = project.write("one.json", &slowed(1.0));
     let mut told = String::new();
     for (name, change) in [
@@ -162,7 +162,7 @@ fn measured(run: &mut Run) -> impl Iterator<Item = &mut Measurement> {
 
 #[test]
 fn what_cannot_be_done_is_refused() {
-    let project = Project::with_runs();
+    let project = TestProject::with_runs();
     let (one, mut other) = (slowed(1.0), slowed(1.0));
     other.devices[0].name = "another GPU".to_owned();
     let names = [project.write("one.json", &one), project.write("other.json", &other)];

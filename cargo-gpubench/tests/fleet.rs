@@ -8,12 +8,12 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use self::made::{Place, four_h200s, run_at, template, write};
-use super::Project;
+use self::made::{GpuPlacement, four_h200s, run_at, template, write};
+use super::TestProject;
 
 /// A project with the runs of the four H200s in its folder `src/runs`, where commands run.
-fn with_runs() -> Project {
-    let project = Project::new();
+fn with_runs() -> TestProject {
+    let project = TestProject::new();
     let folder = project.path("src/runs");
     fs::create_dir_all(&folder).expect("it can be made");
     four_h200s(&folder);
@@ -128,12 +128,12 @@ fn two_gpus_are_too_few_for_a_verdict() {
 /// GPUs of hosts whose names fill a line, of which one is slow on all roofs for a reason that its sensors tell.
 #[test]
 fn many_gpus_have_lines_only_if_they_are_slow() {
-    let project = Project::new();
+    let project = TestProject::new();
     let folder = project.path("src/runs");
     fs::create_dir_all(&folder).expect("it can be made");
     let template = template();
     for gpu in 0..24 {
-        let place = Place {
+        let place = GpuPlacement {
             host: format!("gpu-node-{:04}.rack-7.cluster.example.org", gpu / 4),
             number: gpu % 4,
             uuid: format!("GPU-{gpu:08x}-0000-0000-0000-000000000000"),

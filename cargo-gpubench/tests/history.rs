@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gpubench_records::device_info::{DRIVER, Property, Value};
 use gpubench_records::id::Arg;
 use gpubench_records::record::{Package, Run};
-use gpubench_report::history::add;
+use gpubench_report::history::add_to_history;
 use gpubench_stats::Interval;
 use gpubench_stats::units::Nanoseconds;
 use insta::assert_snapshot;
@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 #[cfg(unix)]
 use super::repository::Repository;
-use super::{Project, list, slowed};
+use super::{TestProject, list, slowed};
 
 /// The time of a night over the usual one: it looks random, and is the same in each run of the test.
 fn night(number: usize) -> f64 {
@@ -49,8 +49,8 @@ fn nights() -> Vec<Run> {
 }
 
 /// A project with a history in `src/history`.
-fn with_history(runs: &[Run]) -> Project {
-    let project = Project::new();
+fn with_history(runs: &[Run]) -> TestProject {
+    let project = TestProject::new();
     fs::create_dir_all(project.path("src")).expect("it can be made");
     fs::write(project.path("src/runs.json"), list(runs)).expect("it can be written");
     let ended = project.run(&["history", "add", "runs.json", "--history", "history"]).code(0);
@@ -155,7 +155,7 @@ fn wrong_histories_are_refused() {
 #[ignore = "ten years take a minute to write; in a release build"]
 #[expect(clippy::print_stderr, reason = "its figures are read by whoever runs it")]
 fn ten_years_of_nights() {
-    let project = Project::new();
+    let project = TestProject::new();
     let folder = project.path("src/history");
     let mut template = slowed(1.0);
     let cases = template.records.clone();
@@ -182,7 +182,7 @@ fn ten_years_of_nights() {
             samples.time.median = time;
             samples.time.median_ci = Interval { low: time * 0.999, high: time * 1.001 };
         }
-        add(&folder, &run, None).expect("it can be added");
+        add_to_history(&folder, &run, None).expect("it can be added");
     }
     let begin = Instant::now();
     // A process that asks for more memory than this ends.

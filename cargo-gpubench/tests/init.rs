@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::Project;
+use super::TestProject;
 
 /// The manifest as somebody wrote it, with what is easily lost.
 const MANIFEST: &str = "\
@@ -25,7 +25,7 @@ name = \"old\"
 harness = false
 ";
 
-impl Project {
+impl TestProject {
     /// A package with a library.
     fn package(&self, manifest: &str) {
         self.file("src/Cargo.toml", manifest);
@@ -52,7 +52,7 @@ fn checkout() -> String {
 
 #[test]
 fn a_new_package_gets_a_benchmark() {
-    let project = Project::new();
+    let project = TestProject::new();
     project.package(
         "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n",
     );
@@ -79,7 +79,7 @@ fn a_new_package_gets_a_benchmark() {
 
 #[test]
 fn comments_and_order_stay() {
-    let project = Project::new();
+    let project = TestProject::new();
     project.package(MANIFEST);
     _ = project.run(&["init", "--bench", "gpu", "--binding", "cudarc"]).code(0);
     let changed = project.read("src/Cargo.toml");
@@ -90,7 +90,7 @@ fn comments_and_order_stay() {
 /// By a checkout, from another folder, and a package without a library.
 #[test]
 fn a_checkout_may_be_depended_on() {
-    let project = Project::new();
+    let project = TestProject::new();
     project.file("app/Cargo.toml", "[package]\nname = \"app\"\nversion = \"0.1.0\"\n");
     _ = project.run(&["init", "../app", "--path", &checkout(), "--binding", "cust"]).code(0);
     let manifest = project.read("app/Cargo.toml");
@@ -110,7 +110,7 @@ fn a_binding_gets_a_kernel() {
         ("cudarc", "cudarc = { version = \"0.19.10\", features = [\"cuda-12080\"] }"),
         ("cust", "cust = { version = \"0.3.2\" }"),
     ] {
-        let project = Project::new();
+        let project = TestProject::new();
         project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
         _ = project.run(&["init", "--binding", binding]).code(0);
         let manifest = project.read("src/Cargo.toml");
@@ -128,7 +128,7 @@ fn a_binding_gets_a_kernel() {
 /// A package that has a benchmark of the CPU gets one of a GPU: its gpubench gets the feature.
 #[test]
 fn a_second_benchmark_adds_the_feature_of_its_binding() {
-    let project = Project::new();
+    let project = TestProject::new();
     project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     _ = project.run(&["init"]).code(0);
     let ended = project.run(&["init", "--binding", "cudarc", "--bench", "gpu"]).code(0);
@@ -140,7 +140,7 @@ fn a_second_benchmark_adds_the_feature_of_its_binding() {
 /// Cargo reads profiles at the root of a workspace alone.
 #[test]
 fn a_member_of_a_workspace_gets_no_profile() {
-    let project = Project::new();
+    let project = TestProject::new();
     project.file("Cargo.toml", "[workspace]\nmembers = [\"src\"]\n");
     project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n");
     _ = project.run(&["init"]).code(0);
@@ -156,7 +156,7 @@ fn a_library_that_rust_cannot_link_is_not_named() {
         ("crate-type = [\"cdylib\", \"rlib\"]", "main!(my_kernels);"),
         ("proc-macro = false", "main!(my_kernels);"),
     ] {
-        let project = Project::new();
+        let project = TestProject::new();
         project
             .package(&format!("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n\n[lib]\n{library}\n"));
         _ = project.run(&["init"]).code(0);
@@ -167,7 +167,7 @@ fn a_library_that_rust_cannot_link_is_not_named() {
 
 #[test]
 fn what_is_in_the_way_is_told_and_nothing_changes() {
-    let project = Project::new();
+    let project = TestProject::new();
     let mut told = project.run(&["init"]).code(2).stderr();
     project.file("src/Cargo.toml", "[workspace]\nmembers = []\n");
     told += &project.run(&["init"]).code(2).stderr();
@@ -190,7 +190,7 @@ fn what_is_in_the_way_is_told_and_nothing_changes() {
 
 #[test]
 fn a_manifest_keeps_its_ends_of_lines() {
-    let project = Project::new();
+    let project = TestProject::new();
     let manifest = "[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n# Last.\n".replace('\n', "\r\n");
     project.package(&manifest);
     _ = project.run(&["init"]).code(0);

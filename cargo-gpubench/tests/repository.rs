@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use gpubench_records::record::Run;
 
-use super::{Ended, PROGRAM, Project, slowed};
+use super::{CommandOutput, PROGRAM, TestProject, slowed};
 
 /// A program that says what it was given and stores the next run of the speed in its folder, or that of the submodule `sub`.
 const SUITE: &str = r#"#!/bin/sh
@@ -52,11 +52,11 @@ done
 const DAY: &str = "2026-11-20T12:00:00Z";
 
 /// A repository with a commit for each speed, and runs of each to be found.
-pub(super) struct Repository(pub(super) Project);
+pub(super) struct Repository(pub(super) TestProject);
 
 impl Repository {
     pub(super) fn of(speeds: &[u32]) -> Self {
-        let this = Self(Project::new());
+        let this = Self(TestProject::new());
         fs::create_dir_all(this.0.path("stored")).expect("it can be made");
         this.script("cargo", CARGO);
         let repository = this.0.path("repository");
@@ -136,24 +136,29 @@ impl Repository {
         fs::set_permissions(self.0.path(name), mode).expect("it is there");
     }
 
-    pub(super) fn ab(&self, arguments: &[&str]) -> Ended {
+    pub(super) fn ab(&self, arguments: &[&str]) -> CommandOutput {
         self.ab_in("repository", arguments)
     }
 
-    pub(super) fn ab_in(&self, folder: &str, arguments: &[&str]) -> Ended {
+    pub(super) fn ab_in(&self, folder: &str, arguments: &[&str]) -> CommandOutput {
         self.run_in(folder, &[&["ab"], arguments].concat())
     }
 
-    pub(super) fn run_in(&self, folder: &str, arguments: &[&str]) -> Ended {
+    pub(super) fn run_in(&self, folder: &str, arguments: &[&str]) -> CommandOutput {
         self.run_with(folder, arguments, &[])
     }
 
-    pub(super) fn run_with(&self, folder: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+    pub(super) fn run_with(
+        &self,
+        folder: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> CommandOutput {
         let mut command = Command::new(PROGRAM);
         command.arg("gpubench").args(arguments).current_dir(self.0.path(folder)).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("CARGO", self.0.path("cargo"));
         command.env("HERE", self.0.path("")).envs(environment.iter().copied()).stdin(Stdio::null());
-        Ended { output: command.output().expect("it runs"), project: self.0.path("") }
+        CommandOutput { output: command.output().expect("it runs"), project: self.0.path("") }
     }
 
     pub(super) fn lines(&self, name: &str) -> Vec<String> {

@@ -5,14 +5,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use super::{Ended, PROGRAM, Project, corpus};
+use super::{CommandOutput, PROGRAM, TestProject, corpus};
 
 /// A workspace whose suites end with these exit codes. Each says what it was given.
-struct Workspace(Project);
+struct TestWorkspace(TestProject);
 
-impl Workspace {
+impl TestWorkspace {
     fn of(suites: &[(&str, &str, u8)]) -> Self {
-        let this = Self(Project::new());
+        let this = Self(TestProject::new());
         let folder = this.0.text("");
         let package = |name: &str| {
             let targets = suites.iter().filter(|(package, ..)| *package == name).map(|(_, bench, _)| {
@@ -72,13 +72,13 @@ impl Workspace {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
+    fn run(&self, arguments: &[&str]) -> CommandOutput {
         self.run_with(arguments, &[])
     }
 
-    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+    fn run_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> CommandOutput {
         let output = self.command(arguments).envs(environment.iter().copied()).output().expect("it runs");
-        Ended { output, project: self.0.path("") }
+        CommandOutput { output, project: self.0.path("") }
     }
 
     /// What cargo was asked to build.
@@ -104,8 +104,12 @@ fn suite(package: &str, bench: &str, code: u8) -> String {
 
 #[test]
 fn all_suites_run_one_after_another() {
-    let workspace =
-        Workspace::of(&[("a", "kernels", 0), ("a", "gated", 1), ("b", "criterion", 0), ("b", "suite", 3)]);
+    let workspace = TestWorkspace::of(&[
+        ("a", "kernels", 0),
+        ("a", "gated", 1),
+        ("b", "criterion", 0),
+        ("b", "suite", 3),
+    ]);
     let ended = workspace.run(&["--features", "x,y", "--profile", "dev", "--", "--quick", "sum"]).code(1);
     insta::assert_snapshot!(
         "run",
@@ -116,13 +120,13 @@ fn all_suites_run_one_after_another() {
 #[test]
 fn one_suite_has_no_summary_and_its_own_exit_code() {
     for code in [0, 1, 2, 3, 4, 5, 130, 143] {
-        let workspace = Workspace::of(&[("a", "kernels", code)]);
+        let workspace = TestWorkspace::of(&[("a", "kernels", code)]);
         let ended = workspace.run(&["--", "--json", "run.json"]).code(code.into());
         assert_eq!(ended.stdout().lines().count(), 1, "{}", ended.stdout());
         assert_eq!(ended.stderr(), "");
     }
     // A program that ends in another way has failed.
-    _ = Workspace::of(&[("a", "kernels", 101)]).run(&[]).code(1);
+    _ = TestWorkspace::of(&[("a", "kernels", 101)]).run(&[]).code(1);
 }
 
 #[test]
@@ -131,7 +135,7 @@ fn the_exit_code_that_counts_is_the_first_of_the_table() {
         let names = ["k0", "k1", "k2"];
         let suites: Vec<(&str, &str, u8)> =
             names.iter().zip(codes).map(|(name, code)| ("a", *name, *code)).collect();
-        Workspace::of(&suites).run(&[]).output.status.code()
+        TestWorkspace::of(&suites).run(&[]).output.status.code()
     };
     assert_eq!(ends(&[0, 3, 1]), Some(1));
     assert_eq!(ends(&[3, 0]), Some(3));
@@ -146,7 +150,7 @@ fn the_exit_code_that_counts_is_the_first_of_the_table() {
 /// The suites behind one that was interrupted do not run.
 #[test]
 fn an_interruption_ends_it() {
-    let workspace = Workspace::of(&[("a", "first", 130), ("a", "second", 0)]);
+    let workspace = TestWorkspace::of(&[("a", "first", 130), ("a", "second", 0)]);
     let ended = workspace.run(&[]).code(130);
     assert!(!ended.stdout().contains("second:"), "{}", ended.stdout());
 }
@@ -154,7 +158,7 @@ fn an_interruption_ends_it() {
 /// A SIGTERM to the command reaches the suite, whose last words are waited for.
 #[test]
 fn signals_reach_the_suite() {
-    let workspace = Workspace::of(&[("a", "first", 0), ("a", "second", 0)]);
+    let workspace = TestWorkspace::of(&[("a", "first", 0), ("a", "second", 0)]);
     workspace.script(
         "a-first.sh",
         "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi\n\
@@ -169,13 +173,13 @@ fn signals_reach_the_suite() {
     let process = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("it is there");
     let output = child.wait_with_output().expect("it ends");
-    let ended = Ended { output, project: workspace.0.path("") }.code(143);
+    let ended = CommandOutput { output, project: workspace.0.path("") }.code(143);
     assert_eq!(ended.stdout(), "all that there is\n");
 }
 
 #[test]
 fn what_cannot_be_run_is_told() {
-    let workspace = Workspace::of(&[("a", "kernels", 0), ("other", "bench", 0)]);
+    let workspace = TestWorkspace::of(&[("a", "kernels", 0), ("other", "bench", 0)]);
     let mut told = String::new();
     let mut refused = |arguments: &[&str], code| {
         let ended = workspace.run(arguments).code(code);
@@ -187,7 +191,7 @@ fn what_cannot_be_run_is_told() {
     refused(&["-p", "other"], 4);
     told += &workspace.run_with(&[], &[("BUILD", "101")]).code(1).stderr();
     told += &workspace.run_with(&[], &[("CARGO", "no-cargo-here")]).code(2).stderr();
-    let workspace = Workspace::of(&[("a", "kernels", 0), ("a", "more", 0)]);
+    let workspace = TestWorkspace::of(&[("a", "kernels", 0), ("a", "more", 0)]);
     told += &workspace.run(&["--", "--json=all.json"]).code(2).stderr();
     _ = workspace.run(&["--bench", "more", "--", "--json=all.json"]).code(0);
     insta::assert_snapshot!("run-refused", told);
@@ -195,7 +199,7 @@ fn what_cannot_be_run_is_told() {
 
 #[test]
 fn flags_of_a_benchmark_binary_need_no_separator() {
-    let workspace = Workspace::of(&[("a", "kernels", 0)]);
+    let workspace = TestWorkspace::of(&[("a", "kernels", 0)]);
     for (arguments, passed) in [
         (&["--quick"][..], "--quick"),
         (&["saxpy", "--quick"], "saxpy --quick"),

@@ -5,10 +5,10 @@ use std::fs;
 use gpubench_records::device_info::{Property, UUID, Value};
 use gpubench_records::record::Run;
 use gpubench_records::{ShareMode, Task};
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 use insta::assert_snapshot;
 
-use super::{Project, corpus};
+use super::{TestProject, corpus};
 
 /// The recorded run of 4 cases on a GPU as the share of task `number` of 2: `copy`, or `sum`.
 fn share(number: usize, node: &str) -> Run {
@@ -27,7 +27,7 @@ fn share(number: usize, node: &str) -> Run {
 
 #[test]
 fn shares_become_one_run_and_what_is_missing_is_told() {
-    let project = Project::new();
+    let project = TestProject::new();
     let names = [project.write("1.json", &share(1, "n1")), project.write("2.json", &share(2, "n2"))];
     let merged = project.text("merged.json");
     let ended = project.run(&["merge", &names[0], &names[1], "-o", &merged]).code(0);

@@ -17,7 +17,7 @@ use gpubench::device_info::{DeviceInfo, Quantity, Value};
 use gpubench::record::{Cache, Measurement, Record, Run};
 use gpubench::units::Rate;
 use gpubench::{Progress, Settings, Suite, format};
-use gpubench_report::drawing::Mark;
+use gpubench_report::drawing::ReferenceLine;
 use serde::de::DeserializeOwned;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -188,9 +188,9 @@ pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, info: &DeviceI
 }
 
 /// The peak as a line across a drawing, with `what` it is, if it is known.
-pub(crate) fn peak_mark(what: &str, quantity: &Quantity, info: &DeviceInfo) -> Option<Mark> {
+pub(crate) fn peak_mark(what: &str, quantity: &Quantity, info: &DeviceInfo) -> Option<ReferenceLine> {
     let peak = info.peak(quantity)?.value;
-    Some(Mark::y(peak.as_f64(), format!("{what}, {}", format::bandwidth(peak.into()))))
+    Some(ReferenceLine::y(peak.as_f64(), format!("{what}, {}", format::bandwidth(peak.into()))))
 }
 
 /// A table as it is printed: the first column holds names, the others numbers.

@@ -21,7 +21,7 @@ use gpubench::record::Measurement;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
 use gpubench::units::Bytes;
 use gpubench::{Settings, format};
-use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries, ReferenceLine};
 // Links the benchmarks that are measured.
 use gpubench_kernels as _;
 
@@ -144,11 +144,11 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
         ends.extend(fits.map(|size| format!("{} for `{kernel}`", format::bytes(size))));
         let [hot, cold] = points;
         series.extend([
-            Series::new(format!("{kernel}, hot"), hot),
-            Series::new(format!("{kernel}, cold"), cold),
+            PlotSeries::new(format!("{kernel}, hot"), hot),
+            PlotSeries::new(format!("{kernel}, cold"), cold),
         ]);
     }
-    let mut marks = vec![Mark::x(l2.as_f64(), format!("L2, {}", format::bytes(l2)))];
+    let mut marks = vec![ReferenceLine::x(l2.as_f64(), format!("L2, {}", format::bytes(l2)))];
     marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info));
     let curves = Panels {
         title: match &ends[..] {
@@ -159,9 +159,9 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
             "{}, medians; hot: the launch before has just run, cold: the L2 is empty",
             info.name
         ),
-        x: Axis::log2("what a launch touches", Unit::BYTES),
-        panels: vec![Panel { y: Axis::linear("bandwidth", Unit::BANDWIDTH), series, marks }],
-        alike: true,
+        x: Axis::log2("what a launch touches", AxisUnit::BYTES),
+        panels: vec![Panel { y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH), series, marks }],
+        shares_legend: true,
     };
     lab.write(".svg", &curves.drawing().svg())
 }

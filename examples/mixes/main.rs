@@ -20,7 +20,7 @@ use gpubench::settings::{ArgValues, CacheStates};
 use gpubench::units::{Bytes, BytesPerSecond};
 use gpubench::{Settings, format};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
-use gpubench_report::drawing::{Axis, Panel, Panels, Series, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries};
 
 /// The eighths of the bytes on the bus that go to the device.
 const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];
@@ -81,13 +81,13 @@ fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     let curves = Panels {
         title: extremes("are writes", &cold),
         subtitle: format!("{}, {} read and written by a kernel, medians", info.name, format::bytes(moved)),
-        x: Axis::linear("writes, of all that moves", Unit::PART),
+        x: Axis::linear("writes, of all that moves", AxisUnit::PART),
         panels: vec![Panel {
-            y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-            series: vec![Series::new("hot", hot), Series::new("cold", cold)],
+            y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
+            series: vec![PlotSeries::new("hot", hot), PlotSeries::new("cold", cold)],
             marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
         }],
-        alike: true,
+        shares_legend: true,
     };
     lab.write("-memory.svg", &curves.drawing().svg())
 }
@@ -115,13 +115,13 @@ fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()
     let curves = Panels {
         title: extremes("go to the host", &points),
         subtitle: format!("{}, {} of pinned memory, medians", info.name, format::bytes(moved)),
-        x: Axis::linear("to the host, of all that moves", Unit::PART),
+        x: Axis::linear("to the host, of all that moves", AxisUnit::PART),
         panels: vec![Panel {
-            y: Axis::linear("bandwidth", Unit::BANDWIDTH),
-            series: vec![Series::new("both directions at once", points)],
+            y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
+            series: vec![PlotSeries::new("both directions at once", points)],
             marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
         }],
-        alike: true,
+        shares_legend: true,
     };
     lab.write("-bus.svg", &curves.drawing().svg())
 }

@@ -4,7 +4,7 @@
 use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::format;
 use gpubench::units::{Bytes, BytesPerSecond, Rate};
-use gpubench_report::drawing::{Axis, Mark, Row, RowLook, Rows, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, ChartRow, ReferenceLine, RowChart, RowStyle};
 
 use crate::common::{Lab, Result};
 use crate::{Args, MEMORY, Timed};
@@ -20,27 +20,27 @@ pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], info: &DeviceInfo, args: 
 }
 
 /// The runs of each transfer around their median. Medians are thousands of times apart, and runs a few percent.
-fn spreads(timed: &[Timed<'_>], circumstances: &str) -> Rows {
-    let row = |timed: &Timed<'_>| Row {
+fn spreads(timed: &[Timed<'_>], circumstances: &str) -> RowChart {
+    let row = |timed: &Timed<'_>| ChartRow {
         name: timed.transfer.name.to_owned(),
         values: timed.times.iter().map(|time| *time / timed.median - 1.0).collect(),
         note: format::time(timed.median),
     };
-    let rows: Vec<Row> = timed.iter().map(row).collect();
-    let range = |row: &Row| {
+    let rows: Vec<ChartRow> = timed.iter().map(row).collect();
+    let range = |row: &ChartRow| {
         let ends = row.values.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], sample| {
             [low.min(*sample), high.max(*sample)]
         });
         ends[1] - ends[0]
     };
-    let shown = |row: &Row| format!("{} ({})", format::percent(range(row)), row.name);
+    let shown = |row: &ChartRow| format!("{} ({})", format::percent(range(row)), row.name);
     let least = rows.iter().min_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
     let most = rows.iter().max_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
-    Rows {
+    RowChart {
         title: format!("Runs of a transfer differ by {least} to {most}"),
         subtitle: format!("{circumstances}: each run against the median, which stands to the right"),
-        axis: Axis::near("above the median of the transfer", Unit::PART),
-        look: RowLook::Boxes,
+        axis: Axis::linear_around_values("above the median of the transfer", AxisUnit::PART),
+        look: RowStyle::Boxes,
         series: Vec::new(),
         rows,
         marks: Vec::new(),
@@ -48,7 +48,7 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> Rows {
 }
 
 /// The copies within the memory: the bytes that cross it, beside those that the source counts.
-fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Rows {
+fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> RowChart {
     let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
     let row = |timed: &&Timed<'_>| {
         let counted = Bytes(bytes * timed.transfer.transfers).per(timed.median);
@@ -57,7 +57,7 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstan
     let peak = info.peak(&Quantity::MemoryBandwidth).map(|peak| peak.value);
     let shares: Vec<String> =
         timed.iter().filter_map(|timed| Some(format::percent(Rate::from(crossing(timed)) / peak?))).collect();
-    Rows {
+    RowChart {
         title: match &shares[..] {
             [kernel, driver] => {
                 format!("A kernel copies at {kernel} of the memory's peak, the driver at {driver}")
@@ -67,8 +67,8 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstan
         subtitle: format!(
             "{circumstances}, medians. Each byte crosses the memory twice; the source counts that of memcpyDtoD once"
         ),
-        axis: Axis::linear("bandwidth", Unit::GIBIBYTES),
-        look: RowLook::Bars,
+        axis: Axis::linear("bandwidth", AxisUnit::GIBIBYTES),
+        look: RowStyle::Bars,
         series: vec!["what crosses the memory".to_owned(), "as the source counts".to_owned()],
         rows: timed.iter().map(row).collect(),
         marks: peak.map(|peak| limit(peak, "peak of the memory")).into_iter().collect(),
@@ -76,12 +76,12 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstan
 }
 
 /// The transfers over the bus.
-fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> Rows {
+fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> RowChart {
     let rate = |timed: &Timed<'_>| Bytes(bytes * timed.transfer.transfers).per(timed.median);
     let of = |name: &str| timed.iter().find(|timed| timed.transfer.name == name).map(|timed| rate(timed));
     let times = of("pinnedDtoH").zip(of("pagedDtoH")).map(|(pinned, paged)| pinned / paged);
     let peak = info.peak(&Quantity::DeviceToHost).map(|peak| peak.value);
-    Rows {
+    RowChart {
         title: times.map_or_else(
             || "Transfers over the bus".to_owned(),
             |times| {
@@ -89,19 +89,19 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstanc
             },
         ),
         subtitle: format!("{circumstances}, medians"),
-        axis: Axis::linear("bandwidth", Unit::GIBIBYTES),
-        look: RowLook::Bars,
+        axis: Axis::linear("bandwidth", AxisUnit::GIBIBYTES),
+        look: RowStyle::Bars,
         series: Vec::new(),
         rows: timed.iter().map(|timed| bar(timed.transfer.name, vec![rate(timed).as_f64()])).collect(),
         marks: peak.map(|peak| limit(peak, "peak of the bus, one way")).into_iter().collect(),
     }
 }
 
-fn bar(name: &str, values: Vec<f64>) -> Row {
-    Row { name: name.to_owned(), values, note: String::new() }
+fn bar(name: &str, values: Vec<f64>) -> ChartRow {
+    ChartRow { name: name.to_owned(), values, note: String::new() }
 }
 
-fn limit(peak: Rate, what: &str) -> Mark {
+fn limit(peak: Rate, what: &str) -> ReferenceLine {
     let gib = format::number(BytesPerSecond::from(peak).as_gibibytes());
-    Mark::x(peak.as_f64(), format!("{what}, {gib} GiB/s"))
+    ReferenceLine::x(peak.as_f64(), format!("{what}, {gib} GiB/s"))
 }

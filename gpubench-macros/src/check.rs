@@ -1,20 +1,20 @@
-//! Checks that options and function fit together. In: both as written. Out: a [`Benchmark`] in which every
-//! parameter has its role; every mistake has been reported.
+//! Checks that the options and the function fit together. A [`Benchmark`] has a role for every parameter; every
+//! mistake is reported.
 
 use quote::quote;
 use syn::{Expr, ExprClosure, Ident, ext::IdentExt as _};
 
-use crate::code::{Code, ends_with, first_use, returned_values};
+use crate::code::{UserCode, ends_with, first_variable_use, returned_values};
 use crate::errors::{Errors, did_you_mean};
-use crate::parse::{AttributeOptions, Named};
-use crate::signature::{Instantiation, Launch, Param, Passed, variants};
+use crate::parse::{AttributeOptions, NamedExpr};
+use crate::signature::{Instantiation, LaunchFunction, Param, PassedBy, instantiations};
 
 /// A benchmark whose options and function were checked together, ready to expand.
 pub(crate) struct Benchmark {
     pub options: AttributeOptions,
-    pub launch: Launch,
+    pub launch: LaunchFunction,
     /// The role of each parameter.
-    pub roles: Vec<Role>,
+    pub roles: Vec<ParamRole>,
     /// The instances of the function: one, unless types or constants are swept.
     pub variants: Vec<Instantiation>,
     /// The index of the stream among the parameters.
@@ -23,7 +23,7 @@ pub(crate) struct Benchmark {
 
 /// The source of a parameter's value.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Role {
+pub(crate) enum ParamRole {
     /// The device makes the stream.
     Stream,
     /// The axis of this index.
@@ -33,42 +33,46 @@ pub(crate) enum Role {
 }
 
 impl Benchmark {
-    /// Combines options and function, and reports every mistake to `errors`. Returns `None` only if there is
-    /// no stream.
-    pub(crate) fn check(options: AttributeOptions, launch: Launch, errors: &mut Errors) -> Option<Self> {
+    /// Combines options and function, and reports all mistakes to `errors`. Returns `None` only if no parameter
+    /// is the stream.
+    pub(crate) fn check(
+        options: AttributeOptions,
+        launch: LaunchFunction,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         check_counts(&options.counts, errors);
         check_safety(&options, &launch, errors);
         check_tune(&options, errors);
-        let variants = variants(&options, &launch, errors);
-        let stream = stream_of(&options, &launch, errors)?;
+        let variants = instantiations(&options, &launch, errors);
+        let stream = find_stream(&options, &launch, errors)?;
         let roles = launch.params.iter().enumerate().map(|(index, param)| {
             let axis = options.args.axes.iter().position(|axis| is_named(param, &axis.name));
             match axis {
-                _ if index == stream => Role::Stream,
-                Some(axis) => Role::Axis(axis),
-                None => Role::Input,
+                _ if index == stream => ParamRole::Stream,
+                Some(axis) => ParamRole::Axis(axis),
+                None => ParamRole::Input,
             }
         });
         let roles = roles.collect();
         let benchmark = Self { options, launch, roles, variants, stream };
         benchmark.check_passing(errors);
         benchmark.check_skip_if(errors);
-        benchmark.check_setup(errors);
-        benchmark.check_inputs(errors);
+        benchmark.check_missing_setup(errors);
+        benchmark.check_setup_values(errors);
         benchmark.check_restore(errors);
         benchmark.check_closures(errors);
         Some(benchmark)
     }
 
     /// Returns the parameters, each with its index and its role.
-    pub(crate) fn params(&self) -> impl Iterator<Item = (usize, Role, &Param)> {
+    pub(crate) fn params(&self) -> impl Iterator<Item = (usize, ParamRole, &Param)> {
         let params = self.roles.iter().zip(&self.launch.params).enumerate();
         params.map(|(index, (role, param))| (index, *role, param))
     }
 
     /// Returns the parameters that get the values of `setup`, each with its index among all parameters.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (usize, &Param)> {
-        self.params().filter_map(|(index, role, param)| (role == Role::Input).then_some((index, param)))
+        self.params().filter_map(|(index, role, param)| (role == ParamRole::Input).then_some((index, param)))
     }
 
     /// Returns the stream.
@@ -76,7 +80,7 @@ impl Benchmark {
         &self.launch.params[self.stream]
     }
 
-    /// Checks that the stream and arguments are not taken by `&mut`, and that the stream's type is named.
+    /// Reports a stream or an argument that is taken by `&mut`, and a stream without a named type.
     fn check_passing(&self, errors: &mut Errors) {
         if self.stream().unnamed {
             errors.at(&self.stream().tokens, format_args!(
@@ -86,22 +90,24 @@ impl Benchmark {
         }
         for (_, role, param) in self.params() {
             let message = match role {
-                Role::Input => continue,
-                Role::Stream => &format!("the stream is taken by `&` or by value; {STREAM_RULE}"),
-                Role::Axis(_) => "an argument is taken by `&` or by value",
+                ParamRole::Input => continue,
+                ParamRole::Stream => &format!("the stream is taken by `&` or by value; {STREAM_RULE}"),
+                ParamRole::Axis(_) => "an argument is taken by `&` or by value",
             };
-            if param.passed == Passed::Mutable {
+            if param.passed == PassedBy::Mutable {
                 errors.at(&param.tokens, message);
             }
         }
     }
 
-    /// Checks that `skip_if` uses no inputs, because it runs before there are any.
+    /// Reports a `skip_if` that uses the stream or an input, because it runs before there are any.
     fn check_skip_if(&self, errors: &mut Errors) {
         let Some((condition, _)) = &self.options.skip_if else { return };
         for (index, role, param) in self.params() {
-            let Some(name) = param.name.as_ref().filter(|_| !matches!(role, Role::Axis(_))) else { continue };
-            if let Some(place) = first_use(condition, name) {
+            let Some(name) = param.name.as_ref().filter(|_| !matches!(role, ParamRole::Axis(_))) else {
+                continue;
+            };
+            if let Some(place) = first_variable_use(condition, name) {
                 let what = if index == self.stream { "the stream" } else { "what `setup` makes" };
                 errors
                     .at(place, format_args!("`skip_if` is asked before `setup`: it sees `args`, not {what}"));
@@ -109,8 +115,8 @@ impl Benchmark {
         }
     }
 
-    /// Checks that there is a `setup` if a parameter needs one.
-    fn check_setup(&self, errors: &mut Errors) {
+    /// Reports parameters that need a `setup` if there is none.
+    fn check_missing_setup(&self, errors: &mut Errors) {
         let made: Vec<&Param> = self.inputs().map(|(_, param)| param).collect();
         let (None, Some(first)) = (&self.options.setup, made.first()) else { return };
         let message = match (&first.name, &made[..]) {
@@ -120,15 +126,15 @@ impl Benchmark {
             _ => ": add `setup = …`, which returns them".to_owned(),
         };
         let plural = if made.len() == 1 { "" } else { "s" };
-        let names = made.iter().map(|param| param.shown()).collect::<Vec<_>>().join(", ");
+        let names = made.iter().map(|param| param.display_name()).collect::<Vec<_>>().join(", ");
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    /// Checks the values that `setup` visibly returns: `Ok` of a tuple with one element for each input.
-    fn check_inputs(&self, errors: &mut Errors) {
-        let Some(setup @ (Code::Closure(_) | Code::Expr(_))) = &self.options.setup else { return };
+    /// Reports values of `setup` that are visibly no `Ok` of a tuple with one element for each input.
+    fn check_setup_values(&self, errors: &mut Errors) {
+        let Some(setup @ (UserCode::Closure(_) | UserCode::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
-        for value in returned_values(setup.value()) {
+        for value in returned_values(setup.value_expr()) {
             match value {
                 Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) | Expr::Macro(_) => {
                     errors.at(value, "`setup` returns a `Result`: wrap this in `Ok(…)`");
@@ -151,7 +157,8 @@ impl Benchmark {
         }
     }
 
-    /// Checks that `restore` names inputs that a launch can change.
+    /// Reports names in `restore` that are not inputs that a launch can change, and `restore` together with
+    /// `reset`.
     fn check_restore(&self, errors: &mut Errors) {
         let restored = &self.options.restore;
         if let (Some(first), Some(_)) = (restored.first(), &self.options.reset) {
@@ -160,7 +167,7 @@ impl Benchmark {
         for name in restored {
             let written = name.unraw();
             match self.inputs().find(|(_, param)| is_named(param, name)) {
-                Some((_, param)) if param.passed == Passed::Mutable => {}
+                Some((_, param)) if param.passed == PassedBy::Mutable => {}
                 Some(_) => {
                     errors.at(
                         name,
@@ -185,17 +192,16 @@ impl Benchmark {
     /// that the launch function returned.
     pub(crate) fn checks_output(&self) -> bool {
         let given = self.inputs().count() + self.options.args.axes.len();
-        let takes_more =
-            matches!(&self.options.check, Some(Code::Closure(closure)) if closure.inputs.len() == given + 1);
+        let takes_more = matches!(&self.options.check, Some(UserCode::Closure(closure)) if closure.inputs.len() == given + 1);
         takes_more && self.launch.has_output()
     }
 
-    /// Checks that the closures of `setup`, `reset` and `check` have the right number of parameters.
+    /// Reports closures of `setup`, `reset` and `check` with a wrong number of parameters.
     fn check_closures(&self, errors: &mut Errors) {
         let (inputs, axes) = (self.inputs().count(), self.options.args.axes.len());
         let of_setup = format!(
             "a `setup` is given `args` in order; its body sees the stream, {}",
-            self.stream().shown()
+            self.stream().display_name()
         );
         for (code, given, rule) in [
             (&self.options.setup, axes, &*of_setup),
@@ -206,15 +212,15 @@ impl Benchmark {
                 "a `check` is given what `setup` made, then `args` in order; before them what the launch returned, if it takes one more",
             ),
         ] {
-            if let Some(Code::Closure(closure)) = code {
-                check_arity(closure, given, rule, errors);
+            if let Some(UserCode::Closure(closure)) = code {
+                check_closure_arity(closure, given, rule, errors);
             }
         }
     }
 }
 
-/// Checks that `bytes` is not given together with `reads` or `writes`.
-fn check_counts(counts: &[Named], errors: &mut Errors) {
+/// Reports `bytes` together with `reads` or `writes`, and `intermediates` without any of them.
+fn check_counts(counts: &[NamedExpr], errors: &mut Errors) {
     let given = |name: &str| counts.iter().find(|count| count.name == name);
     if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
         errors.at(&bytes.name, "`bytes` is the sum of `reads` and `writes`: give either it or them");
@@ -229,8 +235,7 @@ fn check_counts(counts: &[Named], errors: &mut Errors) {
     }
 }
 
-/// Checks that `tune` names arguments, types or constants that are swept, and all or none of zipped
-/// arguments.
+/// Reports names in `tune` that are not swept, and zipped arguments of which only some are tuned.
 fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
     let generics = options.generics.iter().map(|choices| &choices.name);
     let swept = generics.chain(options.args.axes.iter().map(|axis| &axis.name));
@@ -247,7 +252,7 @@ fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
             );
         }
     }
-    let is_tuned = |axis: &Named| options.tune.iter().any(|name| name.unraw() == axis.name.unraw());
+    let is_tuned = |axis: &NamedExpr| options.tune.iter().any(|name| name.unraw() == axis.name.unraw());
     let mut axes = options.args.axes.as_slice();
     for number in &options.args.sweeps {
         let (zipped, others) = axes.split_at((*number).min(axes.len()));
@@ -264,8 +269,8 @@ fn check_tune(options: &AttributeOptions, errors: &mut Errors) {
     }
 }
 
-/// Checks that both the options and the function say `unsafe`, or neither.
-fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) {
+/// Reports `unsafe` that only the options or only the function has.
+fn check_safety(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) {
     let name = launch.name.unraw();
     match (&options.unsafety, &launch.unsafety) {
         (None, Some(unsafety)) => {
@@ -280,13 +285,13 @@ fn check_safety(options: &AttributeOptions, launch: &Launch, errors: &mut Errors
     }
 }
 
-/// A phrase for error messages: the rule by which a parameter is the stream.
+/// A part of error messages: the rule that selects the stream among the parameters.
 const STREAM_RULE: &str =
     "it is the parameter that `stream = name` says, else the one named `stream`, else the last one";
 
-/// Returns the index of the stream among the parameters. Returns `None` and reports the mistake if there is
-/// no such parameter, or if it is an argument of `args`.
-fn stream_of(options: &AttributeOptions, launch: &Launch, errors: &mut Errors) -> Option<usize> {
+/// Returns the index of the stream among the parameters. Returns `None` and reports the mistake if no parameter
+/// can be the stream, or if it is an argument of `args`.
+fn find_stream(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) -> Option<usize> {
     let Some(last) = launch.params.len().checked_sub(1) else {
         errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
         return None;
@@ -321,8 +326,8 @@ pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
     param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
 }
 
-/// Checks that a closure has `given` parameters. `rule` is the part of the error message that lists them.
-fn check_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
+/// Reports a closure without exactly `given` parameters. `rule` is the part of the error message that lists them.
+fn check_closure_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {
         let plural = if given == 1 { "" } else { "s" };

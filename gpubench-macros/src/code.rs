@@ -1,15 +1,15 @@
-//! The user's code in an option. In: the expression of `setup` or `check`. Out: tokens that run it in its
-//! place, with its own `?`, `return` and error type. The expansion gives its names their types.
+//! The user's expressions in options. [`run_inline`] runs the code of `setup`, `reset` or `check` with its own `?`, `return` and error type;
+//! [`exact_count`] computes a count, such as `4 * n * n`, without overflow.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprClosure, Ident, ReturnType, Stmt};
+use syn::{BinOp, Expr, ExprBinary, ExprClosure, Ident, Lit, ReturnType, Stmt, Type};
 
-use crate::errors::at;
+use crate::errors::{generated, generated_at, generated_span};
 
 /// The user's code in `setup`, `reset` or `check`, by its form.
-pub(crate) enum Code {
+pub(crate) enum UserCode {
     /// A function to call.
     Path(Expr),
     /// A closure, inlined so that the types of its parameters are known.
@@ -18,7 +18,7 @@ pub(crate) enum Code {
     Expr(Expr),
 }
 
-impl From<Expr> for Code {
+impl From<Expr> for UserCode {
     fn from(expr: Expr) -> Self {
         match expr {
             Expr::Group(group) => Self::from(*group.expr),
@@ -29,9 +29,9 @@ impl From<Expr> for Code {
     }
 }
 
-impl Code {
+impl UserCode {
     /// Returns the expression whose value the code returns: the body of a closure, or the expression itself.
-    pub(crate) fn value(&self) -> &Expr {
+    pub(crate) fn value_expr(&self) -> &Expr {
         match self {
             Self::Path(expr) | Self::Expr(expr) => expr,
             Self::Closure(closure) => &closure.body,
@@ -49,9 +49,9 @@ pub(crate) fn without_parentheses(value: &Expr) -> &Expr {
     }
 }
 
-/// Returns true if `name` occurs in `code`, or may occur in a format string there. A field of that name
-/// counts too: the variable is then bound and not used, which is harmless.
-pub(crate) fn mentions(code: &impl ToTokens, name: &Ident) -> bool {
+/// Returns true if `name` occurs in `code`, or may occur in a format string. A field of that name counts too: its
+/// variable is then bound and not used, which is harmless.
+pub(crate) fn may_mention(code: &impl ToTokens, name: &Ident) -> bool {
     let in_text = format!("{{{name}");
     any_token(code.to_token_stream(), &|token| match token {
         TokenTree::Ident(ident) => ident == name,
@@ -68,9 +68,9 @@ pub(crate) fn any_token(tokens: TokenStream, is_such: &dyn Fn(&TokenTree) -> boo
     })
 }
 
-/// Returns the first place in `code` that uses the variable `name`; fields of that name do not count. `None`
-/// if there is no use.
-pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
+/// Returns the first use of the variable `name` in `code`; `None` if there is none. Fields of that name do not
+/// count.
+pub(crate) fn first_variable_use(code: &Expr, name: &Ident) -> Option<Ident> {
     /// Finds the first use of the variable: the name, and the use once it is found.
     struct Uses<'a>(&'a Ident, Option<Ident>);
 
@@ -87,9 +87,10 @@ pub(crate) fn first_use(code: &Expr, name: &Ident) -> Option<Ident> {
     uses.1
 }
 
-/// Returns `body` after the statements `lets`, in a closure of their own if `body` returns early or leaves
-/// its error type open. An open error type becomes a boxed error, which every error and string converts to.
-pub(crate) fn inlined(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
+/// Returns code that runs `body` after the statements `lets`. It is a closure that is called at once if `body`
+/// returns early or leaves its error type open. An open error type becomes a boxed error, to which every error
+/// and string converts.
+pub(crate) fn run_inline(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
     let exits = Exits::from_code(body);
     let mixed = Span::mixed_site();
     let body = with_generated_braces(body);
@@ -120,7 +121,7 @@ fn with_generated_braces(body: &Expr) -> TokenStream {
         .map(|token| match token {
             TokenTree::Group(group) => {
                 let mut generated = Group::new(group.delimiter(), group.stream());
-                generated.set_span(at(group.span()));
+                generated.set_span(generated_at(group.span()));
                 generated.into()
             }
             token => token,
@@ -128,10 +129,10 @@ fn with_generated_braces(body: &Expr) -> TokenStream {
         .collect()
 }
 
-/// The ways in which control leaves a piece of code.
+/// The ways in which control leaves a piece of code, found by a visitor.
 #[derive(Default)]
 struct Exits<'a> {
-    /// True if the code contains a `?`.
+    /// True if the code contains the operator `?`.
     question: bool,
     /// True if the code contains a `return`.
     early: bool,
@@ -148,7 +149,8 @@ impl<'a> Exits<'a> {
         exits
     }
 
-    /// Returns true if no returned value determines the error type, so that the compiler could not infer it.
+    /// Returns true if there are returned values, and none of them determines the error type, so that the
+    /// compiler could not infer it.
     fn is_open(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| value.is_some_and(leaves_error_open))
     }
@@ -263,6 +265,87 @@ pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
 
+/// Returns code that computes a count without overflow, as a `gpubench::Exact`. `None` if `count` is not visibly
+/// arithmetic of whole numbers that can be evaluated twice.
+pub(crate) fn exact_count(count: &Expr) -> Option<TokenStream> {
+    match without_parentheses(count) {
+        Expr::Binary(_) => exact_value(count),
+        Expr::Cast(cast) if matches!(without_parentheses(&cast.expr), Expr::Binary(_)) => exact_value(count),
+        _ => None,
+    }
+}
+
+/// Returns code that computes an expression without overflow; `None` if it has parts other than arithmetic,
+/// integers and expressions for which [`is_free_of_effects`] returns true.
+fn exact_value(expr: &Expr) -> Option<TokenStream> {
+    match without_parentheses(expr) {
+        Expr::Binary(ExprBinary { left, op, right, .. }) => {
+            let arithmetic = matches!(
+                op,
+                BinOp::Add(_)
+                    | BinOp::Sub(_)
+                    | BinOp::Mul(_)
+                    | BinOp::Div(_)
+                    | BinOp::Rem(_)
+                    | BinOp::Shl(_)
+                    | BinOp::Shr(_)
+            );
+            let (left, right) = (exact_value(left)?, exact_value(right)?);
+            let op = with_generated_span(op.to_token_stream());
+            arithmetic.then(|| generated!((#left #op #right)))
+        }
+        Expr::Cast(cast)
+            if is_integer(&cast.ty) && matches!(without_parentheses(&cast.expr), Expr::Binary(_)) =>
+        {
+            exact_value(&cast.expr)
+        }
+        Expr::Lit(literal) => {
+            let Lit::Int(number) = &literal.lit else { return None };
+            let number = number.base10_parse::<i128>().ok()?;
+            Some(generated!(__gb::Exact::of(#number)))
+        }
+        leaf => is_free_of_effects(leaf).then(|| generated!(__gb::exact!(#leaf))),
+    }
+}
+
+/// Returns true if the expression can be evaluated twice without side effects and costs: names, fields, `.len()`,
+/// `size_of` and casts of them.
+fn is_free_of_effects(expr: &Expr) -> bool {
+    match without_parentheses(expr) {
+        Expr::Path(_) => true,
+        Expr::Field(field) => is_free_of_effects(&field.base),
+        Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)) && is_free_of_effects(&unary.expr),
+        Expr::Cast(cast) => is_integer(&cast.ty) && is_free_of_effects(&cast.expr),
+        Expr::MethodCall(call) => {
+            call.method == "len" && call.args.is_empty() && is_free_of_effects(&call.receiver)
+        }
+        Expr::Call(call) => match &*call.func {
+            Expr::Path(function) => {
+                let last = function.path.segments.last();
+                last.is_some_and(|last| last.ident == "size_of") && call.args.is_empty()
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Returns true for the name of a primitive integer type.
+fn is_integer(ty: &Type) -> bool {
+    let name = ty.to_token_stream().to_string();
+    let (sign, width) = name.split_at(name.len().min(1));
+    matches!(sign, "u" | "i") && matches!(width, "8" | "16" | "32" | "64" | "128" | "size")
+}
+
+/// Returns an operator with the span of generated code, so that lints report the user's operator only once.
+fn with_generated_span(op: TokenStream) -> TokenStream {
+    let placed = op.into_iter().map(|mut token| {
+        token.set_span(generated_span());
+        token
+    });
+    placed.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,8 +409,41 @@ mod tests {
     #[test]
     fn mentioned_names() {
         let name = Ident::new("n", Span::call_site());
-        let mentions = |code: &str| mentions(&syn::parse_str::<Expr>(code).expect(code), &name);
+        let mentions = |code: &str| may_mention(&syn::parse_str::<Expr>(code).expect(code), &name);
         assert!(mentions("f(&[n])") && mentions("format!(\"{n:?}\")"));
         assert!(!mentions("f(m)") && !mentions("\"n\"") && !mentions("nn"));
+    }
+
+    fn exact_of(count: &str) -> Option<String> {
+        let count: Expr = syn::parse_str(count).expect(count);
+        exact_count(&count).map(|exact| exact.to_string().replace("__gb :: exact ! ", "").replace(' ', ""))
+    }
+
+    #[test]
+    fn arithmetic_is_done_again_in_exact_numbers() {
+        assert_eq!(exact_of("n * n").as_deref(), Some("((n)*(n))"));
+        let four = "__gb::Exact::of(4i128)";
+        assert_eq!(exact_of("4 * (x.len() + *m)").as_deref(), Some(&*format!("({four}*((x.len())+(*m)))")));
+        assert_eq!(exact_of("(n * n) as u64 - SIZE").as_deref(), Some("(((n)*(n))-(SIZE))"));
+        assert_eq!(
+            exact_of("size_of::<T>() << self_.log").as_deref(),
+            Some("((size_of::<T>())<<(self_.log))")
+        );
+    }
+
+    #[test]
+    fn nothing_is_evaluated_twice_that_may_cost_or_is_no_whole_number() {
+        for count in [
+            "n",
+            "x.len()",
+            "2.0 * n",
+            "n * f(n)",
+            "x.iter().count() * 2",
+            "(n * n) as f64",
+            "n * { n }",
+            "a < b",
+        ] {
+            assert_eq!(exact_of(count), None, "{count}");
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! Mistakes in an attribute, and places of tokens. Each mistake becomes one `compile_error!` at the user's
-//! token, so that one compilation shows them all. Generated tokens have the user's places with the hygiene of
-//! generated code, so that an error points at the user's code and generated names never clash with the
+//! Collects mistakes in an attribute, and makes spans for generated code. Each mistake becomes a `compile_error!`
+//! at the user's token, so that one compilation shows all. Generated tokens have the positions of the user's
+//! tokens and mixed-site hygiene: errors point at the user's code, and generated names never clash with the
 //! user's.
 
 use std::fmt::Display;
@@ -8,12 +8,11 @@ use std::fmt::Display;
 use proc_macro2::Span;
 use quote::ToTokens;
 
-/// The mistakes found so far, as compiler errors.
+/// The mistakes found so far, as one combined compiler error.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds a mistake at `tokens`.
     pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
@@ -26,8 +25,8 @@ impl Errors {
         }
     }
 
-    /// Returns the value if there are no mistakes, and else all mistakes. A missing value without a mistake
-    /// is an error too.
+    /// Returns the value if there are no mistakes, and else all mistakes. `None` without a mistake is an error
+    /// too.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, syn::Error> {
         match self.0 {
             Some(errors) => Err(errors),
@@ -49,34 +48,42 @@ pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToS
     }
 }
 
-/// Returns the span of generated code: with mixed-site hygiene, at the place of the attribute.
-pub(crate) fn mixed() -> Span {
+/// Returns the span of generated code: mixed-site hygiene at the position of the attribute.
+pub(crate) fn generated_span() -> Span {
     Span::mixed_site()
 }
 
 /// Quotes code with the span of generated code.
 macro_rules! generated {
     ($($code:tt)*) => {
-        quote::quote_spanned!(crate::errors::mixed()=> $($code)*)
+        quote::quote_spanned!(crate::errors::generated_span()=> $($code)*)
     };
 }
 pub(crate) use generated;
 
-/// Returns the span of the first token, with the hygiene of generated code; the span of generated code if
-/// there are no tokens.
-pub(crate) fn first(tokens: &impl ToTokens) -> Span {
-    tokens.to_token_stream().into_iter().next().map_or_else(mixed, |token| at(token.span()))
+/// Returns the span of the first token with the hygiene of generated code; the span of generated code if there
+/// are no tokens.
+pub(crate) fn first_span(tokens: &impl ToTokens) -> Span {
+    tokens
+        .to_token_stream()
+        .into_iter()
+        .next()
+        .map_or_else(generated_span, |token| generated_at(token.span()))
 }
 
-/// Returns the span of the last token, with the hygiene of generated code; the span of generated code if
-/// there are no tokens.
-pub(crate) fn last(tokens: &impl ToTokens) -> Span {
-    tokens.to_token_stream().into_iter().last().map_or_else(mixed, |token| at(token.span()))
+/// Returns the span of the last token with the hygiene of generated code; the span of generated code if there are
+/// no tokens.
+pub(crate) fn last_span(tokens: &impl ToTokens) -> Span {
+    tokens
+        .to_token_stream()
+        .into_iter()
+        .last()
+        .map_or_else(generated_span, |token| generated_at(token.span()))
 }
 
-/// Returns the place `place` with the hygiene of generated code.
-pub(crate) fn at(place: Span) -> Span {
-    place.resolved_at(mixed())
+/// Returns the position of `span` with the hygiene of generated code.
+pub(crate) fn generated_at(span: Span) -> Span {
+    span.resolved_at(generated_span())
 }
 
 #[cfg(test)]

@@ -1,18 +1,16 @@
-//! The registration of a benchmark: the `const` block that follows the function. Every name in it has
-//! mixed-site hygiene, so that the user's names and these never meet. The user's code runs in closures over
-//! `state`, the value of `setup`; each value that it sees carries the place where a wrong type would be the
-//! user's mistake.
+//! Writes the registration of a benchmark: the `const` block that follows the function. All of its names have
+//! mixed-site hygiene and never clash with the user's names. The user's code runs in closures over `state`, the
+//! value of `setup_closure`. Each value has the span at which the compiler should report a wrong type.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, LitStr, ReturnType, ext::IdentExt as _};
 
-use crate::check::{Benchmark, Role, is_named};
-use crate::code::{Code, inlined, mentions};
-use crate::errors::{at, first, generated, last, mixed};
-use crate::exact::exact;
-use crate::parse::{GroupOption, Metric, some};
-use crate::signature::{Instantiation, Passed};
+use crate::check::{Benchmark, ParamRole, is_named};
+use crate::code::{UserCode, exact_count, may_mention, run_inline};
+use crate::errors::{first_span, generated, generated_at, generated_span, last_span};
+use crate::parse::{GroupOption, Metric, some_code};
+use crate::signature::{Instantiation, PassedBy};
 
 /// Returns the `const` block that registers the benchmark.
 pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
@@ -20,10 +18,10 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
         benchmark.options.krate.as_ref().map_or_else(|| quote!(::gpubench), ToTokens::to_token_stream);
     let attributes = &benchmark.launch.attributes;
     let names: Vec<Ident> = (0..benchmark.variants.len())
-        .map(|index| format_ident!("__VARIANT_{index}", span = mixed()))
+        .map(|index| format_ident!("__VARIANT_{index}", span = generated_span()))
         .collect();
     let variants =
-        names.iter().zip(&benchmark.variants).map(|(name, variant)| benchmark.variant(name, variant));
+        names.iter().zip(&benchmark.variants).map(|(name, variant)| benchmark.variant_const(name, variant));
     let entry = benchmark.entry(&names);
     generated! {
         #attributes
@@ -37,46 +35,18 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
     }
 }
 
-/// Returns the `mistakes` as code, followed by the user's code, in which each name has the type of an error.
-/// Without the user's code, the compiler would also report names as unused that only this code uses. Without
-/// a benchmark, or for a generic function, returns the mistakes alone.
-pub(crate) fn mistakes_with_code(mistakes: TokenStream, benchmark: Option<&Benchmark>) -> TokenStream {
-    // The code of a generic function may name its parameters, for which there may be no choice.
-    let is_plain = |benchmark: &&Benchmark| benchmark.launch.generics.is_empty();
-    let Some(Benchmark { options, launch, .. }) = benchmark.filter(is_plain) else { return mistakes };
-    let (axes, stream) = (&options.args.axes, Ident::new("stream", Span::call_site()));
-    let codes = [&options.setup, &options.reset, &options.check].into_iter().flatten();
-    let codes = codes.map(|code| match code {
-        Code::Closure(closure) => closure.to_token_stream(),
-        code => code.value().to_token_stream(),
-    });
-    let metrics = options.metrics.iter().map(|metric| &metric.value);
-    let values = axes.iter().chain(&options.counts).map(|named| &named.value).chain(metrics);
-    let values = values.map(ToTokens::to_token_stream).chain(codes);
-    let names = axes.iter().map(|axis| &axis.name).chain([&stream]);
-    let names = names.chain(launch.params.iter().filter_map(|param| param.name.as_ref()));
-    generated! {
-        #[allow(warnings)]
-        const _: fn() = || {
-            let error = { #mistakes };
-            #(let #names = error;)*
-            #(let _ = || { if true { return error; } #values };)*
-        };
-    }
-}
-
 impl Benchmark {
     /// Writes `const NAME: Variant = …;` for one instance of the function.
-    fn variant(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
+    fn variant_const(&self, name: &Ident, variant: &Instantiation) -> TokenStream {
         let declared = self.options.args.axes.iter().map(|axis| {
             let (variable, name, values) =
-                (axis_variable(&axis.name), shown(&axis.name), values(&axis.value));
+                (axis_variable(&axis.name), name_text(&axis.name), axis_values(&axis.value));
             quote_spanned!(variable.span()=> let #variable = __gb::Values::new(#name, #values);)
         });
-        let sweeps = self.sweeps();
-        let aliases = variant.aliases();
-        let setup = self.setup();
-        let launch = self.launch(variant);
+        let sweeps = self.sweep_axes();
+        let aliases = variant.alias_items();
+        let setup = self.setup_closure();
+        let launch = self.launch_closure(variant);
         let counts = self.counts();
         let metrics = self.metrics();
         let reset = self.reset();
@@ -84,10 +54,10 @@ impl Benchmark {
         let check = self.check_outputs();
         let memory = self.memory();
         let skip_if = self.skip_if();
-        let generics = variant.generics();
+        let generics = variant.generic_values();
         // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
-        let stream_type = variant.placed(&self.stream().ty);
-        let stream = first(&stream_type);
+        let stream_type = variant.type_at_choice(&self.stream().ty);
+        let stream = first_span(&stream_type);
         let of = quote_spanned!(stream=> ::core::marker::PhantomData::<#stream_type>);
         let case = quote_spanned!(stream=> &mut case);
         generated! {
@@ -105,7 +75,7 @@ impl Benchmark {
     }
 
     /// Writes the axes as `&[&[&n], &[&a, &b]]`: one inner list for each sweep, with all axes of a `zip`.
-    fn sweeps(&self) -> TokenStream {
+    fn sweep_axes(&self) -> TokenStream {
         let mut axes = self.options.args.axes.iter().map(|axis| {
             let variable = axis_variable(&axis.name);
             quote_spanned!(variable.span()=> &__gb::axis!(#variable))
@@ -119,25 +89,25 @@ impl Benchmark {
 
     /// Writes the `Entry { … }` of the benchmark with these variants.
     fn entry(&self, variants: &[Ident]) -> TokenStream {
-        let name = self.options.name.as_ref().map_or_else(|| shown(&self.launch.name), LitStr::value);
+        let name = self.options.name.as_ref().map_or_else(|| name_text(&self.launch.name), LitStr::value);
         let mut fields = self.options.data.fields(false);
         let mut base = generated!(__gb::BenchmarkOptions::DEFAULT);
         match &self.options.group {
             Some(GroupOption::Name(group)) => {
-                let group = some(group);
+                let group = some_code(group);
                 fields.extend(generated!(group: #group,));
             }
             Some(GroupOption::Defaults(path)) => {
-                base = quote_spanned!(first(path)=> __gb::Group::options(&#path));
+                base = quote_spanned!(first_span(path)=> __gb::Group::options(&#path));
             }
             None => {}
         }
         if let Some(item) = &self.options.item {
-            let item = some(item);
+            let item = some_code(item);
             fields.extend(generated!(item: #item,));
         }
         if !self.options.tune.is_empty() {
-            let names = self.options.tune.iter().map(shown);
+            let names = self.options.tune.iter().map(name_text);
             fields.extend(generated!(tune: &[#(#names),*],));
         }
         let options =
@@ -156,16 +126,16 @@ impl Benchmark {
     }
 
     /// Writes `let setup = |stream| …;`, which fixes the types of the axes and inputs.
-    fn setup(&self) -> TokenStream {
+    fn setup_closure(&self) -> TokenStream {
         let stream = self.stream();
         let ty = &stream.ty;
         let Some(setup) = &self.options.setup else {
             return generated!(let setup = |_: &#ty| ::core::result::Result::Ok(()););
         };
         let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
-        let result = run(setup, values, |expr| self.bind_axes(|name| mentions(expr, name)));
-        let names = self.bind_stream(setup.value());
-        let made = quote_spanned!(at(self.launch.name.span())=> ::core::result::Result<_, _>);
+        let result = run_on(setup, values, |expr| self.bind_axes(|name| may_mention(expr, name)));
+        let names = self.bind_stream(setup.value_expr());
+        let made = quote_spanned!(generated_at(self.launch.name.span())=> ::core::result::Result<_, _>);
         generated! {
             let setup = |stream: &#ty| {
                 let _ = stream;
@@ -176,7 +146,7 @@ impl Benchmark {
         }
     }
 
-    /// Binds the stream to its name and to `stream`, if `code` mentions them.
+    /// Writes `let` statements that bind the stream to its name and to `stream`, if `code` mentions them.
     fn bind_stream(&self, code: &Expr) -> TokenStream {
         let usual = Ident::new("stream", Span::call_site());
         let axes = self.options.args.axes.iter().map(|axis| &axis.name);
@@ -187,41 +157,41 @@ impl Benchmark {
         let text = code.to_token_stream().to_string();
         let taken = taken || text.contains("stream (") || text == "stream";
         let names = self.stream().name.iter().chain((!taken).then_some(&usual));
-        let used = names.filter(|name| mentions(code, name));
+        let used = names.filter(|name| may_mention(code, name));
         used.map(|name| generated!(let #name = stream; let _ = #name;)).collect()
     }
 
     /// Writes the closure that calls the function once.
-    fn launch(&self, variant: &Instantiation) -> TokenStream {
+    fn launch_closure(&self, variant: &Instantiation) -> TokenStream {
         let stream = &self.stream().ty;
-        let state = self.take_apart(|_| true);
+        let state = self.destructure_state(|_| true);
         let values = self.params().map(|(index, role, param)| match role {
-            Role::Stream => TokenStream::new(),
-            Role::Axis(axis) => {
-                let (local, ty) = (local(index), param.ty_if(param.passed));
+            ParamRole::Stream => TokenStream::new(),
+            ParamRole::Axis(axis) => {
+                let (local, ty) = (local_name(index), param.ty_passed(param.passed));
                 let value = axis_value(&self.options.args.axes[axis].name);
-                let reference = (param.passed != Passed::Value).then(|| generated!(&));
+                let reference = (param.passed != PassedBy::Value).then(|| generated!(&));
                 generated!(let #local: #ty = #reference #value;)
             }
-            Role::Input => self.pass_input(index, param.passed),
+            ParamRole::Input => self.convert_input(index, param.passed),
         });
         let arguments = self.params().map(|(index, role, param)| match role {
-            Role::Stream if param.passed == Passed::Value => {
-                quote_spanned!(first(&param.ty)=> ::core::clone::Clone::clone(stream))
+            ParamRole::Stream if param.passed == PassedBy::Value => {
+                quote_spanned!(first_span(&param.ty)=> ::core::clone::Clone::clone(stream))
             }
-            Role::Stream => generated!(stream),
-            _ => local(index).into_token_stream(),
+            ParamRole::Stream => generated!(stream),
+            _ => local_name(index).into_token_stream(),
         });
         // The call stands at the return type, so that the compiler blames that type if a launch cannot return
         // it. The parentheses are needed for this, because the name itself keeps its own hygiene.
         let name = &self.launch.name;
         let output = self.launch.output.clone().unwrap_or_else(|| name.to_token_stream());
-        let function = match variant.turbofish() {
+        let function = match variant.generic_arguments() {
             // A path with types in it cannot stand in parentheses.
             Some(types) => quote!(#name #types),
-            None => quote_spanned!(first(&output)=> (#name)),
+            None => quote_spanned!(first_span(&output)=> (#name)),
         };
-        let call = quote_spanned!(last(&output)=> #function(#(#arguments),*));
+        let call = quote_spanned!(last_span(&output)=> #function(#(#arguments),*));
         let call = match &self.options.unsafety {
             // The whole block counts as the user's, so that lints on unsafe code see it.
             Some(unsafety) => {
@@ -246,11 +216,13 @@ impl Benchmark {
         if self.options.counts.is_empty() {
             return None;
         }
-        let lets =
-            self.bind(|name| self.options.counts.iter().any(|count| mentions(&count.value, name)), read_only);
+        let lets = self.bind_names(
+            |name| self.options.counts.iter().any(|count| may_mention(&count.value, name)),
+            read_only,
+        );
         let counts = self.options.counts.iter().map(|count| {
-            let (option, text) = (&count.name, shown(&count.name));
-            let value = evaluated("count", generated!(#text), &count.value);
+            let (option, text) = (&count.name, name_text(&count.name));
+            let value = evaluated_count("count", generated!(#text), &count.value);
             generated!(#option: #value,)
         });
         Some(generated! {
@@ -270,10 +242,11 @@ impl Benchmark {
         if metrics.is_empty() {
             return None;
         }
-        let lets = self.bind(|name| metrics.iter().any(|metric| mentions(&metric.value, name)), read_only);
+        let lets =
+            self.bind_names(|name| metrics.iter().any(|metric| may_mention(&metric.value, name)), read_only);
         let values = metrics
             .iter()
-            .map(|Metric { name, unit, value }| evaluated("metric", generated!(#name, #unit), value));
+            .map(|Metric { name, unit, value }| evaluated_count("metric", generated!(#name, #unit), value));
         Some(generated!(.metrics(|state| { #lets ::core::result::Result::Ok(::std::vec![#(#values),*]) })))
     }
 
@@ -282,8 +255,8 @@ impl Benchmark {
         let reset = self.options.reset.as_ref()?;
         let ty = &self.stream().ty;
         let given = [generated!(stream)];
-        let (lets, outcome) = self.on_inputs(reset, None, given, |passed| passed);
-        let names = self.bind_stream(reset.value());
+        let (lets, outcome) = self.apply_to_inputs(reset, None, given, |passed| passed);
+        let names = self.bind_stream(reset.value_expr());
         Some(generated! {
             .reset(|state: &mut _, stream: &#ty| {
                 #lets
@@ -293,24 +266,23 @@ impl Benchmark {
         })
     }
 
-    /// Writes `.restore(|inputs| x)` for each input to put back, at its name, which the compiler blames if
-    /// its type cannot be restored.
+    /// Writes `.restore(|inputs| x)` for each restored input. The span of its name makes the compiler report a
+    /// type there that cannot be restored.
     fn restore(&self) -> TokenStream {
         let restored = self.options.restore.iter().filter_map(|name| {
             let (index, _) = self.inputs().find(|(_, param)| is_named(param, name))?;
-            let state = self.take_apart(|other| other == index);
-            let (value, input) = (self.pass_input(index, Passed::Mutable), local(index));
-            Some(quote_spanned!(at(name.span())=> .restore(|state| { #state #value #input })))
+            let state = self.destructure_state(|other| other == index);
+            let (value, input) = (self.convert_input(index, PassedBy::Mutable), local_name(index));
+            Some(quote_spanned!(generated_at(name.span())=> .restore(|state| { #state #value #input })))
         });
         restored.collect()
     }
 
-    /// Writes `.check(|inputs| …)`, if there is a check.
     fn check_outputs(&self) -> Option<TokenStream> {
         let check = self.options.check.as_ref()?;
         let given = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let output = self.checks_output().then(|| generated!(output));
-        let (lets, outcome) = self.on_inputs(check, output.clone(), given, read_only);
+        let (lets, outcome) = self.apply_to_inputs(check, output.clone(), given, read_only);
         let output = output.unwrap_or_else(|| generated!(_));
         Some(generated! {
             .check(|state, #output| {
@@ -322,8 +294,8 @@ impl Benchmark {
 
     /// Writes `.memory(|inputs, visit| …)`, if there are inputs.
     fn memory(&self) -> Option<TokenStream> {
-        let state = self.take_apart(|_| true);
-        let inputs: Vec<Ident> = self.inputs().map(|(index, _)| local(index)).collect();
+        let state = self.destructure_state(|_| true);
+        let inputs: Vec<Ident> = self.inputs().map(|(index, _)| local_name(index)).collect();
         let known = generated!(#(__gb::memory!(#inputs, visit))&*);
         (!inputs.is_empty()).then(|| generated!(.memory(|state, visit| { #state #known })))
     }
@@ -331,66 +303,67 @@ impl Benchmark {
     /// Writes `.skip_if(|| condition, "why")`; `None` if the benchmark has no `skip_if`.
     fn skip_if(&self) -> Option<TokenStream> {
         let (condition, why) = self.options.skip_if.as_ref()?;
-        let axes = self.bind_axes(|name| mentions(condition, name));
-        let condition = inlined(&axes, condition, &ReturnType::Default);
+        let axes = self.bind_axes(|name| may_mention(condition, name));
+        let condition = run_inline(&axes, condition, &ReturnType::Default);
         Some(generated!(.skip_if(|| #condition, #why)))
     }
 
-    /// Applies `code` to the `output`, to the inputs, which are passed as `how` says, and to the other
-    /// `given` values. Returns the bindings that precede it, and its value.
-    fn on_inputs(
+    /// Writes code that applies `code` to the `output`, to the inputs, passed as `how` says, and to the other
+    /// `given` values. Returns the statements before it, and the expression.
+    fn apply_to_inputs(
         &self,
-        code: &Code,
+        code: &UserCode,
         output: Option<TokenStream>,
         given: impl IntoIterator<Item = TokenStream>,
-        how: fn(Passed) -> Passed,
+        how: fn(PassedBy) -> PassedBy,
     ) -> (TokenStream, TokenStream) {
-        let inputs =
-            self.inputs().map(|(index, _)| placed(&local(index), last(code.value())).into_token_stream());
+        let inputs = self.inputs().map(|(index, _)| {
+            with_span(&local_name(index), last_span(code.value_expr())).into_token_stream()
+        });
         let lets = match code {
-            Code::Expr(expr) => self.bind(|name| mentions(expr, name), how),
-            _ => self.pass_all(how),
+            UserCode::Expr(expr) => self.bind_names(|name| may_mention(expr, name), how),
+            _ => self.convert_all_inputs(how),
         };
-        (lets, run(code, output.into_iter().chain(inputs).chain(given), |_| TokenStream::new()))
+        (lets, run_on(code, output.into_iter().chain(inputs).chain(given), |_| TokenStream::new()))
     }
 }
 
-/// Runs `code` on `values`. A function or closure takes them; an expression uses the names that `bound`
-/// binds.
-fn run(
-    code: &Code,
+/// Writes code that runs `code` on `axis_values`. A function or closure takes them as arguments; an expression uses
+/// the names that `bound` binds.
+fn run_on(
+    code: &UserCode,
     values: impl Iterator<Item = TokenStream>,
     bound: impl FnOnce(&Expr) -> TokenStream,
 ) -> TokenStream {
     match code {
-        Code::Path(path) => quote_spanned!(last(path)=> #path(#(#values),*)),
-        Code::Closure(closure) => {
+        UserCode::Path(path) => quote_spanned!(last_span(path)=> #path(#(#values),*)),
+        UserCode::Closure(closure) => {
             let patterns = closure.inputs.iter();
             let lets = generated!(#(let #patterns = #values;)*);
-            inlined(&lets, &closure.body, &closure.output)
+            run_inline(&lets, &closure.body, &closure.output)
         }
-        Code::Expr(expr) => inlined(&bound(expr), expr, &ReturnType::Default),
+        UserCode::Expr(expr) => run_inline(&bound(expr), expr, &ReturnType::Default),
     }
 }
 
-/// Writes `__gb::count("flops", value)?` or the same for a metric. Where the arithmetic of the value is visible, it is also
-/// computed without overflow.
-fn evaluated(function: &str, given: TokenStream, value: &Expr) -> TokenStream {
-    let (prefix, value) = match exact(value) {
+/// Writes `__gb::count("flops", value)?`, or the same for a metric. If the arithmetic of the value is visible, it
+/// is also computed without overflow.
+fn evaluated_count(function: &str, given: TokenStream, value: &Expr) -> TokenStream {
+    let (prefix, value) = match exact_count(value) {
         Some(exact) => ("exact_", generated!(#exact, || #value)),
         None => ("", value.to_token_stream()),
     };
-    let function = format_ident!("{prefix}{function}", span = mixed());
+    let function = format_ident!("{prefix}{function}", span = generated_span());
     generated!(__gb::#function(#given, #value)?)
 }
 
-/// Writes the values of an axis as the user did, except that a leading `pow2(…)` becomes a path to
-/// gpubench's.
-fn values(value: &Expr) -> TokenStream {
+/// Writes the values of an axis as the user did, except that a leading `pow2(…)` becomes a path to gpubench's
+/// function.
+fn axis_values(value: &Expr) -> TokenStream {
     let mut tokens = value.to_token_stream().into_iter().peekable();
     match (tokens.next(), tokens.peek()) {
         (Some(TokenTree::Ident(name)), Some(TokenTree::Group(_))) if name == "pow2" => {
-            let place = at(name.span());
+            let place = generated_at(name.span());
             quote_spanned!(place=> __gb::pow2).into_iter().chain(tokens).collect()
         }
         _ => value.to_token_stream(),
@@ -398,62 +371,63 @@ fn values(value: &Expr) -> TokenStream {
 }
 
 /// Returns the name as text without `r#`.
-fn shown(name: &Ident) -> String {
+fn name_text(name: &Ident) -> String {
     name.unraw().to_string()
 }
 
 impl Benchmark {
-    /// Writes `let (p0, _, p2) = state;`, with a name for each input whose parameter is `used`.
-    fn take_apart(&self, used: impl Fn(usize) -> bool) -> TokenStream {
-        let name = |index| if used(index) { local(index).into_token_stream() } else { generated!(_) };
+    /// Writes `let (p0, _, p2) = state;`, with a name for each input whose index is `used`.
+    fn destructure_state(&self, used: impl Fn(usize) -> bool) -> TokenStream {
+        let name = |index| if used(index) { local_name(index).into_token_stream() } else { generated!(_) };
         let names: Vec<TokenStream> = self.inputs().map(|(index, _)| name(index)).collect();
-        // At the function, which takes this many: the compiler expects as many as `setup` made.
-        let function = at(self.launch.name.span());
+        // At the function, which takes this many: the compiler expects as many as `setup_closure` made.
+        let function = generated_at(self.launch.name.span());
         match names.as_slice() {
             [name] => generated!(let #name = state;),
             names => quote_spanned!(function=> let (#(#names),*) = state;),
         }
     }
 
-    /// Converts the local of input `index` to the function's parameter type: `let p2: &[f32] = &*p2;`.
-    fn pass_input(&self, index: usize, passed: Passed) -> TokenStream {
-        let (local, param) = (local(index), &self.launch.params[index]);
-        let (ty, value) = (param.ty_if(passed), self.borrowed(&local, passed));
+    /// Writes statements that convert the local of input `index` to the type of the parameter: `let p2: &[f32] =
+    /// &*p2;`.
+    fn convert_input(&self, index: usize, passed: PassedBy) -> TokenStream {
+        let (local, param) = (local_name(index), &self.launch.params[index]);
+        let (ty, value) = (param.ty_passed(passed), self.borrow_local(&local, passed));
         // Two steps, so that a wrong type and a type that cannot be cloned give different errors.
-        let cloned = (passed == Passed::Value).then(|| {
-            let made = placed(&local, first(&ty));
-            quote_spanned!(first(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
+        let cloned = (passed == PassedBy::Value).then(|| {
+            let made = with_span(&local, first_span(&ty));
+            quote_spanned!(first_span(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
         });
         generated!(#cloned let #local: #ty = #value;)
     }
 
-    /// Converts each input to the function's parameter type, passed as `how` says.
-    fn pass_all(&self, how: fn(Passed) -> Passed) -> TokenStream {
-        let state = self.take_apart(|_| true);
-        let values = self.inputs().map(|(index, param)| self.pass_input(index, how(param.passed)));
+    /// Writes statements that convert each input to the type of its parameter, passed as `how` says.
+    fn convert_all_inputs(&self, how: fn(PassedBy) -> PassedBy) -> TokenStream {
+        let state = self.destructure_state(|_| true);
+        let values = self.inputs().map(|(index, param)| self.convert_input(index, how(param.passed)));
         generated!(#state #(#values)*)
     }
 
-    /// Binds the names that some code `mentions`: inputs by reference, mutable where `how` says so, then axes
-    /// by value.
-    fn bind(&self, mentions: impl Fn(&Ident) -> bool, how: fn(Passed) -> Passed) -> TokenStream {
+    /// Writes `let` statements for the names that `may_mention` selects: inputs by reference, mutable where `how`
+    /// says so, then axes by value.
+    fn bind_names(&self, mentions: impl Fn(&Ident) -> bool, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
             .filter_map(|(index, param)| Some((index, param.name.as_ref().filter(|name| mentions(name))?)))
             .collect();
-        let state = self.take_apart(|index| used.iter().any(|(used, _)| *used == index));
+        let state = self.destructure_state(|index| used.iter().any(|(used, _)| *used == index));
         let inputs = used.iter().map(|(index, name)| {
             let param = &self.launch.params[*index];
-            let mutable = how(param.passed) == Passed::Mutable;
-            let passed = if mutable { Passed::Mutable } else { Passed::Shared };
-            let (ty, value) = (param.ty_if(passed), self.borrowed(&local(*index), passed));
+            let mutable = how(param.passed) == PassedBy::Mutable;
+            let passed = if mutable { PassedBy::Mutable } else { PassedBy::Shared };
+            let (ty, value) = (param.ty_passed(passed), self.borrow_local(&local_name(*index), passed));
             generated!(let #name: #ty = #value; let _ = &#name;)
         });
         let axes = self.bind_axes(&mentions);
         generated!(#state #(#inputs)* #axes)
     }
 
-    /// Binds the axes that some code `mentions`, by value.
+    /// Writes `let` statements for the axes that `may_mention` selects, by value.
     fn bind_axes(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
         let axes = self.options.args.axes.iter().filter(|axis| mentions(&axis.name)).map(|axis| {
             let (name, value) = (&axis.name, axis_value(&axis.name));
@@ -464,39 +438,39 @@ impl Benchmark {
         axes.collect()
     }
 
-    /// Writes `&*p2` at the place of `setup`'s value, so that the compiler reports a wrong type there.
-    fn borrowed(&self, local: &Ident, passed: Passed) -> TokenStream {
-        let (first, last) = self.made_at();
+    /// Writes `&*p2` with the span of `setup_closure`'s value, so that the compiler reports a wrong type there.
+    fn borrow_local(&self, local: &Ident, passed: PassedBy) -> TokenStream {
+        let (first, last) = self.setup_spans();
         let reference = match passed {
-            Passed::Shared => quote_spanned!(first=> &),
-            Passed::Mutable => quote_spanned!(first=> &mut),
-            Passed::Value => return placed(local, first).into_token_stream(),
+            PassedBy::Shared => quote_spanned!(first=> &),
+            PassedBy::Mutable => quote_spanned!(first=> &mut),
+            PassedBy::Value => return with_span(local, first).into_token_stream(),
         };
-        let local = placed(local, last);
+        let local = with_span(local, last);
         quote_spanned!(last=> #reference *#local)
     }
 
-    /// Returns the first and the last span of the code that creates the inputs: that of `setup`.
-    fn made_at(&self) -> (Span, Span) {
-        self.options
-            .setup
-            .as_ref()
-            .map_or_else(|| (mixed(), mixed()), |setup| (first(setup.value()), last(setup.value())))
+    /// Returns the first and the last span of the code that makes the inputs: that of `setup_closure`.
+    fn setup_spans(&self) -> (Span, Span) {
+        self.options.setup.as_ref().map_or_else(
+            || (generated_span(), generated_span()),
+            |setup| (first_span(setup.value_expr()), last_span(setup.value_expr())),
+        )
     }
 }
 
-/// Returns the way to pass an input to code that may not change it: `&` in place of `&mut`.
-fn read_only(passed: Passed) -> Passed {
-    if passed == Passed::Mutable { Passed::Shared } else { passed }
+/// Returns how to pass an input to code that may not change it: `&` in place of `&mut`.
+fn read_only(passed: PassedBy) -> PassedBy {
+    if passed == PassedBy::Mutable { PassedBy::Shared } else { passed }
 }
 
 /// Returns the local variable of the parameter with this index, such as `p0`.
-fn local(index: usize) -> Ident {
-    format_ident!("p{index}", span = mixed())
+fn local_name(index: usize) -> Ident {
+    format_ident!("p{index}", span = generated_span())
 }
 
-/// Returns the name with the span `place`.
-fn placed(name: &Ident, place: Span) -> Ident {
+/// Returns the name with another span.
+fn with_span(name: &Ident, place: Span) -> Ident {
     let mut name = name.clone();
     name.set_span(place);
     name
@@ -504,7 +478,7 @@ fn placed(name: &Ident, place: Span) -> Ident {
 
 /// Returns the variable that holds the axis of this name, such as `axis_n`.
 fn axis_variable(name: &Ident) -> Ident {
-    format_ident!("axis_{}", name.unraw(), span = at(name.span()))
+    format_ident!("axis_{}", name.unraw(), span = generated_at(name.span()))
 }
 
 /// Writes the selected value of the axis of this name: `axis_n.value()`.

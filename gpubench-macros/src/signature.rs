@@ -1,5 +1,5 @@
-//! The annotated function, as far as a caller sees it: its name, parameters and return type, and its
-//! instances if it is generic. The body is not parsed, so that a half-typed one does no harm.
+//! The annotated function, as far as a caller sees it: its name, parameters and return type, and its instances if
+//! it is generic. The body is not parsed, so that an unfinished one does no harm.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt as _, quote, quote_spanned};
@@ -10,18 +10,18 @@ use syn::{
 };
 
 use crate::code::any_token;
-use crate::errors::{Errors, did_you_mean, first, generated};
-use crate::parse::{AttributeOptions, Choices, written};
+use crate::errors::{Errors, did_you_mean, first_span, generated};
+use crate::parse::{AttributeOptions, GenericChoices, display_tokens};
 
-/// The signature of the annotated launch function.
-pub(crate) struct Launch {
-    /// The attributes that the registration needs too: conditional compilation and allowed lints.
+/// The signature of the annotated function, which launches the work.
+pub(crate) struct LaunchFunction {
+    /// The attributes that the registration copies: conditional compilation and allowed lints.
     pub attributes: TokenStream,
     pub name: Ident,
     pub unsafety: Option<Token![unsafe]>,
     pub generics: Vec<GenericParameter>,
     pub params: Vec<Param>,
-    /// The tokens of the return type; `None` for `()` that is not written.
+    /// The tokens of the return type; `None` if it is not written.
     pub output: Option<TokenStream>,
 }
 
@@ -36,26 +36,26 @@ pub(crate) struct GenericParameter {
 pub(crate) struct Param {
     /// The name that expressions use; a pattern has none.
     pub name: Option<Ident>,
-    pub passed: Passed,
+    pub passed: PassedBy,
     /// The type without the outermost reference, as the type of a local variable.
     pub ty: TokenStream,
     /// True if the type contains an `impl Trait`.
     pub unnamed: bool,
-    /// The place of the outermost reference, if there is one.
+    /// The span of the outermost reference, if there is one.
     ampersand: Option<Span>,
-    /// The tokens as written.
+    /// The parameter as written.
     pub tokens: TokenStream,
 }
 
-/// The way in which a parameter is passed: `&`, `&mut` or by value.
+/// The way in which a parameter is passed: by `&`, by `&mut` or by value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Passed {
+pub(crate) enum PassedBy {
     Shared,
     Mutable,
     Value,
 }
 
-impl Launch {
+impl LaunchFunction {
     /// Parses the annotated item. Returns `None` and reports the mistake if it is not a free function with a
     /// body.
     pub(crate) fn parse(item: TokenStream, errors: &mut Errors) -> Option<Self> {
@@ -162,28 +162,29 @@ impl Param {
         };
         let (passed, ampersand, ty) = match ungrouped(*param.ty) {
             Type::Reference(reference) => {
-                let passed = if reference.mutability.is_some() { Passed::Mutable } else { Passed::Shared };
+                let passed =
+                    if reference.mutability.is_some() { PassedBy::Mutable } else { PassedBy::Shared };
                 (passed, Some(reference.and_token.span), reference.elem.into_token_stream())
             }
-            ty => (Passed::Value, None, ty.into_token_stream()),
+            ty => (PassedBy::Value, None, ty.into_token_stream()),
         };
         let mut unnamed = false;
         let ty = local_type(ty, lifetimes, &mut unnamed);
         Self { name, passed, ty, unnamed, ampersand, tokens }
     }
 
-    /// Returns the parameter's type as if it were `passed` this way, with the reference at the user's place.
-    pub(crate) fn ty_if(&self, passed: Passed) -> TokenStream {
-        let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first(&self.ty)));
+    /// Returns the parameter's type as if it were passed this way, with the span of the user's reference.
+    pub(crate) fn ty_passed(&self, passed: PassedBy) -> TokenStream {
+        let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first_span(&self.ty)));
         match passed {
-            Passed::Shared => quote_spanned!(ampersand=> &#ty),
-            Passed::Mutable => quote_spanned!(ampersand=> &mut #ty),
-            Passed::Value => quote!(#ty),
+            PassedBy::Shared => quote_spanned!(ampersand=> &#ty),
+            PassedBy::Mutable => quote_spanned!(ampersand=> &mut #ty),
+            PassedBy::Value => quote!(#ty),
         }
     }
 
     /// Returns the parameter's name for messages, or its type if it has no name.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         match &self.name {
             Some(name) => format!("`{}`", name.unraw()),
             None => format!("of type `{}`", self.ty),
@@ -257,30 +258,30 @@ fn registration_attributes(attributes: &[Attribute]) -> TokenStream {
 
 /// An instance of the function: the choice for each generic parameter, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Instantiation(Vec<Choice>);
+pub(crate) struct Instantiation(Vec<ChosenGeneric>);
 
-/// The type or constant that is chosen for a generic parameter.
+/// A generic parameter with the type or constant that is chosen for it.
 #[derive(Clone)]
-struct Choice {
+struct ChosenGeneric {
     parameter: GenericParameter,
     value: TokenStream,
 }
 
-impl Choice {
-    /// Returns the parameter's name with the place of the choice.
-    fn placed(&self) -> Ident {
+impl ChosenGeneric {
+    /// Returns the parameter's name with the span of the choice, at which the compiler then reports errors.
+    fn name_at_choice(&self) -> Ident {
         let mut name = self.parameter.name.clone();
-        name.set_span(first(&self.value).resolved_at(name.span()));
+        name.set_span(first_span(&self.value).resolved_at(name.span()));
         name
     }
 }
 
 /// Returns an instance for every combination of the choices, the last parameter varying fastest; one instance
-/// without choices for a function that is not generic. Reports parameters without choices, and choices
-/// without a parameter.
-pub(crate) fn variants(
+/// without choices for a function that is not generic. Reports parameters without choices, and choices without a
+/// parameter.
+pub(crate) fn instantiations(
     options: &AttributeOptions,
-    launch: &Launch,
+    launch: &LaunchFunction,
     errors: &mut Errors,
 ) -> Vec<Instantiation> {
     let given = &options.generics;
@@ -316,7 +317,7 @@ pub(crate) fn variants(
         let extended = variants.iter().flat_map(|variant| {
             chosen.values.iter().map(|value| {
                 let mut choices = variant.0.clone();
-                choices.push(Choice { parameter: generic.clone(), value: value.clone() });
+                choices.push(ChosenGeneric { parameter: generic.clone(), value: value.clone() });
                 Instantiation(choices)
             })
         });
@@ -332,9 +333,9 @@ fn sweep_hint(generic: &GenericParameter) -> String {
     }
 }
 
-impl Choices {
+impl GenericChoices {
     /// Reports an error unless the function has a generic parameter of this name and kind.
-    fn check(&self, launch: &Launch, errors: &mut Errors) {
+    fn check(&self, launch: &LaunchFunction, errors: &mut Errors) {
         let (name, function) = (self.name.unraw(), launch.name.unraw());
         let found = launch.generics.iter().find(|generic| generic.name.unraw() == name);
         let message = match found {
@@ -358,38 +359,38 @@ impl Choices {
 
 impl Instantiation {
     /// Writes `type T = f32; const B: usize = 128;`, so that the user's code can use the parameters' names.
-    pub(crate) fn aliases(&self) -> TokenStream {
+    pub(crate) fn alias_items(&self) -> TokenStream {
         self.0
             .iter()
-            .map(|Choice { parameter: GenericParameter { name, constant }, value }| match constant {
+            .map(|ChosenGeneric { parameter: GenericParameter { name, constant }, value }| match constant {
                 None => generated!(type #name = #value;),
                 Some(ty) => generated!(const #name: #ty = #value;),
             })
             .collect()
     }
 
-    /// Writes `::<T, B>`, each name with the place of its choice, so that the compiler reports a choice there
-    /// that the function cannot take. `None` for a function that is not generic.
-    pub(crate) fn turbofish(&self) -> Option<TokenStream> {
-        let placed = self.0.iter().map(Choice::placed);
+    /// Writes `::<T, B>`, the generic arguments of a call. Each name has the span of its choice, at which the
+    /// compiler reports a choice that the function cannot take. `None` for a function that is not generic.
+    pub(crate) fn generic_arguments(&self) -> Option<TokenStream> {
+        let placed = self.0.iter().map(ChosenGeneric::name_at_choice);
         (!self.0.is_empty()).then(|| generated!(::<#(#placed),*>))
     }
 
-    /// Returns the type `ty`; if it is a generic parameter, with the place of its choice.
-    pub(crate) fn placed(&self, ty: &TokenStream) -> TokenStream {
+    /// Returns the type `ty`. If it is a generic parameter, it has the span of the choice for it.
+    pub(crate) fn type_at_choice(&self, ty: &TokenStream) -> TokenStream {
         let name = ty.to_string();
         let choice = self.0.iter().find(|choice| choice.parameter.name == name);
-        choice.map_or_else(|| ty.clone(), |choice| choice.placed().into_token_stream())
+        choice.map_or_else(|| ty.clone(), |choice| choice.name_at_choice().into_token_stream())
     }
 
     /// Writes the list of the choices as `Generic` values: types as written, constants by their value.
-    pub(crate) fn generics(&self) -> TokenStream {
+    pub(crate) fn generic_values(&self) -> TokenStream {
         let generics =
-            self.0.iter().map(|Choice { parameter: GenericParameter { name, constant }, value }| {
+            self.0.iter().map(|ChosenGeneric { parameter: GenericParameter { name, constant }, value }| {
                 let text = name.unraw().to_string();
                 let shown = match constant {
                     None => {
-                        let written = written(value.clone());
+                        let written = display_tokens(value.clone());
                         generated!(::std::string::String::from(#written))
                     }
                     Some(_) => generated!(::std::string::ToString::to_string(&#name)),
@@ -404,9 +405,9 @@ impl Instantiation {
 mod tests {
     use super::*;
 
-    fn params(function: &str) -> Vec<(Passed, String)> {
+    fn params(function: &str) -> Vec<(PassedBy, String)> {
         let (function, mut errors) = (function.parse().expect(function), Errors::default());
-        let launch = Launch::parse(function, &mut errors).expect("a function");
+        let launch = LaunchFunction::parse(function, &mut errors).expect("a function");
         errors.finish(Some(())).expect("no mistakes");
         launch.params.into_iter().map(|param| (param.passed, param.ty.to_string().replace(' ', ""))).collect()
     }
@@ -418,17 +419,17 @@ mod tests {
              d: impl Copy, e: &dyn for<'b> Fn(&'b u8, &'a u8)) {}",
         );
         let expected = [
-            (Passed::Shared, "[View<'_>]"),
-            (Passed::Mutable, "Vec<(u8,_)>"),
-            (Passed::Shared, "str"),
-            (Passed::Value, "_"),
-            (Passed::Shared, "dynfor<'b>Fn(&'bu8,&'_u8)"),
+            (PassedBy::Shared, "[View<'_>]"),
+            (PassedBy::Mutable, "Vec<(u8,_)>"),
+            (PassedBy::Shared, "str"),
+            (PassedBy::Value, "_"),
+            (PassedBy::Shared, "dynfor<'b>Fn(&'bu8,&'_u8)"),
         ];
         assert_eq!(params, expected.map(|(passed, ty)| (passed, ty.to_owned())));
     }
 
     #[test]
     fn a_body_is_not_looked_at() {
-        assert_eq!(params("fn f(stream: &(S)) { let x = ; x. }"), [(Passed::Shared, "(S)".to_owned())]);
+        assert_eq!(params("fn f(stream: &(S)) { let x = ; x. }"), [(PassedBy::Shared, "(S)".to_owned())]);
     }
 }

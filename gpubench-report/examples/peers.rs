@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::{env, fs};
 
-use gpubench_report::drawing::{Axis, Panel, Panels, Point, Series, Style, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotPoint, PlotSeries, SeriesStyle};
 use gpubench_stats::{format, quantile};
 use serde::Deserialize;
 
@@ -57,20 +57,20 @@ fn drawing(comparison: &PeerComparison) -> Option<Panels> {
             let case = case.rsplit("::").next()?;
             let error = row.us / right - 1.0;
             let name = format!("{name}, {case}: {:.2} µs for {right:.2} µs", row.us);
-            Some(Point { name: Some(name), ..Point::from((1e3 * right, error)) })
+            Some(PlotPoint { name: Some(name), ..PlotPoint::from((1e3 * right, error)) })
         });
-        let points: Vec<Point> = errors.collect();
+        let points: Vec<PlotPoint> = errors.collect();
         let mut sizes: Vec<f64> = points.iter().map(|point| point.y.abs()).collect();
         sizes.sort_unstable_by(f64::total_cmp);
         medians.push(format!("{name} {}", format::percent(quantile(&sizes, 0.5))));
-        tools.push(Series::new(name, points).styled(Style::Points));
+        tools.push(PlotSeries::new(name, points).with_style(SeriesStyle::Points));
     }
     let mut times: Vec<f64> = yardstick.values().map(|row| row.us).collect();
     times.sort_unstable_by(f64::total_cmp);
     // The upper limit from the left to the right, and the lower one back.
     let limit = |sign: f64| move |us: &f64| (1e3 * us, sign * NEAR.1.max(NEAR.0 / us));
     let limits = times.iter().map(limit(1.0)).chain(times.iter().rev().map(limit(-1.0)));
-    let near = Series::new("within 1 % or 0.15 µs", limits).styled(Style::Bare);
+    let near = PlotSeries::new("within 1 % or 0.15 µs", limits).with_style(SeriesStyle::Bare);
     let gpu = comparison.environment.get("GPU").cloned().unwrap_or_default();
     Some(Panels {
         title: format!("Median error of cold times: {}", medians.join(", ")),
@@ -78,12 +78,12 @@ fn drawing(comparison: &PeerComparison) -> Option<Panels> {
             "{gpu}, {} kernels with their defaults, against CUPTI's trace of the same launches",
             yardstick.len()
         ),
-        x: Axis::log10("time by CUPTI", Unit::TIME),
+        x: Axis::log10("time by CUPTI", AxisUnit::TIME),
         panels: vec![Panel {
-            y: Axis::linear("error of the tool's median", Unit::PART),
+            y: Axis::linear("error of the tool's median", AxisUnit::PART),
             series: tools.into_iter().chain([near]).collect(),
             marks: Vec::new(),
         }],
-        alike: true,
+        shares_legend: true,
     })
 }

@@ -1,73 +1,78 @@
-//! Declared work compared with the counters of Nsight Compute.
+//! Compares the declared work of benchmarks with the counters of Nsight Compute.
 
 use gpubench_records::{Cache, Counters, Measurement, NcuPass, Reason, Record};
 use gpubench_records::{Counts, Link, metrics};
 use gpubench_stats::Bytes;
 
-/// The part by which a declaration and the counters may differ.
-const SAME: f64 = 0.1;
-/// Code, arguments and page tables come from memory too.
-const SLACK: f64 = 256.0 * 1024.0;
-/// The operations with which a thread may begin and end, beside those that its author counts: sums from several accumulators, indices.
+/// The fraction by which declared work and counters may differ.
+const TOLERANCE: f64 = 0.1;
+/// The bytes of traffic that no benchmark declares: code, arguments and page tables.
+const UNDECLARED_BYTES: f64 = 256.0 * 1024.0;
+/// The operations that each thread may execute in addition to the declared ones, such as sums of several
+/// accumulators and indices.
 const FLOPS_PER_THREAD: u64 = 32;
-/// The pipe of square roots, divisions and conversions, whose instructions are no operations by the counters.
-const SPECIAL: &str = "xu";
-const WARP: u64 = 32;
+/// The pipe of square roots, divisions and conversions, as Nsight Compute names it. The counters do not count its
+/// instructions as operations.
+const SPECIAL_FUNCTION_PIPE: &str = "xu";
+const THREADS_PER_WARP: u64 = 32;
 
-/// Stores Nsight Compute's counters in `record`, and adds reasons to its verdict where they contradict its declared work.
-/// `last_level_cache` is the size of that cache, if known.
-pub fn set_ncu(record: &mut Record, pass: NcuPass, last_level_cache: Option<Bytes>) {
+/// Stores Nsight Compute's counters in `record`, and adds reasons to its verdict where they contradict its
+/// declared work. `last_level_cache` is the size of that cache, if known.
+pub fn store_ncu_counters(record: &mut Record, pass: NcuPass, last_level_cache: Option<Bytes>) {
     let Some(measured) = &mut record.measurement else { return };
     if let NcuPass::Counted(counters) = &pass {
-        record.verdict.add(contradict(counters, measured, record.case.cache, last_level_cache));
+        record.verdict.add(contradictions(counters, measured, record.case.cache, last_level_cache));
     }
     measured.verification.get_or_insert_default().ncu = Some(pass);
 }
 
-/// Returns the reservations about the declared work of a launch that these counters contradict.
-fn contradict(
+/// Returns a reason for each part of the declared work that the counters contradict. The traffic is compared only
+/// if the launch is cold and uses no link but the device's own memory.
+fn contradictions(
     counters: &Counters,
     measured: &Measurement,
     cache: Cache,
     last_level_cache: Option<Bytes>,
 ) -> Vec<Reason> {
     let moved = (cache == Cache::Cold && matches!(measured.link, None | Some(Link::D2d)))
-        .then(|| moved_otherwise(counters, &measured.counts, last_level_cache))
+        .then(|| traffic_mismatch(counters, &measured.counts, last_level_cache))
         .flatten();
-    moved.into_iter().chain(counted_otherwise(counters, measured)).collect()
+    moved.into_iter().chain(flops_mismatch(counters, measured)).collect()
 }
 
-/// A cold launch reads all of its data from memory, and leaves in the last-level cache what fits of its writes.
-fn moved_otherwise(counters: &Counters, counts: &Counts, last_level_cache: Option<Bytes>) -> Option<Reason> {
+/// Compares the counted traffic of a cold launch with its declared bytes. The launch reads all of its data from
+/// memory, and may leave writes in the last-level cache, up to the size of the cache.
+fn traffic_mismatch(counters: &Counters, counts: &Counts, last_level_cache: Option<Bytes>) -> Option<Reason> {
     let moved = counters.moved()?;
-    let (bytes, moved_once) = (counts.bytes?, counts.without_intermediates()?);
+    let (bytes, without_intermediates) = (counts.bytes?, counts.without_intermediates()?);
     let written = match (counts.reads, counts.writes) {
-        (None, None) => moved_once,
+        (None, None) => without_intermediates,
         (_, writes) => writes.unwrap_or_default(),
     };
-    let stays = last_level_cache.map_or(written, |Bytes(size)| written.min(size));
-    let passed = metrics::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
-    let least = moved_once - stays.min(moved_once) + passed;
-    let beyond = |a: f64, b: f64| a > (1.0 + SAME) * b && a - b > SLACK;
-    let off = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
-    off.then_some(Reason::TrafficMismatch {
+    let cached_writes = last_level_cache.map_or(written, |Bytes(size)| written.min(size));
+    let intermediates = metrics::crossing_intermediates(counts, Some(counters.kernels), last_level_cache);
+    let least = without_intermediates - cached_writes.min(without_intermediates) + intermediates;
+    let beyond = |a: f64, b: f64| a > (1.0 + TOLERANCE) * b && a - b > UNDECLARED_BYTES;
+    let is_mismatch = beyond(moved.as_f64(), bytes as f64) || beyond(least as f64, moved.as_f64());
+    is_mismatch.then_some(Reason::TrafficMismatch {
         declared: Bytes(bytes),
         counted: moved,
         min_traffic: Bytes(least),
     })
 }
 
-/// Operations of a precision that the counters tell apart are what is declared. Whether a square root is one is the author's choice.
-fn counted_otherwise(counters: &Counters, measured: &Measurement) -> Option<Reason> {
+/// Compares the counted operations of the benchmark's data type with the declared ones. Instructions of the
+/// [`SPECIAL_FUNCTION_PIPE`] may be declared as operations or not.
+fn flops_mismatch(counters: &Counters, measured: &Measurement) -> Option<Reason> {
     let declared = measured.counts.flops?;
     let counted = counters.flops.iter().find(|counted| counted.data_type == measured.data_type)?.flops;
-    let special = counters.pipes.iter().find(|pipe| pipe.pipe == SPECIAL);
-    let most = counted + special.map_or(0, |pipe| WARP * pipe.instructions);
+    let special = counters.pipes.iter().find(|pipe| pipe.pipe == SPECIAL_FUNCTION_PIPE);
+    let most = counted + special.map_or(0, |pipe| THREADS_PER_WARP * pipe.instructions);
     let kernels = &measured.launch.kernels;
     let threads: u64 = kernels.iter().map(|kernel| kernel.blocks() * kernel.threads()).sum();
-    let beyond = |a: u64, b: u64| a as f64 > (1.0 + SAME) * b as f64;
-    let off = beyond(declared, most) || beyond(counted, declared + FLOPS_PER_THREAD * threads);
-    off.then_some(Reason::FlopsMismatch { declared, counted })
+    let beyond = |a: u64, b: u64| a as f64 > (1.0 + TOLERANCE) * b as f64;
+    let is_mismatch = beyond(declared, most) || beyond(counted, declared + FLOPS_PER_THREAD * threads);
+    is_mismatch.then_some(Reason::FlopsMismatch { declared, counted })
 }
 
 #[cfg(test)]
@@ -99,7 +104,7 @@ mod tests {
         };
         let [read, written] = moved.map(|bytes| Some(Bytes(bytes * MIB)));
         let counters = Counters { read, written, ..Counters::default() };
-        contradict(&counters, &measured(counts, None), Cache::Cold, L2)
+        contradictions(&counters, &measured(counts, None), Cache::Cold, L2)
     }
 
     #[test]
@@ -128,7 +133,7 @@ mod tests {
             let moved = Some(Bytes(moved * MIB));
             let counters =
                 Counters { read: moved, written: Some(Bytes(0)), kernels: 2, ..Counters::default() };
-            !contradict(&counters, &measured(counts, None), Cache::Cold, L2).is_empty()
+            !contradictions(&counters, &measured(counts, None), Cache::Cold, L2).is_empty()
         };
         assert_eq!([2064, 1944, 1700].map(|moved| contradicted(2048, moved)), [false, false, true]);
         assert_eq!([116, 16, 200].map(|moved| contradicted(100, moved)), [false, false, true]);
@@ -142,18 +147,18 @@ mod tests {
         for (cache, link) in
             [(Cache::Hot, None), (Cache::Cold, Some(Link::H2d)), (Cache::Cold, Some(Link::L2))]
         {
-            assert_eq!(contradict(&counters, &measured(counts, link), cache, L2), []);
+            assert_eq!(contradictions(&counters, &measured(counts, link), cache, L2), []);
         }
     }
 
     #[test]
-    fn operations_are_held_against_those_of_their_precision() {
+    fn operations_are_compared_with_those_of_their_data_type() {
         let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: 1000 }];
         let counters = Counters { flops, ..Counters::default() };
         let found = |flops, precision| {
             let counts = Counts { flops: Some(flops), ..Counts::default() };
             let measured = Measurement { data_type: String::from(precision), ..measured(counts, None) };
-            contradict(&counters, &measured, Cache::Hot, None).len()
+            contradictions(&counters, &measured, Cache::Hot, None).len()
         };
         assert_eq!(
             [found(1000, "f32"), found(1090, "f32"), found(2000, "f32"), found(500, "f32")],
@@ -168,12 +173,13 @@ mod tests {
         let kernel = LaunchedKernel { grid: [4, 1, 1], block: [256, 1, 1], ..LaunchedKernel::default() };
         let found = |counted, special, declared| {
             let flops = vec![CountedFlops { data_type: "f32".to_owned(), flops: counted }];
-            let pipes = vec![PipeInstructions { pipe: SPECIAL.to_owned(), instructions: special }];
+            let pipes =
+                vec![PipeInstructions { pipe: SPECIAL_FUNCTION_PIPE.to_owned(), instructions: special }];
             let counters = Counters { flops, pipes, ..Counters::default() };
             let counts = Counts { flops: Some(declared), ..Counts::default() };
             let mut measured = measured(counts, None);
             measured.launch.kernels.push(kernel.clone());
-            contradict(&counters, &measured, Cache::Hot, None).len()
+            contradictions(&counters, &measured, Cache::Hot, None).len()
         };
         assert_eq!([found(32_768 + 1000, 0, 1000), found(40_000, 0, 1000)], [0, 1]);
         // 18 operations and a square root are declared as 20.

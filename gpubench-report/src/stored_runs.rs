@@ -1,21 +1,19 @@
-//! Stored runs by name: a file, `-`, a run's folder, `last`, the name of a run or baseline, or the number of a run. Nothing is locked or
-//! changed: of a run that is still being measured, the records so far are read.
+//! Finds stored runs by name: a file, `-`, a run's folder, `last`, the name of a run or baseline, or the number
+//! of a run. Nothing is locked or changed: a run in progress has the records so far.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io, io::Read as _};
 
 use gpubench_records::files::{
-    self, BaselineLocation, LAST, LoadRunError, RUN, ReadError, file_of, head_of, run_before, runs_in,
-    validated,
+    self, BaselineLocation, LAST, LoadRunError, file_of, head_of, run_before, runs_in,
 };
 use gpubench_records::{PlannedCase, Record, Run, StoredRun, text::did_you_mean};
 use gpubench_stats::format::counted;
 
-/// The name by which a user asks for standard input.
-const STANDARD_INPUT: &str = "-";
+use crate::loading::{STANDARD_INPUT, load_all, only_run};
 
-/// A run with the name that the user knows it by.
+/// A run with the name by which the user gave it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedRun {
     /// The name.
@@ -24,7 +22,7 @@ pub struct NamedRun {
     pub run: Run,
 }
 
-/// The runs and baselines that are kept for a project.
+/// The stored runs and baselines of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRuns {
     home: PathBuf,
@@ -33,19 +31,20 @@ pub struct StoredRuns {
 }
 
 impl StoredRuns {
-    /// Those in `home`, the folder `gpubench` of a target folder.
+    /// Returns the runs and baselines in `home`, the folder `gpubench` of a target folder.
     pub fn within(home: PathBuf) -> Self {
         Self { runs: home.join("runs"), home }
     }
 
-    /// The same with its runs in the folder `runs`.
+    /// Returns the same baselines, with the runs of another folder.
     #[must_use]
     pub fn with_runs(self, runs: PathBuf) -> Self {
         Self { runs, ..self }
     }
 
-    /// Those of the project that `folder` is in: in `CARGO_TARGET_DIR`, else in the nearest `target` above that has some,
-    /// else in the user's state folder. `None` where there is none of these.
+    /// Finds the runs and baselines of the project in `folder`: in `CARGO_TARGET_DIR`, else in the nearest
+    /// `target/gpubench` here or in a parent folder, else in the user's state folder. `None` if there is no such
+    /// folder.
     pub fn of_project(folder: &Path) -> Option<Self> {
         let above =
             || folder.ancestors().map(|above| above.join("target/gpubench")).find(|home| home.is_dir());
@@ -53,20 +52,20 @@ impl StoredRuns {
         files::cargo_target_folder().or_else(above).or_else(state).map(Self::within)
     }
 
-    /// Returns the folder that they are in.
+    /// Returns the folder of the runs and baselines.
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Returns the files of the runs with their names, the newest first.
+    /// Returns each run's name and file, the newest run first.
     pub fn runs(&self) -> Vec<(String, PathBuf)> {
         runs_in(&self.runs).collect()
     }
 
-    /// Returns the name of the newest run of a package.
+    /// Returns the name of the newest run of `package`.
     ///
     /// # Errors
-    /// If there is none.
+    /// If the package has no run.
     pub fn last_of_package(&self, package: &str) -> Result<String, LoadRunError> {
         let found = runs_in(&self.runs).find(|(_, path)| {
             head_of(path).is_ok_and(|run| run.program.package.is_some_and(|of_run| of_run.name == package))
@@ -79,12 +78,12 @@ impl StoredRuns {
         })
     }
 
-    /// Returns the newest complete run of the same benchmark binary that began before `later`, which the user calls `wanted`; with its
-    /// name.
+    /// Returns the newest complete run of the same benchmark binary that began before `later`, the run that the
+    /// user calls `wanted`.
     ///
     /// # Errors
-    /// If there is none.
-    pub fn before(&self, wanted: &str, later: &Run) -> Result<NamedRun, LoadRunError> {
+    /// If there is no such run.
+    pub fn previous_run(&self, wanted: &str, later: &Run) -> Result<NamedRun, LoadRunError> {
         let file = self.file(wanted)?;
         let folder = file.as_deref().and_then(Path::parent).and_then(Path::file_name);
         let name = folder.map(|name| name.to_string_lossy()).unwrap_or_default();
@@ -92,7 +91,7 @@ impl StoredRuns {
         run_before(&self.runs, &later.program.suite, of_run).map(|(name, run)| NamedRun { name, run })
     }
 
-    /// Returns the names of the baselines.
+    /// Returns the names of the baselines, sorted.
     pub fn baselines(&self) -> Vec<String> {
         let entries = fs::read_dir(self.home.join("baselines")).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.path().is_dir());
@@ -102,18 +101,18 @@ impl StoredRuns {
         names
     }
 
-    /// Returns the baseline that is called `name`.
+    /// Returns the location of the baseline `name`, which need not exist.
     pub fn baseline(&self, name: &str) -> BaselineLocation {
         BaselineLocation::within(&self.home.join("baselines"), name)
     }
 
-    /// Returns the file that `wanted` names, if it names one: a path, a run's folder, a stored run by its name or its number in
-    /// the list, or the last.
+    /// Returns the file of the run that the user calls `wanted`: a path, a run's folder, the name or the number
+    /// of a stored run, or `last`. `None` for standard input, a baseline or an unknown name.
     ///
     /// # Errors
-    /// If the last run is asked for and there is none, or a number that no run has.
+    /// If `wanted` is `last` and there is no run, or a number that no run has.
     pub fn file(&self, wanted: &str) -> Result<Option<PathBuf>, LoadRunError> {
-        let (wanted, _) = self.split(wanted);
+        let (wanted, _) = self.split_number(wanted);
         if wanted == LAST {
             let newest = runs_in(&self.runs).next().map(|(_, path)| path);
             return newest.map(Some).ok_or_else(|| {
@@ -130,25 +129,26 @@ impl StoredRuns {
             return Ok(Some(path));
         }
         match wanted.parse::<usize>() {
-            Ok(number) if !self.is_baseline(wanted) => self.numbered(number).map(Some),
+            Ok(number) if !self.is_baseline(wanted) => self.numbered_run(number).map(Some),
             _ => Ok(None),
         }
     }
 
-    /// Loads the one run that the user calls `wanted`.
+    /// Loads the only run that the user calls `wanted`.
     ///
     /// # Errors
     /// See [`LoadRunError`].
     pub fn load(&self, wanted: &str) -> Result<StoredRun, LoadRunError> {
-        only(self.load_all(wanted)?, wanted.as_ref()).map(|(_, stored)| stored)
+        only_run(self.load_all(wanted)?, wanted.as_ref()).map(|(_, stored)| stored)
     }
 
-    /// Loads the runs that the user calls `wanted`: all of a file with a list of them, each with its name, such as `runs.json#2`.
+    /// Loads all runs that the user calls `wanted`, each with its name. Runs of a list in one file are named by
+    /// their numbers, such as `runs.json#2`.
     ///
     /// # Errors
     /// See [`LoadRunError`].
     pub fn load_all(&self, wanted: &str) -> Result<Vec<(String, StoredRun)>, LoadRunError> {
-        let (name, number) = self.split(wanted);
+        let (name, number) = self.split_number(wanted);
         let runs = self.load_file_or_baseline(name)?;
         let count = runs.len();
         let named = |(number, stored)| {
@@ -163,6 +163,7 @@ impl StoredRuns {
         })
     }
 
+    /// Loads the runs of the file `name`, or of the baseline `name` if there is no such file.
     fn load_file_or_baseline(&self, name: &str) -> Result<Vec<StoredRun>, LoadRunError> {
         if name == STANDARD_INPUT {
             return load_all(Path::new(name));
@@ -171,16 +172,17 @@ impl StoredRuns {
             return load_all(&path);
         }
         if !self.is_baseline(name) {
-            return Err(self.unknown(name));
+            return Err(self.unknown_name_error(name));
         }
         let baseline =
             self.baseline(name).load().map_err(|error| LoadRunError::Unusable(error.to_string()))?;
-        let run = one_run(baseline.into_runs()).ok_or_else(|| self.unknown(name))?;
+        let run = merge_baseline_runs(baseline.into_runs()).ok_or_else(|| self.unknown_name_error(name))?;
         Ok(vec![run.into()])
     }
 
-    /// Splits `runs.json#2` into the file and the number of a run in it, unless a file has that very name.
-    fn split<'a>(&self, wanted: &'a str) -> (&'a str, Option<usize>) {
+    /// Splits `runs.json#2` into the name of the file and the number of a run in it. A file whose own name ends
+    /// in `#2` is not split.
+    fn split_number<'a>(&self, wanted: &'a str) -> (&'a str, Option<usize>) {
         let split = wanted.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?)));
         match split {
             Some((name, number)) if file_of(&self.runs, wanted).is_none() => (name, Some(number)),
@@ -188,8 +190,8 @@ impl StoredRuns {
         }
     }
 
-    /// The run of this number in the list, from 1.
-    fn numbered(&self, number: usize) -> Result<PathBuf, LoadRunError> {
+    /// Returns the file of the run with this number in the list of runs; 1 is the newest.
+    fn numbered_run(&self, number: usize) -> Result<PathBuf, LoadRunError> {
         let runs = self.runs();
         let count = runs.len();
         let run = number.checked_sub(1).and_then(|before| runs.into_iter().nth(before));
@@ -205,8 +207,8 @@ impl StoredRuns {
         self.baselines().iter().any(|baseline| baseline == name)
     }
 
-    /// The error of a name that nothing has.
-    fn unknown(&self, wanted: &str) -> LoadRunError {
+    /// Returns the error about a name that no file, run or baseline has.
+    fn unknown_name_error(&self, wanted: &str) -> LoadRunError {
         let names: Vec<String> =
             self.baselines().into_iter().chain(runs_in(&self.runs).map(|(name, _)| name)).collect();
         let near = did_you_mean(wanted, &names);
@@ -219,65 +221,19 @@ impl StoredRuns {
     }
 }
 
-/// Reads the run in the file at `path`: one JSON document, or the records of a run in progress.
-///
-/// # Errors
-/// If it cannot be read, or holds something else, or a list of several runs.
-pub fn load(path: &Path) -> Result<StoredRun, LoadRunError> {
-    only(load_all(path)?, path)
-}
-
-/// Returns the only run of the file at `path`.
-fn only<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
-    match (runs.pop(), runs.len()) {
-        (Some(run), 0) => Ok(run),
-        (_, others) => Err(LoadRunError::Unusable(format!(
-            "{0} has {1} runs: name one of them, such as {0}#1, or merge them by `cargo gpubench merge {0} -o FILE`",
-            path.display(),
-            others + 1
-        ))),
-    }
-}
-
-/// Reads all runs in the file at `path`: one, or a list of them, as programs of several runs write it.
-///
-/// # Errors
-/// If it cannot be read, or holds something else.
-pub fn load_all(path: &Path) -> Result<Vec<StoredRun>, LoadRunError> {
-    let is_input = path.as_os_str() == STANDARD_INPUT;
-    let read = || {
-        let mut contents = Vec::new();
-        match is_input {
-            true => _ = io::stdin().lock().read_to_end(&mut contents)?,
-            false => contents = fs::read(path)?,
-        }
-        read_all(&contents)
-    };
-    let shown = if is_input { Path::new("standard input") } else { path };
-    read().map_err(|error| LoadRunError::Unreadable { path: shown.to_owned(), error })
-}
-
-/// Reads all runs in the contents of a file: its lines, one JSON document, or a list of them.
-fn read_all(contents: &[u8]) -> Result<Vec<StoredRun>, ReadError> {
-    if contents.starts_with(b"{\"run\":") {
-        return Ok(vec![files::read(contents)?]);
-    }
-    let runs: Vec<Run> = RUN.read_all(contents)?;
-    Ok(runs.into_iter().map(|run| validated(run).map(StoredRun::from)).collect::<Result<_, _>>()?)
-}
-
-/// Makes one run of the runs of a baseline: the newest, which is the first, with the records of older ones for cases that it has no number for.
-fn one_run(runs: Vec<Run>) -> Option<Run> {
+/// Merges the runs of a baseline, the newest first: returns the newest run, with the record of an older run for
+/// each case that it did not measure. `None` if there is no run.
+fn merge_baseline_runs(runs: Vec<Run>) -> Option<Run> {
     let mut runs = runs.into_iter();
     let mut whole = runs.next()?;
-    let places = whole.records.iter().map(Record::planned).zip(0..);
-    let mut places: HashMap<PlannedCase, usize> = places.collect();
+    let mut indices: HashMap<PlannedCase, usize> =
+        whole.records.iter().map(Record::planned).zip(0..).collect();
     for older in runs {
         whole.add_devices(older.devices);
         for record in older.records {
-            match places.get(&record.planned()).map(|place| &mut whole.records[*place]) {
+            match indices.get(&record.planned()).map(|index| &mut whole.records[*index]) {
                 None => {
-                    places.insert(record.planned(), whole.records.len());
+                    indices.insert(record.planned(), whole.records.len());
                     whole.records.push(record);
                 }
                 Some(newer) if newer.measurement.is_none() && record.measurement.is_some() => {
@@ -292,7 +248,7 @@ fn one_run(runs: Vec<Run>) -> Option<Run> {
 }
 
 #[cfg(test)]
-mod stored_runs_tests {
+mod tests {
     use std::env;
 
     use super::*;
@@ -323,10 +279,10 @@ mod stored_runs_tests {
         let path = home.path().join("runs.json#2");
         let wanted = path.to_str().expect("UTF-8");
         let name = wanted.strip_suffix("#2").expect("a number");
-        assert_eq!(stored.split(wanted), (name, Some(2)));
+        assert_eq!(stored.split_number(wanted), (name, Some(2)));
         fs::write(&path, "").expect("a file");
-        assert_eq!(stored.split(wanted), (wanted, None), "a file has that very name");
-        assert_eq!(stored.split(name), (name, None));
+        assert_eq!(stored.split_number(wanted), (wanted, None), "a file has that very name");
+        assert_eq!(stored.split_number(name), (name, None));
     }
 
     #[test]
@@ -345,7 +301,7 @@ mod stored_runs_tests {
         let baseline = place.load().expect("a baseline");
         let counting = baseline.cases().filter_map(|record| Some(baseline.find(&old, record)?.1.clone()));
         let counting: Vec<Record> = counting.collect();
-        let whole = one_run(baseline.into_runs()).expect("there are runs");
+        let whole = merge_baseline_runs(baseline.into_runs()).expect("there are runs");
         assert_eq!(
             (whole.started, whole.planned_cases),
             (new.started, old.planned_cases.max(old.records.len()))
@@ -470,56 +426,5 @@ mod stored_runs_tests {
         let found = StoredRuns::of_project(&inner).expect("it is above");
         let named = env::var_os("CARGO_TARGET_DIR").map(|target| Path::new(&target).join("gpubench"));
         assert_eq!(found.home(), named.unwrap_or(ours));
-    }
-}
-
-#[cfg(test)]
-mod load_tests {
-    use super::*;
-
-    /// The error about a foreign file says what to give instead; that about a run of another version does not.
-    #[test]
-    fn a_file_of_something_else_is_told_with_what_to_give() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let told = |text: &str| {
-            let path = folder.path().join("file.json");
-            fs::write(&path, text).expect("it can be written");
-            load(&path).expect_err("it is no run").to_string()
-        };
-        let advice = ". Give a file that --json wrote, or measure anew";
-        assert!(told(r#"{"answer": 42}"#).ends_with(advice), "{}", told(r#"{"answer": 42}"#));
-        let newer = told(r#"{"schema": "gpubench/999"}"#);
-        assert!(newer.ends_with("read it with the gpubench that wrote it, or measure anew"), "{newer}");
-    }
-    #[test]
-    fn an_error_names_the_file() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("run.json");
-        let told = || load(&path).expect_err("it is no run").to_string();
-        assert!(told().starts_with(&format!("{}: ", path.display())), "{}", told());
-        for text in ["{", r#"{"run":{}}"#] {
-            fs::write(&path, text).expect("it can be written");
-            assert!(told().starts_with(&path.display().to_string()), "{}", told());
-            assert!(told().ends_with(". Give a file that --json wrote, or measure anew"), "{}", told());
-        }
-    }
-
-    /// A list has a place for each fault, and is no run.
-    #[test]
-    fn a_list_of_runs_is_none_and_a_fault_in_it_has_its_line() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("runs.json");
-        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
-        let run =
-            serde_json::to_string(&files::read(&lines[..]).expect("a run").run).expect("it can be written");
-        let write = |runs: &[&str]| {
-            fs::write(&path, format!("[{}]", runs.join(",\n"))).expect("it can be written");
-        };
-        write(&[&*run; 3]);
-        assert!(load(&path).is_err_and(|told| told.to_string().contains(" has 3 runs: ")));
-        assert_eq!(load_all(&path).expect("runs").len(), 3);
-        write(&[&run, &run, &run.replacen("\"records\":", "\"record\":", 1)]);
-        let told = load_all(&path).expect_err("it has no records").to_string();
-        assert!(told.contains("line 3"), "{told}");
     }
 }

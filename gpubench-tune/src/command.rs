@@ -5,8 +5,8 @@ use std::{io, path::PathBuf};
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod};
-use crate::{elimination::race, table::table, variants::Variants};
+use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod, table};
+use crate::{elimination::race, variants::Variants};
 use gpubench_core::Entry;
 use gpubench_records::{Arg, Cache, Destination, Exit};
 use gpubench_runner::__private::{
@@ -71,14 +71,14 @@ pub fn extension() -> Extension {
         flag: "tune",
         add_flags: TuneArgs::augment_args,
         is_for: |options| !options.tune.is_empty(),
-        run: tune,
+        run: run_tuning,
     }
 }
 
-/// Runs `--tune`: races all selected problems, prints the results and writes them to the file of
-/// `--save-tuning`, also if an error ends the races. Returns the exit code, which is [`Exit::Failed`] if a
-/// problem has no winner.
-fn tune(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
+/// Runs `--tune`: races all selected problems, prints the results, and writes them to the file of
+/// `--save-tuning`, even after an error. Returns the exit code, which is [`Exit::Failed`] if a problem has no
+/// winner.
+fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
     let began = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let TuneArgs { budget, save_tuning, .. } =
@@ -167,8 +167,8 @@ fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem>
     problems
 }
 
-/// Races all problems of the session one after another, and adds each result to `tuning`. The remaining
-/// problems share the time until the `deadline` equally.
+/// Races all problems of the session one after another, and adds each result to `tuning`. The remaining problems
+/// share the time until the `deadline` equally.
 fn race_all(
     session: &mut Session<'_>,
     tuning: &mut Tuning,

@@ -18,7 +18,7 @@ const MIN_VARIANTS: usize = 4;
 /// The smallest variance that counts, as a fraction of the median variance, because a few rounds may agree by
 /// chance. One in a thousand variances of eight pairs is smaller.
 const MIN_VARIANCE_FRACTION: f64 = 0.05;
-/// The maximum ratio of a variant's variance to the common one. A variant above it keeps its own variance.
+/// The maximum ratio of a variant's variance to the common one. A variant above the maximum keeps its own variance.
 /// One in thirteen variances of eight pairs is above it by chance.
 const MAX_VARIANCE_RATIO: f64 = 2.0;
 /// The maximum degrees of freedom; a t distribution with this many counts as normal.
@@ -31,7 +31,7 @@ pub(crate) struct CommonNoise {
     variance: f64,
     /// The degrees of freedom of that variance.
     freedom: f64,
-    /// The smallest variance that counts: smaller ones of a variant are raised to it.
+    /// The least variance of a variant: smaller ones are raised to it.
     least: f64,
 }
 

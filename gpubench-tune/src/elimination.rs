@@ -1,5 +1,5 @@
-//! The course of a race: it measures each variant alone, and then two at a time, as long as the race and the
-//! budget allow.
+//! Runs a race: measures each variant alone, and then two at a time, until all are decided or the budget is
+//! spent.
 
 use crate::race::{Duel, Race};
 use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
@@ -61,7 +61,7 @@ pub(crate) fn race(
     problem.wall_time = run.measurer.elapsed();
     problem.variants = run.race.finish();
     problem.variants.sort_by(|a, b| {
-        let ((a, faster), (b, slower)) = (a.rank(), b.rank());
+        let ((a, faster), (b, slower)) = (a.sort_key(), b.sort_key());
         a.cmp(&b).then(faster.total_cmp(&slower))
     });
     let is_open = [Standing::Undecided, Standing::NotMeasured].iter().any(|one| problem.of(*one).count() > 0);
@@ -86,7 +86,7 @@ fn measure_alone(
         if variant.failure.is_some() {
             continue;
         }
-        if is_spent(measurer, budget) {
+        if is_budget_spent(measurer, budget) {
             return Ok(true);
         }
         match measurer.measure_coarsely(number)? {
@@ -98,7 +98,7 @@ fn measure_alone(
 }
 
 /// Returns true if there is a budget and the race has used it up.
-fn is_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) -> bool {
+fn is_budget_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) -> bool {
     budget.is_some_and(|budget| measurer.elapsed() >= budget)
 }
 
@@ -119,7 +119,7 @@ impl RaceRun<'_> {
         let mut is_over = false;
         loop {
             let next = self.race.next_duel();
-            is_over |= next.is_some() && is_spent(self.measurer, self.budget);
+            is_over |= next.is_some() && is_budget_spent(self.measurer, self.budget);
             let next = next.filter(|_| !is_over);
             let wanted = [self.race.leader(), next.map(|duel| duel.contender)];
             let unchecked = wanted.into_iter().flatten().find(|variant| !self.accepted[*variant]);

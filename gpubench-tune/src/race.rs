@@ -25,8 +25,8 @@ pub const PAIRS_OF_A_STEP: usize = 8;
 /// of a trimmed mean's interval is approximate.
 const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), (16, 0.24)];
 
-/// The number of first epochs in which the leader may change early, to a variant that only seems to be
-/// faster. The first leader had the least of many single times, and so the most luck.
+/// The number of epochs, from the first on, in which the leader may change early to a variant that only seems to
+/// be faster. The first leader had the least of many single times, and so the most luck.
 const MAX_EARLY_LEADER_CHANGES: i32 = 2;
 /// The index, from 0, of the analysis in an epoch at which the leader may change early.
 const EARLY_CHANGE_ANALYSIS: usize = 1;

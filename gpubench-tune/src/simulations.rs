@@ -26,7 +26,7 @@ const PLACE: f64 = 0.01;
 
 /// The noise of variants, in addition to that of places.
 #[derive(Clone, Copy, Debug)]
-enum Noise {
+enum NoiseModel {
     /// All variants have the same noise.
     Alike,
     /// Each variant has another noise: its logarithm is normal with this standard deviation.
@@ -40,15 +40,15 @@ enum Noise {
 /// Simulates a race of variants with these true times and equal noise. `band` is the equivalence margin.
 /// Returns the variants with their standings, and the number of steps.
 fn raced(times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
-    raced_with(Noise::Alike, times, band, rng)
+    raced_with(NoiseModel::Alike, times, band, rng)
 }
 
 /// Simulates a race as [`raced`] does, with this kind of noise.
-fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
+fn raced_with(noise: NoiseModel, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<TunedVariant>, usize) {
     let deviations: Vec<f64> = (0..times.len())
         .map(|number| match noise {
-            Noise::Differ(by) => NOISE * normal(0.0, by).sample(rng).exp(),
-            Noise::One if number == 1 => 5.0 * NOISE,
+            NoiseModel::Differ(by) => NOISE * normal(0.0, by).sample(rng).exp(),
+            NoiseModel::One if number == 1 => 5.0 * NOISE,
             _ => NOISE,
         })
         .collect();
@@ -69,7 +69,7 @@ fn raced_with(noise: Noise, times: &[f64], band: f64, rng: &mut StdRng) -> (Vec<
         for _ in 0..PAIRS_OF_A_STEP {
             let place = normal(0.0, PLACE).sample(rng);
             let disturbed = match noise {
-                Noise::Disturbed(part) if uniform(1.0).sample(rng) < part => {
+                NoiseModel::Disturbed(part) if uniform(1.0).sample(rng) < part => {
                     10.0 * normal(0.0, NOISE).sample(rng)
                 }
                 _ => 0.0,
@@ -121,12 +121,12 @@ fn a_variant_that_is_one_percent_better_wins() {
 #[test]
 fn a_race_is_wrong_anywhere_in_one_of_a_hundred_at_most() {
     let kinds = [
-        Noise::Alike,
-        Noise::Differ(0.3),
-        Noise::Differ(1.0),
-        Noise::Disturbed(0.02),
-        Noise::Disturbed(0.1),
-        Noise::One,
+        NoiseModel::Alike,
+        NoiseModel::Differ(0.3),
+        NoiseModel::Differ(1.0),
+        NoiseModel::Disturbed(0.02),
+        NoiseModel::Disturbed(0.1),
+        NoiseModel::One,
     ];
     for noise in kinds {
         let mut steps = 0;
@@ -139,7 +139,7 @@ fn a_race_is_wrong_anywhere_in_one_of_a_hundred_at_most() {
         assert!(right >= 0.99, "{noise:?}: {right}");
         // Each by its own noise they take 50.
         let steps = steps as f64 / RACES as f64;
-        assert!(!matches!(noise, Noise::Alike) || steps < 45.0, "{steps} steps");
+        assert!(!matches!(noise, NoiseModel::Alike) || steps < 45.0, "{steps} steps");
     }
 }
 

@@ -1,18 +1,23 @@
-//! The result of races: a document of the format `gpubench-tuning/2`.
+//! The result of races: a document of the format `gpubench-tuning/2`, and its text for a terminal.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use anstyle::Style;
 use gpubench_records::{
-    Arg, Cache, Counts, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling, files::TUNING,
+    Answer, Arg, Cache, Counts, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling,
+    files::TUNING, text::printable,
 };
-use gpubench_stats::{Nanoseconds, Ratio};
+use gpubench_stats::{Nanoseconds, Ratio, format};
+use gpubench_table::text::{NOTE, heading, of_answer, styled};
+use gpubench_table::{Page, columns, paragraph, wrapped};
 
 /// The name and version of the format, `gpubench-tuning/2`.
 pub const SCHEMA: &str = TUNING.schema;
 
-/// The maximum ratio of a variant's coarse time to the smallest one: slower variants do not race. A single
-/// coarse time depends on the addresses of the inputs and on the clocks, on an H200 by 3.3 % at most, for 290
-/// variants of five problems from 3 to 236 µs.
+/// The maximum ratio of a variant's coarse time to the smallest one; slower variants do not race. A single coarse
+/// time depends on the addresses of the inputs and on the clocks: on an H200 by 3.3 % at most, for 290 variants
+/// of five problems from 3 to 236 µs.
 pub(crate) const COARSE_FACTOR: f64 = 1.15;
 
 /// The maximum fraction of all races in which any interval misses the truth.
@@ -202,9 +207,9 @@ impl TunedVariant {
         (self.ratio, self.decided_at, self.coarse_time) = (None, None, None);
     }
 
-    /// Returns the sort key of the variant: its standing, then its ratio to the best, or its coarse time if
-    /// there is no ratio.
-    pub(crate) fn rank(&self) -> (Standing, f64) {
+    /// Returns the sort key of the variant: its standing, then its ratio to the best, or its coarse time if there
+    /// is no ratio.
+    pub(crate) fn sort_key(&self) -> (Standing, f64) {
         let coarse = self.coarse_time.map_or(f64::INFINITY, Nanoseconds::as_f64);
         (self.standing, self.ratio.map_or(coarse, |ratio| ratio.value))
     }
@@ -233,6 +238,111 @@ impl Tuning {
         let mut problems = self.benchmarks.iter().flat_map(|benchmark| &benchmark.problems);
         if problems.any(|problem| problem.best().is_none()) { Exit::Failed } else { Exit::Done }
     }
+}
+
+/// The maximum number of variants of each standing that the table shows. The file of `--save-tuning` contains
+/// all.
+const MAX_VARIANTS_PER_STANDING: usize = 8;
+
+/// Returns the text of a tuning: for each problem the best variant, its ties and the others.
+pub fn table(tuning: &Tuning, page: Page) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for info in &tuning.devices {
+        let fake = if info.fake { ", a fake driver for tests: nothing here is a measurement" } else { "" };
+        parts.push(paragraph(&format!("{}: {}{fake}", info.device, info.name), page));
+    }
+    for benchmark in &tuning.benchmarks {
+        let TunedBenchmark { benchmark: name, device, cache, tuned_axes, problems, .. } = benchmark;
+        let margin = format::plus_minus(tuning.method.equivalence_margin);
+        let rest = format!(" on {device}, {cache}: {}; a tie is within {margin}", tuned_axes.join(", "));
+        let mut text = heading(&printable(name), &printable(&rest), page);
+        text.extend(problems.iter().map(|raced| problem_text(raced, page)));
+        parts.push(text);
+    }
+    parts.push(paragraph(
+        &format!(
+            "{} simultaneous intervals; an undecided variant needs more time (--budget)",
+            format::percent(1.0 - tuning.method.error)
+        ),
+        page,
+    ));
+    parts.extend(tuning.notes.iter().map(|note| styled_lines(note, "", NOTE, page)));
+    parts.join("\n")
+}
+
+/// Returns the text of a problem's race: a line on the race, a line for each variant shown, and remarks on all
+/// others.
+fn problem_text(problem: &TunedProblem, page: Page) -> String {
+    let name = if problem.args.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", format::joined(&problem.args, ", "))
+    };
+    let skipped = match problem.skipped {
+        0 => String::new(),
+        number => format!(" (`skip_if` excluded {number} more)"),
+    };
+    let end = match problem.ended {
+        RaceEnd::Decided => "",
+        RaceEnd::LastAnalysis => ", the last analysis leaves some undecided",
+        RaceEnd::Budget => ", ended by the budget",
+        RaceEnd::Stopped => ", stopped",
+    };
+    let (variants, wall) =
+        (format::counted(problem.variants.len(), "variant"), format::time(problem.wall_time));
+    let mut text = styled_lines(&format!("{name}{variants}{skipped} in {wall}{end}"), "", Style::new(), page);
+    let (mut cells, mut styles, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
+    for (standing, word, style) in [
+        (Standing::Best, "best", of_answer(Answer::Faster)),
+        (Standing::Tie, "tie", Style::new()),
+        (Standing::Undecided, "undecided", NOTE),
+        (Standing::Slower, "slower", Style::new()),
+    ] {
+        for variant in problem.of(standing).take(MAX_VARIANTS_PER_STANDING) {
+            cells.push(variant_cells(variant, word));
+            styles.push(style);
+        }
+        let more = problem.of(standing).count().saturating_sub(MAX_VARIANTS_PER_STANDING);
+        if more > 0 {
+            remarks.push(format!("{more} more: {word}"));
+        }
+    }
+    for (row, style) in columns(&cells, 1..4, page).iter().zip(styles) {
+        text += &styled(row, style);
+    }
+    let count = |standing| Some(problem.of(standing).count()).filter(|count| *count > 0);
+    if let Some(behind) = count(Standing::LeftBehind) {
+        remarks.push(format!("{behind} eliminated: much slower in a first, short measurement"));
+    }
+    if let Some(missing) = count(Standing::NotMeasured) {
+        let end = if problem.ended == RaceEnd::Budget { "the budget ended" } else { "the race was stopped" };
+        remarks.push(format!("{missing} not measured: {end} first, so that there is no winner"));
+    }
+    let mut reasons: BTreeMap<String, Vec<&TunedVariant>> = BTreeMap::new();
+    for failed in problem.of(Standing::Failed) {
+        let why = failed.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+        reasons.entry(why).or_default().push(failed);
+    }
+    for (why, failed) in reasons {
+        let others = if failed.len() > 1 { format!(" and {} more", failed.len() - 1) } else { String::new() };
+        remarks.push(format!("{}{others} failed: {why}", format::joined(&failed[0].args, ", ")));
+    }
+    text + &remarks.iter().map(|remark| styled_lines(remark, "  ", NOTE, page)).collect::<String>()
+}
+
+/// Returns the cells of a variant's line: its arguments, its time or its ratio to the best, the interval of
+/// the ratio, and `word`, the standing.
+fn variant_cells(variant: &TunedVariant, word: &str) -> Vec<String> {
+    let [ratio, interval] = match variant.ratio.filter(|_| variant.standing != Standing::Best) {
+        Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],
+        None => [variant.coarse_time.map(format::time).unwrap_or_default(), String::new()],
+    };
+    vec![printable(&format::joined(&variant.args, ", ")), ratio, interval, word.to_owned()]
+}
+
+/// Returns `text` in printable characters, wrapped to the page with this indent and style.
+fn styled_lines(text: &str, indent: &str, style: Style, page: Page) -> String {
+    styled(&wrapped(&printable(text), indent, page), style)
 }
 
 #[cfg(test)]

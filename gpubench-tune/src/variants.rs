@@ -1,4 +1,4 @@
-//! The variants of a race, measured in the workers of their device.
+//! Measures the variants of a race in the workers of their device.
 
 use std::time::Instant;
 
@@ -14,8 +14,8 @@ use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
 /// The precision that ends the sampling of a variant alone earlier.
 const ALONE_PRECISION: f64 = 0.02;
-/// The warm-up time of a variant alone, unless the user requests a longer warm-up than the default. All
-/// variants but the first follow another one on a warm device, and the first is measured again at the end.
+/// The warm-up time of a variant alone, unless the user requests a longer warm-up than the default. All variants
+/// but the first follow another one on a warm device, and the first is measured again at the end.
 const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
 /// The sampling time of a step, if launches are so short that more than the minimum number of samples fit.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
@@ -89,8 +89,8 @@ fn duel_rounds(record: &Record) -> Result<DuelRounds, Failure> {
     Ok(DuelRounds { logs, resolution })
 }
 
-/// Returns the sampling options for a variant alone, whose time need not be precise. `usual` are those of the
-/// user.
+/// Returns the sampling options for a variant alone, whose time need not be precise. `usual` are the user's
+/// options.
 fn alone_sampling(usual: Sampling) -> Sampling {
     Sampling {
         min_warm_up_time: if has_usual_warm_up(usual) {
@@ -108,8 +108,9 @@ fn alone_sampling(usual: Sampling) -> Sampling {
     }
 }
 
-/// Returns the sampling options for a step. `usual` are those of the user, and `times` the times of both
-/// variants. The step has the minimum number of samples if a time is not known.
+/// Returns the sampling options for a step. `usual` are the user's options, and `times` the times of both
+/// variants. Without one of them, the step has the minimum number of samples. The first step of a contender is
+/// shorter.
 fn step_sampling(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
     let pair: Nanoseconds = times.map(|time| time.unwrap_or(STEP_TIME)).into_iter().sum();
     let fitting = (STEP_TIME / pair) as usize / MIN_STEP_SAMPLES * MIN_STEP_SAMPLES;

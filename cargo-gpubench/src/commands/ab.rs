@@ -1,29 +1,30 @@
-//! `ab`: compares two revisions. Both are built first. Then processes of both are interleaved on one device, in A/B pairs, until every
-//! result is decided, the time is up, or a signal comes. What was measured before the signal is compared.
+//! `ab`: compares two revisions. It builds both, and then runs interleaved processes of both on one device, in
+//! A/B pairs, until every result is decided, the time is up, or a signal arrives. The measurements before a
+//! signal are compared.
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
-use std::{path::Path, process::Stdio};
 
 use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{Answer, BaselineComparison, BaselineFinding, Exit, Record, Run};
 use gpubench_report::{
-    export::ExportArgs,
     join::join,
-    stored_runs::{NamedRun, StoredRuns, load},
+    loading::load,
+    stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_runner::__private::{parse_positive_time, whole_number};
-use gpubench_stats::{DECISION_ERROR, format::counted};
-use gpubench_table::export::{Format, escaped};
-use gpubench_table::paragraph;
+use gpubench_stats::{DECISION_ERROR, format::counted, random};
+use gpubench_table::{
+    export::{Format, escaped},
+    paragraph,
+};
 
-use crate::commands::process_pairs::{Side, process_looks, process_order};
-use crate::commands::revision::Revisions;
-use crate::commands::suites::{BuildArgs, Built, BuiltSuite, refuse_shared_file};
-use crate::commands::{exit_of_all, signals};
-use crate::output::{CommandError, PrintOptions, Result, Results, bail};
-use crate::{commands::stored::LimitArgs, output};
+use super::benchmark_binaries::{BuildArgs, BuiltBinaries, BuiltBinary, refuse_shared_file};
+use super::{combined_exit, revision::RevisionCheckouts, signals, stored::LimitArgs};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
 /// The revisions to compare.
 #[derive(Args)]
@@ -57,10 +58,11 @@ pub(super) struct AbArgs {
     flags: Vec<String>,
 }
 
+/// Runs the command. What was compared before an error is written too.
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
-    let results = Results::new(&args.exports, &[], options)?;
-    let revisions = Revisions::here(&args.build)?;
-    let [then, now] = [revisions.named(&args.then)?, revisions.named(&args.now)?];
+    let results = ResultDestinations::new(&args.exports, &[], options)?;
+    let revisions = RevisionCheckouts::open(&args.build)?;
+    let [then, now] = [revisions.resolve(&args.then)?, revisions.resolve(&args.now)?];
     if then.1 == now.1 {
         bail!(Usage, "both revisions are {}: name two that differ", then.0);
     }
@@ -71,46 +73,47 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     // Before anything is built.
     refuse_shared_file(formats.find(|format| format.name != Format::MARKDOWN.name), in_common.count())?;
     let built = [then.build(&args.build)?, now.build(&args.build)?];
-    let (both, others) = pairs_of_suites(&then.name, &now.name, &built)?;
+    let (both, others) = common_binaries(&then.name, &now.name, &built)?;
     others.iter().for_each(|other| output::warn(other));
     let mut runs = Vec::new();
     let measure = || -> Result<Exit> {
         let mut ends = Vec::new();
         for suite in both {
             let sides = [(&*then.name, &built[0]), (&*now.name, &built[1])];
-            let mut pairs = Pairs::new(sides, suite, &revisions, args);
-            if let Some(run) = pairs.compared()? {
-                ends.push(exit(&run));
+            let mut pairs = ProcessPairs::new(sides, suite, &revisions, args);
+            if let Some(run) = pairs.measure_and_compare()? {
+                ends.push(exit_code(&run));
                 results.print_run("", &run, false)?;
-                runs.push((suite[1].name(), run));
+                runs.push((suite[1].display_name(), run));
             }
             if let Some(interrupted) = pairs.interrupted {
                 ends.push(interrupted);
                 break;
             }
         }
-        Ok(exit_of_all(ends))
+        Ok(combined_exit(ends))
     };
     let ended = measure();
     // What was compared before an error is written too.
-    let written = write(&results, &runs, &others, options);
+    let written = write_results(&results, &runs, &others);
     let exit = ended?;
     written.map(|()| exit)
 }
 
-/// Returns the benchmark binaries that both revisions have, the earlier revision's first, and a sentence for each that one lacks.
-fn pairs_of_suites<'a>(
+/// Returns the benchmark binaries that both revisions have, each as earlier and later one, and a sentence for
+/// each binary that only one revision has. An error if they have none in common.
+fn common_binaries<'a>(
     then: &str,
     now: &str,
-    [old, new]: &'a [Built; 2],
-) -> Result<(Vec<[&'a BuiltSuite; 2]>, Vec<String>)> {
-    let find = |built: &'a Built, like: &BuiltSuite| {
-        built.suites.iter().find(|suite| suite.target.has_names_of(&like.target))
+    [old, new]: &'a [BuiltBinaries; 2],
+) -> Result<(Vec<[&'a BuiltBinary; 2]>, Vec<String>)> {
+    let find = |built: &'a BuiltBinaries, like: &BuiltBinary| {
+        built.binaries.iter().find(|suite| suite.target.has_names_of(&like.target))
     };
-    let both: Vec<_> = new.suites.iter().filter_map(|new| Some([find(old, new)?, new])).collect();
-    let lacking = |built: &'a Built, other: &'a Built, what: &str| {
-        let alone = built.suites.iter().filter(|suite| find(other, suite).is_none());
-        alone.map(|suite| format!("{} is {what} {now}", suite.name())).collect::<Vec<_>>()
+    let both: Vec<_> = new.binaries.iter().filter_map(|new| Some([find(old, new)?, new])).collect();
+    let lacking = |built: &'a BuiltBinaries, other: &'a BuiltBinaries, what: &str| {
+        let alone = built.binaries.iter().filter(|suite| find(other, suite).is_none());
+        alone.map(|suite| format!("{} is {what} {now}", suite.display_name())).collect::<Vec<_>>()
     };
     let added = lacking(new, old, "new in").into_iter().map(|sentence| sentence + ", and not measured");
     let others: Vec<String> = added.chain(lacking(old, new, "missing in")).collect();
@@ -121,19 +124,20 @@ fn pairs_of_suites<'a>(
     Ok((both, others))
 }
 
-/// Returns the exit code for a comparison. One without results of the later revision is no empty run: it lists what is missing.
-fn exit(run: &Run) -> Exit {
+/// Returns the exit code for a comparison. A run without results counts as done, if its comparison lists what is
+/// missing.
+fn exit_code(run: &Run) -> Exit {
     match Exit::of(run) {
         Exit::Nothing => run.gate().map_or(Exit::Done, |gate| gate.exit()),
         exit => exit,
     }
 }
 
-/// Prints the benchmark binaries that were not compared, and writes the files.
-fn write(results: &Results, runs: &[(String, Run)], others: &[String], options: PrintOptions) -> Result<()> {
+/// Prints the sentences about binaries that were not compared, and writes the files.
+fn write_results(results: &ResultDestinations, runs: &[(String, Run)], others: &[String]) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
-        results.print(&format!("\n{}", paragraph(&lines, options.page())))?;
+        results.print_unless_exported(&format!("\n{}", paragraph(&lines, results.options.page())))?;
     }
     for export in &results.exports {
         match runs {
@@ -141,15 +145,15 @@ fn write(results: &Results, runs: &[(String, Run)], others: &[String], options: 
             runs if export.format.name == Format::MARKDOWN.name => {
                 output::write_to(&export.to, &|out| write_markdown(runs, others, out))?;
             }
-            [(_, run)] => output::write(export, run)?,
+            [(_, run)] => output::export_run(export, run)?,
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Writes the runs of suites as Markdown, each under its suite's name, and behind them `others`, sentences about suites that have none. The run
-/// of the only suite has no heading, as if it were exported alone.
+/// Writes runs as Markdown, each below the name of its benchmark binary if there are several, and then `others`,
+/// the sentences about binaries that were not compared.
 fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write) -> io::Result<()> {
     for (number, (name, run)) in runs.iter().enumerate() {
         if number > 0 {
@@ -166,48 +170,49 @@ fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write
     others.iter().try_for_each(|other| writeln!(out, "- {}", escaped(other)))
 }
 
-/// A benchmark binary of two revisions, with the runs so far.
-struct Pairs<'a> {
-    sides: [OneSide<'a>; 2],
-    /// The target folder that all processes share for what they measure of the machine.
+/// The A/B pairs of processes of a benchmark binary in two revisions.
+struct ProcessPairs<'a> {
+    sides: [ComparedRevision<'a>; 2],
+    /// The target folder that all processes share for measurements of the machine, such as peaks.
     target: &'a Path,
     args: &'a AbArgs,
-    /// The signal that ended this program, or a process alone.
+    /// The exit code for the signal that ended this program or a process; `None` without one.
     interrupted: Option<Exit>,
 }
 
-struct OneSide<'a> {
-    /// The revision.
+/// The benchmark binary in one revision, with its runs so far.
+struct ComparedRevision<'a> {
+    /// The name of the revision.
     name: &'a str,
-    built: &'a Built,
-    suite: &'a BuiltSuite,
-    /// Where its processes store their runs.
+    built: &'a BuiltBinaries,
+    suite: &'a BuiltBinary,
+    /// The stored runs of its processes.
     stored: StoredRuns,
     runs: Vec<NamedRun>,
 }
 
-impl<'a> Pairs<'a> {
-    /// The benchmark binary before and now.
+impl<'a> ProcessPairs<'a> {
+    /// Returns the pairs of a benchmark binary, given as earlier and later one, before any process ran.
     fn new(
-        revisions: [(&'a str, &'a Built); 2],
-        [then, now]: [&'a BuiltSuite; 2],
-        here: &'a Revisions,
+        revisions: [(&'a str, &'a BuiltBinaries); 2],
+        [then, now]: [&'a BuiltBinary; 2],
+        here: &'a RevisionCheckouts,
         args: &'a AbArgs,
     ) -> Self {
         let side = |(name, built), suite, place: &str| {
-            let stored = StoredRuns::within(here.home().join("ab").join(place));
-            OneSide { name, built, suite, stored, runs: Vec::new() }
+            let stored = StoredRuns::within(here.gpubench_folder().join("ab").join(place));
+            ComparedRevision { name, built, suite, stored, runs: Vec::new() }
         };
         let sides = [side(revisions[0], then, "then"), side(revisions[1], now, "now")];
         Self { sides, target: &here.target, args, interrupted: None }
     }
 
-    /// Measures pairs of processes until every result is decided. Returns the later revision's run with the comparison; nothing if it has
-    /// no result.
-    fn compared(&mut self) -> Result<Option<Run>> {
+    /// Measures pairs of processes until every result is decided. Returns the later revision's run with the
+    /// comparison; `None` if no revision has a run.
+    fn measure_and_compare(&mut self) -> Result<Option<Run>> {
         let begin = Instant::now();
         let most = self.args.pairs;
-        let checks = process_looks(most);
+        let checks = stopping_checks(most);
         // By Bonferroni's inequality all stopping checks together err as often as one would.
         let error = DECISION_ERROR / checks.len() as f64;
         let mut undecided: Option<Vec<String>> = None;
@@ -221,8 +226,8 @@ impl<'a> Pairs<'a> {
             output::note(&format!("pair {} of at most {most}{}", pair + 1, left.unwrap_or_default()));
             let mut nothing_matched = false;
             for side in process_order(self.args.seed, pair) {
-                match self.measure(side, undecided.as_deref())? {
-                    Exit::Interrupted(_) => return self.compare(error),
+                match self.run_process(side, undecided.as_deref())? {
+                    Exit::Interrupted(_) => return self.compare_runs(error),
                     exit => nothing_matched |= exit == Exit::Nothing,
                 }
             }
@@ -230,34 +235,35 @@ impl<'a> Pairs<'a> {
                 break;
             }
             if checks.contains(&(pair + 1)) {
-                let found = self.compare(error)?;
+                let found = self.compare_runs(error)?;
                 let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
-                let names = check.map(names_undecided).unwrap_or_default();
+                let names = check.map(undecided_names).unwrap_or_default();
                 if names.is_empty() || pair + 1 == most {
                     return Ok(found);
                 }
                 undecided = Some(names);
             }
         }
-        self.compare(error)
+        self.compare_runs(error)
     }
 
-    /// Runs a process of a side: of all cases that the user wants, or of those of these names. Returns how it ended.
-    fn measure(&mut self, side: Side, names: Option<&[String]>) -> Result<Exit> {
+    /// Runs one process of a revision, with the cases that the user selected or only with those of these names.
+    /// Stores its run, and returns its exit code.
+    fn run_process(&mut self, side: RevisionSide, names: Option<&[String]>) -> Result<Exit> {
         // A signal between two processes reached none of them.
-        self.interrupted = signals::received();
+        self.interrupted = signals::received_signal();
         if let Some(exit) = self.interrupted {
             return Ok(exit);
         }
-        let flags = self.flags(names);
-        let OneSide { name, built, suite, stored, runs } = &mut self.sides[side as usize];
+        let flags = self.process_flags(names);
+        let ComparedRevision { name, built, suite, stored, runs } = &mut self.sides[side as usize];
         let folder = stored.home().join("runs");
         let mut command = built.command(suite, &flags);
         command.env("GPUBENCH_RUNS_DIR", &folder).env("CARGO_TARGET_DIR", self.target);
         // Its table is one of many.
         command.stdout(Stdio::null());
         let before = stored.runs();
-        let exit = signals::exit(signals::output(&mut command, Exit::Failed)?.status);
+        let exit = signals::exit_of_child(signals::run_child(&mut command, Exit::Failed)?.status);
         let run = stored.runs().into_iter().find(|run| !before.contains(run));
         let is_missing = run.is_none();
         if let Some((run_name, path)) = run {
@@ -286,7 +292,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Returns the flags of a process.
-    fn flags(&self, names: Option<&[String]>) -> Vec<String> {
+    fn process_flags(&self, names: Option<&[String]>) -> Vec<String> {
         let AbArgs { filters, flags, .. } = self.args;
         let Some(names) = names else { return [&flags[..], filters].concat() };
         // Whole names replace the user's own filters, which are none.
@@ -295,27 +301,27 @@ impl<'a> Pairs<'a> {
         [flags, &exact, names].concat()
     }
 
-    /// Compares what was measured so far; nothing if neither side has a run, or if a signal came before both had one. Otherwise a side
-    /// without a run has no results: those of the other side are new or missing.
-    fn compare(&self, error: f64) -> Result<Option<Run>> {
+    /// Compares the runs so far. `None` if neither revision has a run, or if a signal arrived before both had
+    /// one. Else a revision without a run has no results: those of the other one are new or missing.
+    fn compare_runs(&self, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
         let is_whole = self.interrupted.is_none();
-        let (then, mut now) = match (self.sides[0].joined()?, self.sides[1].joined()?) {
+        let (then, mut now) = match (self.sides[0].joined_run()?, self.sides[1].joined_run()?) {
             (Some(then), Some(now)) => (then, now),
             (Some(then), None) if is_whole => (then.clone(), nothing(&then)),
             (None, Some(now)) if is_whole => (nothing(&now), now),
             _ => return Ok(None),
         };
-        self.args.limits.set(&mut now);
+        self.args.limits.apply_to(&mut now);
         let baseline = Baseline::of(self.sides[0].name.to_owned(), then);
         now.baseline_comparison = Some(check(&now, &baseline, &|_| true, error));
         Ok(Some(now))
     }
 }
 
-/// Returns the names of the cases that more processes may decide, each once.
-fn names_undecided(check: &BaselineComparison) -> Vec<String> {
+/// Returns the names of the undecided cases, each once.
+fn undecided_names(check: &BaselineComparison) -> Vec<String> {
     let undecided = check
         .findings
         .iter()
@@ -326,10 +332,10 @@ fn names_undecided(check: &BaselineComparison) -> Vec<String> {
     names
 }
 
-impl OneSide<'_> {
-    /// Returns all runs as one; nothing if there is none. Each record has the number of processes that measured it beyond those that
-    /// measured all.
-    fn joined(&self) -> Result<Option<Run>> {
+impl ComparedRevision<'_> {
+    /// Returns the runs of all processes joined into one; `None` if there is no run. Each record stores the
+    /// number of processes that measured it in addition to those that measured all cases.
+    fn joined_run(&self) -> Result<Option<Run>> {
         let mut run = match &self.runs[..] {
             [] => return Ok(None),
             [one] => one.run.clone(),
@@ -344,5 +350,68 @@ impl OneSide<'_> {
             record.remeasured = processes(record).saturating_sub(least);
         }
         Ok(Some(run))
+    }
+}
+
+/// One of the two revisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RevisionSide {
+    /// The earlier revision.
+    Then,
+    /// The later revision.
+    Now,
+}
+
+/// The number of pairs before the first stopping check. Fewer processes do not show the differences between
+/// processes.
+const FIRST_CHECK: usize = 4;
+
+/// Returns the numbers of pairs after which there is a stopping check: each twice the one before, and `most` at
+/// the end. The checks share the error probability, so that there must be few.
+fn stopping_checks(most: usize) -> Vec<usize> {
+    let doubled = std::iter::successors(Some(FIRST_CHECK), |pairs| pairs.checked_mul(2));
+    doubled.take_while(|pairs| *pairs < most).chain([most]).collect()
+}
+
+/// Returns the order of the processes in a pair, counted from 0. Of two consecutive pairs, the first has a random
+/// order and the second the reverse, so that a steady drift adds the same to both revisions.
+fn process_order(seed: u64, pair: usize) -> [RevisionSide; 2] {
+    let is_drawn = random(seed ^ (pair as u64 / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 1;
+    if is_drawn == pair.is_multiple_of(2) {
+        [RevisionSide::Then, RevisionSide::Now]
+    } else {
+        [RevisionSide::Now, RevisionSide::Then]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_double_until_the_last_pair() {
+        assert_eq!(stopping_checks(16), [4, 8, 16]);
+        assert_eq!(stopping_checks(20), [4, 8, 16, 20]);
+        assert_eq!(stopping_checks(2), [2]);
+        assert_eq!(stopping_checks(4), [4]);
+    }
+
+    /// The places of a side, in the order of processes, add up to the same: that is what a steady drift adds.
+    #[test]
+    fn a_steady_drift_adds_the_same_to_both_sides() {
+        for seed in 0..50 {
+            let sides: Vec<RevisionSide> = (0..8).flat_map(|pair| process_order(seed, pair)).collect();
+            let places =
+                |side| sides.iter().zip(0..).filter(|(is, _)| **is == side).map(|(_, at)| at).sum::<i32>();
+            assert_eq!(places(RevisionSide::Then), places(RevisionSide::Now), "{seed}: {sides:?}");
+        }
+    }
+
+    #[test]
+    fn each_side_goes_first_as_often_by_chance() {
+        let first = (0..1000).filter(|seed| process_order(*seed, 0)[0] == RevisionSide::Then).count();
+        assert!((430..570).contains(&first), "{first}");
+        let pairs = (0..1000).filter(|pair| process_order(1, 2 * pair)[0] == RevisionSide::Then).count();
+        assert!((430..570).contains(&pairs), "{pairs}");
     }
 }

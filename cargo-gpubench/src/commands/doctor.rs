@@ -1,5 +1,5 @@
-//! `doctor`: reports what this machine has for measuring and what it lacks, with what to do. It changes nothing, unless the user asks it to
-//! unlock clocks.
+//! `doctor`: checks what this machine has for measuring, and prints what to do about the rest. It changes
+//! nothing, unless the user asks it to unlock clocks.
 
 use clap::Args;
 use gpubench_records::{Exit, selection::names_device};
@@ -27,6 +27,7 @@ pub(super) struct DoctorArgs {
     reset_clocks: Option<Vec<String>>,
 }
 
+/// Runs the command. A problem gives the exit code [`Exit::Failed`].
 pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
     if let Some(devices) = &args.reset_clocks {
         return reset_clocks(devices, options);
@@ -42,13 +43,13 @@ pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
         let answer = json!({ "schema": "gpubench-doctor/1", "findings": findings });
         output::print(&format!("{answer:#}\n"), options)?;
     } else {
-        options.print_paragraph(&text(&findings))?;
+        options.print_paragraph(&findings_text(&findings))?;
     }
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
     Ok(if has_problem { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns a finding on the presence of Nsight Compute.
+/// Returns the finding on Nsight Compute: its path, or advice if it is missing.
 fn ncu_finding() -> Finding {
     match find_ncu() {
         Ok(program) => Finding::good("ncu", program.display().to_string()),
@@ -59,7 +60,8 @@ fn ncu_finding() -> Finding {
     }
 }
 
-/// Unlocks the clocks of these devices; of all if none is named.
+/// Unlocks the clocks of the wanted devices, or of all if `wanted` is empty. Returns [`Exit::Failed`] if that
+/// failed for one.
 fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     let devices = clocked_devices().map_err(|error| {
         CommandError::new(Exit::NoDevice, format!("there is no GPU whose clocks could be unlocked: {error}"))
@@ -88,8 +90,8 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns a line for each finding, with its advice below, and a line for all.
-fn text(findings: &[Finding]) -> String {
+/// Returns a line for each finding, with its advice below, and a line with the number of problems and warnings.
+fn findings_text(findings: &[Finding]) -> String {
     let topic = |finding: &Finding| match &finding.device {
         Some(device) => format!("{device} {}", finding.topic),
         None => finding.topic.clone(),

@@ -1,5 +1,5 @@
-//! `init`: adds a first benchmark to a package: a dependency and a bench target in its `Cargo.toml`, and a file with an annotated function
-//! for the CPU or, with `--binding`, for a GPU. No file is overwritten.
+//! `init`: adds a first benchmark to a package: a dependency and a bench target in its `Cargo.toml`, and a file
+//! with an annotated function for the CPU or, with `--binding`, for a GPU. No file is overwritten.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,17 +10,18 @@ use clap::Args;
 use gpubench_records::Exit;
 use toml_edit::{Array, InlineTable, value};
 
-use crate::manifest::{Manifest, shown};
-use crate::output::{CommandError, PrintOptions, Result, at, bail};
+use crate::manifest::{Manifest, without_current_folder};
+use crate::output::{CommandError, PrintOptions, Result, bail, path_message};
 
-/// The crate that benchmarks depend on.
-pub(super) const GPUBENCH: &str = "gpubench";
-/// The first benchmark, on the CPU or by a CUDA binding. Its `main!` names the package's library.
-const HOST: &str = include_str!("../../templates/host.rs");
-const CUDARC: &str = include_str!("../../templates/cudarc.rs");
-const CUST: &str = include_str!("../../templates/cust.rs");
-/// The kernel that the CUDA benchmarks launch.
-const KERNEL: [(&str, &str); 2] = [
+/// The name of the crate that packages with benchmarks depend on.
+pub(super) const GPUBENCH_CRATE: &str = "gpubench";
+/// Templates of the first benchmark: for the CPU, and for a GPU by a CUDA binding. `NAME` is the bench target,
+/// `LIBRARY` the package's library.
+const HOST_TEMPLATE: &str = include_str!("../../templates/host.rs");
+const CUDARC_TEMPLATE: &str = include_str!("../../templates/cudarc.rs");
+const CUST_TEMPLATE: &str = include_str!("../../templates/cust.rs");
+/// The files of the kernel that the CUDA benchmarks launch: names and contents.
+const KERNEL_FILES: [(&str, &str); 2] = [
     ("saxpy.cu", include_str!("../../templates/saxpy.cu")),
     ("saxpy.ptx", include_str!("../../templates/saxpy.ptx")),
 ];
@@ -42,30 +43,31 @@ pub(super) struct InitArgs {
     binding: Option<String>,
 }
 
+/// Runs the command. After an error, the files that were created are removed.
 pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     let InitArgs { folder, bench, path, binding } = args;
-    check_name(bench)?;
+    check_bench_name(bench)?;
     let mut manifest = Manifest::read(folder)?;
-    manifest.package()?;
-    let benches = shown(folder.join("benches"));
+    manifest.package_name()?;
+    let benches = without_current_folder(folder.join("benches"));
     let file = benches.join(format!("{bench}.rs"));
-    let library = manifest.library();
+    let library = manifest.library_name();
     let mut changes = Vec::new();
     let (template, device, binding) = match binding.as_deref() {
-        None => (HOST, "this machine's CPU", None),
-        Some("cudarc") => (CUDARC, "a GPU", Some(("cudarc", "0.19.10", Some("cuda-12080")))),
-        Some(_) => (CUST, "a GPU", Some(("cust", "0.3.2", None))),
+        None => (HOST_TEMPLATE, "this machine's CPU", None),
+        Some("cudarc") => (CUDARC_TEMPLATE, "a GPU", Some(("cudarc", "0.19.10", Some("cuda-12080")))),
+        Some(_) => (CUST_TEMPLATE, "a GPU", Some(("cust", "0.3.2", None))),
     };
-    if manifest.depends_on(GPUBENCH) {
+    if manifest.depends_on(GPUBENCH_CRATE) {
         let wanted: Vec<&str> = binding.map(|(name, ..)| name).into_iter().chain(["runtime"]).collect();
-        changes.push(match manifest.add_features(GPUBENCH, &wanted) {
+        changes.push(match manifest.add_features(GPUBENCH_CRATE, &wanted) {
             Some(added) if added.is_empty() => "gpubench stays as it is".to_owned(),
             Some(added) => format!("gpubench with the features {}", added.join(", ")),
             None => format!("gpubench stays as it is (benchmarks need its features {})", wanted.join(", ")),
         });
     } else {
-        let dependency = dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
-        manifest.table("dev-dependencies")?.insert(GPUBENCH, value(dependency));
+        let dependency = gpubench_dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
+        manifest.table_mut("dev-dependencies")?.insert(GPUBENCH_CRATE, value(dependency));
         changes.push("gpubench under [dev-dependencies]".to_owned());
     }
     if let Some((name, version, feature)) = binding.filter(|(name, ..)| !manifest.depends_on(name)) {
@@ -73,10 +75,10 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
         if let Some(feature) = feature {
             dependency.insert("features", Array::from_iter([feature]).into());
         }
-        manifest.table("dev-dependencies")?.insert(name, value(dependency));
+        manifest.table_mut("dev-dependencies")?.insert(name, value(dependency));
         changes.push(format!("{name} with it"));
     }
-    manifest.add_bench(bench)?;
+    manifest.add_bench_target(bench)?;
     changes.push(format!("a bench target `{bench}`"));
     if library.is_some() && manifest.leave_library_out_of_benches()? {
         changes.push(
@@ -84,25 +86,25 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
                 .to_owned(),
         );
     }
-    if manifest.leave_unoptimized() {
+    if manifest.add_bench_profile() {
         changes.push(
             "[profile.bench.package] (a faster build: the parts of gpubench that only print and store are not optimised)"
                 .to_owned(),
         );
     }
     let text = template.replace("NAME", bench).replace("LIBRARY", library.as_deref().unwrap_or_default());
-    let kernel = if binding.is_some() { &KERNEL[..] } else { &[] };
+    let kernel = if binding.is_some() { &KERNEL_FILES[..] } else { &[] };
     let files = kernel.iter().map(|(name, text)| (benches.join(name), *text)).chain([(file.clone(), &*text)]);
     let mut created = Vec::new();
     let write = || {
         for (path, text) in files {
             // The kernel may be there of an earlier `init`.
             if path == file || fs::read_to_string(&path).ok().as_deref() != Some(text) {
-                create(&path, text)?;
+                create_file(&path, text)?;
                 created.push(path);
             }
         }
-        manifest.write()
+        manifest.save()
     };
     if let Err(error) = write() {
         // All or nothing. A file that cannot be removed is named by the next `init`.
@@ -130,7 +132,8 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn check_name(name: &str) -> Result<()> {
+/// Checks the name of the bench target.
+fn check_bench_name(name: &str) -> Result<()> {
     if name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
         && name.starts_with(|first: char| first.is_ascii_alphabetic())
     {
@@ -139,11 +142,13 @@ fn check_name(name: &str) -> Result<()> {
     bail!(Usage, "--bench {name}: a name begins with a letter and has only letters, digits, `-` and `_`")
 }
 
-/// Returns the dependency on gpubench: on a checkout, or on this program's version where it was built from no checkout.
-fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable> {
+/// Returns the dependency on gpubench: by the path of a checkout, or by this program's version if it was not
+/// built from a checkout.
+fn gpubench_dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable> {
     let mut dependency = InlineTable::new();
     let is_checkout = |folder: &PathBuf| {
-        Manifest::read(folder).is_ok_and(|manifest| manifest.package().is_ok_and(|name| name == GPUBENCH))
+        Manifest::read(folder)
+            .is_ok_and(|manifest| manifest.package_name().is_ok_and(|name| name == GPUBENCH_CRATE))
     };
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let found = checkout.unwrap_or(&built_from).canonicalize().ok().filter(is_checkout);
@@ -162,13 +167,14 @@ fn dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTa
     Ok(dependency)
 }
 
-fn create(file: &Path, text: &str) -> Result<()> {
+/// Creates a file and its folder. A file that exists is an error.
+fn create_file(file: &Path, text: &str) -> Result<()> {
     let created = fs::create_dir_all(file.parent().unwrap_or(file)).and_then(|()| File::create_new(file));
     created.and_then(|mut created| created.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => CommandError::usage(format!(
             "{} already exists: move it, or give another name by --bench",
             file.display()
         )),
-        _ => CommandError::failed(at(file, error)),
+        _ => CommandError::failed(path_message(file, error)),
     })
 }

@@ -1,16 +1,15 @@
-//! The command line, and its commands. Each returns the exit code, or an error for `main` to print.
+//! The command line, and the selection of runs that several commands share. Each command returns the exit code,
+//! or an error for `main` to print.
 
 mod ab;
-mod completions;
+mod benchmark_binaries;
 mod doctor;
 mod init;
-mod over_time;
-mod process_pairs;
+mod many_runs;
+mod ncu_counters;
 mod revision;
-mod run;
 mod signals;
 mod stored;
-mod suites;
 mod verify;
 
 use std::{env, path::PathBuf};
@@ -20,7 +19,7 @@ use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, StoredRun};
 use gpubench_report::{
-    selection::{narrow, unknown_arg},
+    loading::{retain_selected, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_stats::format::counted;
@@ -31,7 +30,7 @@ use crate::output::{self, PrintOptions, Result, bail};
 /// Cargo's command line, of which this program is a subcommand.
 #[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo")]
-pub(crate) enum Cargo {
+pub(crate) enum CargoArgs {
     Gpubench(Gpubench),
 }
 
@@ -57,7 +56,7 @@ pub(crate) enum Cargo {
 )]
 pub(crate) struct Gpubench {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<GpubenchCommand>,
 
     /// Print a script that completes these commands in a shell
     #[arg(long, value_name = "SHELL")]
@@ -72,7 +71,7 @@ pub(crate) struct Gpubench {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum GpubenchCommand {
     /// Add a first benchmark to a package (dependency, bench target, annotated function): for the CPU, or for a GPU with --binding
     #[command(
         after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
@@ -82,7 +81,7 @@ enum Command {
     #[command(after_help = "For example: cargo gpubench run --quick saxpy\n\
                       If the benchmark binaries exit with different codes, the first in the list 129, 130, 143, 2, 5, 1, 3, 0 is the code of \
                       the command. It exits with 4 only if nothing matched in any of them.")]
-    Run(run::RunArgs),
+    Run(benchmark_binaries::RunArgs),
     /// Compare two revisions: build both, run their benchmark binaries in alternating processes on the same device, and decide for
     /// each result whether it changed
     #[command(
@@ -106,14 +105,14 @@ enum Command {
     /// split run are missing
     Merge(stored::MergeArgs),
     /// Find slow GPUs in the runs of many GPUs; exit with 3 if there is one
-    Fleet(over_time::FleetArgs),
+    Fleet(many_runs::FleetArgs),
     /// Find the commits that changed each result, and by how much, in a history of runs
     #[command(
         after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
                       cargo gpubench history history saxpy --json changes.json\n\
                       A folder that is called `add` is ./add."
     )]
-    History(over_time::HistoryArgs),
+    History(many_runs::HistoryArgs),
     /// Compare the declared bytes and flops of benchmarks with the GPU's counters, using Nsight Compute; exit with 1 if they differ
     #[command(
         after_help = "For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"
@@ -121,36 +120,56 @@ enum Command {
     Verify(verify::VerifyArgs),
 }
 
-/// Runs the command that `args` name.
+/// Runs the command in `args`.
 pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
     let options = args.print;
     let stored = || stored_runs(args);
-    let Some(command) = &args.command else { return completions::print(args, options) };
+    let Some(command) = &args.command else { return print_completions(args, options) };
     match command {
-        Command::Init(args) => init::init(args, options),
-        Command::Run(args) => run::run(args, options),
-        Command::Ab(args) => ab::ab(args, options),
-        Command::Doctor(args) => doctor::doctor(args, options),
-        Command::Report(report) => {
+        GpubenchCommand::Init(args) => init::init(args, options),
+        GpubenchCommand::Run(args) => benchmark_binaries::run(args, options),
+        GpubenchCommand::Ab(args) => ab::ab(args, options),
+        GpubenchCommand::Doctor(args) => doctor::doctor(args, options),
+        GpubenchCommand::Report(report) => {
             let stored = stored()?;
             let last = if report.runs.is_empty() { vec![last_run(&stored, args)?] } else { Vec::new() };
             stored::report(&stored, &[&report.runs[..], &last].concat(), report, options)
         }
-        Command::Compare(compare) => {
+        GpubenchCommand::Compare(compare) => {
             let stored = stored()?;
             let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
             let last =
-                || last_run(&stored, args).map_err(|error| error.within("a comparison takes two runs"));
+                || last_run(&stored, args).map_err(|error| error.with_context("a comparison takes two runs"));
             let later = compare.later.clone().map_or_else(last, Ok)?;
             stored::compare(&stored, earlier, &later, compare, options)
         }
-        Command::Merge(args) => stored::merge(&stored()?, args, options),
-        Command::Fleet(args) => over_time::fleet(args, options),
-        Command::History(args) => over_time::history(&stored()?, args, options),
-        Command::Verify(args) => verify::verify(args, options),
+        GpubenchCommand::Merge(args) => stored::merge(&stored()?, args, options),
+        GpubenchCommand::Fleet(args) => many_runs::fleet(args, options),
+        GpubenchCommand::History(args) => many_runs::history(&stored()?, args, options),
+        GpubenchCommand::Verify(args) => verify::verify(args, options),
     }
 }
 
+/// The name of the program, which cargo calls as its subcommand.
+const PROGRAM_NAME: &str = "cargo-gpubench";
+
+/// Prints the completion script for the shell that the user names.
+fn print_completions(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
+    let Some(shell) = args.completions else {
+        bail!(Usage, "give a command: `cargo gpubench --help` lists them");
+    };
+    let mut text = Vec::new();
+    clap_complete::generate(
+        shell,
+        &mut Gpubench::augment_args(clap::Command::new(PROGRAM_NAME)),
+        PROGRAM_NAME,
+        &mut text,
+    );
+    output::print(&String::from_utf8_lossy(&text), options)?;
+    Ok(Exit::Done)
+}
+
+/// Returns the runs and baselines of `--home`, else of the project in the current folder.
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     if let Some(home) = &args.home {
         if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
@@ -173,25 +192,27 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     })
 }
 
-/// Returns the name of the last run of the package that the current folder is in. Without a package, and with `--home`, that is the last
-/// run of all.
+/// Returns the name of the newest run of the package in the current folder. Without a package or with `--home`,
+/// that is `last`.
 fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String> {
     let folder = package_folder().filter(|_| args.home.is_none());
-    let package = folder.and_then(|folder| Some(Manifest::read(&folder).ok()?.package().ok()?.to_owned()));
+    let package =
+        folder.and_then(|folder| Some(Manifest::read(&folder).ok()?.package_name().ok()?.to_owned()));
     Ok(package.map_or_else(|| Ok(LAST.to_owned()), |package| stored.last_of_package(&package))?)
 }
 
-/// Loads the run that is called `name`, and warns of the faults of its file.
+/// Loads the run that the user calls `name`, and warns about faults of its file.
 fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun> {
     Ok(with_warnings(name.to_owned(), stored.load(name)?))
 }
 
-/// Loads all runs that are called `name`: those of a list, or the one that there is.
+/// Loads all runs that the user calls `name`, and warns about faults of their files.
 fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>> {
     let runs = stored.load_all(name)?.into_iter();
     Ok(runs.map(|(name, stored)| with_warnings(name, stored)).collect())
 }
 
+/// Prints a warning for each fault of a loaded run.
 fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
     for fault in stored.faults() {
         output::warn(&format!("{name}: {fault}"));
@@ -199,13 +220,14 @@ fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
     NamedRun { name, run: stored.run }
 }
 
-/// Returns the selected cases of a run.
-fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run> {
+/// Returns the run with only the selected cases. An unknown argument is an error, and so is a selection without a
+/// case.
+fn select_cases(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run> {
     if let Some(arg) = unknown_arg(selection, &run) {
         bail!(Usage, "--arg {arg}=…: no benchmark of {name} has an argument of this name");
     }
     let results = run.records.len() + run.skipped.len();
-    narrow(selection, &mut run);
+    retain_selected(selection, &mut run);
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
         bail!(
             Nothing,
@@ -216,7 +238,8 @@ fn select(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Re
     Ok(run)
 }
 
-/// Returns the exit code for several benchmark binaries: the most important one. A filter need not match in each of them.
-fn exit_of_all(ends: impl IntoIterator<Item = Exit>) -> Exit {
+/// Returns the exit code for several benchmark binaries: the most important one. [`Exit::Nothing`] only counts if
+/// all have it, because a filter need not match in each.
+fn combined_exit(ends: impl IntoIterator<Item = Exit>) -> Exit {
     ends.into_iter().filter(|exit| *exit != Exit::Nothing).min().unwrap_or(Exit::Nothing)
 }

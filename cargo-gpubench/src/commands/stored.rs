@@ -1,5 +1,5 @@
-//! The commands on stored runs: `report` prints the tables of runs and tunings and writes a run in other formats, `compare` compares
-//! a run with an earlier one, and `merge` makes one run of several.
+//! The commands on stored runs: `report` prints runs and tunings and exports runs, `compare` compares a run with
+//! an earlier one, and `merge` joins several runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,8 @@ use gpubench_records::{
     files::TUNING, selection::parse_filters,
 };
 use gpubench_report::{
-    export::ExportArgs,
-    join::{Joined, is_share, join},
-    selection::narrow,
+    join::{JoinedRun, is_split_share, join},
+    loading::retain_selected,
     stored_runs::{NamedRun, StoredRuns},
 };
 use gpubench_runner::CacheStates;
@@ -21,8 +20,8 @@ use gpubench_stats::DECISION_ERROR;
 use gpubench_table::check_columns;
 use gpubench_tune::Tuning;
 
-use crate::commands::{load, load_all, select};
-use crate::output::{self, CommandError, PrintOptions, Result, Results, bail};
+use super::{load, load_all, select_cases};
+use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
 #[derive(Args)]
 pub(super) struct ReportArgs {
@@ -71,7 +70,7 @@ pub(super) struct MergeArgs {
 #[derive(Args)]
 pub(super) struct LimitArgs {
     /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, help_heading = "Comparison")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: the limit is
     /// how much processes of one run differ; measure it with several, as by --runs 5
@@ -108,7 +107,7 @@ pub(super) struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// Reads the selection as a benchmark binary does.
+    /// Parses the flags as a benchmark binary does.
     pub(super) fn selection(&self) -> Result<CaseSelection> {
         Ok(CaseSelection {
             filters: parse_filters(&self.names, self.exact).map_err(CommandError::usage)?,
@@ -121,13 +120,13 @@ impl SelectionArgs {
     }
 }
 
-/// Reads a percentage above 0 and below 100, as a fraction.
-pub(super) fn percentage(text: &str) -> Result<f64, &'static str> {
+/// Parses a percentage above 0 and below 100. Returns it as a fraction.
+pub(super) fn parse_percentage(text: &str) -> Result<f64, &'static str> {
     let part = Threshold::part(text).filter(|part| *part < 1.0);
     part.ok_or("give a percentage above 0 and below 100, such as 5%")
 }
 
-/// Reports `runs`, which are those of `args` or the last run.
+/// Runs the command `report` with these `runs`.
 pub(super) fn report(
     stored: &StoredRuns,
     runs: &[String],
@@ -136,7 +135,7 @@ pub(super) fn report(
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
     check_columns(&args.columns).map_err(CommandError::usage)?;
-    let results = Results::new(&args.exports, &output::sources(runs, stored), options)?;
+    let results = ResultDestinations::new(&args.exports, &output::run_files(runs, stored), options)?;
     if let [file] = runs
         && let Some(json) = read_tuning(file)
     {
@@ -148,7 +147,7 @@ pub(super) fn report(
             );
         }
         let tuning = Tuning::parse(&json).map_err(|error| CommandError::usage(format!("{file}: {error}")))?;
-        results.print(&gpubench_tune::table(&tuning, options.page()))?;
+        results.print_unless_exported(&gpubench_tune::table(&tuning, options.page()))?;
         return Ok(tuning.exit());
     }
     let runs: Vec<_> = runs.iter().map(|name| load_all(stored, name)).collect::<Result<_, _>>()?;
@@ -167,19 +166,19 @@ pub(super) fn report(
             (_, 0) => format!("{}:\n", named.name),
             _ => format!("\n{}:\n", named.name),
         };
-        let mut run = select(named, &selection)?;
+        let mut run = select_cases(named, &selection)?;
         if !args.columns.is_empty() {
             run.columns.clone_from(&args.columns);
         }
         results.print_run(&title, &run, args.explain)?;
-        results.write(&run)?;
+        results.write_run(&run)?;
         exit = exit.min(Exit::of(&run));
     }
-    results.name_files();
+    results.print_file_names();
     Ok(exit)
 }
 
-/// Returns the contents of a file whose format is that of tunings.
+/// Returns the contents of `file` if it is a tuning.
 fn read_tuning(file: &str) -> Option<Vec<u8>> {
     // A pipe can be read only once, when it is loaded as a run.
     let json = Path::new(file).is_file().then(|| fs::read(file).ok())??;
@@ -187,15 +186,17 @@ fn read_tuning(file: &str) -> Option<Vec<u8>> {
 }
 
 impl LimitArgs {
-    /// Sets the limits of a comparison. The equivalence margin is the user's, else that of the run, and at most a regression.
-    pub(super) fn set(&self, run: &mut Run) {
+    /// Sets the limits of a comparison in `run`. The equivalence margin is the user's, else that of the run, and
+    /// never above the regression threshold.
+    pub(super) fn apply_to(&self, run: &mut Run) {
         let (margin, threshold) = (&mut run.sampling.equivalence_margin, self.fail_on_regression);
         *margin = equivalence_margin(self.equivalence_margin, threshold, *margin);
         run.regression_threshold = threshold;
     }
 }
 
-/// Compares the run `later` with the earlier run of `args`, or with the complete run of the same benchmark binary before it.
+/// Runs the command `compare`. Without an `earlier` run, it compares with the complete run of the same benchmark
+/// binary before `later`.
 pub(super) fn compare(
     stored: &StoredRuns,
     earlier: Option<NamedRun>,
@@ -205,14 +206,14 @@ pub(super) fn compare(
 ) -> Result<Exit> {
     let selection = args.selection.selection()?;
     let read: Vec<String> = args.earlier.iter().chain([later]).cloned().collect();
-    let results = Results::new(&args.exports, &output::sources(&read, stored), options)?;
-    let mut run = select(load(stored, later)?, &selection)?;
+    let results = ResultDestinations::new(&args.exports, &output::run_files(&read, stored), options)?;
+    let mut run = select_cases(load(stored, later)?, &selection)?;
     let mut before = match earlier {
         Some(earlier) => earlier,
-        None => stored.before(later, &run)?,
+        None => stored.previous_run(later, &run)?,
     };
-    narrow(&selection, &mut before.run);
-    args.limits.set(&mut run);
+    retain_selected(&selection, &mut before.run);
+    args.limits.apply_to(&mut run);
     let message = format!("{} and {later} have no result in common", before.name);
     let baseline = Baseline::of(before.name, before.run);
     let comparison = check(&run, &baseline, &|_| true, DECISION_ERROR);
@@ -221,18 +222,23 @@ pub(super) fn compare(
         && comparison.findings.iter().all(|line| line.finding == BaselineFinding::New);
     run.baseline_comparison = Some(comparison);
     results.print_run("", &run, false)?;
-    results.write(&run)?;
-    results.name_files();
+    results.write_run(&run)?;
+    results.print_file_names();
     if is_disjoint {
         bail!(Nothing, "{message}");
     }
     Ok(Exit::of(&run))
 }
 
+/// Runs the command `merge`. Unreadable shares of a split run are only warnings, since a task may have died while it wrote one.
 pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
-    let results = Results::json(&Some(args.output.clone()), &output::sources(&args.runs, stored), options)?;
+    let results = ResultDestinations::for_json(
+        &Some(args.output.clone()),
+        &output::run_files(&args.runs, stored),
+        options,
+    )?;
     let loaded: Vec<_> = args.runs.iter().map(|name| load_all(stored, name)).collect();
-    let is_split = loaded.iter().flatten().flatten().any(|named| is_share(&named.run));
+    let is_split = loaded.iter().flatten().flatten().any(|named| is_split_share(&named.run));
     let mut exit = Exit::Done;
     let mut runs = Vec::new();
     for loaded in loaded {
@@ -246,10 +252,10 @@ pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions
             Err(error) => return Err(error),
         }
     }
-    let Joined { run, remarks, missing } =
-        join(runs).map_err(|error| CommandError::usage(error).within("these runs cannot be merged"))?;
+    let JoinedRun { run, remarks, missing } =
+        join(runs).map_err(|error| CommandError::usage(error).with_context("these runs cannot be merged"))?;
     remarks.iter().chain(&missing).for_each(|remark| output::warn(remark));
-    results.write(&run)?;
-    results.name_files();
+    results.write_run(&run)?;
+    results.print_file_names();
     Ok(if missing.is_none() { exit } else { Exit::Failed })
 }

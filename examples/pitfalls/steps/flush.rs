@@ -9,7 +9,7 @@ use gpubench::record::Cache;
 use gpubench::settings::{ArgValues, CacheStates, FlushChoice, Percent, WarmUp};
 use gpubench::units::{Bytes, Nanoseconds};
 use gpubench::{Settings, format};
-use gpubench_report::drawing::{Axis, Mark, Panel, Panels, Series, Style, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries, ReferenceLine, SeriesStyle};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -119,12 +119,13 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
     // Three square matrices of f32 fill the cache.
     let full = device.last_level_cache.map(|cache| (cache.as_f64() / 12.0).sqrt());
     let panel = |product: &MatmulTimes| Panel {
-        y: Axis::linear(&*product.name, Unit::PART),
+        y: Axis::linear(&*product.name, AxisUnit::PART),
         series: vec![
-            Series::new("behind a flush that leaves the L2 clean", product.increase(&product.cold)),
-            Series::new("behind one that writes", product.increase(&product.written)).styled(Style::Points),
+            PlotSeries::new("behind a flush that leaves the L2 clean", product.increase(&product.cold)),
+            PlotSeries::new("behind one that writes", product.increase(&product.written))
+                .with_style(SeriesStyle::Points),
         ],
-        marks: full.map(|n| Mark::x(n, "the matrices fill the L2")).into_iter().collect(),
+        marks: full.map(|n| ReferenceLine::x(n, "the matrices fill the L2")).into_iter().collect(),
     };
     let increases = products.first().map(|product| product.increase(&product.cold)).unwrap_or_default();
     let largest = increases.iter().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -134,9 +135,9 @@ pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
             format!("From an empty L2 a product of {n} takes {most} more time, one of {last_n} {last} more")
         }),
         subtitle: format!("{}, increase over the time with data in the L2, by the matrix size", device.name),
-        x: Axis::log2("matrix size", Unit::NUMBER),
+        x: Axis::log2("matrix size", AxisUnit::NUMBER),
         panels: products.iter().map(panel).collect(),
-        alike: true,
+        shares_legend: true,
     }
     .drawing()
     .svg()

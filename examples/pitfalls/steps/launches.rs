@@ -6,7 +6,7 @@ use gpubench::settings::CacheStates;
 use gpubench::stats::Summary;
 use gpubench::units::Nanoseconds;
 use gpubench::{Settings, format};
-use gpubench_report::drawing::{Axis, Panel, Panels, Series, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -101,7 +101,7 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
         ways.iter().map(move |(way, of)| {
             let counts = kernel.by_hand.iter().map(|row| row.count as f64);
             let points = counts.zip(each(&kernel.by_hand, *of)).map(|(count, time)| (count, time.as_f64()));
-            Series::new(format!("{}, {way}", named(kernel)), points)
+            PlotSeries::new(format!("{}, {way}", named(kernel)), points)
         })
     });
     let last = |of| kernels.first().and_then(|kernel| each(&kernel.by_hand, of).last()).map(format::time);
@@ -109,13 +109,13 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
     Panels {
         title: format!("Of a thousand empty launches each costs {plain} one by one, and {graph} in a graph"),
         subtitle: format!("{device}, by the host's clock until all are done, over their number"),
-        x: Axis::log10("launches", Unit::NUMBER),
+        x: Axis::log10("launches", AxisUnit::NUMBER),
         panels: vec![Panel {
-            y: Axis::log10("time of each", Unit::TIME),
+            y: Axis::log10("time of each", AxisUnit::TIME),
             series: series.collect(),
             marks: Vec::new(),
         }],
-        alike: true,
+        shares_legend: true,
     }
     .drawing()
     .svg()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpubench::format;
 use gpubench::units::{Nanoseconds, Range};
-use gpubench_report::drawing::{Axis, Panel, Panels, Point, Series, Unit};
+use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotPoint, PlotSeries};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -100,37 +100,38 @@ impl TimerReadings {
     }
 
     /// A point for each size: the value that `of` computes from its readings and gpubench's time.
-    fn points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<Point> {
+    fn all_points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<PlotPoint> {
         let rows = self.sizes.iter().zip(self.by_hand.iter().zip(&self.gpubench));
-        rows.map(|(size, (timers, right))| Point::from((*size as f64, of(timers, *right)))).collect()
+        rows.map(|(size, (timers, right))| PlotPoint::from((*size as f64, of(timers, *right)))).collect()
     }
 
     /// Draws the readings without a wait beside the time, and below it the errors of the other timers, which would hide each
     /// other beside the time.
     pub(super) fn drawing(&self, device: &str) -> String {
         let time = vec![
-            Series::new("gpubench", self.points(|_, right| right.as_f64())),
-            Series::new(
+            PlotSeries::new("gpubench", self.all_points(|_, right| right.as_f64())),
+            PlotSeries::new(
                 "host clock, nobody waits",
-                self.points(|timers, _| median(&timers.unsynchronised).as_f64()),
+                self.all_points(|timers, _| median(&timers.unsynchronised).as_f64()),
             ),
         ];
-        let more =
-            |of: fn(&Timers) -> &[f64]| self.points(move |timers, right| median(of(timers)) / right - 1.0);
+        let more = |of: fn(&Timers) -> &[f64]| {
+            self.all_points(move |timers, right| median(of(timers)) / right - 1.0)
+        };
         let above = vec![
-            Series::new("host clock, device waited for", more(|timers| &timers.synchronised)),
-            Series::new("events by hand", more(|timers| &timers.events)),
+            PlotSeries::new("host clock, device waited for", more(|timers| &timers.synchronised)),
+            PlotSeries::new("events by hand", more(|timers| &timers.events)),
         ];
         let panel = |y, series| Panel { y, series, marks: Vec::new() };
         Panels {
             title: self.title(),
             subtitle: format!("{device}, a product by its matrix size, medians"),
-            x: Axis::log2("matrix size", Unit::NUMBER),
+            x: Axis::log2("matrix size", AxisUnit::NUMBER),
             panels: vec![
-                panel(Axis::log10("what is read", Unit::TIME), time),
-                panel(Axis::linear("what other timers read above that", Unit::PART), above),
+                panel(Axis::log10("what is read", AxisUnit::TIME), time),
+                panel(Axis::linear("what other timers read above that", AxisUnit::PART), above),
             ],
-            alike: false,
+            shares_legend: false,
         }
         .drawing()
         .svg()

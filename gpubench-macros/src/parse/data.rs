@@ -1,14 +1,19 @@
-//! The options that are plain data, which a group gives defaults for. In: their tokens. Out: [`Data`], which
-//! writes itself as the fields of a registry entry's options.
+//! The options that a group can give defaults for, and `group!`, which defines a group. [`GroupableOptions`]
+//! writes the options as fields of a registry entry.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident};
-use syn::parse::{Parse as _, ParseStream};
-use syn::{Expr, Ident, LitBool, LitStr, Path, Token, ext::IdentExt as _, token};
+use syn::parse::{Parse as _, ParseStream, Parser as _};
+use syn::{
+    Attribute, Expr, Ident, LitBool, LitStr, Path, Token, Visibility, ext::IdentExt as _, parenthesized,
+    token,
+};
 
-use super::{number, skip_value, text, value};
+use super::{
+    crate_path, literal_number, literal_text, parse_each_option, report_unknown_option, skip_value, value,
+};
 use crate::code::without_parentheses;
-use crate::errors::{Errors, did_you_mean, generated, mixed};
+use crate::errors::{Errors, did_you_mean, generated, generated_span};
 
 /// The names of the options that a group can give defaults for.
 pub(crate) const GROUP_OPTIONS: [&str; 10] = [
@@ -26,15 +31,15 @@ pub(crate) const GROUP_OPTIONS: [&str; 10] = [
 /// The values of `link`, each with the variant of `Link` that it means.
 const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
-/// The given options that are plain data. Each is a field of the entry's `BenchmarkOptions` with its value,
-/// as code.
+/// The given options of those in [`GROUP_OPTIONS`]: for each, the field of the entry's `BenchmarkOptions`, and
+/// its value as code.
 #[derive(Default)]
-pub(crate) struct Data(Vec<(Ident, TokenStream)>);
+pub(crate) struct GroupableOptions(Vec<(Ident, TokenStream)>);
 
-impl Data {
+impl GroupableOptions {
     /// Parses the option `name`, if it is one of [`GROUP_OPTIONS`], and adds it. Returns false for any other
     /// option.
-    pub(crate) fn option(
+    pub(crate) fn parse_option(
         &mut self,
         name: &Ident,
         input: ParseStream,
@@ -42,14 +47,14 @@ impl Data {
     ) -> syn::Result<bool> {
         let option = name.unraw().to_string();
         let read = match &*option {
-            "cold" | "energy" | "ignore" | "host_work" | "accumulates" => switch(name, input, errors),
+            "cold" | "energy" | "ignore" | "host_work" | "accumulates" => parse_switch(name, input, errors),
             "data_type" | "max_time" | "timeout" | "tags" | "link" => {
                 let value = value(name, input, Expr::parse)?;
                 match &*option {
-                    "data_type" => data_type(&value, errors),
-                    "tags" => tags(&value, errors),
+                    "data_type" => parse_data_type(&value, errors),
+                    "tags" => parse_tags(&value, errors),
                     "link" => parse_link(&value, errors),
-                    _ => seconds(name, &value, errors),
+                    _ => parse_seconds(name, &value, errors),
                 }
             }
             _ => return Ok(false),
@@ -58,12 +63,12 @@ impl Data {
         Ok(true)
     }
 
-    /// Writes the options as fields of `BenchmarkOptions`: `cold: true, …`. `of_group` makes `tags` the field
-    /// `group_tags`.
+    /// Writes the options as fields of `BenchmarkOptions`: `cold: true, …`. If `of_group` is true, the field of
+    /// `parse_tags` is `group_tags`.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
         let fields = self.0.iter().map(|(name, value)| {
             let group = if of_group && name == "tags" { "group_" } else { "" };
-            let field = format_ident!("{group}{name}", span = mixed());
+            let field = format_ident!("{group}{name}", span = generated_span());
             generated!(#field: #value,)
         });
         fields.collect()
@@ -86,7 +91,7 @@ impl GroupOption {
         errors: &mut Errors,
     ) -> syn::Result<Option<Self>> {
         let value = value(option, input, Expr::parse)?;
-        if let Some(name) = name_of(option, &value, errors) {
+        if let Some(name) = parse_name_part(option, &value, errors) {
             return Ok(name.map(Self::Name));
         }
         if let Expr::Path(path) = without_parentheses(&value) {
@@ -97,10 +102,10 @@ impl GroupOption {
     }
 }
 
-/// Returns the string `value` if it can be part of a benchmark's name. The outer `None` means that `value` is
-/// no string; the inner one that the string cannot be part of a name, which is reported.
-pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Option<Option<LitStr>> {
-    let name = text(value)?;
+/// Returns the string `value` if it can be part of a benchmark's name. The outer `None` means that `value` is no
+/// string. The inner `None` means that the string cannot be part of a name, which is reported.
+pub(crate) fn parse_name_part(option: &Ident, value: &Expr, errors: &mut Errors) -> Option<Option<LitStr>> {
+    let name = literal_text(value)?;
     let written = name.value();
     // These stand around and between the arguments of a case.
     let reserved = written.contains(['[', ']', ',']) || written.contains(char::is_control);
@@ -114,9 +119,9 @@ pub(crate) fn name_of(option: &Ident, value: &Expr, errors: &mut Errors) -> Opti
     Some(Some(name.clone()))
 }
 
-/// Parses `cold`, `cold = true` or `cold = false`, and returns the value as code. Returns `None` and reports
-/// the mistake for anything else.
-fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<TokenStream> {
+/// Parses `cold`, `cold = true` or `cold = false`, and returns the value as code. Returns `None` and reports the
+/// mistake for anything else.
+fn parse_switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<TokenStream> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
         return Some(generated!(true));
     }
@@ -135,29 +140,29 @@ fn switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<Token
     }
 }
 
-/// Returns the value of `data_type` as code; reports any value but a string that is not empty.
-fn data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
-    let text = text(value).filter(|text| !text.value().is_empty());
+/// Returns the value of `parse_data_type` as code. Reports any value but a string that is not empty.
+fn parse_data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+    let text = literal_text(value).filter(|text| !text.value().is_empty());
     if text.is_none() {
         errors.at(value, "`data_type` is a string such as \"f64\"");
     }
     text.map(ToTokens::to_token_stream)
 }
 
-/// Returns the value of `max_time` or `timeout` as `Some(seconds)`; reports any value but a positive number.
-fn seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
-    let seconds = number(value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
+/// Returns the value of `max_time` or `timeout` as `Some(seconds)`. Reports any value but a positive number.
+fn parse_seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+    let seconds = literal_number(value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
     if seconds.is_none() {
         errors.at(value, format_args!("`{}` is a positive number of seconds such as `0.5`", name.unraw()));
     }
-    seconds.map(some)
+    seconds.map(some_code)
 }
 
-/// Returns the value of `tags` as a slice of strings; reports a value that is no list of strings, and tags
-/// that are empty or contain a comma.
-fn tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
+/// Returns the value of `parse_tags` as a slice of strings. Reports a value that is no list of strings, and tags that
+/// are empty or contain a comma.
+fn parse_tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let tags: Option<Vec<&LitStr>> = match list {
-        Expr::Array(array) => array.elems.iter().map(text).collect(),
+        Expr::Array(array) => array.elems.iter().map(literal_text).collect(),
         _ => None,
     };
     let Some(tags) = tags else {
@@ -174,15 +179,70 @@ fn tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
 fn parse_link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
-        let variant = Ident::new(variant, mixed());
-        return Some(some(generated!(__gb::Link::#variant)));
+        let variant = Ident::new(variant, generated_span());
+        return Some(some_code(generated!(__gb::Link::#variant)));
     }
     let hint = did_you_mean(&written, LINKS.map(|(link, _)| link));
     errors.at(value, format_args!("`link` is `h2d`, `d2h`, `d2d` or `p2p`{hint}"));
     None
 }
 
-/// Writes `Some(value)`.
-pub(crate) fn some(value: impl ToTokens) -> TokenStream {
+/// Writes `Some(value)` with its full path.
+pub(crate) fn some_code(value: impl ToTokens) -> TokenStream {
     generated!(::core::option::Option::Some(#value))
+}
+
+/// Returns the constant that `group!` defines, or the mistakes in its arguments.
+pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
+    let mut errors = Errors::default();
+    let parser = |input: ParseStream| parse_group(input, &mut errors);
+    let constant = parser.parse2(tokens).map_err(|error| errors.push(error)).ok();
+    errors.finish(constant)
+}
+
+/// Parses `($crate) #[…] pub NAME = "shown", cold, …`, and writes the constant. `$crate` is the path of gpubench
+/// in the calling macro, which is valid under any name. Mistakes in single options go to `errors`.
+fn parse_group(input: ParseStream, errors: &mut Errors) -> syn::Result<TokenStream> {
+    let own;
+    parenthesized!(own in input);
+    let mut krate: TokenStream = own.parse()?;
+    let attributes = input.call(Attribute::parse_outer)?;
+    let visibility: Visibility = input.parse()?;
+    let name: Ident = input.parse().map_err(|error| {
+        syn::Error::new(error.span(), "a group begins with its name: `group!(TRANSFERS, cold)`")
+    })?;
+    let mut shown = LitStr::new(&name.unraw().to_string().to_lowercase(), name.span());
+    if input.peek(Token![=]) {
+        input.parse::<Token![=]>()?;
+        let value = input.call(Expr::parse)?;
+        match parse_name_part(&name, &value, errors) {
+            Some(text) => shown = text.unwrap_or(shown),
+            None => errors.at(value, "a group is shown as a string: `TRANSFERS = \"transfers\"`"),
+        }
+    }
+    if !input.is_empty() {
+        input.parse::<Token![,]>()?;
+    }
+    let mut data = GroupableOptions::default();
+    parse_each_option(input, errors, |name, input, errors| {
+        if name == "crate" {
+            krate = crate_path(name, input)?.into_token_stream();
+        } else if !data.parse_option(name, input, errors)? {
+            report_unknown_option(name, GROUP_OPTIONS.into_iter().chain(["crate"]), errors);
+            skip_value(input);
+        }
+        Ok(())
+    });
+    let fields = data.fields(true);
+    Ok(generated! {
+        #(#attributes)*
+        #visibility const #name: #krate::Group = {
+            use #krate::__private as __gb;
+            __gb::Group::new(__gb::BenchmarkOptions {
+                group: ::core::option::Option::Some(#shown),
+                #fields
+                ..__gb::BenchmarkOptions::DEFAULT
+            })
+        };
+    })
 }

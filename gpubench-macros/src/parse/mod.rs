@@ -1,5 +1,5 @@
-//! The options between the parentheses of the attribute, each as written. A mistake is noted and costs only
-//! its own option, so that the others are still checked.
+//! Parses the options in the parentheses of the attribute. A mistake is reported and costs only its own option,
+//! so that the others are still checked.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::{Parse as _, ParseStream, Parser as _};
@@ -7,11 +7,13 @@ use syn::{
     Expr, ExprLit, Ident, Lit, LitStr, Path, Token, Type, UnOp, bracketed, ext::IdentExt as _, parenthesized,
 };
 
-use crate::code::{Code, without_parentheses};
+use crate::code::{UserCode, without_parentheses};
 use crate::errors::{Errors, did_you_mean};
 
-pub(crate) use crate::parse::data::{Data, GROUP_OPTIONS, GroupOption, name_of, some};
-pub(crate) use crate::parse::sweeps::{Choices, Sweeps};
+pub(crate) use crate::parse::data::{
+    GROUP_OPTIONS, GroupOption, GroupableOptions, group, parse_name_part, some_code,
+};
+pub(crate) use crate::parse::sweeps::{ArgSweeps, GenericChoices};
 
 mod data;
 mod sweeps;
@@ -41,27 +43,27 @@ const ATTRIBUTE_OPTIONS: [&str; 21] = [
     "crate",
 ];
 
-/// The parsed options of the attribute.
+/// The options of the attribute, as the user wrote them.
 #[derive(Default)]
 pub(crate) struct AttributeOptions {
-    pub args: Sweeps,
+    pub args: ArgSweeps,
     /// The choices of `types` and `consts`.
-    pub generics: Vec<Choices>,
-    /// The arguments, types and constants that are variants of one problem.
+    pub generics: Vec<GenericChoices>,
+    /// The arguments, types and constants to choose for speed.
     pub tune: Vec<Ident>,
-    pub setup: Option<Code>,
-    pub reset: Option<Code>,
+    pub setup: Option<UserCode>,
+    pub reset: Option<UserCode>,
     /// The inputs that a generated reset puts back.
     pub restore: Vec<Ident>,
-    pub check: Option<Code>,
+    pub check: Option<UserCode>,
     /// The condition that leaves arguments out, and its reason.
     pub skip_if: Option<(Expr, LitStr)>,
-    /// `bytes`, `reads`, `writes`, `intermediates`, `flops` and `items`, if given.
-    pub counts: Vec<Named>,
+    /// The options `bytes`, `reads`, `writes`, `intermediates`, `flops` and `items` with their values.
+    pub counts: Vec<NamedExpr>,
     /// The unit of `items`.
     pub item: Option<LitStr>,
     pub metrics: Vec<Metric>,
-    pub data: Data,
+    pub data: GroupableOptions,
     pub name: Option<LitStr>,
     pub group: Option<GroupOption>,
     pub stream: Option<Ident>,
@@ -70,12 +72,12 @@ pub(crate) struct AttributeOptions {
 }
 
 /// A name with an expression: an axis with its values, or a count option with its value.
-pub(crate) struct Named {
+pub(crate) struct NamedExpr {
     pub name: Ident,
     pub value: Expr,
 }
 
-/// `metric("name", "unit") = value`.
+/// A metric of the user: `metric("name", "unit") = value`.
 pub(crate) struct Metric {
     pub name: LitStr,
     pub unit: LitStr,
@@ -87,7 +89,7 @@ impl AttributeOptions {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let parser = |input: ParseStream| {
-            each_option(input, errors, |name, input, errors| options.option(name, input, errors));
+            parse_each_option(input, errors, |name, input, errors| options.parse_option(name, input, errors));
             Ok(())
         };
         if let Err(error) = parser.parse2(tokens) {
@@ -96,18 +98,18 @@ impl AttributeOptions {
         options
     }
 
-    /// Parses the option `name` from `input`, which is after its name, and stores it.
-    fn option(&mut self, name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
-        if self.data.option(name, input, errors)? {
+    /// Parses the value of the option `name` from `input`, and stores it.
+    fn parse_option(&mut self, name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
+        if self.data.parse_option(name, input, errors)? {
             return Ok(());
         }
         match name.unraw().to_string().as_str() {
-            "args" => self.args = sweeps::args(name, input, errors)?,
-            "types" => self.generics.extend(sweeps::choices::<Type>(name, false, input, errors)?),
-            "consts" => self.generics.extend(sweeps::choices::<Expr>(name, true, input, errors)?),
-            "tune" => self.tune = sweeps::tune(name, input, errors)?,
+            "args" => self.args = sweeps::parse_args(name, input, errors)?,
+            "types" => self.generics.extend(sweeps::parse_choices::<Type>(name, false, input, errors)?),
+            "consts" => self.generics.extend(sweeps::parse_choices::<Expr>(name, true, input, errors)?),
+            "tune" => self.tune = sweeps::parse_tune(name, input, errors)?,
             code @ ("setup" | "reset" | "check") => {
-                let value = Some(Code::from(value(name, input, Expr::parse)?));
+                let value = Some(UserCode::from(value(name, input, Expr::parse)?));
                 match code {
                     "setup" => self.setup = value,
                     "reset" => self.reset = value,
@@ -134,7 +136,7 @@ impl AttributeOptions {
             }
             "skip_if" => {
                 let condition = value(name, input, Expr::parse)?;
-                match text_after(input).filter(|why| !why.value().is_empty()) {
+                match parse_text_after_comma(input).filter(|why| !why.value().is_empty()) {
                     Some(why) => self.skip_if = Some((condition, why)),
                     None => {
                         errors.at(name, "`skip_if` says why too: `skip_if = n > 1 << 20, \"takes minutes\"`");
@@ -144,12 +146,12 @@ impl AttributeOptions {
             "bytes" | "reads" | "writes" | "intermediates" | "flops" | "items" => {
                 let value = value(name, input, Expr::parse)?;
                 if name == "items" {
-                    self.item = text_after(input);
+                    self.item = parse_text_after_comma(input);
                 }
-                if number(&value).is_some_and(|number| number <= 0.0) {
+                if literal_number(&value).is_some_and(|number| number <= 0.0) {
                     errors.at(&value, format_args!("`{name}` is positive: leave it out if there are none"));
                 }
-                self.counts.push(Named { name: name.unraw(), value });
+                self.counts.push(NamedExpr { name: name.unraw(), value });
             }
             "metric" => {
                 let metric = parse_metric(name, input)?;
@@ -163,7 +165,7 @@ impl AttributeOptions {
             }
             "name" => {
                 let value = value(name, input, Expr::parse)?;
-                match name_of(name, &value, errors) {
+                match parse_name_part(name, &value, errors) {
                     Some(text) => self.name = text,
                     None => errors.at(value, "`name` is a string such as \"copy in place\""),
                 }
@@ -181,9 +183,9 @@ impl AttributeOptions {
             "unsafe" => self.unsafety = Some(Token![unsafe](name.span())),
             "crate" => self.krate = Some(crate_path(name, input)?),
             _ => {
-                tell_unknown(name, ATTRIBUTE_OPTIONS.into_iter().chain(GROUP_OPTIONS), errors);
+                report_unknown_option(name, ATTRIBUTE_OPTIONS.into_iter().chain(GROUP_OPTIONS), errors);
                 skip_value(input);
-                let _ = text_after(input);
+                let _ = parse_text_after_comma(input);
             }
         }
         Ok(())
@@ -207,22 +209,22 @@ fn parse_metric(option: &Ident, input: ParseStream) -> syn::Result<Metric> {
     Ok(Metric { name, unit, value: input.parse()? })
 }
 
-/// Parses comma-separated options: calls `option` with each name and the input after it. Reports an option
-/// that is given twice, except for `metric`.
-pub(crate) fn each_option(
+/// Parses comma-separated options: calls `option` with each name and the input after it. Reports an option that
+/// is given twice, except for `metric`.
+pub(crate) fn parse_each_option(
     input: ParseStream,
     errors: &mut Errors,
     mut option: impl FnMut(&Ident, ParseStream, &mut Errors) -> syn::Result<()>,
 ) {
     let mut given: Vec<Ident> = Vec::new();
-    separated(input, errors, |input, errors| {
+    parse_separated(input, errors, |input, errors| {
         let name = input
             .call(Ident::parse_any)
             .map_err(|error| syn::Error::new(error.span(), "expected an option such as `cold`"))?;
         if name != "metric" && given.contains(&name.unraw()) {
             errors.at(&name, format_args!("`{}` is given twice", name.unraw()));
             skip_value(input);
-            let _ = text_after(input);
+            let _ = parse_text_after_comma(input);
             return Ok(());
         }
         given.push(name.unraw());
@@ -230,8 +232,9 @@ pub(crate) fn each_option(
     });
 }
 
-/// Reports that there is no option `name`, with the most similar of the `known` options, or all of them.
-pub(crate) fn tell_unknown(
+/// Reports that there is no option `name`, and suggests the most similar of the `known` options, or lists all of
+/// them.
+pub(crate) fn report_unknown_option(
     name: &Ident,
     known: impl Iterator<Item = &'static str> + Clone,
     errors: &mut Errors,
@@ -255,7 +258,7 @@ pub(crate) fn crate_path(name: &Ident, input: ParseStream) -> syn::Result<Path> 
 }
 
 /// Parses comma-separated items with `item`. Reports an item that fails, and continues after the next comma.
-fn separated(
+fn parse_separated(
     input: ParseStream,
     errors: &mut Errors,
     mut item: impl FnMut(ParseStream, &mut Errors) -> syn::Result<()>,
@@ -289,9 +292,9 @@ fn value<T>(
     parse(input)
 }
 
-/// Parses a string after a comma, such as the reason in `skip_if = …, "why"`. Returns `None` and consumes
-/// nothing if no such string follows.
-fn text_after(input: ParseStream) -> Option<LitStr> {
+/// Parses a string after a comma, such as the reason in `skip_if = …, "why"`. Returns `None` and consumes nothing
+/// if no such string follows.
+fn parse_text_after_comma(input: ParseStream) -> Option<LitStr> {
     let ahead = input.fork();
     let text = ahead.parse::<Token![,]>().and_then(|_| ahead.parse::<LitStr>());
     // Otherwise the next option follows, which may not even be well formed.
@@ -319,20 +322,22 @@ fn skip_to_comma(input: ParseStream) {
 }
 
 /// Returns the value of a literal number, with or without a sign; `None` for any other expression.
-fn number(value: &Expr) -> Option<f64> {
+fn literal_number(value: &Expr) -> Option<f64> {
     match without_parentheses(value) {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse().ok(),
             Lit::Float(number) => number.base10_parse().ok(),
             _ => None,
         },
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => number(&unary.expr).map(|number| -number),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
+            literal_number(&unary.expr).map(|number| -number)
+        }
         _ => None,
     }
 }
 
-/// Returns the literal string that the expression is; `None` for any other expression.
-fn text(value: &Expr) -> Option<&LitStr> {
+/// Returns the string of a literal expression; `None` for any other expression.
+fn literal_text(value: &Expr) -> Option<&LitStr> {
     match without_parentheses(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
         _ => None,
@@ -340,7 +345,7 @@ fn text(value: &Expr) -> Option<&LitStr> {
 }
 
 /// Formats tokens as people write them: `Vec<f32>`, not `Vec < f32 >`.
-pub(crate) fn written(tokens: TokenStream) -> String {
+pub(crate) fn display_tokens(tokens: TokenStream) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut text = String::new();
     for part in tokens.to_string().split_whitespace() {
@@ -405,7 +410,7 @@ mod read_tests {
 
     #[test]
     fn numbers() {
-        let number = |text: &str| number(&syn::parse_str(text).expect(text));
+        let number = |text: &str| literal_number(&syn::parse_str(text).expect(text));
         assert_eq!([number("0"), number("-1_0"), number("(2.5f64)")], [Some(0.0), Some(-10.0), Some(2.5)]);
         assert_eq!([number("n"), number("\"1\""), number("1 + 1")], [None, None, None]);
     }
@@ -415,7 +420,7 @@ mod read_tests {
         for ty in
             ["f32", "host::Stream", "Vec<f32>", "[f32; 4]", "&'static mut [u8]", "HashMap<u8, Box<dyn Fn()>>"]
         {
-            assert_eq!(written(ty.parse().expect(ty)), ty);
+            assert_eq!(display_tokens(ty.parse().expect(ty)), ty);
         }
     }
 }

@@ -1,51 +1,51 @@
-//! The sweeps: `args(…)`, `types(…)` and `consts(…)`, and `tune(…)`, which names some of them. In: the tokens
-//! between the parentheses. Out: each name with its values.
+//! The values of `args(…)`, `types(…)` and `consts(…)`, which are swept, and of `tune(…)`, which names some of
+//! them.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, bracketed, ext::IdentExt as _, parenthesized, token};
 
-use super::{Named, number, separated, skip_value, value, written};
+use super::{NamedExpr, display_tokens, literal_number, parse_separated, skip_value, value};
 use crate::code::without_parentheses;
 use crate::errors::Errors;
 
-/// The arguments of `args`, with their values.
+/// The arguments of `parse_args`, with their values.
 #[derive(Default)]
-pub(crate) struct Sweeps {
-    /// All axes, in order.
-    pub axes: Vec<Named>,
-    /// The number of axes in each sweep: 1, or that of a `zip`.
+pub(crate) struct ArgSweeps {
+    /// All arguments, in order.
+    pub axes: Vec<NamedExpr>,
+    /// The number of arguments in each sweep: 1, or that of a `zip`.
     pub sweeps: Vec<usize>,
 }
 
-/// The choices for a type parameter, or for a constant parameter if `constant` is true.
-pub(crate) struct Choices {
+/// The choices for a type parameter, or for a constant parameter if `parse_group` is true.
+pub(crate) struct GenericChoices {
     pub name: Ident,
     pub constant: bool,
     pub values: Vec<TokenStream>,
 }
 
-/// Parses the value of `args`: `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
-pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Sweeps> {
-    let mut args = Sweeps::default();
-    list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
+/// Parses the value of `parse_args`: `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
+pub(super) fn parse_args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<ArgSweeps> {
+    let mut args = ArgSweeps::default();
+    parse_list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
         let before = args.axes.len();
         if name == "zip" && input.peek(token::Paren) {
             let mut given = 0;
             let content;
             parenthesized!(content in input);
-            separated(&content, errors, |input, errors| {
+            parse_separated(&content, errors, |input, errors| {
                 given += 1;
-                args.axis(input.call(Ident::parse)?, input, errors)
+                args.parse_axis(input.call(Ident::parse)?, input, errors)
             });
             if given < 2 {
                 errors.at(&name, "`zip` has several arguments go together: `zip(n = [1, 2], m = [3, 4])`");
             }
-            check_lengths(&args.axes[before..], errors);
+            check_zip_lengths(&args.axes[before..], errors);
         } else {
-            args.axis(name, input, errors)?;
+            args.parse_axis(name, input, errors)?;
         }
         let together = args.axes.len() - before;
         args.sweeps.extend((together > 0).then_some(together));
@@ -54,10 +54,10 @@ pub(super) fn args(option: &Ident, input: ParseStream, errors: &mut Errors) -> s
     Ok(args)
 }
 
-impl Sweeps {
-    /// Parses the values of the axis `name`, and adds it. Reports an axis that is given twice, has no values,
-    /// or is a bare number.
-    fn axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
+impl ArgSweeps {
+    /// Parses the values of the argument `name`, and adds it. Reports an argument that is given twice, has no
+    /// values, or is a bare number.
+    fn parse_axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         let value = value(&name, input, Expr::parse)?;
         if self.axes.iter().any(|arg| arg.name.unraw() == name.unraw()) {
             errors.at(&name, format_args!("argument `{}` is given twice", name.unraw()));
@@ -69,22 +69,22 @@ impl Sweeps {
                 format_args!("`{0}` lists its values between brackets: `{0} = […]`", name.unraw()),
             );
         } else {
-            self.axes.push(Named { name, value });
+            self.axes.push(NamedExpr { name, value });
         }
         Ok(())
     }
 }
 
-/// Returns true for a literal number, or arithmetic that begins with one.
+/// Returns true for a literal number, and for arithmetic that begins with one.
 fn is_number(value: &Expr) -> bool {
     match without_parentheses(value) {
         Expr::Binary(sum) => is_number(&sum.left),
-        value => number(value).is_some(),
+        value => literal_number(value).is_some(),
     }
 }
 
-/// Reports zipped lists that are not as long as the first, as far as their lengths are visible.
-fn check_lengths(axes: &[Named], errors: &mut Errors) {
+/// Reports zipped lists whose lengths differ from that of the first, as far as lengths are visible.
+fn check_zip_lengths(axes: &[NamedExpr], errors: &mut Errors) {
     let mut lists = axes.iter().filter_map(|axis| match &axis.value {
         Expr::Array(array) => Some((axis, array.elems.len())),
         _ => None,
@@ -99,36 +99,41 @@ fn check_lengths(axes: &[Named], errors: &mut Errors) {
     }
 }
 
-/// Parses the value of `tune`: `(BLOCK, UNROLL)`.
-pub(super) fn tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<Ident>> {
+/// Parses the value of `parse_tune`: `(BLOCK, UNROLL)`.
+pub(super) fn parse_tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<Ident>> {
     let mut tuned: Vec<Ident> = Vec::new();
-    list(option, "what may be chosen for speed: `tune(BLOCK, UNROLL)`", input, errors, |input, errors| {
-        let name = input.call(Ident::parse)?;
-        if tuned.iter().any(|other| other.unraw() == name.unraw()) {
-            errors.at(&name, format_args!("`tune` names `{}` twice", name.unraw()));
-        } else {
-            tuned.push(name);
-        }
-        Ok(())
-    })?;
+    parse_list(
+        option,
+        "what may be chosen for speed: `tune(BLOCK, UNROLL)`",
+        input,
+        errors,
+        |input, errors| {
+            let name = input.call(Ident::parse)?;
+            if tuned.iter().any(|other| other.unraw() == name.unraw()) {
+                errors.at(&name, format_args!("`tune` names `{}` twice", name.unraw()));
+            } else {
+                tuned.push(name);
+            }
+            Ok(())
+        },
+    )?;
     Ok(tuned)
 }
 
-/// Parses the value of `types`, `(T = [f32, f64])`, or with `constant` that of `consts`, `(BLOCK = [128,
-/// 256])`.
-pub(super) fn choices<T: Parse + ToTokens>(
+/// Parses the value of `types`, `(T = [f32, f64])`, or with `parse_group` that of `consts`, `(BLOCK = [128, 256])`.
+pub(super) fn parse_choices<T: Parse + ToTokens>(
     option: &Ident,
     constant: bool,
     input: ParseStream,
     errors: &mut Errors,
-) -> syn::Result<Vec<Choices>> {
+) -> syn::Result<Vec<GenericChoices>> {
     let what = if constant {
         "constants for each parameter: `consts(BLOCK = [128, 256])`"
     } else {
         "types for each parameter: `types(T = [f32, f64])`"
     };
-    let mut choices: Vec<Choices> = Vec::new();
-    list(option, what, input, errors, |input, errors| {
+    let mut choices: Vec<GenericChoices> = Vec::new();
+    parse_list(option, what, input, errors, |input, errors| {
         let name = input.call(Ident::parse)?;
         let mut values: Vec<TokenStream> = Vec::new();
         value(&name, input, |input| {
@@ -147,10 +152,10 @@ pub(super) fn choices<T: Parse + ToTokens>(
                     format_args!("`{}` has no choices", name.unraw()),
                 ));
             }
-            separated(&content, errors, |input, errors| {
+            parse_separated(&content, errors, |input, errors| {
                 let choice = input.parse::<T>()?.into_token_stream();
-                let text = written(choice.clone());
-                if values.iter().any(|other| written(other.clone()) == text) {
+                let text = display_tokens(choice.clone());
+                if values.iter().any(|other| display_tokens(other.clone()) == text) {
                     errors.at(&choice, format_args!("`{text}` is listed twice"));
                 } else {
                     values.push(choice);
@@ -162,15 +167,16 @@ pub(super) fn choices<T: Parse + ToTokens>(
         if choices.iter().any(|choice| choice.name.unraw() == name.unraw()) {
             errors.at(&name, format_args!("parameter `{}` is given twice", name.unraw()));
         } else {
-            choices.push(Choices { name, constant, values });
+            choices.push(GenericChoices { name, constant, values });
         }
         Ok(())
     })?;
     Ok(choices)
 }
 
-/// Parses `(ITEM, …)` with `item`. Returns an error if there are no parentheses: the option lists `what`.
-fn list(
+/// Parses `(ITEM, …)` with `item`. Returns an error if there are no parentheses; `what` is the part of its
+/// message that describes the list.
+fn parse_list(
     option: &Ident,
     what: &str,
     input: ParseStream,
@@ -183,6 +189,6 @@ fn list(
     }
     let content;
     parenthesized!(content in input);
-    separated(&content, errors, item);
+    parse_separated(&content, errors, item);
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A GPU of a fleet and one of its runs.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct GpuPlacement {
     pub(crate) host: String,
     /// The number of the GPU on its host.
     pub(crate) number: usize,
@@ -32,7 +32,7 @@ pub(crate) fn template() -> Value {
 }
 
 /// The name of a record's case, such as `cuda::sum[n=4194304] cold`.
-pub(crate) fn name(record: &Value) -> String {
+pub(crate) fn case_name(record: &Value) -> String {
     let args = record["args"].as_array().expect("arguments").iter().map(|arg| {
         let text = |key: &str| arg[key].as_str().expect("a text").to_owned();
         format!("{}={}", text("name"), text("value"))
@@ -45,7 +45,7 @@ pub(crate) fn name(record: &Value) -> String {
 /// Returns the run of `template` at a place, with the records that have a median there and this many samples of each.
 pub(crate) fn run_at(
     template: &Value,
-    place: &Place,
+    place: &GpuPlacement,
     samples: usize,
     median: impl Fn(usize, &Value) -> Option<f64>,
 ) -> Value {
@@ -128,14 +128,14 @@ fn runs_of_four_h200s() -> Vec<(String, String)> {
     let mut runs = Vec::new();
     for gpu in 0..4 {
         for process in 0..3 {
-            let place = Place {
+            let place = GpuPlacement {
                 host: "node7".to_owned(),
                 number: gpu,
                 uuid: format!("GPU-{gpu}0000000-0000-0000-0000-00000000000{gpu}"),
                 process: 3 * gpu + process,
             };
             let median =
-                |_: usize, record: &Value| rows.get(&*name(record))?[gpu.to_string()][process].as_f64();
+                |_: usize, record: &Value| rows.get(&*case_name(record))?[gpu.to_string()][process].as_f64();
             let run = run_at(&template, &place, 40, median);
             runs.push((format!("gpu{gpu}-process{process}.json"), run.to_string()));
         }

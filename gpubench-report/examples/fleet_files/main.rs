@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-use self::made::{Place, four_h200s, run_at, template, write};
+use self::made::{GpuPlacement, four_h200s, run_at, template, write};
 
 /// GPUs of a host.
 const ON_HOST: usize = 8;
@@ -36,7 +36,7 @@ fn many(folder: &Path, gpus: usize) {
     last["benchmark"] = "gpubench_kernels::cuda::latency::chase_again".into();
     records.push(last);
     for gpu in 0..gpus {
-        let place = Place {
+        let place = GpuPlacement {
             host: format!("node{:03}", gpu / ON_HOST),
             number: gpu % ON_HOST,
             uuid: format!("GPU-{gpu:08x}-0000-0000-0000-000000000000"),

@@ -7,7 +7,7 @@ mod simulated;
 
 use std::env;
 
-use self::simulated::{Scenario, Score, Simulated, USUAL, slow};
+use self::simulated::{Scenario, Score, Simulated, USUAL, slow_gpus};
 
 fn main() {
     let fleets: u64 = env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(100);
@@ -36,7 +36,7 @@ fn main() {
         let mut scores = [Score::default(); 3];
         for seed in 0..fleets {
             let fleet = Simulated::new(scenario, seed);
-            fleet.score(&mut scores[0], &slow(&fleet.judged()));
+            fleet.score(&mut scores[0], &slow_gpus(&fleet.judged()));
             fleet.score(&mut scores[1], &fleet.beyond_one_sigma_and_a_tenth());
             fleet.score(&mut scores[2], &fleet.a_tenth_below_the_best());
         }

@@ -12,21 +12,23 @@
 //! Noise: processes differ by 0.1 % on a roof; cases beyond that by 0.05 to 1.5 %, as copies of 1 GiB and of 16 KiB do on an
 //! H200; one measurement of a hundred is disturbed by up to 20 %.
 
-use gpubench_report::fleet::{Fleet, FleetRoof, FleetRules, Observation, Standing, Verdict, judge};
+use gpubench_report::fleet::{
+    Bottleneck, Fleet, FleetObservation, FleetRules, GpuComparison, GpuVerdict, judge,
+};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal, StudentT};
 
 /// The roofs, with the standard deviations between hosts and between GPUs of a host.
-const ROOFS: [(FleetRoof, f64, f64); 7] = [
-    (FleetRoof::MemoryReads, 0.0125, 0.0005),
-    (FleetRoof::MemoryWrites, 0.0007, 0.0007),
-    (FleetRoof::MemoryMixed, 0.0007, 0.0007),
-    (FleetRoof::L2, 0.0025, 0.0043),
-    (FleetRoof::Compute, 0.0074, 0.0128),
-    (FleetRoof::Pcie, 0.0070, 0.0070),
-    (FleetRoof::Latency, 0.0025, 0.0043),
+const ROOFS: [(Bottleneck, f64, f64); 7] = [
+    (Bottleneck::MemoryReads, 0.0125, 0.0005),
+    (Bottleneck::MemoryWrites, 0.0007, 0.0007),
+    (Bottleneck::MemoryMixed, 0.0007, 0.0007),
+    (Bottleneck::L2, 0.0025, 0.0043),
+    (Bottleneck::Compute, 0.0074, 0.0128),
+    (Bottleneck::Pcie, 0.0070, 0.0070),
+    (Bottleneck::Latency, 0.0025, 0.0043),
 ];
 /// The rules that `cargo gpubench fleet` has unless the user gives others.
 pub(crate) const RULES: FleetRules = FleetRules { least: 0.01, false_discoveries: 0.01 };
@@ -68,7 +70,7 @@ pub(crate) const USUAL: Scenario = Scenario {
 
 /// A fleet with its truth.
 pub(crate) struct Simulated {
-    observations: Vec<Observation>,
+    observations: Vec<FleetObservation>,
     roofs: Vec<usize>,
     hosts: Vec<usize>,
     /// The GPUs that are slow by 3 %.
@@ -104,7 +106,7 @@ impl Simulated {
                         if random.random_bool(0.01) { random.random_range(0.0..0.2) } else { 0.0 };
                     let log_time = 10.0 + of_process[*roof] + noise[case] * normal(&mut random) + disturbed;
                     let process = gpu * processes + number;
-                    observations.push(Observation { case, gpu, process, log_time });
+                    observations.push(FleetObservation { case, gpu, process, log_time });
                 }
             }
         }
@@ -112,8 +114,8 @@ impl Simulated {
     }
 
     /// The standings of each GPU.
-    pub(crate) fn judged(&self) -> Vec<Vec<Standing>> {
-        let roofs: Vec<FleetRoof> = self.roofs.iter().map(|roof| ROOFS[*roof].0).collect();
+    pub(crate) fn judged(&self) -> Vec<Vec<GpuComparison>> {
+        let roofs: Vec<Bottleneck> = self.roofs.iter().map(|roof| ROOFS[*roof].0).collect();
         let fleet = Fleet { observations: &self.observations, roofs: &roofs, hosts: &self.hosts };
         judge(fleet, RULES)
     }
@@ -188,8 +190,8 @@ pub(crate) struct Score {
 }
 
 /// True for each GPU that is slow on a roof.
-pub(crate) fn slow(result: &[Vec<Standing>]) -> Vec<bool> {
-    result.iter().map(|of| of.iter().any(|on| on.verdict == Verdict::Slow)).collect()
+pub(crate) fn slow_gpus(result: &[Vec<GpuComparison>]) -> Vec<bool> {
+    result.iter().map(|of| of.iter().any(|on| on.verdict == GpuVerdict::Slow)).collect()
 }
 
 /// The GPUs that are slow everywhere, and those that are on a roof.
@@ -204,7 +206,7 @@ fn effects(scenario: Scenario, hosts: &[usize], random: &mut StdRng) -> (Vec<Vec
             wide / (freedom / (freedom - 2.0)).sqrt()
         }
     };
-    let scale = |roof: usize| if ROOFS[roof].0 == FleetRoof::Compute { scenario.compute } else { 1.0 };
+    let scale = |roof: usize| if ROOFS[roof].0 == Bottleneck::Compute { scenario.compute } else { 1.0 };
     let host_count = hosts.last().map_or(0, |last| last + 1);
     let of_hosts: Vec<Vec<f64>> = (0..host_count)
         .map(|_| (0..ROOFS.len()).map(|roof| scale(roof) * ROOFS[roof].1 * draw(random)).collect())

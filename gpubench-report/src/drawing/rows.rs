@@ -1,114 +1,126 @@
-//! Drawings with a row for each name: bars and box plots.
+//! Charts with a row for each name: bars and box plots.
 
 use gpubench_stats::quantile;
 
-use super::axis::{Axis, PlacedAxis};
-use super::canvas::{Anchor, Drawing, EDGE, drawn, filled, fitted, widest};
-use super::{WIDTH, plot::Mark};
+use super::axis::{Axis, PositionedAxis};
+use super::canvas::{Drawing, MARGIN, TextAnchor, fill_class, shortened_to, stroke_class, widest_text};
+use super::{WIDTH, plot::ReferenceLine};
 
-/// The thickness of a bar, and the space between rows of bars.
-const BAR: f64 = 18.0;
-const GAP: f64 = 12.0;
-/// The height of a row of a box plot, and of the box in it.
-const BOX_ROW: f64 = 38.0;
-const BOX: f64 = 20.0;
-/// The widest name of a row.
-const NAME: f64 = WIDTH / 3.0;
+/// The height of a bar in pixels.
+const BAR_HEIGHT: f64 = 18.0;
+/// The space between rows of bars in pixels.
+const ROW_GAP: f64 = 12.0;
+/// The height of a row with a box plot in pixels.
+const BOX_ROW_HEIGHT: f64 = 38.0;
+/// The height of the box in pixels.
+const BOX_HEIGHT: f64 = 20.0;
+/// The widest name of a row in pixels. Longer names are shortened.
+const MAX_NAME_WIDTH: f64 = WIDTH / 3.0;
 
-/// Rows of values over one axis.
+/// A chart with a row for each name, over one axis of values.
 #[derive(Clone, Debug)]
-pub struct Rows {
-    /// The title: the finding that the drawing shows.
+pub struct RowChart {
+    /// The title: the finding that the chart shows.
     pub title: String,
-    /// The circumstances; may be empty.
+    /// The conditions of the measurement; may be empty.
     pub subtitle: String,
-    /// The axis of the values. Bars begin at 0: a logarithmic axis has none.
+    /// The axis of the values. Bars need a linear axis, since they begin at 0.
     pub axis: Axis,
-    /// The look.
-    pub look: RowLook,
-    /// The names of the bars of a row, if there are several.
+    /// Bars or boxes.
+    pub look: RowStyle,
+    /// The name of each bar of a row, if rows have several.
     pub series: Vec<String>,
     /// The rows, from top to bottom.
-    pub rows: Vec<Row>,
-    /// The values that they are compared with; vertical ones.
-    pub marks: Vec<Mark>,
+    pub rows: Vec<ChartRow>,
+    /// Vertical lines with which the values are compared.
+    pub marks: Vec<ReferenceLine>,
 }
 
-/// The look of rows.
+/// The look of a chart's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowLook {
+pub enum RowStyle {
     /// A bar for each value.
     Bars,
-    /// A box from the first quartile of the values to the third, with a line at the median. Whiskers reach to the last values within 1.5
-    /// times the box beyond it (Tukey 1977), and values further out are points.
+    /// A box from the first to the third quartile of the values, with a line at the median. Whiskers reach to the
+    /// last values within 1.5 times the length of the box (Tukey 1977). Values further out are points.
     Boxes,
 }
 
-/// A row.
+/// A row of a chart.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ChartRow {
     /// Its name.
     pub name: String,
-    /// A bar for each series, or samples in any order. Values that the axis cannot show are left out.
+    /// One value for each bar, or the samples of a box in any order. Values that the axis cannot show are left
+    /// out.
     pub values: Vec<f64>,
-    /// The text to the right of the row; may be empty.
+    /// The text right of the row; may be empty.
     pub note: String,
 }
 
-impl Rows {
-    /// Returns the drawing.
+impl RowChart {
+    /// Draws the chart.
     pub fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::new(&self.title, &self.subtitle);
         drawing.legend(self.series.iter().map(|name| (&**name, None)));
         let top = drawing.height + if self.marks.is_empty() { 8.0 } else { 26.0 };
-        let bottom = top + self.rows.iter().map(|row| self.height(row)).sum::<f64>() + GAP;
+        let bottom = top + self.rows.iter().map(|row| self.row_height(row)).sum::<f64>() + ROW_GAP;
         let values = || self.rows.iter().flat_map(|row| row.values.iter().copied());
-        let bars = values().filter(|_| self.look == RowLook::Bars).map(|value| self.axis.unit.text(value));
+        let bars = values().filter(|_| self.look == RowStyle::Bars).map(|value| self.axis.unit.format(value));
         let notes = self.rows.iter().map(|row| row.note.clone()).chain(bars);
-        let left = EDGE + widest(self.rows.iter().map(|row| &row.name)).min(NAME) + 10.0;
-        let right = WIDTH - EDGE - widest(notes) - 16.0;
-        let axis = self.axis.across(values().chain(self.marks.iter().map(|mark| mark.value)), left, right);
-        drawing.below(&axis, (top, bottom));
+        let left = MARGIN + widest_text(self.rows.iter().map(|row| &row.name)).min(MAX_NAME_WIDTH) + 10.0;
+        let right = WIDTH - MARGIN - widest_text(notes) - 16.0;
+        let axis =
+            self.axis.fit_horizontally(values().chain(self.marks.iter().map(|mark| mark.value)), left, right);
+        drawing.horizontal_axis(&axis, (top, bottom));
         for mark in &self.marks {
-            let at = axis.at(mark.value);
+            let at = axis.position(mark.value);
             drawing.line((at, top - 6.0), (at, bottom), "rule");
-            let anchor = if at > axis.middle() { Anchor::End } else { Anchor::Start };
+            let anchor = if at > axis.middle() { TextAnchor::End } else { TextAnchor::Start };
             drawing.text((at, top - 12.0), anchor, "ink small halo", &mark.label);
         }
         let mut y = top;
         for row in &self.rows {
-            let middle = y + (GAP + self.height(row)) / 2.0;
-            drawing.text((axis.start - 8.0, middle + 4.0), Anchor::End, "ink", &fitted(&row.name, NAME));
-            drawing.text((axis.end + 12.0, middle + 4.0), Anchor::Start, "ink small", &row.note);
+            let middle = y + (ROW_GAP + self.row_height(row)) / 2.0;
+            drawing.text(
+                (axis.start - 8.0, middle + 4.0),
+                TextAnchor::End,
+                "ink",
+                &shortened_to(&row.name, MAX_NAME_WIDTH),
+            );
+            drawing.text((axis.end + 12.0, middle + 4.0), TextAnchor::Start, "ink small", &row.note);
             match self.look {
-                RowLook::Bars => self.bars(&mut drawing, &axis, y + GAP, &row.values),
-                RowLook::Boxes => self.boxed(&mut drawing, &axis, middle, &row.values),
+                RowStyle::Bars => self.draw_bars(&mut drawing, &axis, y + ROW_GAP, &row.values),
+                RowStyle::Boxes => self.draw_box(&mut drawing, &axis, middle, &row.values),
             }
-            y += self.height(row);
+            y += self.row_height(row);
         }
         drawing
     }
 
-    fn height(&self, row: &Row) -> f64 {
+    /// Returns the height of a row in pixels.
+    fn row_height(&self, row: &ChartRow) -> f64 {
         match self.look {
-            RowLook::Bars => GAP + BAR * row.values.len() as f64,
-            RowLook::Boxes => BOX_ROW,
+            RowStyle::Bars => ROW_GAP + BAR_HEIGHT * row.values.len() as f64,
+            RowStyle::Boxes => BOX_ROW_HEIGHT,
         }
     }
 
-    fn bars(&self, drawing: &mut Drawing, axis: &PlacedAxis<'_>, top: f64, values: &[f64]) {
+    /// Draws the bars of a row, each with its value, below the height `top`.
+    fn draw_bars(&self, drawing: &mut Drawing, axis: &PositionedAxis<'_>, top: f64, values: &[f64]) {
         for (index, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
-            let y = top + BAR * index as f64;
-            let [zero, end] = [0.0, *value].map(|value| axis.at(value));
-            drawing.rectangle((zero.min(end), y), ((end - zero).abs(), BAR - 2.0), &filled(index));
-            let text = self.axis.unit.text(*value);
-            drawing.text((end.max(zero) + 6.0, y + 12.0), Anchor::Start, "ink small halo", &text);
+            let y = top + BAR_HEIGHT * index as f64;
+            let [zero, end] = [0.0, *value].map(|value| axis.position(value));
+            drawing.rectangle((zero.min(end), y), ((end - zero).abs(), BAR_HEIGHT - 2.0), &fill_class(index));
+            let text = self.axis.unit.format(*value);
+            drawing.text((end.max(zero) + 6.0, y + 12.0), TextAnchor::Start, "ink small halo", &text);
         }
     }
 
-    fn boxed(&self, drawing: &mut Drawing, axis: &PlacedAxis<'_>, y: f64, values: &[f64]) {
+    /// Draws the box plot of a row around the height `y`.
+    fn draw_box(&self, drawing: &mut Drawing, axis: &PositionedAxis<'_>, y: f64, values: &[f64]) {
         let mut sorted: Vec<f64> =
-            values.iter().copied().filter(|value| self.axis.scale.shows(*value)).collect();
+            values.iter().copied().filter(|value| self.axis.scale.can_show(*value)).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         if sorted.is_empty() {
             return;
@@ -117,20 +129,24 @@ impl Rows {
         let reach = 1.5 * (high - low);
         let (within, beyond): (Vec<f64>, Vec<f64>) =
             sorted.iter().partition(|value| (low - reach..=high + reach).contains(*value));
-        let (stroke, half) = (drawn(0), BOX / 2.0);
+        let (stroke, half) = (stroke_class(0), BOX_HEIGHT / 2.0);
         if let (Some(first), Some(last)) = (within.first(), within.last()) {
-            let ends = [*first, *last].map(|value| axis.at(value));
+            let ends = [*first, *last].map(|value| axis.position(value));
             drawing.line((ends[0], y), (ends[1], y), &stroke);
             for end in ends {
                 drawing.line((end, y - half / 2.0), (end, y + half / 2.0), &stroke);
             }
         }
-        let [low, median, high] = [low, median, high].map(|value| axis.at(value));
-        drawing.rectangle((low, y - half), (high - low, BOX), "paper");
-        drawing.rectangle((low, y - half), (high - low, BOX), &format!("box {} {stroke}", filled(0)));
+        let [low, median, high] = [low, median, high].map(|value| axis.position(value));
+        drawing.rectangle((low, y - half), (high - low, BOX_HEIGHT), "paper");
+        drawing.rectangle(
+            (low, y - half),
+            (high - low, BOX_HEIGHT),
+            &format!("box {} {stroke}", fill_class(0)),
+        );
         drawing.line((median, y - half), (median, y + half), &format!("median {stroke}"));
         for value in beyond {
-            drawing.point((axis.at(value), y), 1, &self.axis.unit.text(value), None);
+            drawing.marker((axis.position(value), y), 1, &self.axis.unit.format(value), None);
         }
     }
 }
@@ -139,37 +155,37 @@ impl Rows {
 mod tests {
     use insta::assert_snapshot;
 
-    use super::super::Unit;
+    use super::super::AxisUnit;
     use super::*;
 
-    fn row(name: &str, values: &[f64]) -> Row {
-        Row { name: name.to_owned(), values: values.to_vec(), note: String::new() }
+    fn row(name: &str, values: &[f64]) -> ChartRow {
+        ChartRow { name: name.to_owned(), values: values.to_vec(), note: String::new() }
     }
 
     #[test]
     fn bars_are_drawn_as_they_were_seen_to_be_right() {
-        let bars = Rows {
+        let bars = RowChart {
             title: "Transfers".to_owned(),
             subtitle: String::new(),
-            axis: Axis::linear("bandwidth", Unit::BANDWIDTH),
-            look: RowLook::Bars,
+            axis: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
+            look: RowStyle::Bars,
             series: vec!["to the device".to_owned(), "to the host".to_owned()],
             rows: vec![
                 row("pinned", &[52e9, 51.25e9]),
                 row("pageable", &[9e9, f64::NAN]),
                 row("a name that is much too long to have all of it beside its bar", &[0.0, 3e9]),
             ],
-            marks: vec![Mark::x(63e9, "peak of the bus")],
+            marks: vec![ReferenceLine::x(63e9, "peak of the bus")],
         };
         assert_snapshot!(bars.drawing().svg());
     }
 
-    fn boxes(rows: Vec<Row>) -> String {
-        let plot = Rows {
+    fn boxes(rows: Vec<ChartRow>) -> String {
+        let plot = RowChart {
             title: "Time of a transfer".to_owned(),
             subtitle: "128 MiB, 10 runs each".to_owned(),
-            axis: Axis::log10("time", Unit::TIME),
-            look: RowLook::Boxes,
+            axis: Axis::log10("time", AxisUnit::TIME),
+            look: RowStyle::Boxes,
             series: Vec::new(),
             rows,
             marks: Vec::new(),

@@ -1,9 +1,10 @@
-//! JUnit XML, which CI systems show: a test for each case, with the reasons against it. It is valid against the schema of Jenkins' xUnit
-//! plugin (`junit-10.xsd`), and has the attributes that Ant's requires.
+//! JUnit XML, which CI systems show: a test for each case. It is valid against the schema of Jenkins' xUnit
+//! plugin (`junit-10.xsd`), and has the attributes that Ant's schema requires.
 //!
-//! A regression, a failed check of the outputs and an impossible speed are a `failure`; every other case without a number, and a case
-//! that a gate could not judge or that the run lacks, is an `error`. A suspect case passes, and its reasons are in its `system-out`, as
-//! are the percentiles of each measured case: the schema has properties of the suite alone.
+//! A regression, a failed check of outputs and an impossible speed are a `failure`. Another case without a
+//! number, and a case that the gate could not judge or that the run lacks, is an `error`. A suspect case passes,
+//! with its reasons in `system-out`. There are the percentiles of each measured case too, since the schema has
+//! properties only for the whole suite.
 
 use std::io::{self, Write};
 
@@ -14,10 +15,10 @@ use maud::{PreEscaped, html};
 
 use crate::xml_text;
 
-/// Writes `run` in this format.
+/// Writes `run` as JUnit XML.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let tests = tests(run);
-    let count = |outcome: Outcome| tests.iter().filter(|test| test.outcome == outcome).count();
+    let count = |outcome: TestOutcome| tests.iter().filter(|test| test.outcome == outcome).count();
     let name = if run.program.suite.is_empty() { "gpubench" } else { &run.program.suite };
     let xml = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
@@ -26,24 +27,24 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             testsuite id="0" name=(xml_text(name)) package=(xml_text(name))
                 timestamp=(time_of_day(run.started).trim_end_matches('Z'))
                 hostname=(xml_text(run.environment.host.as_deref().unwrap_or("localhost")))
-                tests=(tests.len()) failures=(count(Outcome::Failure)) errors=(count(Outcome::Error))
-                skipped=(count(Outcome::Skipped)) time=(seconds(run.wall_time))
+                tests=(tests.len()) failures=(count(TestOutcome::Failure)) errors=(count(TestOutcome::Error))
+                skipped=(count(TestOutcome::Skipped)) time=(wall_seconds(run.wall_time))
             {
                 properties {
                     property name="gpubench" value=(xml_text(&run.program.version)) {}
                     @for info in &run.devices { property name=(plain(&info.device)) value=(plain(&info.name)) {} }
                 }
-                @for Test { class, name, took, outcome, text, times } in &tests {
+                @for JunitTest { class, name, took, outcome, text, times } in &tests {
                     @let message = text.lines().next().map(plain);
                     (PreEscaped("\n"))
-                    testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(seconds(*took)) {
+                    testcase classname=(xml_text(&plain(class))) name=(xml_text(&plain(name))) time=(wall_seconds(*took)) {
                         @match outcome {
-                            Outcome::Passed => {}
-                            Outcome::Skipped => { skipped message=(xml_text(text)) {} }
-                            Outcome::Failure => { failure type="failure" message=[message] { (xml_text(text)) } }
-                            Outcome::Error => { error type="error" message=[message] { (xml_text(text)) } }
+                            TestOutcome::Passed => {}
+                            TestOutcome::Skipped => { skipped message=(xml_text(text)) {} }
+                            TestOutcome::Failure => { failure type="failure" message=[message] { (xml_text(text)) } }
+                            TestOutcome::Error => { error type="error" message=[message] { (xml_text(text)) } }
                         }
-                        @let remark = (*outcome == Outcome::Passed).then_some(&**text).filter(|text| !text.is_empty());
+                        @let remark = (*outcome == TestOutcome::Passed).then_some(&**text).filter(|text| !text.is_empty());
                         @let out: Vec<&str> = remark.into_iter().chain(times.as_deref()).collect();
                         @if !out.is_empty() { system-out { (xml_text(&out.join("\n"))) } }
                     }
@@ -57,21 +58,23 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A test: a case, a benchmark that was left out, or a failure of the gate that has no record.
-struct Test {
+/// A test: a case, a skipped benchmark, or a case of the baseline that was not measured.
+struct JunitTest {
+    /// The benchmark.
     class: String,
     name: String,
+    /// The wall time.
     took: Nanoseconds,
-    outcome: Outcome,
-    /// The reasons, the one that decides first.
+    outcome: TestOutcome,
+    /// The reasons, the deciding one first.
     text: String,
-    /// The percentiles of the samples, if it was measured.
+    /// The percentiles of the samples, if the case was measured.
     times: Option<String>,
 }
 
 /// The outcome of a test, from the best to the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+enum TestOutcome {
     Passed,
     Skipped,
     /// It ran, and its result is wrong.
@@ -80,10 +83,11 @@ enum Outcome {
     Error,
 }
 
-fn tests(run: &Run) -> Vec<Test> {
+/// Returns the tests of a run, with the outcome of the gate.
+fn tests(run: &Run) -> Vec<JunitTest> {
     let (gate, several_devices) = (run.gate(), has_several_devices(run));
     let of_record = |record: &Record| {
-        let mut test = Test::of_record(record, &case_name(record, several_devices));
+        let mut test = JunitTest::from_record(record, &case_name(record, several_devices));
         let case = &record.case;
         let key = (&*case.name(), &*record.device, case.cache);
         let gated = gate.iter().flat_map(|gate| &gate.cases);
@@ -92,15 +96,15 @@ fn tests(run: &Run) -> Vec<Test> {
         gated.filter(|_| record.verdict.state != State::Invalid).for_each(|gated| test.add_gate(gated));
         test
     };
-    let mut tests: Vec<Test> = run.records.iter().map(of_record).collect();
+    let mut tests: Vec<JunitTest> = run.records.iter().map(of_record).collect();
     for skipped in &run.skipped {
         let (benchmark, reason) = (&skipped.benchmark, skipped.reason.clone());
-        tests.push(Test::new(benchmark, &skipped.name(), Outcome::Skipped, reason));
+        tests.push(JunitTest::new(benchmark, &skipped.name(), TestOutcome::Skipped, reason));
     }
     if let Some(gate) = &gate {
         let mut missing = |name: &str, why: &str| {
             let benchmark = name.split_once('[').map_or(name, |(benchmark, _)| benchmark);
-            tests.push(Test::new(benchmark, name, Outcome::Error, format!("not judged: {why}")));
+            tests.push(JunitTest::new(benchmark, name, TestOutcome::Error, format!("not judged: {why}")));
         };
         if gate.cases.is_empty() && gate.missing.is_empty() {
             missing("--fail-on-regression", "nothing was compared");
@@ -110,23 +114,25 @@ fn tests(run: &Run) -> Vec<Test> {
     tests
 }
 
-impl Test {
-    fn new(class: &str, name: &str, outcome: Outcome, text: String) -> Self {
+impl JunitTest {
+    /// Returns a test without a time.
+    fn new(class: &str, name: &str, outcome: TestOutcome, text: String) -> Self {
         let (took, times) = (Nanoseconds::ZERO, None);
         Self { class: class.to_owned(), name: name.to_owned(), took, outcome, text, times }
     }
 
-    fn of_record(record: &Record, name: &str) -> Self {
+    /// Returns the test of a record, before the gate.
+    fn from_record(record: &Record, name: &str) -> Self {
         let (state, reasons) = (record.verdict.state, &record.verdict.reasons);
         let is_error =
             |reason: &Reason| matches!(reason, Reason::Failed(failure) if failure.stage != Stage::Check);
         let outcome = match state {
-            State::Valid | State::Suspect => Outcome::Passed,
-            State::Invalid if reasons.iter().any(is_error) => Outcome::Error,
-            State::Invalid => Outcome::Failure,
+            State::Valid | State::Suspect => TestOutcome::Passed,
+            State::Invalid if reasons.iter().any(is_error) => TestOutcome::Error,
+            State::Invalid => TestOutcome::Failure,
         };
         let reasons = joined(reasons, "\n");
-        let is_remark = outcome == Outcome::Passed && !reasons.is_empty();
+        let is_remark = outcome == TestOutcome::Passed && !reasons.is_empty();
         let text = if is_remark { format!("{state}: {reasons}") } else { reasons };
         // The time of all of its processes.
         let took = record.measurements().map(|measured| measured.samples.wall_time).sum();
@@ -134,16 +140,16 @@ impl Test {
         Self { took, times, ..Self::new(&record.case.benchmark, name, outcome, text) }
     }
 
-    /// Adds the outcome of the gate. It comes first, because the message is the first line.
+    /// Adds the outcome of the gate. Its sentence comes first, because the first line is the message.
     fn add_gate(&mut self, gated: &GatedCase) {
         let about = &gated.about;
         let (outcome, sentence) = match gated.outcome {
             GateOutcome::Passed => return,
             GateOutcome::Regressed(ratio) => {
-                (Outcome::Failure, format!("regression: {} {about}", comparisons::change(&ratio)))
+                (TestOutcome::Failure, format!("regression: {} {about}", comparisons::change(&ratio)))
             }
             GateOutcome::Unjudged(why) => {
-                (Outcome::Error, format!("not judged: {} ({about})", comparisons::unjudged_phrase(why)))
+                (TestOutcome::Error, format!("not judged: {} ({about})", comparisons::unjudged_phrase(why)))
             }
         };
         self.outcome = self.outcome.max(outcome);
@@ -152,7 +158,7 @@ impl Test {
     }
 }
 
-/// Returns seconds as the schema has them: with three digits behind the point. They are the wall time of tests, not a measurement.
-fn seconds(time: Nanoseconds) -> String {
+/// Returns a wall time in seconds with three decimal places, as the schema requires.
+fn wall_seconds(time: Nanoseconds) -> String {
     format!("{:.3}", time.as_seconds())
 }

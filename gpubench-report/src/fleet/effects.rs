@@ -1,26 +1,29 @@
-//! The effect of each GPU on each roof: the logarithm of how much longer than usual the cases take that the roof binds.
+//! The effect of each GPU on each bottleneck: the logarithm of how much longer than usual the cases take that it
+//! limits.
 
 use std::collections::BTreeMap;
 
 use gpubench_stats::median_of;
 
-use super::roof::FleetRoof;
+use super::runs::Bottleneck;
 
-/// The least noise of a case. Processes on one GPU agree to no better, so that a case whose timer steps in the right place does not
-/// decide alone.
+/// The least noise of a case, as a standard deviation of logarithms of times. Processes on one GPU do not agree
+/// better, so that a case with equal times does not decide alone.
 const LEAST_NOISE: f64 = 0.001;
-/// Deviations of more than this many times the noise of a case count less (Huber, *Robust estimation of a location parameter*, 1964).
-const HUBER: f64 = 1.5;
+/// Deviations of more than this many times the noise of a case get less weight (Huber, *Robust estimation of a
+/// location parameter*, 1964).
+const HUBER_LIMIT: f64 = 1.5;
 /// The standard deviation of a normal distribution over its median absolute deviation.
-const NORMAL: f64 = 1.482_602_2;
-/// The standard deviation of a normal distribution over the first quartile of differences between two of its values.
-const QUARTILE: f64 = 2.219_1;
-/// The efficiency of [`spread_within`].
+const SIGMA_PER_MAD: f64 = 1.482_602_2;
+/// The standard deviation of a normal distribution over the first quartile of the differences between two of its
+/// values.
+const SIGMA_PER_DIFFERENCE_QUARTILE: f64 = 2.219_1;
+/// The statistical efficiency of [`spread_within`], relative to the usual standard deviation.
 const EFFICIENCY: f64 = 0.82;
 
-/// The logarithm of the median time of a case on a GPU in a process. All three are numbered from 0.
+/// The median time of a case on a GPU in a process. Cases, GPUs and processes have numbers from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observation {
+pub struct FleetObservation {
     /// The case.
     pub case: usize,
     /// The GPU.
@@ -31,41 +34,42 @@ pub struct Observation {
     pub log_time: f64,
 }
 
-/// GPUs of one model that did the same work.
+/// The measurements of GPUs of one model, which measured the same cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Fleet<'a> {
     /// The observations, in any order.
-    pub observations: &'a [Observation],
-    /// The roof that binds each case.
-    pub roofs: &'a [FleetRoof],
+    pub observations: &'a [FleetObservation],
+    /// The bottleneck of each case.
+    pub roofs: &'a [Bottleneck],
     /// The host of each GPU, numbered from 0.
     pub hosts: &'a [usize],
 }
 
-/// The deviation of each case of a process from the usual time of the case; NaN where the process did not measure it.
-type Process = Vec<f64>;
+/// For each case, the deviation of a process from the usual time, as a difference of logarithms. NaN where the
+/// process did not measure the case.
+type ProcessDeviations = Vec<f64>;
 
-/// The effect of a GPU on a roof.
+/// The effect of a GPU on the cases of a bottleneck, as a difference of logarithms of times.
 pub(super) struct GpuEffect {
     /// The host of the GPU.
     pub host: usize,
-    /// The median of its processes.
+    /// The median of the processes' effects.
     pub value: f64,
     /// The effect of each process, in ascending order.
     pub processes: Vec<f64>,
     /// The number of cases.
     pub cases: usize,
-    /// The standard error that the differences between its cases give it.
+    /// The standard error of the effect, from the differences between its cases.
     pub error_of_cases: f64,
 }
 
 impl GpuEffect {
-    /// Returns the effect of a GPU whose processes have these; `None` if there are none.
+    /// Returns the effect of a GPU from the effects of its processes; `None` if there are none.
     pub(super) fn new(host: usize, mut processes: Vec<f64>) -> Option<Self> {
         Some(Self { host, value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
     }
 
-    /// Returns the variance of its median, if processes have this standard deviation.
+    /// Returns the variance of the effect, if processes have the standard deviation `between_processes`.
     pub(super) fn variance(&self, between_processes: f64) -> f64 {
         let of_mean = between_processes.powi(2) / self.processes.len() as f64;
         // The variance of a median is π/2 times that of a mean.
@@ -73,83 +77,90 @@ impl GpuEffect {
     }
 }
 
-/// Returns the effects on each roof, by the number of the GPU. A GPU without a case has none.
-pub(super) fn effects(fleet: &Fleet<'_>) -> BTreeMap<FleetRoof, BTreeMap<usize, GpuEffect>> {
-    let mut gpus: Vec<BTreeMap<usize, Process>> = vec![BTreeMap::new(); fleet.hosts.len()];
+/// Returns the effects of GPUs on each bottleneck, by the number of the GPU. GPUs that measured none of its cases
+/// are missing.
+pub(super) fn gpu_effects(fleet: &Fleet<'_>) -> BTreeMap<Bottleneck, BTreeMap<usize, GpuEffect>> {
+    let mut gpus: Vec<BTreeMap<usize, ProcessDeviations>> = vec![BTreeMap::new(); fleet.hosts.len()];
     for it in fleet.observations {
         let process = gpus[it.gpu].entry(it.process).or_insert_with(|| vec![f64::NAN; fleet.roofs.len()]);
         process[it.case] = it.log_time;
     }
-    let mut gpus: Vec<Vec<Process>> = gpus.into_iter().map(|of| of.into_values().collect()).collect();
-    let mut roofs: BTreeMap<FleetRoof, Vec<usize>> = BTreeMap::new();
+    let mut gpus: Vec<Vec<ProcessDeviations>> =
+        gpus.into_iter().map(|of| of.into_values().collect()).collect();
+    let mut roofs: BTreeMap<Bottleneck, Vec<usize>> = BTreeMap::new();
     for (case, roof) in fleet.roofs.iter().enumerate() {
-        let center = median(gpus.iter().map(|processes| of_case(processes, case)));
+        let center = finite_median(gpus.iter().map(|processes| median_deviation(processes, case)));
         gpus.iter_mut().flatten().for_each(|process| process[case] -= center);
         roofs.entry(*roof).or_default().push(case);
     }
-    roofs.into_iter().map(|(roof, cases)| (roof, on_roof(&gpus, fleet.hosts, &cases))).collect()
+    roofs.into_iter().map(|(roof, cases)| (roof, effects_on_bottleneck(&gpus, fleet.hosts, &cases))).collect()
 }
 
-/// Returns the effects on the roof that binds `cases`.
-fn on_roof(gpus: &[Vec<Process>], hosts: &[usize], cases: &[usize]) -> BTreeMap<usize, GpuEffect> {
-    let noise = noise(gpus, cases);
+/// Returns the effect of each GPU on the bottleneck of `cases`.
+fn effects_on_bottleneck(
+    gpus: &[Vec<ProcessDeviations>],
+    hosts: &[usize],
+    cases: &[usize],
+) -> BTreeMap<usize, GpuEffect> {
+    let noise = case_noise(gpus, cases);
     let pooled = |deviation: &dyn Fn(usize) -> f64| {
         let all = cases.iter().map(|case| deviation(*case)).zip(noise.iter().copied());
-        Pooled::new(&all.filter(|(deviation, _)| deviation.is_finite()).collect::<Vec<_>>())
+        HuberMean::new(&all.filter(|(deviation, _)| deviation.is_finite()).collect::<Vec<_>>())
     };
     gpus.iter()
         .enumerate()
         .filter_map(|(number, processes)| {
             let means = processes.iter().filter_map(|process| Some(pooled(&|case| process[case])?.mean));
             let effect = GpuEffect::new(hosts[number], means.collect())?;
-            let medians = pooled(&|case| of_case(processes, case))?;
+            let medians = pooled(&|case| median_deviation(processes, case))?;
             Some((number, GpuEffect { cases: medians.count, error_of_cases: medians.error, ..effect }))
         })
         .collect()
 }
 
-/// Returns the noise of each of `cases`: the spread of its deviations around the median of all of them in a process.
-fn noise(gpus: &[Vec<Process>], cases: &[usize]) -> Vec<f64> {
+/// Returns the noise of each of `cases`: the spread of its deviations around the median deviation of all `cases`
+/// in a process.
+fn case_noise(gpus: &[Vec<ProcessDeviations>], cases: &[usize]) -> Vec<f64> {
     let processes = gpus.iter().flatten();
-    let centers: Vec<(&Process, f64)> =
-        processes.map(|process| (process, median(cases.iter().map(|case| process[*case])))).collect();
+    let centers: Vec<(&ProcessDeviations, f64)> =
+        processes.map(|process| (process, finite_median(cases.iter().map(|case| process[*case])))).collect();
     // The median is made of these very cases, and follows each a little.
     let follows = cases.len() as f64 / (cases.len() as f64 - 1.0).max(1.0);
     cases
         .iter()
         .map(|case| {
             let residuals = centers.iter().map(|(process, center)| (process[*case] - center).abs());
-            (median(residuals) * NORMAL * follows.sqrt()).max(LEAST_NOISE)
+            (finite_median(residuals) * SIGMA_PER_MAD * follows.sqrt()).max(LEAST_NOISE)
         })
         .collect()
 }
 
 /// Returns the median deviation of a case over the processes of a GPU; NaN if none measured it.
-fn of_case(processes: &[Process], case: usize) -> f64 {
-    median(processes.iter().map(|process| process[case]))
+fn median_deviation(processes: &[ProcessDeviations], case: usize) -> f64 {
+    finite_median(processes.iter().map(|process| process[case]))
 }
 
-/// Returns the median of the finite ones of `values`; NaN if there are none.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+/// Returns the median of the finite values; NaN if there are none.
+fn finite_median(values: impl Iterator<Item = f64>) -> f64 {
     median_of(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
-/// Huber's mean.
-struct Pooled {
+/// Huber's mean of values, with its standard error and their number.
+struct HuberMean {
     mean: f64,
     error: f64,
     count: usize,
 }
 
-impl Pooled {
-    /// Pools values, each with its noise; `None` if there are none.
+impl HuberMean {
+    /// Averages values, each with its noise; `None` if there are none.
     fn new(values: &[(f64, f64)]) -> Option<Self> {
         let mut mean = median_of(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
         // The sums of the weights, of the weighted residuals, and of the squares of these.
         let sums = |mean: f64| {
             values.iter().fold([0.0; 3], |[weights, residuals, squares], (value, noise)| {
                 let residual = (value - mean).abs().max(f64::MIN_POSITIVE);
-                let weight = noise.powi(-2) * (HUBER * noise / residual).min(1.0);
+                let weight = noise.powi(-2) * (HUBER_LIMIT * noise / residual).min(1.0);
                 let weighted = weight * (value - mean);
                 [weights + weight, residuals + weighted, squares + weighted.powi(2)]
             })
@@ -177,10 +188,11 @@ pub(super) fn spread_within<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Opti
         })
         .collect();
     let place = differences.len() / 4;
-    (!differences.is_empty()).then(|| QUARTILE * *differences.select_nth_unstable_by(place, f64::total_cmp).1)
+    (!differences.is_empty())
+        .then(|| SIGMA_PER_DIFFERENCE_QUARTILE * *differences.select_nth_unstable_by(place, f64::total_cmp).1)
 }
 
-/// Returns the degrees of freedom of a [`spread_within`], of those that all its values have.
+/// Returns the degrees of freedom of a [`spread_within`] of values that have `freedom` degrees of freedom.
 pub(super) fn efficient_freedom(freedom: f64) -> usize {
     ((EFFICIENCY * freedom) as usize).max(1)
 }
@@ -189,7 +201,7 @@ mod tests {
     use super::*;
 
     fn huber(values: &[(f64, f64)]) -> f64 {
-        Pooled::new(values).expect("values").mean
+        HuberMean::new(values).expect("values").mean
     }
 
     #[test]
@@ -200,7 +212,7 @@ mod tests {
         values.push((0.5, noise));
         // It counts as one that is 1.5 deviations off: a ninth of 1.5 · 0.002.
         assert!((huber(&values) - (0.03 + 0.003 / 9.0)).abs() < 1e-5);
-        assert!(Pooled::new(&[]).is_none());
+        assert!(HuberMean::new(&[]).is_none());
     }
 
     #[test]
@@ -214,27 +226,27 @@ mod tests {
     #[test]
     fn the_error_of_a_mean_has_its_weights() {
         let values = [(0.06, 0.01), (-0.03, 0.02), (-0.03, 0.02)];
-        let found = Pooled::new(&values).expect("three");
+        let found = HuberMean::new(&values).expect("three");
         let weight = |(value, noise): &(f64, f64)| {
             noise.powi(-2) * (1.5 * noise / (value - found.mean).abs()).min(1.0)
         };
         let weights: f64 = values.iter().map(weight).sum();
         let squares: f64 = values.iter().map(|it| (weight(it) * (it.0 - found.mean)).powi(2)).sum();
         assert!((found.error - (squares * 3.0 / 2.0).sqrt() / weights).abs() < 1e-12, "{}", found.error);
-        let alike = Pooled::new(&[(0.01, 0.02), (-0.01, 0.02)]).expect("two");
+        let alike = HuberMean::new(&[(0.01, 0.02), (-0.01, 0.02)]).expect("two");
         // The standard error of a plain mean of two.
         assert!((alike.error - 0.01).abs() < 1e-12 && alike.mean.abs() < 1e-12, "{}", alike.error);
-        assert_eq!(Pooled::new(&[(0.06, 0.01)]).expect("one").error, 0.0);
+        assert_eq!(HuberMean::new(&[(0.06, 0.01)]).expect("one").error, 0.0);
     }
 
     /// By hand: medians of the processes are 0.02 and 0.01. They are made of both cases, and follow each by half: √2 makes up for that.
     #[test]
     fn the_noise_of_a_case_is_its_spread_around_its_roof() {
         let gpus = [vec![vec![0.03, 0.01, 0.4], vec![-0.01, 0.03, 0.1]]];
-        for found in noise(&gpus, &[0, 1]) {
-            assert!((found - NORMAL * 0.015 * 2.0_f64.sqrt()).abs() < 1e-12, "{found}");
+        for found in case_noise(&gpus, &[0, 1]) {
+            assert!((found - SIGMA_PER_MAD * 0.015 * 2.0_f64.sqrt()).abs() < 1e-12, "{found}");
         }
-        assert_eq!(noise(&gpus, &[2]), [LEAST_NOISE]);
+        assert_eq!(case_noise(&gpus, &[2]), [LEAST_NOISE]);
     }
 
     fn robust(sorted: &[f64]) -> Option<f64> {

@@ -1,24 +1,28 @@
-//! The GPUs that may be compared with each other, judged, and the parts of their runs that are missing or left out.
+//! Groups the GPUs that can be compared with each other, judges each group, and lists the parts of runs that are
+//! missing or left out.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use gpubench_stats::format::{counted, joined};
 
-use super::effects::{Fleet, Observation};
+use super::effects::{Fleet, FleetObservation};
 use super::judge::{FleetRules, judge};
-use super::runs::{FleetRun, Model, Reading};
-use super::{FleetGpu, FleetGroup, RoofOfFleet, Verdict, roof::FleetRoof};
+use super::runs::{Bottleneck, FleetMeasurement, FleetRun, ModelAndBuild};
+use super::{BottleneckCases, FleetGpu, FleetGroup, GpuVerdict};
 
-/// The parts that are missing or left out: of a file, a GPU or a model, for a reason, and the cases if they are some.
+/// The cases that are missing or left out, by their file, GPU or model, and by the reason. Without cases, all of
+/// it is left out.
 #[derive(Default)]
-struct Missing(BTreeMap<(String, String), BTreeSet<String>>);
+struct LeftOutParts(BTreeMap<(String, String), BTreeSet<String>>);
 
-impl Missing {
+impl LeftOutParts {
+    /// Adds `case` of the file, GPU or model `of`; all of it for `None`.
     fn add(&mut self, of: &str, why: &str, case: Option<&str>) {
         self.0.entry((of.to_owned(), why.to_owned())).or_default().extend(case.map(str::to_owned));
     }
 
+    /// Returns a sentence for each file, GPU or model and reason.
     fn sentences(self) -> Vec<String> {
         self.0
             .into_iter()
@@ -30,14 +34,15 @@ impl Missing {
     }
 }
 
-/// The GPUs of a model with their readings, by UUID.
-type Group = (Model, BTreeMap<String, (FleetGpu, Vec<Reading>)>);
+/// The GPUs of a model by UUID, each with its measurements.
+type ModelGpus = (ModelAndBuild, BTreeMap<String, (FleetGpu, Vec<FleetMeasurement>)>);
 
-/// Returns the judged groups of `runs`, the largest first, and a sentence for each part that is missing or left out.
-pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGroup>, Vec<String>) {
-    // A run that resumed others has their measurements, and takes their place.
+/// Judges the GPUs of `runs` in groups that can be compared, the largest first. Also returns a sentence for each
+/// part that is missing or left out.
+pub(super) fn judged_groups(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGroup>, Vec<String>) {
+    // A run that resumed others has their measurements too, and replaces them.
     runs.sort_by_key(|run| Reverse(run.resumed));
-    let (mut groups, mut missing, mut processes) = (Vec::<Group>::new(), Missing::default(), 0);
+    let (mut groups, mut missing, mut processes) = (Vec::<ModelGpus>::new(), LeftOutParts::default(), 0);
     let mut seen: HashSet<(String, [u64; 2])> = HashSet::new();
     for run in runs {
         run.missing.iter().for_each(|(why, case)| missing.add(&run.name, why, case.as_deref()));
@@ -60,7 +65,7 @@ pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGr
             for reading in readings {
                 let process = first + reading.process;
                 processes = processes.max(process + 1);
-                all.push(Reading { process, ..reading });
+                all.push(FleetMeasurement { process, ..reading });
             }
         }
     }
@@ -70,25 +75,25 @@ pub(super) fn judged(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGr
     (groups, missing.sentences())
 }
 
-/// Leaves out everything that cannot be compared, and judges the rest.
-fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) -> FleetGroup {
-    let (mut gpus, readings): (Vec<FleetGpu>, Vec<Vec<Reading>>) = gpus.into_values().unzip();
-    tell_apart(&mut gpus);
-    add_reasons(&mut gpus, &readings);
-    let mut cases: BTreeMap<&str, Vec<(usize, &Reading)>> = BTreeMap::new();
+/// Judges the GPUs of a model. Cases that cannot be compared are left out and added to `missing`.
+fn judged_group((model, gpus): ModelGpus, rules: FleetRules, missing: &mut LeftOutParts) -> FleetGroup {
+    let (mut gpus, readings): (Vec<FleetGpu>, Vec<Vec<FleetMeasurement>>) = gpus.into_values().unzip();
+    name_by_uuid(&mut gpus);
+    set_unusual_facts(&mut gpus, &readings);
+    let mut cases: BTreeMap<&str, Vec<(usize, &FleetMeasurement)>> = BTreeMap::new();
     for (gpu, reading) in readings.iter().enumerate().flat_map(|(gpu, of)| of.iter().map(move |it| (gpu, it)))
     {
         cases.entry(&reading.case).or_default().push((gpu, reading));
     }
     let (mut observations, mut roof_of) = (Vec::new(), Vec::new());
-    let mut roofs: BTreeMap<FleetRoof, Vec<String>> = BTreeMap::new();
+    let mut roofs: BTreeMap<Bottleneck, Vec<String>> = BTreeMap::new();
     for (case, mut of_case) in cases {
         let method = most_frequent(of_case.iter().map(|(_, reading)| &reading.method));
         of_case.retain(|(gpu, reading)| {
             let differences = method.map(|usual| reading.method.differences(usual)).unwrap_or_default();
             if !differences.is_empty() {
                 let why = format!("not comparable with most GPUs and left out: {}", differences.join(", "));
-                missing.add(&gpus[*gpu].name(), &why, Some(case));
+                missing.add(&gpus[*gpu].full_name(), &why, Some(case));
             }
             differences.is_empty()
         });
@@ -98,11 +103,11 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
             continue;
         }
         for lacks in (0..gpus.len()).filter(|gpu| !have.contains(gpu)) {
-            missing.add(&gpus[lacks].name(), "missing, which most GPUs have", Some(case));
+            missing.add(&gpus[lacks].full_name(), "missing, which most GPUs have", Some(case));
         }
-        // Some GPUs may reach just the share that binds, and others just not.
+        // GPUs close to a limit of `Bottleneck` may have different bottlenecks.
         let Some(roof) = most_frequent(of_case.iter().map(|(_, reading)| reading.roof)) else { continue };
-        observations.extend(of_case.iter().map(|(gpu, reading)| Observation {
+        observations.extend(of_case.iter().map(|(gpu, reading)| FleetObservation {
             case: roof_of.len(),
             gpu: *gpu,
             process: reading.process,
@@ -117,13 +122,13 @@ fn judged_group((model, gpus): Group, rules: FleetRules, missing: &mut Missing) 
     let fleet = Fleet { observations: &observations, roofs: &roof_of, hosts: &host_of };
     for (gpu, standings) in gpus.iter_mut().zip(judge(fleet, rules)) {
         let verdicts = standings.iter().map(|on| on.verdict);
-        gpu.verdict = verdicts.min().unwrap_or(Verdict::NotEnoughData);
+        gpu.verdict = verdicts.min().unwrap_or(GpuVerdict::NotEnoughData);
         gpu.roofs = standings;
     }
     gpus.sort_by(|a, b| (&a.host, &a.device).cmp(&(&b.host, &b.device)));
-    gpus.sort_by(|a, b| b.slowest().total_cmp(&a.slowest()));
-    let roofs = roofs.into_iter().map(|(roof, cases)| RoofOfFleet { roof, cases }).collect();
-    FleetGroup { build: model.build(), model: model.name, fake: model.fake, hosts, roofs, gpus }
+    gpus.sort_by(|a, b| b.greatest_slowdown().total_cmp(&a.greatest_slowdown()));
+    let roofs = roofs.into_iter().map(|(roof, cases)| BottleneckCases { roof, cases }).collect();
+    FleetGroup { build: model.describe_build(), model: model.name, fake: model.fake, hosts, roofs, gpus }
 }
 
 /// Returns the most frequent of `values`; `None` if there are none.
@@ -138,8 +143,9 @@ fn most_frequent<T: PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(value, _)| value)
 }
 
-/// Adds the causes that slowed most cases of each GPU to its facts, and keeps those facts that most GPUs do not share.
-fn add_reasons(gpus: &mut [FleetGpu], readings: &[Vec<Reading>]) {
+/// Adds to each GPU's facts the causes that slowed most of its cases, and then removes the facts that most GPUs
+/// share.
+fn set_unusual_facts(gpus: &mut [FleetGpu], readings: &[Vec<FleetMeasurement>]) {
     for (gpu, readings) in gpus.iter_mut().zip(readings) {
         let causes: BTreeSet<&String> = readings.iter().flat_map(|reading| &reading.causes).collect();
         let count = |cause| readings.iter().filter(|reading| reading.causes.contains(cause)).count();
@@ -152,12 +158,12 @@ fn add_reasons(gpus: &mut [FleetGpu], readings: &[Vec<Reading>]) {
     gpus.iter_mut().for_each(|gpu| gpu.reasons.retain(|fact| 2 * counts[fact] <= all));
 }
 
-/// Names GPUs by the first part of their UUIDs if others of their host have the same name: a scheduler may give each task one
-/// GPU, and then each calls its own `cuda:0`.
-fn tell_apart(gpus: &mut [FleetGpu]) {
+/// Names GPUs by the first part of their UUIDs where several GPUs of a host have the same device name: a
+/// scheduler may give each task one GPU, and each task then calls its own `cuda:0`.
+fn name_by_uuid(gpus: &mut [FleetGpu]) {
     let mut places = BTreeMap::<String, usize>::new();
-    gpus.iter().for_each(|gpu| *places.entry(gpu.place()).or_default() += 1);
-    for gpu in gpus.iter_mut().filter(|gpu| places[&gpu.place()] > 1) {
+    gpus.iter().for_each(|gpu| *places.entry(gpu.host_and_device()).or_default() += 1);
+    for gpu in gpus.iter_mut().filter(|gpu| places[&gpu.host_and_device()] > 1) {
         gpu.device = joined(gpu.uuid.splitn(3, '-').take(2), "-");
     }
 }

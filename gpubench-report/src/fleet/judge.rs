@@ -1,105 +1,111 @@
-//! The statistics of a fleet: for each GPU and roof an effect with its interval, and a [`Verdict`].
+//! Judges each GPU of a fleet for each bottleneck: an effect with its interval, and a [`GpuVerdict`].
 //!
-//! The logarithm of a median time is the centre of its case, plus effects of the host, the GPU and the process on the roof that
-//! binds the case, plus the deviation of the case on that GPU. GPUs of a model differ by nature: the question is not whether an effect
-//! is zero, but whether the GPU belongs to the others. `effects` pools cases and processes; here each GPU is compared with the
-//! others by Student's t, and slow ones are found at a false discovery rate. `docs/contributing/statistics.md` has the reasons.
+//! The logarithm of a median time is the usual one of its case, plus effects of the host, the GPU and the process
+//! on the bottleneck of the case, plus the deviation of the case on that GPU. GPUs of a model differ by nature:
+//! the question is not whether an effect is zero, but whether the GPU is like the others. `gpu_effects` combines
+//! cases and processes. Here Student's t compares each GPU with the others, and slow GPUs are found at a false
+//! discovery rate. `docs/contributing/statistics.md` has the reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpubench_stats::{CONFIDENCE, benjamini_hochberg, median_of, student_quantile, student_tail};
 use serde::Serialize;
 
-use super::effects::{Fleet, GpuEffect, effects, efficient_freedom, spread_within};
-use super::roof::FleetRoof;
+use super::effects::{Fleet, GpuEffect, efficient_freedom, gpu_effects, spread_within};
+use super::runs::Bottleneck;
 
-/// The least number of GPUs for a verdict: each is compared with three others.
-const FEWEST_GPUS: usize = 4;
-/// From this number of GPUs on, one process on each is enough: their spread then contains that of processes. GPUs far out on either
-/// side are then no measure for the others, so that slow GPUs cannot hide behind the spread that they make themselves.
+/// The least number of GPUs for a verdict, so that each is compared with three others.
+const MIN_GPUS: usize = 4;
+/// From this number of GPUs on, one process on each is enough, because the spread between GPUs includes the
+/// spread between processes. Outliers are then excluded from the comparison of other GPUs, so that slow GPUs do
+/// not hide behind their own spread.
 const MANY_GPUS: usize = 8;
-/// GPUs are far out beyond this quantile of a normal distribution.
-const NEAR: f64 = 0.9999;
-/// The least spread between GPUs, a tenth of the best agreement between processes: equal medians are chance.
+/// GPUs further from the median than this quantile of Student's t distribution are outliers.
+const OUTLIER_QUANTILE: f64 = 0.9999;
+/// The least standard deviation between GPUs: a tenth of the best agreement between processes, since equal
+/// medians are chance.
 const LEAST_SPREAD: f64 = 1e-4;
-/// An effect is too imprecise for a verdict if its interval is wider, to either side, than this many times the least effect that counts.
-const IMPRECISE: f64 = 10.0;
+/// An effect is too imprecise for a verdict if the half-width of its interval exceeds this many times the least
+/// effect that counts.
+const MAX_HALF_WIDTHS: f64 = 10.0;
 
-/// The limits of a verdict.
+/// The limits of verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FleetRules {
     /// The least effect that counts as slow, as a fraction.
     pub least: f64,
-    /// The share of GPUs called slow that may belong to the others, on average.
+    /// The fraction of GPUs reported as slow that may be wrong, on average.
     pub false_discoveries: f64,
 }
 
-/// A verdict on a GPU, on one roof or on all.
+/// A verdict on a GPU, for one bottleneck or for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It does not belong to the others, and is slower by at least the effect that counts.
+pub enum GpuVerdict {
+    /// It is unlike the other GPUs, and slower by at least the least effect that counts.
     Slow,
-    /// Nothing says that it does not belong to the others.
+    /// It is like the other GPUs, as far as the data show.
     Normal,
-    /// The data do not decide.
+    /// The data do not suffice.
     NotEnoughData,
 }
 
-/// The data that a verdict lacks.
+/// The reason that the data do not suffice for a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
-pub enum Lack {
-    /// There are this many GPUs, fewer than four.
-    #[error("{0} of its model and build, and a verdict needs {FEWEST_GPUS}")]
+pub enum InsufficientData {
+    /// There are only this many GPUs.
+    #[error("{0} of its model and build, and a verdict needs {MIN_GPUS}")]
     Gpus(usize),
-    /// No GPU has two processes, and there are fewer than eight: a disturbed process looks like a slow GPU.
+    /// No GPU has two processes, and there are few GPUs: a disturbed process looks like a slow GPU.
     #[error(
         "one process on each of fewer than {MANY_GPUS}: a second tells a slow GPU from a disturbed process"
     )]
     Processes,
-    /// The effect is known to plus or minus this fraction only.
+    /// The half-width of the effect's interval, as a fraction, is too large.
     #[error("its processes or cases differ too much for a verdict")]
     Precision(f64),
 }
 
-/// A GPU among the others, on a roof.
+/// The comparison of a GPU with the others, for one bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Standing {
-    /// The roof.
-    pub roof: FleetRoof,
-    /// The time over that of the others, less one.
+pub struct GpuComparison {
+    /// The bottleneck.
+    pub roof: Bottleneck,
+    /// The time over that of the other GPUs, minus 1.
     pub effect: f64,
     /// The 95 % interval of the effect.
     pub interval: [f64; 2],
-    /// The probability that a GPU which belongs to the others is this slow; nothing if that was not tested.
+    /// The probability that a GPU like the others is this slow; `None` if that was not tested.
     pub p: Option<f64>,
     /// The verdict.
-    pub verdict: Verdict,
-    /// The data that the verdict lacks.
+    pub verdict: GpuVerdict,
+    /// The reason that there is no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lack: Option<Lack>,
+    pub lack: Option<InsufficientData>,
     /// The number of cases.
     pub cases: usize,
     /// The number of processes.
     pub processes: usize,
 }
 
-/// Judges each GPU of `fleet` on each roof of which it has a case. Returns the standings of each GPU, in the order of roofs.
+/// Compares each GPU of `fleet` with the others, for each bottleneck of its cases. Returns the comparisons of
+/// each GPU, ordered by bottleneck.
 ///
 /// # Panics
-/// If an observation's case has no roof, or its GPU no host.
-pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
-    let effects = effects(&fleet).into_iter();
-    let mut columns: Vec<Column> = effects.map(|(roof, gpus)| Column::new(roof, gpus)).collect();
+/// If an observation has a case without a bottleneck, or a GPU without a host.
+pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<GpuComparison>> {
+    let effects = gpu_effects(&fleet).into_iter();
+    let mut columns: Vec<BottleneckEffects> =
+        effects.map(|(roof, gpus)| BottleneckEffects::new(roof, gpus)).collect();
     loop {
         let tests: Vec<Vec<(usize, f64)>> = (0..fleet.hosts.len())
             .map(|gpu| {
                 let tests = columns.iter().enumerate();
-                tests.filter_map(|(roof, column)| Some((roof, column.p(gpu, rules.least)?))).collect()
+                tests.filter_map(|(roof, column)| Some((roof, column.p_value(gpu, rules.least)?))).collect()
             })
             .collect();
-        // GPUs that are found leave the others, whose spread then shows the next: each round finds more, or ends.
+        // Without the slow GPUs found so far, the spread of the others is smaller and may show more.
         let mut is_more = false;
         for (gpu, roof) in discoveries(&tests, rules.false_discoveries) {
             is_more |= columns[roof].slow.insert(gpu);
@@ -109,14 +115,14 @@ pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<Standing>> {
         }
     }
     (0..fleet.hosts.len())
-        .map(|gpu| columns.iter().filter_map(|column| column.standing(gpu, rules.least)).collect())
+        .map(|gpu| columns.iter().filter_map(|column| column.comparison(gpu, rules.least)).collect())
         .collect()
 }
 
-/// Finds the slow GPUs, each with a roof, of the probability of each GPU on each roof.
+/// Finds slow GPUs, each with the number of a bottleneck. `tests` has for each GPU the numbers of its bottlenecks with p-values.
 ///
-/// A slow GPU is found on several roofs. Over all pairs of GPU and roof, these many true findings would let in false ones on other
-/// GPUs. So the rate is held over GPUs first, and then within those found (Benjamini & Bogomolov, *Selective inference on multiple
+/// A slow GPU is slow on several bottlenecks. In one test over all pairs of GPU and bottleneck, these many true findings would admit false ones on other
+/// GPUs. So the rate is limited over GPUs first, and then within those found (Benjamini & Bogomolov, *Selective inference on multiple
 /// families of hypotheses*, JRSS B 76, 2014). Effects are correlated positively, for which both procedures hold (Benjamini &
 /// Yekutieli, Annals of Statistics 29, 2001).
 fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
@@ -130,92 +136,96 @@ fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Returns the probability of the lowest of these by chance, by Simes' inequality; `None` if there are none.
+/// Combines p-values by Simes' inequality into the p-value of the hypothesis that none is an effect; `None` if
+/// there are none.
 fn simes(tests: &[(usize, f64)]) -> Option<f64> {
     let mut sorted: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
     sorted.sort_by(f64::total_cmp);
     (1..).zip(sorted).map(|(rank, p)| p * tests.len() as f64 / f64::from(rank)).min_by(f64::total_cmp)
 }
 
-/// The effects of GPUs on a roof.
-struct Column {
-    roof: FleetRoof,
+/// The effects of all GPUs on a bottleneck.
+struct BottleneckEffects {
+    roof: Bottleneck,
     gpus: BTreeMap<usize, GpuEffect>,
-    /// The GPUs that are far out.
-    far: BTreeSet<usize>,
+    /// The GPUs that are outliers.
+    outliers: BTreeSet<usize>,
     /// The GPUs that were found to be slow.
     slow: BTreeSet<usize>,
     /// The standard deviation between processes; 0 if no GPU has two.
     between_processes: f64,
-    /// The degrees of freedom of that; 0 if no GPU has two processes.
+    /// The degrees of freedom of `between_processes`; 0 if no GPU has two processes.
     freedom: usize,
-    /// The mean variance that processes give an effect.
+    /// The mean variance of an effect from its processes.
     variance_of_processes: f64,
-    /// The data that all GPUs lack.
-    lack: Option<Lack>,
+    /// The reason that no GPU can be judged.
+    lack: Option<InsufficientData>,
 }
 
-impl Column {
-    fn new(roof: FleetRoof, gpus: BTreeMap<usize, GpuEffect>) -> Self {
+impl BottleneckEffects {
+    /// Determines the spread of processes, and the outliers if there are many GPUs.
+    fn new(roof: Bottleneck, gpus: BTreeMap<usize, GpuEffect>) -> Self {
         let spread = spread_within(gpus.values().map(|gpu| &*gpu.processes));
         let freedom: usize = gpus.values().map(|gpu| gpu.processes.len() - 1).sum();
         let between_processes = spread.unwrap_or_default();
         let variances: f64 = gpus.values().map(|gpu| gpu.variance(between_processes)).sum();
         let mut column = Self {
             roof,
-            far: BTreeSet::new(),
+            outliers: BTreeSet::new(),
             slow: BTreeSet::new(),
             between_processes,
             freedom: spread.map_or(0, |_| efficient_freedom(freedom as f64)),
             variance_of_processes: variances / gpus.len() as f64,
             lack: match gpus.len() {
-                gpus if gpus < FEWEST_GPUS => Some(Lack::Gpus(gpus)),
-                gpus if gpus < MANY_GPUS && spread.is_none() => Some(Lack::Processes),
+                gpus if gpus < MIN_GPUS => Some(InsufficientData::Gpus(gpus)),
+                gpus if gpus < MANY_GPUS && spread.is_none() => Some(InsufficientData::Processes),
                 _ => None,
             },
             gpus,
         };
         if column.gpus.len() >= MANY_GPUS {
             // The robust spread of few GPUs, or of few hosts whose GPUs are alike, is itself not well known.
-            let independent = column.others(None).map_or(1.0, |all| all.independent);
+            let independent = column.reference_gpus(None).map_or(1.0, |all| all.effective_count);
             let mut values: Vec<f64> = column.gpus.values().map(|gpu| gpu.value).collect();
             let center = median_of(&mut values).unwrap_or_default();
             let spread = spread_within(std::iter::once(&*values)).unwrap_or_default().max(LEAST_SPREAD);
-            let limit = student_quantile(NEAR, efficient_freedom(independent - 1.0)) * spread;
+            let limit = student_quantile(OUTLIER_QUANTILE, efficient_freedom(independent - 1.0)) * spread;
             let far = column.gpus.iter().filter(|(_, gpu)| (gpu.value - center).abs() > limit);
-            column.far = far.map(|(number, _)| *number).collect();
+            column.outliers = far.map(|(number, _)| *number).collect();
         }
         column
     }
 
-    /// Summarizes the GPUs that are neither far out nor slow, except this one; `None` if there are none.
-    fn others(&self, except: Option<usize>) -> Option<Others> {
+    /// Summarizes the GPUs that are neither outliers nor slow, without the GPU `except`; `None` if there are
+    /// none.
+    fn reference_gpus(&self, except: Option<usize>) -> Option<ReferenceGpus> {
         let gpus = self.gpus.iter().filter(|(number, _)| {
-            Some(**number) != except && !self.far.contains(number) && !self.slow.contains(number)
+            Some(**number) != except && !self.outliers.contains(number) && !self.slow.contains(number)
         });
         let gpus: Vec<(usize, f64)> = gpus.map(|(_, gpu)| (gpu.host, gpu.value)).collect();
-        Others::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
+        ReferenceGpus::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
     }
 
-    /// Returns the probability of a GPU's effect if it belongs to the others; 1 if the effect is below `least`, and nothing
-    /// where data lack.
-    fn p(&self, number: usize, least: f64) -> Option<f64> {
+    /// Returns the probability that a GPU like the others has this GPU's effect: 1 if the effect is below
+    /// `least`, and `None` if data lack.
+    fn p_value(&self, number: usize, least: f64) -> Option<f64> {
         let gpu = self.gpus.get(&number).filter(|_| self.lack.is_none())?;
-        let others = self.others(Some(number))?;
+        let others = self.reference_gpus(Some(number))?;
         let difference = gpu.value - others.center;
         if difference.exp_m1() < least {
             return Some(1.0);
         }
         // A GPU with fewer processes than the others varies more than they do.
         let extra = (gpu.variance(self.between_processes) - self.variance_of_processes).max(0.0);
-        let variance = others.variance * (1.0 + 1.0 / others.independent) + extra;
-        Some(above(difference / variance.sqrt(), others.independent - 1.0))
+        let variance = others.variance * (1.0 + 1.0 / others.effective_count) + extra;
+        Some(t_tail_probability(difference / variance.sqrt(), others.effective_count - 1.0))
     }
 
-    fn standing(&self, number: usize, least: f64) -> Option<Standing> {
+    /// Compares a GPU with the others; `None` if it measured no case of the bottleneck.
+    fn comparison(&self, number: usize, least: f64) -> Option<GpuComparison> {
         let gpu = self.gpus.get(&number)?;
-        let (center, of_center) = match self.others(Some(number)) {
-            Some(others) => (others.center, others.variance / others.independent),
+        let (center, of_center) = match self.reference_gpus(Some(number)) {
+            Some(others) => (others.center, others.variance / others.effective_count),
             None => (gpu.value, 0.0),
         };
         let difference = gpu.value - center;
@@ -224,18 +234,18 @@ impl Column {
         let half_width = |variance: f64| student_quantile(CONFIDENCE, freedom.max(1)) * variance.sqrt();
         let own = gpu.variance(self.between_processes) + gpu.error_of_cases.powi(2);
         let (alone, half) = (half_width(own), half_width(own + of_center));
-        let is_imprecise = alone > IMPRECISE * least && difference + alone > least.ln_1p();
-        let imprecise = || is_imprecise.then(|| Lack::Precision(alone.exp_m1()));
+        let is_imprecise = alone > MAX_HALF_WIDTHS * least && difference + alone > least.ln_1p();
+        let imprecise = || is_imprecise.then(|| InsufficientData::Precision(alone.exp_m1()));
         let (verdict, lack) = match self.lack.or_else(imprecise) {
-            _ if self.slow.contains(&number) => (Verdict::Slow, None),
-            None => (Verdict::Normal, None),
-            lack => (Verdict::NotEnoughData, lack),
+            _ if self.slow.contains(&number) => (GpuVerdict::Slow, None),
+            None => (GpuVerdict::Normal, None),
+            lack => (GpuVerdict::NotEnoughData, lack),
         };
-        Some(Standing {
+        Some(GpuComparison {
             roof: self.roof,
             effect: difference.exp_m1(),
             interval: [difference - half, difference + half].map(f64::exp_m1),
-            p: self.p(number, least),
+            p: self.p_value(number, least),
             verdict,
             lack,
             cases: gpu.cases,
@@ -244,19 +254,19 @@ impl Column {
     }
 }
 
-/// The GPUs that one is compared with.
+/// A summary of the GPUs with which one is compared.
 #[derive(Debug)]
-struct Others {
-    /// Their mean.
+struct ReferenceGpus {
+    /// Their mean effect.
     center: f64,
-    /// The variance between them, that of their processes included.
+    /// The variance between their effects, including that of their processes.
     variance: f64,
-    /// The number of GPUs that say as much as these if those of a host are alike.
-    independent: f64,
+    /// The number of independent GPUs that would tell as much as these, if GPUs of one host are alike.
+    effective_count: f64,
 }
 
-impl Others {
-    /// Summarizes GPUs, each with its host.
+impl ReferenceGpus {
+    /// Summarizes the effects of GPUs, each given with its host; `None` if there are none.
     fn new(gpus: &[(usize, f64)], least_variance: f64) -> Option<Self> {
         if gpus.is_empty() {
             return None;
@@ -285,13 +295,17 @@ impl Others {
         // The number of GPUs that one counts for if those of a host are alike (the design effect of Kish, *Survey sampling*, 1965).
         let alike = 1.0 + (on_host - 1.0) * common_to_host;
         let variance = if count > alike { around_mean / (count - alike) } else { 0.0 };
-        Some(Self { center, variance: variance.max(least_variance), independent: (count / alike).max(1.0) })
+        Some(Self {
+            center,
+            variance: variance.max(least_variance),
+            effective_count: (count / alike).max(1.0),
+        })
     }
 }
 
-/// Returns the probability of a value above `t`. Between two whole degrees of freedom it lies on the straight line, which is no lower than
-/// the truth.
-fn above(t: f64, freedom: f64) -> f64 {
+/// Returns the probability that Student's t exceeds `t`. Interpolates linearly between whole degrees of freedom,
+/// which is never below the exact value.
+fn t_tail_probability(t: f64, freedom: f64) -> f64 {
     let freedom = freedom.max(1.0);
     let (whole, part) = (freedom as usize, freedom.fract());
     (1.0 - part) * student_tail(t, whole) + part * student_tail(t, whole + 1)
@@ -301,17 +315,17 @@ mod tests {
     use super::*;
 
     /// The column of GPUs, each with its host and its processes.
-    fn column_of(gpus: impl IntoIterator<Item = (usize, Vec<f64>)>) -> Column {
+    fn column_of(gpus: impl IntoIterator<Item = (usize, Vec<f64>)>) -> BottleneckEffects {
         let effect = |(host, processes)| GpuEffect::new(host, processes).expect("processes");
-        Column::new(FleetRoof::Compute, gpus.into_iter().map(effect).enumerate().collect())
+        BottleneckEffects::new(Bottleneck::Compute, gpus.into_iter().map(effect).enumerate().collect())
     }
 
-    fn column(effects: &[f64], hosts: &[usize]) -> Column {
+    fn column(effects: &[f64], hosts: &[usize]) -> BottleneckEffects {
         column_of(hosts.iter().zip(effects).map(|(host, effect)| (*host, vec![*effect, *effect])))
     }
 
-    fn tests(column: &Column) -> Vec<Option<f64>> {
-        (0..column.gpus.len()).map(|gpu| column.p(gpu, 0.01)).collect()
+    fn tests(column: &BottleneckEffects) -> Vec<Option<f64>> {
+        (0..column.gpus.len()).map(|gpu| column.p_value(gpu, 0.01)).collect()
     }
 
     /// By hand: the others are 0 ± 0.01, so that the difference is 0.05 and its error 0.01·√(4/3), with two degrees of freedom.
@@ -333,16 +347,16 @@ mod tests {
         let effects: Vec<f64> = HOSTS.iter().map(|host| of_host(*host)).collect();
         let all = |effects: &[f64]| {
             let column = column(effects, &HOSTS);
-            column.others(None).expect("sixteen")
+            column.reference_gpus(None).expect("sixteen")
         };
         let alike = all(&effects);
-        assert!((alike.independent - 4.0).abs() < 1e-9, "{alike:?}");
+        assert!((alike.effective_count - 4.0).abs() < 1e-9, "{alike:?}");
         // The variance between the four hosts.
         let variance: f64 =
             [0.0, 0.02, -0.02, 0.01].iter().map(|it: &f64| (it - 0.0025).powi(2)).sum::<f64>() / 3.0;
         assert!((alike.variance - variance).abs() < 1e-12);
         let mixed: Vec<f64> = (0..16).map(|gpu| of_host(gpu % 4)).collect();
-        assert!((all(&mixed).independent - 16.0).abs() < 1e-9);
+        assert!((all(&mixed).effective_count - 16.0).abs() < 1e-9);
     }
 
     #[test]
@@ -360,7 +374,7 @@ mod tests {
         let p_of_last = |processes: &[f64]| {
             let others = [-0.01, 0.0, 0.01].map(|effect| vec![effect - 0.001, effect + 0.001]);
             let gpus = others.into_iter().chain([processes.to_vec()]).map(|processes| (0, processes));
-            column_of(gpus).p(3, 0.01).expect("tested")
+            column_of(gpus).p_value(3, 0.01).expect("tested")
         };
         let (two, one) = (p_of_last(&[0.049, 0.051]), p_of_last(&[0.05]));
         assert!(one > 1.01 * two, "{one} of one process, {two} of two");
@@ -371,54 +385,58 @@ mod tests {
     fn an_effect_has_students_interval() {
         let mut column = column(&[-0.01, 0.0, 0.01, 0.05], &[0; 4]);
         column.slow.insert(3);
-        let found = column.standing(3, 0.01).expect("it was measured");
+        let found = column.comparison(3, 0.01).expect("it was measured");
         let half = 3.182_446 * 0.01 / 3.0_f64.sqrt();
         for (found, log) in
             [(found.effect, 0.05), (found.interval[0], 0.05 - half), (found.interval[1], 0.05 + half)]
         {
             assert!((found.ln_1p() - log).abs() < 1e-6, "{found}, {log} expected");
         }
-        assert_eq!((found.verdict, found.processes), (Verdict::Slow, 2));
-        let verdicts = [0, 1, 2].map(|gpu| column.standing(gpu, 0.01).expect("it was measured").verdict);
-        assert_eq!(verdicts, [Verdict::Normal; 3]);
+        assert_eq!((found.verdict, found.processes), (GpuVerdict::Slow, 2));
+        let verdicts = [0, 1, 2].map(|gpu| column.comparison(gpu, 0.01).expect("it was measured").verdict);
+        assert_eq!(verdicts, [GpuVerdict::Normal; 3]);
     }
 
     #[test]
     fn a_verdict_needs_gpus_and_processes_enough() {
         let verdict = |gpus: usize, processes: usize| {
             let column = column_of((0..gpus).map(|gpu| (0, vec![gpu as f64 * 1e-4; processes])));
-            let standing = column.standing(0, 0.01).expect("it was measured");
+            let standing = column.comparison(0, 0.01).expect("it was measured");
             standing.lack.map_or(Ok(standing.verdict), Err)
         };
-        assert_eq!(verdict(3, 2), Err(Lack::Gpus(3)));
-        assert_eq!(verdict(4, 2), Ok(Verdict::Normal));
-        assert_eq!(verdict(7, 1), Err(Lack::Processes));
-        assert_eq!(verdict(8, 1), Ok(Verdict::Normal));
+        assert_eq!(verdict(3, 2), Err(InsufficientData::Gpus(3)));
+        assert_eq!(verdict(4, 2), Ok(GpuVerdict::Normal));
+        assert_eq!(verdict(7, 1), Err(InsufficientData::Processes));
+        assert_eq!(verdict(8, 1), Ok(GpuVerdict::Normal));
     }
 
     #[test]
     fn between_whole_degrees_of_freedom_a_probability_is_on_the_line() {
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
-        near(above(2.0, 3.25), 0.75 * student_tail(2.0, 3) + 0.25 * student_tail(2.0, 4));
-        near(above(2.0, 3.0), student_tail(2.0, 3));
-        near(above(2.0, 0.5), student_tail(2.0, 1));
+        near(t_tail_probability(2.0, 3.25), 0.75 * student_tail(2.0, 3) + 0.25 * student_tail(2.0, 4));
+        near(t_tail_probability(2.0, 3.0), student_tail(2.0, 3));
+        near(t_tail_probability(2.0, 0.5), student_tail(2.0, 1));
     }
 
-    fn others(members: &[(usize, f64)], hosts: &[usize], least_variance: f64) -> Option<Others> {
+    fn reference_gpus(
+        members: &[(usize, f64)],
+        hosts: &[usize],
+        least_variance: f64,
+    ) -> Option<ReferenceGpus> {
         let gpus: Vec<(usize, f64)> =
             members.iter().map(|(number, value)| (hosts[*number], *value)).collect();
-        Others::new(&gpus, least_variance)
+        ReferenceGpus::new(&gpus, least_variance)
     }
 
     /// By hand, of hosts with two, two and one: 0.00054 between hosts, 0.0002 within one, and 1.6 GPUs a host.
     #[test]
     fn hosts_of_unequal_size_have_their_share() {
         let members: Vec<(usize, f64)> = [0.0, 0.02, 0.03, 0.05, 0.01].into_iter().enumerate().collect();
-        let all = others(&members, &[0, 0, 1, 1, 2], 0.0).expect("five");
+        let all = reference_gpus(&members, &[0, 0, 1, 1, 2], 0.0).expect("five");
         let of_host = (0.00054 - 0.0002) / 1.6;
         let share = of_host / (of_host + 0.0002);
         let alike = 1.0 + 0.8 * share;
-        assert!((all.independent - 5.0 / alike).abs() < 1e-12, "{}", all.independent);
+        assert!((all.effective_count - 5.0 / alike).abs() < 1e-12, "{}", all.effective_count);
         assert!((all.center - 0.022).abs() < 1e-12);
         assert!((all.variance - (0.00108 + 0.0004) / (5.0 - alike)).abs() < 1e-12, "{}", all.variance);
     }
@@ -430,19 +448,19 @@ mod tests {
         let values = [0.0, 0.02, 0.03, 0.05, 0.01, 0.7];
         let mut column = column(&values, &HOSTS);
         column.slow.insert(5);
-        let told = |of: Option<Others>| {
-            of.map(|of| [of.center, of.variance, of.independent].map(|it| (it * 1e9).round()))
+        let told = |of: Option<ReferenceGpus>| {
+            of.map(|of| [of.center, of.variance, of.effective_count].map(|it| (it * 1e9).round()))
         };
         let members: Vec<(usize, f64)> = values[..5].iter().copied().enumerate().collect();
         for number in 0..6 {
             let rest: Vec<_> = members.iter().copied().filter(|(other, _)| *other != number).collect();
-            let expected = told(others(&rest, &HOSTS, LEAST_SPREAD.powi(2)));
-            let is_found = told(column.others(Some(number)));
+            let expected = told(reference_gpus(&rest, &HOSTS, LEAST_SPREAD.powi(2)));
+            let is_found = told(column.reference_gpus(Some(number)));
             assert_eq!(is_found, expected, "{number}");
         }
-        let alone = others(&members[..1], &HOSTS, 1e-4);
+        let alone = reference_gpus(&members[..1], &HOSTS, 1e-4);
         assert_eq!(told(alone), Some([0.0, 1e5, 1e9]), "one has no spread but the least");
-        assert!(others(&[], &HOSTS, 1e-4).is_none());
+        assert!(reference_gpus(&[], &HOSTS, 1e-4).is_none());
     }
 
     #[test]

@@ -1,69 +1,67 @@
-//! Slow GPUs among the runs of many: `runs` reads files, `groups` finds what may be compared and what is missing, `judge` decides, and
-//! `table` prints the answer.
+//! Finds slow GPUs among the runs of many: `runs` reads files, `groups` determines what can be compared, `judge`
+//! compares, and `table` formats the report.
 //!
-//! A GPU is known by its UUID, and shown by its host and device. Nothing depends on the clocks of hosts.
+//! A GPU is identified by its UUID, and shown by its host and device. Clocks of hosts are not used.
 
 mod effects;
 mod groups;
 mod judge;
-mod roof;
 mod runs;
 mod table;
 
 use gpubench_records::Exit;
 use serde::Serialize;
 
-pub use self::effects::{Fleet, Observation};
-pub use self::judge::{FleetRules, Lack, Standing, Verdict, judge};
-pub use self::roof::FleetRoof;
-pub use self::runs::FleetRuns;
+pub use self::effects::{Fleet, FleetObservation};
+pub use self::judge::{FleetRules, GpuComparison, GpuVerdict, InsufficientData, judge};
+pub use self::runs::{Bottleneck, FleetRuns};
 pub use self::table::render;
 
-/// The name of the format of a [`FleetReport`].
+/// The name and version of the JSON format of a [`FleetReport`].
 pub const FLEET_SCHEMA: &str = "gpubench-fleet/2";
 
-/// The answer about a fleet.
+/// The report on a fleet.
 #[derive(Clone, Debug, Serialize)]
 pub struct FleetReport {
     /// [`FLEET_SCHEMA`].
     pub schema: &'static str,
     /// The least effect that counts as slow, as a fraction.
     pub least: f64,
-    /// The share of GPUs called slow that may belong to the others, on average.
+    /// The fraction of GPUs reported as slow that may be wrong, on average.
     pub false_discoveries: f64,
     /// The number of files.
     pub files: usize,
     /// The number of runs.
     pub runs: usize,
-    /// The GPUs that may be compared, the largest group first.
+    /// The groups of comparable GPUs, the largest first.
     pub groups: Vec<FleetGroup>,
     /// A sentence for each part that is missing or was left out.
     pub missing: Vec<String>,
 }
 
-/// The GPUs of one model, measured by one build.
+/// The GPUs of one model that one build measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct FleetGroup {
     /// The model.
     pub model: String,
-    /// True for the fake driver.
+    /// True if the GPUs are those of the fake driver for tests.
     pub fake: bool,
-    /// The build, in a few words.
+    /// A description of the build.
     pub build: String,
     /// The hosts.
     pub hosts: Vec<String>,
-    /// The roofs that bind cases.
-    pub roofs: Vec<RoofOfFleet>,
+    /// The bottlenecks of its cases.
+    pub roofs: Vec<BottleneckCases>,
     /// The GPUs: slow ones first, by their greatest effect, then by host and device.
     pub gpus: Vec<FleetGpu>,
 }
 
-/// A roof of a group.
+/// A bottleneck with the cases that it limits.
 #[derive(Clone, Debug, Serialize)]
-pub struct RoofOfFleet {
-    /// The roof.
-    pub roof: FleetRoof,
-    /// The cases that it binds.
+pub struct BottleneckCases {
+    /// The bottleneck.
+    pub roof: Bottleneck,
+    /// The names of the cases.
     pub cases: Vec<String>,
 }
 
@@ -74,15 +72,16 @@ pub struct FleetGpu {
     pub uuid: String,
     /// The host of its first run; empty if it is not known.
     pub host: String,
-    /// The device in the words of its first run, or the first part of its UUID if another GPU of its host is called the same.
+    /// The device as its first run names it, or the first part of its UUID if another GPU of its host has the
+    /// same name.
     pub device: String,
-    /// The verdict: slow if it is slow on any roof.
-    pub verdict: Verdict,
-    /// Its standing on each roof.
-    pub roofs: Vec<Standing>,
+    /// The verdict: slow if it is slow on any bottleneck.
+    pub verdict: GpuVerdict,
+    /// Its comparison with the other GPUs, for each bottleneck.
+    pub roofs: Vec<GpuComparison>,
     /// The files of its runs.
     pub runs: Vec<String>,
-    /// The facts that most GPUs of its group do not share.
+    /// Its properties and causes of slowdown that most GPUs of its group do not share.
     pub reasons: Vec<String>,
 }
 
@@ -90,7 +89,7 @@ impl FleetReport {
     /// Judges the GPUs of `fleet`.
     pub fn new(fleet: FleetRuns, rules: FleetRules) -> Self {
         let (files, runs, mut missing) = (fleet.files, fleet.runs.len(), fleet.unread);
-        let (groups, others) = groups::judged(fleet.runs, rules);
+        let (groups, others) = groups::judged_groups(fleet.runs, rules);
         missing.extend(others);
         Self {
             schema: FLEET_SCHEMA,
@@ -103,47 +102,47 @@ impl FleetReport {
         }
     }
 
-    /// Returns the exit code: 3 if a GPU is slow, 4 if none could be judged.
+    /// Returns the exit code: [`Exit::Regression`] if a GPU is slow, [`Exit::Nothing`] if none could be judged.
     pub fn exit(&self) -> Exit {
         match self.groups.iter().flat_map(|group| &group.gpus).map(|gpu| gpu.verdict).min() {
-            Some(Verdict::Slow) => Exit::Regression,
-            Some(Verdict::Normal) => Exit::Done,
-            Some(Verdict::NotEnoughData) | None => Exit::Nothing,
+            Some(GpuVerdict::Slow) => Exit::Regression,
+            Some(GpuVerdict::Normal) => Exit::Done,
+            Some(GpuVerdict::NotEnoughData) | None => Exit::Nothing,
         }
     }
 }
 
 impl FleetGroup {
     /// Returns the slow GPUs, the slowest first.
-    pub fn slow(&self) -> impl Iterator<Item = &FleetGpu> {
-        self.gpus.iter().filter(|gpu| gpu.verdict == Verdict::Slow)
+    pub fn slow_gpus(&self) -> impl Iterator<Item = &FleetGpu> {
+        self.gpus.iter().filter(|gpu| gpu.verdict == GpuVerdict::Slow)
     }
 }
 
 impl FleetGpu {
-    /// Returns a GPU that is not judged yet, with all facts that are known of it.
+    /// Returns a GPU without a verdict. `reasons` has all that is known about it.
     fn new(uuid: String, host: String, device: String, reasons: Vec<String>) -> Self {
-        let verdict = Verdict::NotEnoughData;
+        let verdict = GpuVerdict::NotEnoughData;
         Self { uuid, host, device, verdict, roofs: Vec::new(), runs: Vec::new(), reasons }
     }
 
-    /// Returns the host and the device there.
-    pub fn place(&self) -> String {
+    /// Returns the host and the device, such as `node1 cuda:0`.
+    pub fn host_and_device(&self) -> String {
         format!("{} {}", self.host, self.device).trim_start().to_owned()
     }
 
     /// Returns the host, the device and the UUID.
-    fn name(&self) -> String {
-        format!("{} ({})", self.place(), self.uuid)
+    fn full_name(&self) -> String {
+        format!("{} ({})", self.host_and_device(), self.uuid)
     }
 
-    /// Returns the standings on roofs on which it is slow.
-    fn findings(&self) -> impl Iterator<Item = &Standing> {
-        self.roofs.iter().filter(|on| on.verdict == Verdict::Slow)
+    /// Returns the comparisons in which it is slow.
+    fn slow_comparisons(&self) -> impl Iterator<Item = &GpuComparison> {
+        self.roofs.iter().filter(|on| on.verdict == GpuVerdict::Slow)
     }
 
-    /// Returns its greatest effect on a roof on which it is slow; 0 if there is none.
-    fn slowest(&self) -> f64 {
-        self.findings().map(|on| on.effect).fold(0.0, f64::max)
+    /// Returns its greatest effect among the bottlenecks on which it is slow; 0 if there is none.
+    fn greatest_slowdown(&self) -> f64 {
+        self.slow_comparisons().map(|on| on.effect).fold(0.0, f64::max)
     }
 }

@@ -1,5 +1,5 @@
-//! The answer about a fleet on a terminal: of each model first the answer, then the slow GPUs with their intervals, every GPU if
-//! there are few, and last what is missing.
+//! Formats the report on a fleet for a terminal: for each model the answer, the slow GPUs, all GPUs if there are
+//! few, and what is missing.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use gpubench_table::{
     text::{columns, heading, paragraph, plain},
 };
 
-use super::{FleetGpu, FleetGroup, FleetReport, Verdict};
+use super::{FleetGpu, FleetGroup, FleetReport, GpuVerdict};
 
-/// The number of slow GPUs and of missing parts that a terminal shows.
-const MOST: usize = 20;
-/// The largest number of GPUs of which each has a line.
-const SHOWN: usize = 16;
+/// The most slow GPUs, and the most missing parts, that are listed.
+const MAX_LISTED: usize = 20;
+/// The most GPUs of a group for a table of all GPUs.
+const MAX_TABLE_GPUS: usize = 16;
 
-/// Returns the answer as lines of `page`.
+/// Returns the report as lines of `page`.
 pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
     let mut text = String::new();
@@ -34,15 +34,15 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     };
     for (number, group) in report.groups.iter().enumerate() {
         text += if number > 0 { "\n" } else { "" };
-        text += &answer(group, page);
-        text += &section("slow GPUs", &listed(group.slow().map(slow), page));
-        if group.gpus.len() <= SHOWN {
-            text += &section("each GPU", &each(group, page));
+        text += &group_heading(group, page);
+        text += &section("slow GPUs", &first_listed(group.slow_gpus().map(slow_gpu_text), page));
+        if group.gpus.len() <= MAX_TABLE_GPUS {
+            text += &section("each GPU", &gpu_table(group, page));
         }
-        text += &section("not enough data", &listed(lacks(group), page));
+        text += &section("not enough data", &first_listed(insufficient_data_lines(group), page));
     }
     let missing = report.missing.iter().map(|sentence| format!("  {sentence}\n"));
-    text += &section("left out", &listed(missing, page));
+    text += &section("left out", &first_listed(missing, page));
     if report.groups.is_empty() {
         return text;
     }
@@ -55,10 +55,10 @@ pub fn render(report: &FleetReport, page: Page) -> String {
 }
 
 /// Returns the answer about a group, such as "1 of 4 NVIDIA H200 is slow".
-fn answer(group: &FleetGroup, page: Page) -> String {
+fn group_heading(group: &FleetGroup, page: Page) -> String {
     let (all, model) = (group.gpus.len(), plain(&group.model));
-    let is_judged = group.gpus.iter().any(|gpu| gpu.verdict != Verdict::NotEnoughData);
-    let answer = match group.slow().count() {
+    let is_judged = group.gpus.iter().any(|gpu| gpu.verdict != GpuVerdict::NotEnoughData);
+    let answer = match group.slow_gpus().count() {
         0 if !is_judged => format!("not enough data about {all} {model}"),
         0 => format!("none of {all} {model} is slow"),
         1 => format!("1 of {all} {model} is slow"),
@@ -71,10 +71,10 @@ fn answer(group: &FleetGroup, page: Page) -> String {
     heading(&(answer + fake), &size, page)
 }
 
-/// Returns a slow GPU with its roofs and its differences from what is usual.
-fn slow(gpu: &FleetGpu) -> String {
-    let mut text = format!("  {}\n", gpu.name());
-    for on in gpu.findings() {
+/// Returns the lines on a slow GPU: its name, its slowdown on each bottleneck, and its unusual properties.
+fn slow_gpu_text(gpu: &FleetGpu) -> String {
+    let mut text = format!("  {}\n", gpu.full_name());
+    for on in gpu.slow_comparisons() {
         let [low, high] = on.interval.map(|end| 1.0 + end);
         text += &format!(
             "    {}: {} {}, {}, {}\n",
@@ -91,30 +91,30 @@ fn slow(gpu: &FleetGpu) -> String {
     text
 }
 
-/// Returns the effect of each GPU on each roof.
-fn each(group: &FleetGroup, page: Page) -> String {
+/// Returns a table with the effect of each GPU on each bottleneck.
+fn gpu_table(group: &FleetGroup, page: Page) -> String {
     let heads = group.roofs.iter().map(|of| of.roof.to_string().replace("memory ", ""));
     let mut rows: Vec<Vec<String>> = vec![std::iter::once("GPU".to_owned()).chain(heads).collect()];
     for gpu in &group.gpus {
         let cell = |roof| {
             let Some(on) = gpu.roofs.iter().find(|on| on.roof == roof) else { return "-".to_owned() };
             let mark = match on.verdict {
-                Verdict::Slow => "!",
-                Verdict::Normal => " ",
-                Verdict::NotEnoughData => "?",
+                GpuVerdict::Slow => "!",
+                GpuVerdict::Normal => " ",
+                GpuVerdict::NotEnoughData => "?",
             };
             signed_percent(on.effect) + mark
         };
         let cells = group.roofs.iter().map(|of| cell(of.roof));
-        rows.push(std::iter::once(plain(&gpu.place())).chain(cells).collect());
+        rows.push(std::iter::once(plain(&gpu.host_and_device())).chain(cells).collect());
     }
     let lines = columns(&rows, 1..rows[0].len(), page).into_iter().flatten();
     let table: String = lines.map(|line| line + "\n").collect();
     table + "  time over that of the others; ! slow, ? not enough data, - not measured\n"
 }
 
-/// Returns the data that verdicts lack, each with the number of GPUs.
-fn lacks(group: &FleetGroup) -> impl Iterator<Item = String> {
+/// Returns a line for each reason without a verdict, with the number of GPUs.
+fn insufficient_data_lines(group: &FleetGroup) -> impl Iterator<Item = String> {
     let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
     for lack in group.gpus.iter().filter_map(|gpu| gpu.roofs.iter().find_map(|on| on.lack)) {
         *lacks.entry(lack.to_string()).or_default() += 1;
@@ -122,11 +122,11 @@ fn lacks(group: &FleetGroup) -> impl Iterator<Item = String> {
     lacks.into_iter().map(|(lack, gpus)| format!("  {}: {lack}\n", counted(gpus, "GPU")))
 }
 
-/// Returns the first of these texts, and a line about the number of the others.
-fn listed(texts: impl Iterator<Item = String>, page: Page) -> String {
+/// Joins the first [`MAX_LISTED`] texts, and adds a line with the number of the others.
+fn first_listed(texts: impl Iterator<Item = String>, page: Page) -> String {
     let mut texts: Vec<String> = texts.collect();
-    let more = texts.len().saturating_sub(MOST);
-    texts.truncate(MOST);
+    let more = texts.len().saturating_sub(MAX_LISTED);
+    texts.truncate(MAX_LISTED);
     if more > 0 {
         texts.push(format!("  and {more} more: --json has them all\n"));
     }

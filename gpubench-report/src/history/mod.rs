@@ -1,9 +1,8 @@
-//! The changes of each case over the commits of a history: `run` is the format of a run, `series` reads them, `changes` finds steps, and here the rules choose what is
-//! reported.
+//! A history of runs over the commits of a repository, and the report on it: the changes of each case that the user asks for.
 
 pub mod changes;
-mod run;
-mod series;
+mod runs;
+mod steps;
 mod table;
 
 use std::cmp::Reverse;
@@ -13,79 +12,82 @@ use gpubench_stats::Nanoseconds;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use self::changes::{Change, SHORTEST_SERIES, changes};
-pub use self::run::{Circumstances, HistoryCase, HistoryRun, add, is_hash};
-pub use self::series::{CaseOfSuite, CommitOrder, History, Point, Series};
+use self::changes::{LevelChange, MIN_SERIES_LENGTH, changes};
+pub use self::runs::{
+    CaseOfBinary, Circumstances, CommitOrder, History, HistoryCase, HistoryRun, TimePoint, TimeSeries,
+    add_to_history, is_commit_hash,
+};
 pub use self::table::render;
 
-/// The name of the format of a [`HistoryReport`].
+/// The name and version of the JSON format of a [`HistoryReport`].
 pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
 
-/// The changes that are reported.
+/// The changes that a report has.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryRules {
-    /// The least change, as a fraction.
+    /// The least change, as a fraction of the time.
     pub equivalence_margin: f64,
-    /// Reports only changes that begin in this number of last runs of their series.
+    /// Reports only changes that begin in this number of last runs of their series; all for `None`.
     pub last: Option<usize>,
 }
 
-/// A run as a reader finds it.
+/// A run, as the report names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunLabel {
     /// The commit, if it is known.
     pub commit: Option<String>,
-    /// True if tracked files had changed since that commit.
+    /// True if tracked files differed from that commit.
     pub dirty: bool,
-    /// The second in which the run began, from 1970 on.
+    /// The beginning of the run, in seconds since 1970-01-01 UTC.
     pub started: u64,
 }
 
-/// The changes of all cases of a history.
+/// The report on a history: the changes of all cases.
 #[derive(Clone, Debug, Serialize)]
 pub struct HistoryReport {
     /// [`HISTORY_REPORT_SCHEMA`].
     pub schema: &'static str,
     /// The number of runs.
     pub runs: usize,
-    /// The least change.
+    /// The least change, as a fraction of the time.
     pub equivalence_margin: f64,
     /// The first run and the last.
     pub span: Option<[RunLabel; 2]>,
-    /// The cases, those with the newest change first, then by name.
+    /// The cases: those with the newest changes first, then by name.
     pub cases: Vec<CaseHistory>,
-    /// A sentence for each file that cannot be read.
+    /// An error message for each file that cannot be read.
     pub faults: Vec<String>,
 }
 
-/// A case over time.
+/// A case with its times over the runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseHistory {
     /// The case.
     #[serde(flatten)]
-    pub case: CaseOfSuite,
-    /// Its series, the earliest first.
-    pub series: Vec<Series>,
+    pub case: CaseOfBinary,
+    /// Its series of comparable times, the earliest first.
+    pub series: Vec<TimeSeries>,
 }
 
-/// A change of a case.
+/// A change of a case's time.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseChange {
-    /// The last run that certainly is before it: the change came after its commit.
+    /// The last run that is certainly before the change. The change came after its commit.
     pub after: RunLabel,
-    /// The first run that certainly is after it: the change came with its commit or an earlier one.
+    /// The first run that is certainly after the change. The change came with its commit or an earlier one.
     pub until: RunLabel,
-    /// The run at which the new level most likely begins.
+    /// The run with which the new level most likely begins.
     pub begins: RunLabel,
-    /// The number of its time in the series.
+    /// The index in the series of the new level's first time.
     pub at: usize,
-    /// The new level over the old.
+    /// The new level over the level before it.
     pub ratio: f64,
     /// The 95 % interval of the ratio.
     pub interval: [f64; 2],
-    /// The level before it and the new one.
+    /// The level before the change, and the new level.
     pub times: [Nanoseconds; 2],
-    /// The latest level of the series over the one before the change: 1 or less if a slower case is as fast again.
+    /// The latest level of the series over the level before the change: at most 1 if a slower case is as fast
+    /// again.
     pub remains: f64,
     /// The UUID of the device, where several devices have measured the case.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,10 +98,10 @@ impl History {
     /// Finds the changes of all cases.
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
         let faults = self.faults.clone();
-        let (runs, series) = self.series();
+        let (runs, series) = self.into_series();
         let mut cases: Vec<CaseHistory> = series
             .into_par_iter()
-            .map(|(case, series)| CaseHistory { case, series: judged(series, &runs, rules) })
+            .map(|(case, series)| CaseHistory { case, series: with_changes(series, &runs, rules) })
             .collect();
         let newest = |case: &CaseHistory| case.changes().map(|change| change.begins.started).max();
         cases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.case.cmp(&b.case)));
@@ -114,27 +116,27 @@ impl History {
     }
 }
 
-/// Returns the series of a case with their changes.
-fn judged(mut all: Vec<Series>, runs: &[RunLabel], rules: HistoryRules) -> Vec<Series> {
+/// Returns all series of a case with their changes.
+fn with_changes(mut all: Vec<TimeSeries>, runs: &[RunLabel], rules: HistoryRules) -> Vec<TimeSeries> {
     let several_devices = all.windows(2).any(|pair| pair[0].uuid() != pair[1].uuid());
     // A series is over if another has enough runs after its last one to look for changes in them.
-    let is_over = |one: &Series| {
+    let is_over = |one: &TimeSeries| {
         let last = one.points.last().map_or(0, |last| last.run);
-        let runs_after = |other: &Series| other.points.iter().filter(|point| point.run > last).count();
-        all.iter().any(|other| runs_after(other) >= SHORTEST_SERIES)
+        let runs_after = |other: &TimeSeries| other.points.iter().filter(|point| point.run > last).count();
+        all.iter().any(|other| runs_after(other) >= MIN_SERIES_LENGTH)
     };
-    let over: Vec<bool> = all.iter().map(is_over).collect();
-    for (series, is_over) in all.iter_mut().zip(over) {
+    let ended: Vec<bool> = all.iter().map(is_over).collect();
+    for (series, is_over) in all.iter_mut().zip(ended) {
         series.is_over = is_over;
         series.find_changes(runs, rules, several_devices);
     }
     all
 }
 
-impl Series {
-    /// Returns true if there are too few times to look for a change.
+impl TimeSeries {
+    /// Returns true if the series has too few times to search for changes.
     pub fn is_short(&self) -> bool {
-        self.points.len() < SHORTEST_SERIES
+        self.points.len() < MIN_SERIES_LENGTH
     }
 
     /// Returns the UUID of its device.
@@ -147,14 +149,15 @@ impl Series {
         self.points.iter().map(|point| point.time.as_f64()).collect()
     }
 
-    /// Finds the changes that `rules` ask for.
+    /// Stores the changes that `rules` ask for. `names_device` adds the UUID of the device to them.
     fn find_changes(&mut self, runs: &[RunLabel], rules: HistoryRules, names_device: bool) {
         let times = self.times();
         // The last runs of a series that is over are none of the last ones.
         let last = rules.last.map(|last| if self.is_over { 0 } else { last });
         let first = last.map_or(0, |last| times.len().saturating_sub(last));
-        let is_asked =
-            |change: &Change| (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first;
+        let is_asked = |change: &LevelChange| {
+            (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first
+        };
         // The mean on the scale of logarithms.
         let level = |times: &[f64]| {
             (times.iter().map(|time| time.ln()).sum::<f64>() / times.len().max(1) as f64).exp()
@@ -162,7 +165,7 @@ impl Series {
         let found = changes(&times);
         let latest = level(&times[found.last().map_or(0, |last| last.at)..]);
         let label = |at: usize| runs[self.points[at].run].clone();
-        let shown = |change: Change| {
+        let shown = |change: LevelChange| {
             let (begin, end) = change.levels;
             let before = level(&times[begin..change.at]);
             CaseChange {
@@ -200,7 +203,8 @@ impl HistoryReport {
         all
     }
 
-    /// Returns the exit code: 3 if `fails` and a case became slower and still is. Series that are over do not count.
+    /// Returns the exit code: [`Exit::Regression`] if `fails` is true and a case became slower and still is,
+    /// [`Exit::Nothing`] if there is no case. Series that are over do not count.
     pub fn exit(&self, fails: bool) -> Exit {
         let series = self.cases.iter().flat_map(|case| &case.series).filter(|series| !series.is_over);
         let mut changes = series.flat_map(|series| &series.changes);

@@ -1,4 +1,4 @@
-//! The changes on a terminal: the answer, a row for each change, the newest first, and remarks.
+//! Formats the changes of a history for a terminal: the answer, a row for each change, and remarks.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use gpubench_table::{
     text::{NOTE, columns, heading, paragraph, plain, styled, wrapped},
 };
 
-use super::{CaseChange, HistoryReport, RunLabel, changes::SHORTEST_SERIES};
+use super::{CaseChange, HistoryReport, RunLabel, changes::MIN_SERIES_LENGTH};
 
-/// The digits of a hash that a reader sees.
-const DIGITS: usize = 8;
-/// The letters of a device's UUID, as in `GPU-1a2b3c4d`.
-const DEVICE_LETTERS: usize = 12;
+/// The number of digits of a commit hash that are shown.
+const HASH_DIGITS: usize = 8;
+/// The number of letters of a device's UUID that are shown, as in `GPU-1a2b3c4d`.
+const UUID_LETTERS: usize = 12;
 
-/// Returns the changes as lines of `page`.
+/// Returns the report as lines of `page`.
 pub fn render(report: &HistoryReport, page: Page) -> String {
-    let mut shown = heading(&answer(report), &format!(" ({})", size(report)), page);
-    let mut rows = rows(report);
+    let mut shown = heading(&count_changes(report), &format!(" ({})", describe_size(report)), page);
+    let mut rows = change_rows(report);
     if !rows.is_empty() {
         rows.insert(0, ["case", "change", "95 % interval", "commits", "day"].map(str::to_owned).into());
         shown.extend(columns(&rows, 1..3, page).iter().flatten().map(|line| format!("{line}\n")));
@@ -38,44 +38,44 @@ pub fn render(report: &HistoryReport, page: Page) -> String {
 }
 
 /// Returns the cells of each change, the newest first.
-fn rows(report: &HistoryReport) -> Vec<Vec<String>> {
+fn change_rows(report: &HistoryReport) -> Vec<Vec<String>> {
     report
         .changes()
         .into_iter()
         .map(|(case, it)| {
             let short =
-                it.uuid.as_ref().map(|uuid| plain(uuid).chars().take(DEVICE_LETTERS).collect::<String>());
+                it.uuid.as_ref().map(|uuid| plain(uuid).chars().take(UUID_LETTERS).collect::<String>());
             let device = short.map_or_else(String::new, |uuid| format!(" on {uuid}"));
             vec![
                 plain(&case.case.case.to_string()) + &device,
                 change(it.ratio),
                 changes(it.interval[0], it.interval[1]),
-                commits(it),
+                commit_range(it),
                 day(&it.begins),
             ]
         })
         .collect()
 }
 
-/// Returns the day of a run.
+/// Returns the date of a run.
 fn day(label: &RunLabel) -> String {
     time_of_day(label.started).split('T').next().unwrap_or_default().to_owned()
 }
 
-/// Returns the commits that a change came with, as git names a range: after the first, up to the second.
-fn commits(change: &CaseChange) -> String {
+/// Returns the commits of a change as a range of git, `AFTER..UNTIL`.
+fn commit_range(change: &CaseChange) -> String {
     let commit = |label: &RunLabel| match &label.commit {
         None => time_of_day(label.started),
         Some(commit) => {
-            let short: String = plain(commit).chars().take(DIGITS).collect();
+            let short: String = plain(commit).chars().take(HASH_DIGITS).collect();
             if label.dirty { short + "+" } else { short }
         }
     };
     format!("{}..{}", commit(&change.after), commit(&change.until))
 }
 
-/// Returns the answer: the number of changes.
-fn answer(report: &HistoryReport) -> String {
+/// Returns the number of changes, of slower and of faster ones, as text.
+fn count_changes(report: &HistoryReport) -> String {
     let changes = report.changes();
     let slower = changes.iter().filter(|(_, change)| change.ratio > 1.0).count();
     match changes.len() {
@@ -84,8 +84,8 @@ fn answer(report: &HistoryReport) -> String {
     }
 }
 
-/// Returns the size of the history.
-fn size(report: &HistoryReport) -> String {
+/// Returns the number of cases and runs, and the dates of the first and the last run.
+fn describe_size(report: &HistoryReport) -> String {
     let size = format!("{} in {}", counted(report.cases.len(), "case"), counted(report.runs, "run"));
     match &report.span {
         Some([first, last]) => format!("{size}, {} to {}", day(first), day(last)),
@@ -93,14 +93,15 @@ fn size(report: &HistoryReport) -> String {
     }
 }
 
-/// Returns the remarks about changes that were undone, and about series that are too short or apart.
+/// Returns remarks on changes that were undone, on series that are too short, and on changed circumstances.
 fn remarks(report: &HistoryReport) -> Vec<String> {
     let changes = report.changes();
     let mut remarks: Vec<String> = Vec::new();
     let series = || report.cases.iter().flat_map(|case| &case.series);
     let short = series().filter(|series| series.is_short()).count();
     if short > 0 {
-        remarks.push(format!("{short} series of less than {SHORTEST_SERIES} runs: no change is looked for"));
+        remarks
+            .push(format!("{short} series of less than {MIN_SERIES_LENGTH} runs: no change is looked for"));
     }
     let undone = changes.iter().filter(|(_, it)| report.is_undone(it)).count();
     if undone > 0 {

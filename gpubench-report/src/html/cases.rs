@@ -1,28 +1,27 @@
-//! The table of all cases, which is read without a script, and which the page's script sorts, filters and opens. Each row is a body of its
-//! own, with a second line for its details. In a large run some rows have less, which the page says.
+//! The section of the page with the table of all cases. The page's script sorts and filters its rows, and draws the samples of a row from
+//! attributes of its element.
 
 use gpubench_records::{Answer, CuptiPass, CuptiTimes, GroupClock, Measurement, Record, State};
-use gpubench_stats::{Nanoseconds, format};
+use gpubench_stats::{Nanoseconds, format, quantile};
 use gpubench_table::{devices, sentences, text::plain};
 use maud::{Markup, html};
 
-use super::run::facts;
-use super::samples::{Drawn, drawn_of};
-use super::view::{PageCase, View};
+use super::run::definition_list;
+use super::view::{PageCase, PageView};
 
-/// The most rows whose numbers are explained in words.
-const EXPLAINED: usize = 3000;
-/// The most readings of a clock that are drawn of a row.
-const MOST_CLOCKS: usize = 100;
+/// The most rows whose figures are explained in words.
+const MAX_EXPLAINED_ROWS: usize = 3000;
+/// The most clock readings of a row that are drawn.
+const MAX_CLOCK_READINGS: usize = 100;
 
-/// The text of a cell, and the number that it is sorted by.
-type Cell = fn(&Record, &Measurement) -> Option<(String, f64)>;
+/// A function that returns the text of a cell, and the number by which the column is sorted.
+type CaseCell = fn(&Record, &Measurement) -> Option<(String, f64)>;
 
-/// A column: the title; true for one that a narrow screen leaves out, because the row's details have it; the cell.
-type Column = (&'static str, bool, Cell);
+/// A column: its title; true if narrow screens omit it, because the details of a row have its figure; its cells.
+type CaseColumn = (&'static str, bool, CaseCell);
 
-/// The columns after the name, of which the page has those that have a figure.
-const COLUMNS: [Column; 7] = [
+/// The columns after the name. The page omits those without a figure.
+const COLUMNS: [CaseColumn; 7] = [
     ("time", false, |_, it| Some((format::time(it.median()), it.median().as_f64()))),
     ("95 % interval", true, |record, _| {
         let half = record.half_width();
@@ -38,15 +37,15 @@ const COLUMNS: [Column; 7] = [
     ("samples", true, |_, it| Some((it.samples.time.samples.to_string(), it.samples.time.samples as f64))),
 ];
 
-/// The section with the table and its filters.
-pub(super) fn cases(view: &View<'_>) -> Markup {
+/// Returns the table of all cases with its filters.
+pub(super) fn cases_section(view: &PageView<'_>) -> Markup {
     let columns: Vec<_> = COLUMNS
         .into_iter()
         .filter(|(_, _, cell)| view.cases.iter().any(|case| cell_of(case, *cell).is_some()))
         .collect();
     let is_compared = view.cases.iter().any(|case| case.change().is_some());
     html! {
-        (controls())
+        (filter_controls())
         p #count.soft aria-live="polite" { (format::counted(view.cases.len(), "row")) }
         @if !view.prefix.is_empty() { p.soft { "Names begin with " code { (plain(view.prefix)) } } }
         div.wide {
@@ -61,16 +60,16 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
                         th scope="col" data-kind="text" { "verdict" }
                     }
                 }
-                @for case in &view.cases { (row(view, case, &columns, is_compared)) }
+                @for case in &view.cases { (case_row(view, case, &columns, is_compared)) }
             }
         }
         p #more hidden { button type="button" { "Show more rows" } }
         p.soft {
-            "At most " (drawn_of(view.cases.len())) " samples of a row are drawn over time: of more, the lowest and the highest of each \
+            "At most " (samples_per_row(view.cases.len())) " samples of a row are drawn over time: of more, the lowest and the highest of each \
              stretch. Quantiles and distributions are of all."
         }
-        @if view.cases.len() > EXPLAINED {
-            p.soft { "The first " (EXPLAINED) " rows show the origin of their numbers; --explain shows it for all." }
+        @if view.cases.len() > MAX_EXPLAINED_ROWS {
+            p.soft { "The first " (MAX_EXPLAINED_ROWS) " rows show the origin of their numbers; --explain shows it for all." }
         }
         @for skipped in &view.run.skipped {
             p.soft { "skipped " (plain(&skipped.name())) ": " (plain(&skipped.reason)) }
@@ -78,8 +77,8 @@ pub(super) fn cases(view: &View<'_>) -> Markup {
     }
 }
 
-/// The filters, which only a script obeys.
-fn controls() -> Markup {
+/// Returns the filters, which need the script.
+fn filter_controls() -> Markup {
     html! {
         form #controls.needs-script role="search" aria-label="Filter rows" {
             label { "Filter " input #filter type="search" placeholder="part of a name" autocomplete="off"; }
@@ -101,12 +100,13 @@ fn controls() -> Markup {
     }
 }
 
-/// Returns the cell of a case; `None` if it was not measured, or has no such figure.
-fn cell_of(case: &PageCase<'_>, cell: Cell) -> Option<(String, f64)> {
+/// Returns the cell of a case; `None` if the case was not measured, or has no such figure.
+fn cell_of(case: &PageCase<'_>, cell: CaseCell) -> Option<(String, f64)> {
     cell(case.record, case.record.measurement.as_ref()?)
 }
 
-fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bool) -> Markup {
+/// Returns the row of a case: a table body of its own with a line of cells, and a line of details.
+fn case_row(view: &PageView<'_>, case: &PageCase<'_>, columns: &[CaseColumn], is_compared: bool) -> Markup {
     let record = case.record;
     let number = case.number;
     let state = record.verdict.state.to_string();
@@ -120,7 +120,7 @@ fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bo
                     @let cell = cell_of(case, *cell);
                     td.number.wide-only[*is_wide] data-v=[cell.as_ref().map(|(_, value)| value)] { @if let Some((text, _)) = &cell { (text) } }
                 }
-                @if is_compared { (change(case)) }
+                @if is_compared { (change_cell(case)) }
                 td class=(state) {
                     @if record.measurement.is_none() { "failed" } @else { @if record.fake { "fake, " } (state) }
                 }
@@ -130,8 +130,8 @@ fn row(view: &View<'_>, case: &PageCase<'_>, columns: &[Column], is_compared: bo
     }
 }
 
-/// The cell of a comparison.
-fn change(case: &PageCase<'_>) -> Markup {
+/// Returns the cell with the change of a compared case.
+fn change_cell(case: &PageCase<'_>) -> Markup {
     let change = case.change();
     let is = |answer| change.is_some_and(|(_, it)| it == answer);
     html! {
@@ -141,8 +141,8 @@ fn change(case: &PageCase<'_>) -> Markup {
     }
 }
 
-/// Returns the details of a row: the reasons against it, the origin of its numbers, and its samples for the page's script to draw.
-fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
+/// Returns the details of a case: reasons of its verdict, its change, its samples, and its figures.
+fn details(view: &PageView<'_>, case: &PageCase<'_>) -> Markup {
     let record = case.record;
     html! {
         @for reason in &record.verdict.reasons {
@@ -152,21 +152,21 @@ fn details(view: &View<'_>, case: &PageCase<'_>) -> Markup {
             p { "change: " (format::change(ratio.value)) " " (format::changes(ratio.low, ratio.high)) ", " (answer) }
         }
         @if let Some(measured) = &record.measurement {
-            @let explained = (case.number < EXPLAINED).then(|| sentences(record, measured, view.run.device_of(record)));
+            @let explained = (case.number < MAX_EXPLAINED_ROWS).then(|| sentences(record, measured, view.run.device_of(record)));
             @let explained = explained.into_iter().flatten().map(|(what, text)| (what, Some(text)));
-            (drawings(view, case, measured))
-            @if let Some(CuptiPass::Traced(times)) = measured.verification.as_ref().and_then(|it| it.cupti.as_ref()) { (operations(times)) }
+            (sample_data(view, case, measured))
+            @if let Some(CuptiPass::Traced(times)) = measured.verification.as_ref().and_then(|it| it.cupti.as_ref()) { (traced_operations(times)) }
             details open[case.number == 0 && view.cases.len() == 1] {
                 summary { "Method, launch and figures" }
-                (facts(figures(measured).into_iter().chain(explained)))
+                (definition_list(figures(measured).into_iter().chain(explained)))
             }
         }
     }
 }
 
-/// The operations of a launch by CUPTI's trace, each with its share of their sum, and the slowdown by tracing. Nothing for a launch of one
-/// operation.
-fn operations(times: &CuptiTimes) -> Markup {
+/// Returns the operations of a launch according to CUPTI's trace, each with its share of their total time;
+/// nothing for a launch of one operation.
+fn traced_operations(times: &CuptiTimes) -> Markup {
     let CuptiTimes { activities, activity_count, .. } = times;
     html! {
         @if *activity_count > 1 {
@@ -187,10 +187,12 @@ fn operations(times: &CuptiTimes) -> Markup {
     }
 }
 
-/// The samples as data of an element that the script draws in, with their figures in words for readers who do not see
-/// it.
-fn drawings(view: &View<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
-    let Some(drawn) = Drawn::new(&measured.times(), drawn_of(view.cases.len())) else { return html! {} };
+/// Returns an element with the samples as data attributes, in which the script draws them, and a description for
+/// screen readers.
+fn sample_data(view: &PageView<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
+    let Some(drawn) = DrawnSamples::new(&measured.times(), samples_per_row(view.cases.len())) else {
+        return html! {};
+    };
     let [_, low, median, high, _] = drawn.quantiles.map(|time| format::time(Nanoseconds(time)));
     let time = &measured.samples.time;
     let [p99, low_end, high_end] =
@@ -203,22 +205,23 @@ fn drawings(view: &View<'_>, case: &PageCase<'_>, measured: &Measurement) -> Mar
             data-interval={ (low_end) "," (high_end) }
             data-histogram=(drawn.histogram)
             data-order=(drawn.order)
-            data-clock=[clock(measured)]
+            data-clock=[clock_readings(measured)]
             data-partner=[case.partner.map(|partner| format!("r{partner}"))]
             data-told={ (drawn.all) " samples: median " (median) ", half of them from " (low) " to " (high) } {}
     }
 }
 
-/// The clock of the multiprocessors over the samples: for each reading, the number of samples so far and the clock in
-/// megahertz.
-fn clock(measured: &Measurement) -> Option<String> {
+/// Returns clock readings over the samples, as `SAMPLES:MEGAHERTZ` separated by spaces. SAMPLES is the number of
+/// samples before.
+fn clock_readings(measured: &Measurement) -> Option<String> {
     let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
-    let step = clock.over_time.len().div_ceil(MOST_CLOCKS);
+    let step = clock.over_time.len().div_ceil(MAX_CLOCK_READINGS);
     let shown = |read: &GroupClock| format!("{}:{:.1}", read.samples, read.clock.as_f64() / 1e6);
     Some(format::joined(clock.over_time.iter().step_by(step).map(shown), " "))
 }
 
-/// Returns the figures that have no column, or one that a narrow screen leaves out. The benchmark's own metrics are among the sentences.
+/// Returns the figures that have no column, or one that narrow screens omit. Metrics of the user are among the
+/// explanations.
 fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let item = measured.item.as_deref().unwrap_or("items");
@@ -230,4 +233,118 @@ fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
         ("items", metrics.items_per_second.map(|rate| format::items(rate, item))),
         ("cold/hot", metrics.cold_over_hot.map(format::ratio)),
     ]
+}
+
+/// The number of bins of a histogram.
+const BINS: usize = 60;
+/// The most samples that are drawn of a row.
+const MAX_ROW_SAMPLES: usize = 600;
+/// The fewest samples that are drawn of a row, if it has more.
+const MIN_CURVE_VALUES: usize = 64;
+/// The most samples that are drawn of all rows together.
+const MAX_PAGE_SAMPLES: usize = 1_200_000;
+
+/// The samples of a row, compact enough for a page with thousands of rows.
+#[derive(Debug, PartialEq)]
+struct DrawnSamples {
+    /// The number of all samples.
+    pub all: usize,
+    /// The minimum, the quartiles with the median between them, and the maximum of all samples, in nanoseconds.
+    pub quantiles: [f64; 5],
+    /// The histogram of all samples in [`BINS`] equal bins from the minimum to the 99th percentile: two
+    /// hexadecimal digits for each bin, relative to the largest, which is 255.
+    pub histogram: String,
+    /// The drawn samples in the order of measurement: four hexadecimal digits each, from 0 for the minimum to
+    /// 65535 for the maximum.
+    pub order: String,
+}
+
+/// Returns the number of samples that are drawn of each row, in a page with this number of rows.
+fn samples_per_row(rows: usize) -> usize {
+    (MAX_PAGE_SAMPLES / rows.max(1)).clamp(MIN_CURVE_VALUES, MAX_ROW_SAMPLES)
+}
+
+impl DrawnSamples {
+    /// Encodes these times, with at most `most` of them in order; `None` without finite times.
+    pub(super) fn new(times: &[Nanoseconds], most: usize) -> Option<Self> {
+        let times: Vec<f64> =
+            times.iter().copied().map(Nanoseconds::as_f64).filter(|time| time.is_finite()).collect();
+        let mut sorted = times.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let at = |part| quantile(&sorted, part);
+        let quantiles = [min, at(0.25), at(0.5), at(0.75), max];
+        let part = |time| if max > min { f64::from(u16::MAX) * (time - min) / (max - min) } else { 0.0 };
+        let order =
+            thinned(&times, most).into_iter().map(|time| format!("{:04x}", part(time).round() as u16));
+        Some(Self {
+            all: times.len(),
+            quantiles,
+            histogram: histogram(&sorted, min, at(0.99)),
+            order: order.collect(),
+        })
+    }
+}
+
+/// Returns all times, or of more than `most` the lowest and the highest of each group of neighbours, so that
+/// outliers remain. The order of measurement is kept.
+fn thinned(times: &[f64], most: usize) -> Vec<f64> {
+    if times.len() <= most {
+        return times.to_vec();
+    }
+    let stretch = times.len().div_ceil(most / 2);
+    let mut thinned = Vec::with_capacity(most);
+    for part in times.chunks(stretch) {
+        let by_time = |a: &usize, b: &usize| part[*a].total_cmp(&part[*b]);
+        let lowest = (0..part.len()).min_by(by_time).unwrap_or_default();
+        let highest = (0..part.len()).max_by(by_time).unwrap_or_default();
+        thinned.extend([part[lowest.min(highest)], part[lowest.max(highest)]]);
+    }
+    thinned
+}
+
+/// Returns the histogram of times in [`BINS`] equal bins from `low` to `high`, as hexadecimal digits. Times above
+/// `high` are left out.
+fn histogram(sorted: &[f64], low: f64, high: f64) -> String {
+    let mut counts = [0_usize; BINS];
+    for time in sorted {
+        let part = if high > low { (time - low) / (high - low) } else { 0.0 };
+        if part <= 1.0 {
+            counts[((part * BINS as f64) as usize).min(BINS - 1)] += 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    counts.iter().map(|count| format!("{:02x}", (count * 255).div_ceil(most))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(values: impl IntoIterator<Item = f64>) -> Vec<Nanoseconds> {
+        values.into_iter().map(Nanoseconds).collect()
+    }
+
+    #[test]
+    fn few_samples_are_all_drawn_and_of_many_those_that_are_far_out() {
+        let drawn = DrawnSamples::new(&times([1.0, 3.0, 2.0]), 64).expect("there are some");
+        assert_eq!((drawn.all, drawn.quantiles), (3, [1.0, 1.5, 2.0, 2.5, 3.0]));
+        assert_eq!(drawn.order, "0000ffff8000");
+        let mut many: Vec<f64> = (0..1000).map(|number| f64::from(number % 10)).collect();
+        many[517] = 99.0;
+        let thin = thinned(&many, 64);
+        assert!(thin.len() <= 64 && thin.contains(&99.0), "{thin:?}");
+    }
+
+    #[test]
+    fn samples_that_are_all_the_same_have_a_histogram() {
+        let drawn = DrawnSamples::new(&times([5.0; 40]), 64).expect("there are some");
+        assert_eq!((drawn.histogram.len(), &drawn.histogram[..2]), (2 * BINS, "ff"));
+        assert_eq!(DrawnSamples::new(&[], 64), None);
+    }
+
+    #[test]
+    fn rows_share_the_room_for_samples() {
+        assert_eq!([1, 5_000, 10_000, 1_000_000].map(samples_per_row), [600, 240, 120, 64]);
+    }
 }

@@ -1,11 +1,9 @@
-//! The page of a run, one HTML file that a browser shows without a network: a summary, a table, drawings of all cases together, and the
-//! method at the end. It is read without its script too, which sorts and filters rows, and draws the samples of a row when that is opened.
+//! The page of a run: one HTML file that needs no network. Without its script, all figures are readable. The
+//! script sorts and filters rows, and draws the samples of an opened row.
 
-mod baseline;
 mod cases;
 mod plots;
 mod run;
-mod samples;
 mod view;
 
 use std::io::{self, Write};
@@ -13,22 +11,22 @@ use std::io::{self, Write};
 use gpubench_records::Run;
 use maud::{DOCTYPE, PreEscaped, html};
 
-use self::view::View;
-use crate::drawing::{COLOURED, COLOURS, SHAPES};
+use self::view::PageView;
+use crate::drawing::{COLOUR_RULES, COLOURS, SHAPE_RULES};
 use gpubench_table::text::plain;
 
-/// The browser fetches nothing, whatever a name contains.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// The content security policy: the browser fetches nothing, whatever a name contains.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Writes the page of `run`.
 pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    let view = View::new(run);
+    let view = PageView::new(run);
     let parts = [
-        ("baseline", "Comparisons", baseline::baseline(&view)),
+        ("baseline", "Comparisons", run::comparisons(&view)),
         ("summary", "Summary", run::summary(&view)),
-        ("cases", "Cases", cases::cases(&view)),
-        ("sweeps", "Sweeps", plots::sweeps(&view)),
-        ("roofline", "Roofline", plots::rooflines(&view)),
+        ("cases", "Cases", cases::cases_section(&view)),
+        ("sweeps", "Sweeps", plots::sweeps_section(&view)),
+        ("roofline", "Roofline", plots::rooflines_section(&view)),
         ("method", "Method and environment", run::appendix(run)),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, part)| !part.0.is_empty()).collect();
@@ -56,10 +54,10 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(CONTENT_SECURITY_POLICY);
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(style())) }
+                style { (PreEscaped(page_style())) }
                 script { (PreEscaped("document.documentElement.classList.add('script')")) }
             }
             body { (body) }
@@ -68,6 +66,7 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(page.into_string().as_bytes())
 }
 
+/// Returns the title: the benchmark binary and the devices.
 fn title(run: &Run) -> String {
     let mut devices: Vec<_> = run.devices.iter().map(|info| plain(&info.name)).collect();
     devices.dedup();
@@ -75,14 +74,14 @@ fn title(run: &Run) -> String {
     if devices.is_empty() { suite } else { format!("{suite} on {}", devices.join(", ")) }
 }
 
-/// The style, with the colours of drawings as variables: for light, for dark, and for the reader's own choice.
-fn style() -> String {
+/// Returns the style sheet, with the colours of drawings as variables: for light and dark, and for the theme that the reader chose.
+fn page_style() -> String {
     let [light, dark] = [0, 1].map(|shade| {
         COLOURS.iter().map(|(variable, shades)| format!("{variable}:{};", shades[shade])).collect::<String>()
     });
     format!(
         ":root{{{light}}}@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
-         :root[data-theme=dark]{{{dark}}}@media print{{:root:root{{{light}}}}}{SHAPES}{COLOURED}{}",
+         :root[data-theme=dark]{{{dark}}}@media print{{:root:root{{{light}}}}}{SHAPE_RULES}{COLOUR_RULES}{}",
         include_str!("page.css")
     )
 }

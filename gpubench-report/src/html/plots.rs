@@ -1,6 +1,5 @@
-//! Drawings of all cases together. Sweeps: time and bandwidth of a benchmark over values of a numeric argument as curves, hot and cold,
-//! or of the benchmarks of a group in one state of the caches, with the size at which a launch's data fills the last-level cache. Rooflines: the place of each case of a device below the roofs of
-//! memory and arithmetic.
+//! Drawings of many cases together: sweeps, which show time and bandwidth over a numeric argument, and rooflines,
+//! which show throughput over arithmetic intensity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,79 +9,85 @@ use gpubench_table::devices::{binding_peak, roof_name};
 use gpubench_table::text::{plain, split_path};
 use maud::{Markup, PreEscaped, html};
 
-use super::view::{MeasuredCase, PageCase, View, hot_and_cold};
-use crate::drawing::{Axis, Drawing, Mark, Panel, Panels, SERIES, Series, Style, Unit, points};
+use super::view::{MeasuredCase, PageCase, PageView, hot_and_cold};
+use crate::drawing::{
+    Axis, AxisUnit, COLOUR_COUNT, Drawing, Panel, Panels, PlotSeries, ReferenceLine, SeriesStyle, all_points,
+};
 
-/// The fewest values that make a curve, and the most sweeps that are drawn.
-const FEWEST: usize = 3;
-const MOST_SWEEPS: usize = 60;
+/// The least number of different values of an argument for a curve.
+const MIN_CURVE_VALUES: usize = 3;
+/// The most sweeps that are drawn.
+const MAX_SWEEPS: usize = 60;
 
-/// Returns the section with the sweeps.
-pub(super) fn sweeps(view: &View<'_>) -> Markup {
-    let sweeps = found(view);
+/// Returns the drawings of all sweeps.
+pub(super) fn sweeps_section(view: &PageView<'_>) -> Markup {
+    let sweeps = find_sweeps(view);
     let count = sweeps.len();
     html! {
         @if count > 0 {
             div.figures {
-                @for sweep in sweeps.iter().take(MOST_SWEEPS) { figure { (PreEscaped(sweep.drawing(view).element())) } }
+                @for sweep in sweeps.iter().take(MAX_SWEEPS) { figure { (PreEscaped(sweep.drawing(view).element())) } }
             }
-            @if count > MOST_SWEEPS { p.soft { (MOST_SWEEPS) " of " (count) " sweeps are drawn." } }
+            @if count > MAX_SWEEPS { p.soft { (MAX_SWEEPS) " of " (count) " sweeps are drawn." } }
         }
     }
 }
 
-/// A benchmark, or several of a group, over values of one argument, in ascending order; the other arguments are the same.
+/// The cases of a benchmark, or of several benchmarks of a group, over the values of one argument in ascending
+/// order. Their other arguments are equal.
 struct ArgSweep<'a> {
+    /// The title.
     name: String,
-    /// The name if it is drawn with other benchmarks of its group.
+    /// The title if it is drawn together with other benchmarks of its group.
     shared_name: Option<String>,
     arg: &'a str,
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
-/// Returns all sweeps, in the order in which their first rows appear: of each benchmark over the argument that has the most values, one
-/// for each combination of the others.
-fn found<'a>(view: &View<'a>) -> Vec<ArgSweep<'a>> {
+/// Returns all sweeps, ordered by their first cases. A benchmark is swept over the argument with the most values,
+/// once for each combination of its other arguments.
+fn find_sweeps<'a>(view: &PageView<'a>) -> Vec<ArgSweep<'a>> {
     let key = |record: &'a Record, arg: &'a Arg| (&*record.case.benchmark, &*record.device, &*arg.name);
     let mut values: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
-    for MeasuredCase { case: PageCase { record, .. }, .. } in view.measured() {
+    for MeasuredCase { case: PageCase { record, .. }, .. } in view.measured_cases() {
         for arg in &record.case.args {
-            values.entry(key(record, arg)).or_default().extend(value(arg).map(f64::to_bits));
+            values.entry(key(record, arg)).or_default().extend(numeric_value(arg).map(f64::to_bits));
         }
     }
     let mut sweeps: BTreeMap<String, ArgSweep<'_>> = BTreeMap::new();
-    for row in view.measured() {
+    for row in view.measured_cases() {
         let record = row.case.record;
         let count = |arg: &&'a Arg| values[&key(record, arg)].len();
         // The first of several with the same count.
         let arg = record.case.args.iter().rev().max_by_key(count);
-        let Some((arg, value)) = arg.and_then(|arg| Some((arg, value(arg)?))) else { continue };
+        let Some((arg, value)) = arg.and_then(|arg| Some((arg, numeric_value(arg)?))) else { continue };
         let others = record.case.args.iter().filter(|other| other.name != arg.name);
         let others = format::joined(others, ", ");
         let others = if others.is_empty() { others } else { format!("[{others}]") };
         let on = if view.several_devices { format!(" on {}", record.device) } else { String::new() };
-        let named = |of: &str| plain(&format!("{}{others}{on} by {}", view.short(of), arg.name));
+        let named = |of: &str| plain(&format!("{}{others}{on} by {}", view.without_prefix(of), arg.name));
         let name = named(&record.case.benchmark);
         let group = row.it.group.as_ref().and_then(|_| split_path(&record.case.benchmark));
         let shared_name = group.map(|(group, _)| named(group));
         let new = || ArgSweep { name: name.clone(), shared_name, arg: &arg.name, rows: Vec::new() };
         sweeps.entry(name.clone()).or_insert_with(new).rows.push((value, row));
     }
-    let mut sweeps = side_by_side(sweeps.into_values().filter(ArgSweep::has_several).collect());
+    let mut sweeps = combine_groups(sweeps.into_values().filter(ArgSweep::has_enough_values).collect());
     sweeps.sort_by_key(|sweep| sweep.rows[0].1.case.number);
     sweeps.iter_mut().for_each(|sweep| sweep.rows.sort_by(|a, b| a.0.total_cmp(&b.0)));
     sweeps
 }
 
-/// Puts the sweeps of a group's benchmarks together, one for each state of the caches, if each curve has a colour of its own.
-fn side_by_side(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
+/// Combines the sweeps of the benchmarks of a group into one sweep for each cache state, unless there are more
+/// benchmarks than colours.
+fn combine_groups(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
     let mut groups: BTreeMap<Option<String>, Vec<ArgSweep<'_>>> = BTreeMap::new();
     for sweep in sweeps {
         groups.entry(sweep.shared_name.clone()).or_default().push(sweep);
     }
     let mut all = groups.remove(&None).unwrap_or_default();
     for (name, sweeps) in groups {
-        if !(2..=SERIES).contains(&sweeps.len()) {
+        if !(2..=COLOUR_COUNT).contains(&sweeps.len()) {
             all.extend(sweeps.into_iter().map(|sweep| ArgSweep { shared_name: None, ..sweep }));
             continue;
         }
@@ -95,49 +100,56 @@ fn side_by_side(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
             all.push(ArgSweep { name: title, shared_name: name.clone(), arg, rows });
         }
     }
-    all.retain(ArgSweep::has_several);
+    all.retain(ArgSweep::has_enough_values);
     all
 }
 
-/// Returns the value of a numeric argument.
-fn value(arg: &Arg) -> Option<f64> {
+/// Returns the value of an argument that is a positive number; `None` for any other.
+fn numeric_value(arg: &Arg) -> Option<f64> {
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
 impl<'a> ArgSweep<'a> {
-    /// Returns true if there are enough different values for a curve.
-    fn has_several(&self) -> bool {
-        self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= FEWEST
+    /// Returns true if the sweep has enough different values for a curve.
+    fn has_enough_values(&self) -> bool {
+        self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= MIN_CURVE_VALUES
     }
 
-    fn drawing(&self, view: &View<'_>) -> Drawing {
+    /// Draws time, and bandwidth or throughput, over the argument.
+    fn drawing(&self, view: &PageView<'_>) -> Drawing {
         let label = plain(self.arg);
-        let time = self.series(|row| Some(row.it.median().as_f64()));
-        let times = || points(&time).map(|point| point.y);
+        let time = self.curves(|row| Some(row.it.median().as_f64()));
+        let times = || all_points(&time).map(|point| point.y);
         let is_wide = times().fold(0.0, f64::max) > 20.0 * times().fold(f64::INFINITY, f64::min);
-        let y = if is_wide { Axis::log10("time", Unit::TIME) } else { Axis::linear("time", Unit::TIME) };
-        let marks = Vec::from_iter(self.full_cache(view));
+        let y =
+            if is_wide { Axis::log10("time", AxisUnit::TIME) } else { Axis::linear("time", AxisUnit::TIME) };
+        let marks = Vec::from_iter(self.cache_size_line(view));
         let panel = |y, series| Panel { y, series, marks: marks.clone() };
-        let bandwidth = self.series(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
-        let throughput = self.series(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
-        let rate = [("bandwidth", Unit::BANDWIDTH, bandwidth), ("throughput", Unit::THROUGHPUT, throughput)];
-        let rate = rate.into_iter().find(|(.., rate)| points(rate).next().is_some());
+        let bandwidth = self.curves(|row| row.it.metrics.bandwidth.map(BytesPerSecond::as_f64));
+        let throughput = self.curves(|row| row.it.metrics.throughput.map(FlopsPerSecond::as_f64));
+        let rate =
+            [("bandwidth", AxisUnit::BANDWIDTH, bandwidth), ("throughput", AxisUnit::THROUGHPUT, throughput)];
+        let rate = rate.into_iter().find(|(.., rate)| all_points(rate).next().is_some());
         let mut panels = vec![panel(y, time)];
         panels.extend(rate.map(|(name, unit, rate)| panel(Axis::linear(name, unit), rate)));
-        let unit = if self.arg.contains("bytes") { Unit::BYTES } else { Unit::NUMBER };
+        let unit = if self.arg.contains("bytes") { AxisUnit::BYTES } else { AxisUnit::NUMBER };
         let [low, high] = [0, self.rows.len() - 1].map(|row| self.rows[row].0);
         Panels {
             title: self.name.clone(),
             subtitle: format!("medians by {label}"),
-            x: if high >= 8.0 * low { Axis::log2(label, unit) } else { Axis::near(label, unit) },
+            x: if high >= 8.0 * low {
+                Axis::log2(label, unit)
+            } else {
+                Axis::linear_around_values(label, unit)
+            },
             panels,
-            alike: true,
+            shares_legend: true,
         }
         .drawing()
     }
 
-    /// Returns the hot and the cold rows that have a value, or those of each benchmark.
-    fn series(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<Series> {
+    /// Returns the values `of` the cases as curves: one for hot and one for cold cases, or one for each benchmark of a combined sweep.
+    fn curves(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<PlotSeries> {
         if self.shared_name.is_some() {
             let of_row = |row: &MeasuredCase<'a>| &*row.case.record.case.benchmark;
             let mut seen = BTreeSet::new();
@@ -147,17 +159,17 @@ impl<'a> ArgSweep<'a> {
             let series = rows.into_iter().map(of_row).map(|name| {
                 let rows = self.rows.iter().filter(|(_, row)| of_row(row) == name);
                 let points = rows.filter_map(|(x, row)| Some(row.point(*x, of(row)?, "").1));
-                Series::new(plain(split_path(name).map_or(name, |(_, name)| name)), points)
+                PlotSeries::new(plain(split_path(name).map_or(name, |(_, name)| name)), points)
             });
             return series.collect();
         }
         let points = self.rows.iter().filter_map(|(x, row)| Some(row.point(*x, of(row)?, "")));
-        hot_and_cold(&points.collect::<Vec<_>>(), Style::Line)
+        hot_and_cold(&points.collect::<Vec<_>>(), SeriesStyle::Line)
     }
 
-    /// Returns the mark of the value at which a launch touches as many bytes as the last-level cache holds, between the two rows
-    /// around it.
-    fn full_cache(&self, view: &View<'_>) -> Option<Mark> {
+    /// Returns a vertical line at the value for which a launch touches as many bytes as the last-level cache
+    /// holds, interpolated between two cases. `None` if no two cases enclose it.
+    fn cache_size_line(&self, view: &PageView<'_>) -> Option<ReferenceLine> {
         let cache = view
             .run
             .device_of(self.rows.first()?.1.case.record)?
@@ -179,22 +191,22 @@ impl<'a> ArgSweep<'a> {
             .find(|pair| pair[0].1 <= full && full <= pair[1].1 && pair[0].1 < pair[1].1)?;
         let part = (full - around[0].1) / (around[1].1 - around[0].1);
         let value = (around[0].0 + part * (around[1].0 - around[0].0)).exp();
-        Some(Mark::x(value, format!("last-level cache, {}", format::bytes(cache))))
+        Some(ReferenceLine::x(value, format!("last-level cache, {}", format::bytes(cache))))
     }
 }
 
-/// The most rows that a drawing shows; of more rows it shows every second, third and so on.
-const MOST_POINTS: usize = 1500;
+/// The most cases in a roofline. Of more cases, it shows every second, every third, and so on.
+const MAX_POINTS: usize = 1500;
 
-/// Returns the section with the place of each case below the roofs of its device.
-pub(super) fn rooflines(view: &View<'_>) -> Markup {
+/// Returns a roofline for each device.
+pub(super) fn rooflines_section(view: &PageView<'_>) -> Markup {
     let drawn: Vec<(String, Drawing)> = view
         .run
         .devices
         .iter()
         .filter_map(|info| {
             let rows: Vec<MeasuredCase<'_>> =
-                view.measured().filter(|row| row.case.record.device == info.device).collect();
+                view.measured_cases().filter(|row| row.case.record.device == info.device).collect();
             Some((plain(&info.device), roofline(info, &rows)?))
         })
         .collect();
@@ -206,13 +218,14 @@ pub(super) fn rooflines(view: &View<'_>) -> Markup {
             }
             p.soft {
                 "Each point is a row: point at it or move to it for its name, follow it to the row."
-                @if view.cases.len() > MOST_POINTS { " Of more than " (MOST_POINTS) " rows of a device, as many are drawn." }
+                @if view.cases.len() > MAX_POINTS { " Of more than " (MAX_POINTS) " rows of a device, as many are drawn." }
             }
         }
     }
 }
 
-/// Draws throughput over arithmetic intensity, below the roofs that rows are compared with.
+/// Draws the throughput of cases over their arithmetic intensity, with the peaks of the device; `None` without
+/// such cases or a peak of the memory.
 fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);
@@ -223,9 +236,9 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
         let note = format!(": {} at {}{of}", format::throughput(rate), format::intensity(intensity));
         Some(row.point(intensity, rate.as_f64(), &note))
     };
-    let shown = rows.iter().step_by(rows.len().div_ceil(MOST_POINTS).max(1));
-    let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), Style::Points);
-    let xs = || points(&series).map(|point| point.x);
+    let shown = rows.iter().step_by(rows.len().div_ceil(MAX_POINTS).max(1));
+    let mut series = hot_and_cold(&shown.filter_map(point).collect::<Vec<_>>(), SeriesStyle::Points);
+    let xs = || all_points(&series).map(|point| point.x);
     let (low, high) = xs().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
     let memory = info.peak(&Quantity::MemoryBandwidth)?.value.as_f64();
     if high <= 0.0 {
@@ -242,7 +255,7 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let sloped = |name: String, rate: f64| {
         let top = peaks.iter().map(|(_, peak)| peak / rate).fold(from, f64::max);
         let end = if peaks.is_empty() { to } else { top };
-        Series::new(name, [(from, from * rate), (end, end * rate)]).styled(Style::Bare)
+        PlotSeries::new(name, [(from, from * rate), (end, end * rate)]).with_style(SeriesStyle::Bare)
     };
     for quantity in [Quantity::MemoryBandwidth, Quantity::CacheBandwidth] {
         if let Some(peak) = info.peak(&quantity) {
@@ -252,15 +265,16 @@ fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     }
     for (name, peak) in &peaks {
         let name = format!("{name}, {}", format::throughput(FlopsPerSecond(*peak)));
-        series.push(Series::new(name, [(peak / memory, *peak), (to, *peak)]).styled(Style::Bare));
+        series
+            .push(PlotSeries::new(name, [(peak / memory, *peak), (to, *peak)]).with_style(SeriesStyle::Bare));
     }
     let curves = Panels {
         title: format!("{}: rows below their roofs", plain(&info.name)),
         subtitle: "throughput by arithmetic intensity, medians, below the peaks of memory and arithmetic"
             .to_owned(),
-        x: Axis::log10("operations for each byte (flop/byte)", Unit::NUMBER),
-        panels: vec![Panel { y: Axis::log10("throughput", Unit::THROUGHPUT), series, marks: Vec::new() }],
-        alike: true,
+        x: Axis::log10("operations for each byte (flop/byte)", AxisUnit::NUMBER),
+        panels: vec![Panel { y: Axis::log10("throughput", AxisUnit::THROUGHPUT), series, marks: Vec::new() }],
+        shares_legend: true,
     };
     Some(curves.drawing())
 }

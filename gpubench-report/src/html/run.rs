@@ -1,17 +1,18 @@
-//! The run as a whole: the summary at the top of the page, and the method and the environment at its end.
+//! The sections of the page about the run as a whole: the summary, the comparisons, and the method and the environment.
 
-use gpubench_records::{DeviceInfo, Run, files::time_of_day};
-use gpubench_stats::format;
-use gpubench_table::{case_name, devices, remarks, text::plain};
+use gpubench_records::{Answer, BaselineComparison, BaselineFinding, DeviceInfo, Run, files::time_of_day};
+use gpubench_stats::{Nanoseconds, Ratio, format};
+use gpubench_table::{case_name, comparisons, devices, remarks, text::plain};
 use maud::{Markup, html};
 
-use super::view::View;
+use super::view::{PageCase, PageView};
 
-/// The number of rows with reservations that are named.
-const NAMED: usize = 6;
+/// The most suspect and invalid results that the summary lists.
+const MAX_LISTED_RESULTS: usize = 6;
 
-/// Returns the top of the page: the devices, the verdicts in numbers, and rows with reservations.
-pub(super) fn summary(view: &View<'_>) -> Markup {
+/// Returns the top of the page: the devices, the number of results of each verdict, and the suspect and invalid
+/// results.
+pub(super) fn summary(view: &PageView<'_>) -> Markup {
     let run = view.run;
     html! {
         @for note in devices::notes(run) { p.note { (plain(&note)) } }
@@ -22,12 +23,12 @@ pub(super) fn summary(view: &View<'_>) -> Markup {
             }
         }
         p.soft { (plain(remarks::summary(run).trim())) }
-        (reservations(view))
+        (doubtful_results(view))
     }
 }
 
-/// The rows with reasons against them, the worst first.
-fn reservations(view: &View<'_>) -> Markup {
+/// Returns a list of suspect and invalid results, the worst first, each with a reason.
+fn doubtful_results(view: &PageView<'_>) -> Markup {
     let mut cases: Vec<_> =
         view.cases.iter().filter(|case| !case.record.verdict.reasons.is_empty()).collect();
     cases.sort_by_key(|case| std::cmp::Reverse(case.record.verdict.state));
@@ -35,19 +36,19 @@ fn reservations(view: &View<'_>) -> Markup {
         @if !cases.is_empty() {
             h3 { "Suspect and invalid results" }
             ol {
-                @for case in cases.iter().take(NAMED) {
+                @for case in cases.iter().take(MAX_LISTED_RESULTS) {
                     li {
                         a href=(case.target()) { (plain(&case_name(case.record, view.several_devices))) } ": "
                         @for reason in case.record.verdict.reasons.iter().take(1) { (plain(&reason.to_string())) }
                     }
                 }
             }
-            @if cases.len() > NAMED { p.soft { "and " (cases.len() - NAMED) " more" } }
+            @if cases.len() > MAX_LISTED_RESULTS { p.soft { "and " (cases.len() - MAX_LISTED_RESULTS) " more" } }
         }
     }
 }
 
-/// Returns the end of the page, folded: the method, the machine, and the properties of its devices.
+/// Returns the end of the page, folded: the method, the machine and the devices.
 pub(super) fn appendix(run: &Run) -> Markup {
     html! {
         details { summary { "Method" } (method(run)) }
@@ -55,6 +56,7 @@ pub(super) fn appendix(run: &Run) -> Markup {
     }
 }
 
+/// Returns a description of the method.
 fn method(run: &Run) -> Markup {
     let sampling = &run.sampling;
     html! {
@@ -67,6 +69,7 @@ fn method(run: &Run) -> Markup {
     }
 }
 
+/// Returns the properties of the program, the machine and the devices.
 fn environment(run: &Run) -> Markup {
     let (program, machine) = (&run.program, &run.environment);
     let package = program.package.as_ref().map(|package| {
@@ -90,13 +93,13 @@ fn environment(run: &Run) -> Markup {
         ("wall time", Some(format::time(run.wall_time))),
     ];
     html! {
-        (facts(rows))
+        (definition_list(rows))
         @for info in &run.devices { (device(info)) }
     }
 }
 
-/// Returns a list of names and texts, without those that have no text.
-pub(super) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Markup {
+/// Returns a list of names and texts. Names without a text are left out.
+pub(super) fn definition_list<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Markup {
     html! {
         dl {
             @for (name, text) in facts { @if let Some(text) = text { dt { (name) } dd { (plain(&text)) } } }
@@ -104,6 +107,7 @@ pub(super) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>
     }
 }
 
+/// Returns the properties and peaks of a device.
 fn device(info: &DeviceInfo) -> Markup {
     html! {
         h3 { (plain(&info.device)) ": " (plain(&info.name)) }
@@ -111,5 +115,118 @@ fn device(info: &DeviceInfo) -> Markup {
             @for property in &info.properties { li { (devices::shown(property)) } }
             @for peak in &info.peaks { li { "peak " (plain(&devices::shown_peak(peak))) } }
         }
+    }
+}
+
+/// A row of a table of comparisons.
+struct ComparisonRow {
+    name: String,
+    compared: Option<ComparedTimes>,
+    /// The result in words.
+    result: String,
+}
+
+/// The times of two measurements, the earlier or other one first, with their ratio and the answer.
+struct ComparedTimes {
+    times: [Nanoseconds; 2],
+    ratio: Ratio,
+    answer: Answer,
+}
+
+/// Returns the comparisons with a baseline and of interleaved cases, with the outcome of the gate; empty without any.
+pub(super) fn comparisons(view: &PageView<'_>) -> Markup {
+    let (gate, interleaved) = (view.run.gate(), interleaved_rows(view));
+    html! {
+        @if let Some(gate) = gate {
+            @let (count, from) = comparisons::regression_count(&gate);
+            p { @if gate.regressions().is_empty() { (count) } @else { strong.bad { (count) } } (from) }
+            @for line in comparisons::unjudged_lines(&gate) { p { strong.bad { (plain(&line)) } } }
+        }
+        @if let Some(check) = &view.run.baseline_comparison { (baseline_results(view, check)) }
+        @if !interleaved.is_empty() { (comparison_table("Interleaved", ["other", "this"], interleaved)) }
+    }
+}
+
+/// Returns the results of a comparison with a baseline.
+fn baseline_results(view: &PageView<'_>, check: &BaselineComparison) -> Markup {
+    let rows = check.findings.iter().map(|line| {
+        let (compared, regressed) = match line.finding {
+            BaselineFinding::Compared { ratio, time, baseline_time, answer, regressed, .. } => {
+                (Some(ComparedTimes { times: [baseline_time, time], ratio, answer }), regressed)
+            }
+            _ => (None, false),
+        };
+        let result = comparisons::answer_text(&line.finding) + if regressed { ", a regression" } else { "" };
+        ComparisonRow {
+            name: format!("{} {}", view.without_prefix(&line.name), line.cache),
+            compared,
+            result,
+        }
+    });
+    let margin = format::plus_minus(check.equivalence_margin);
+    let title = format!(
+        "Against baseline {}, where a change within {margin} counts as the same",
+        plain(&check.baseline)
+    );
+    let missing = check.missing.iter().map(|name| format!("{}: was not measured", view.without_prefix(name)));
+    let others = check.remarks.iter().cloned().chain(missing).chain(comparisons::decision_sentences(check));
+    let others: Vec<String> = others.collect();
+    html! {
+        @if !check.findings.is_empty() { (comparison_table(&title, ["was", "now"], rows.collect())) }
+        @if !others.is_empty() { ul { @for line in &others { li { (plain(line)) } } } }
+    }
+}
+
+/// Returns a row for each case that was interleaved with another case.
+fn interleaved_rows(view: &PageView<'_>) -> Vec<ComparisonRow> {
+    let row = |case: &PageCase<'_>| {
+        let other = case.record.compared.as_ref()?;
+        let measured = case.record.measurement.as_ref()?;
+        let (answer, threshold) = (other.comparison.answer, view.run.regression_threshold);
+        let regressed = threshold.is_some_and(|threshold| other.comparison.regressed(threshold));
+        let metrics = comparisons::changed_metrics(measured, other);
+        let metrics = if metrics.is_empty() { metrics } else { format!("; {metrics}") };
+        let times = [other.measurement.median(), measured.median()];
+        Some(ComparisonRow {
+            name: format!("{} / {}", case.name(), view.without_prefix(&other.with.to_string())),
+            compared: Some(ComparedTimes { times, ratio: other.comparison.ratio?, answer }),
+            result: format!("{answer}{}{metrics}", if regressed { ", a regression" } else { "" }),
+        })
+    };
+    view.cases.iter().filter_map(row).collect()
+}
+
+/// Returns the number of each answer, and a table of all comparisons whose answer is not "same", the slower ones
+/// first. `times` are the headings of the columns with times.
+fn comparison_table(title: &str, times: [&str; 2], mut rows: Vec<ComparisonRow>) -> Markup {
+    let count = |answer| rows.iter().flat_map(|row| &row.compared).filter(|it| it.answer == answer).count();
+    let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);
+    let [same, undecided] = [Answer::Same, Answer::Undecided].map(count);
+    rows.retain(|row| row.compared.as_ref().is_none_or(|it| it.answer != Answer::Same));
+    let ratio = |row: &ComparisonRow| row.compared.as_ref().map_or(0.0, |it| it.ratio.value);
+    rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
+    let confidence = rows.iter().find_map(|row| Some(row.compared.as_ref()?.ratio.confidence));
+    let interval = confidence.map_or("interval".to_owned(), |part| format!("{:.0} % interval", 100.0 * part));
+    html! {
+        h3 { (title) ": " (slower) " slower, " (faster) " faster, " (same) " the same, " (undecided) " undecided" }
+        @if !rows.is_empty() { div.wide tabindex="0" {
+            table {
+                thead { tr { @for head in ["case", times[0], times[1], "change", &interval, "answer"] { th scope="col" { (head) } } } }
+                @for ComparisonRow { name, compared, result } in &rows {
+                    @let is = |answer| compared.as_ref().is_some_and(|it| it.answer == answer);
+                    tr.slower[is(Answer::Slower)].faster[is(Answer::Faster)] {
+                        th scope="row" { (plain(name)) }
+                        @if let Some(ComparedTimes { times, ratio, .. }) = compared {
+                            @for time in times { td.number { (format::time(*time)) } }
+                            td.number { (format::change(ratio.value)) }
+                            td.number { (format::changes(ratio.low, ratio.high)) }
+                        } @else {
+                            td colspan="4" {}
+                        }
+                        td { (plain(result)) }
+                    }
+                }
+            }
+        } }
     }
 }

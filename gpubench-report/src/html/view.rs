@@ -1,4 +1,4 @@
-//! A run as the page shows it: its cases with the facts that several parts of the page need.
+//! A run as the page shows it: its cases, with the data that several sections need.
 
 use std::collections::HashMap;
 
@@ -6,44 +6,46 @@ use gpubench_records::{Answer, BaselineFinding, Cache, Measurement, Record, Run}
 use gpubench_stats::Ratio;
 use gpubench_table::text::{plain, split_path};
 
-use crate::drawing::{Point, Series, Style};
+use crate::drawing::{PlotPoint, PlotSeries, SeriesStyle};
 
-/// A row of the page.
+/// A case of the page.
 #[derive(Clone, Copy)]
 pub(super) struct PageCase<'a> {
-    /// Its number, by which the page refers to it.
+    /// The index of its record, by which the page refers to it.
     pub number: usize,
     pub record: &'a Record,
-    /// The length of the modules that all names begin with.
+    /// The length of the module path that all names begin with.
     prefix: usize,
     /// The comparison of the case with the baseline.
     finding: Option<&'a BaselineFinding>,
-    /// The number of the same case with the other cache state.
+    /// The number of the same case in the other cache state.
     pub partner: Option<usize>,
 }
 
-/// A row that has a measurement.
+/// A case with its usable measurement.
 pub(super) struct MeasuredCase<'a> {
     pub case: PageCase<'a>,
     pub it: &'a Measurement,
 }
 
-/// The rows of a run.
-pub(super) struct View<'a> {
+/// A run with its cases.
+pub(super) struct PageView<'a> {
     pub run: &'a Run,
     pub cases: Vec<PageCase<'a>>,
-    /// The modules that all names begin with, which the page shows once; may be empty.
+    /// The module path that all names begin with, which the page shows once; may be empty.
     pub prefix: &'a str,
-    /// True if rows are of several devices.
+    /// True if the run has cases of several devices.
     pub several_devices: bool,
 }
 
-impl<'a> View<'a> {
-    /// The `name` of a case, which may be of another run, without the modules that all of this run share.
-    pub(super) fn short<'n>(&self, name: &'n str) -> &'n str {
+impl<'a> PageView<'a> {
+    /// Returns `name`, which may be of a case in another run, without the module path that all names of this run
+    /// begin with.
+    pub(super) fn without_prefix<'n>(&self, name: &'n str) -> &'n str {
         name.strip_prefix(self.prefix).unwrap_or(name)
     }
 
+    /// Collects the cases of a run with their comparisons.
     pub(super) fn new(run: &'a Run) -> Self {
         let prefix = shared_modules(run.records.iter().map(|record| &*record.case.benchmark));
         let lines = run.baseline_comparison.iter().flat_map(|check| &check.findings);
@@ -64,42 +66,44 @@ impl<'a> View<'a> {
         Self { run, cases, prefix, several_devices: gpubench_table::has_several_devices(run) }
     }
 
-    /// The rows that were measured and are not invalid: numbers that may be compared.
-    pub(super) fn measured(&self) -> impl Iterator<Item = MeasuredCase<'a>> {
+    /// Returns the cases with a usable measurement.
+    pub(super) fn measured_cases(&self) -> impl Iterator<Item = MeasuredCase<'a>> {
         let cases = self.cases.iter();
         cases.filter_map(|case| Some(MeasuredCase { case: *case, it: case.record.usable_measurement()? }))
     }
 }
 
 impl MeasuredCase<'_> {
-    /// Returns a point of the case, which links to its row, with the cache state.
-    pub(super) fn point(&self, x: f64, y: f64, note: &str) -> (Cache, Point) {
+    /// Returns a point of the case with its cache state. The point links to the row of the case; its text is the
+    /// name and `note`.
+    pub(super) fn point(&self, x: f64, y: f64, note: &str) -> (Cache, PlotPoint) {
         let (name, target) = (Some(self.case.name() + note), Some(self.case.target()));
-        (self.case.record.case.cache, Point { name, target, ..Point::from((x, y)) })
+        (self.case.record.case.cache, PlotPoint { name, target, ..PlotPoint::from((x, y)) })
     }
 }
 
-/// Returns the series of hot and of cold points.
-pub(super) fn hot_and_cold(points: &[(Cache, Point)], style: Style) -> Vec<Series> {
+/// Returns a series of the hot points and a series of the cold points.
+pub(super) fn hot_and_cold(points: &[(Cache, PlotPoint)], style: SeriesStyle) -> Vec<PlotSeries> {
     let of = |cache: Cache| {
         let points = points.iter().filter(|(it, _)| *it == cache).map(|(_, point)| point.clone());
-        Series::new(cache.to_string(), points).styled(style)
+        PlotSeries::new(cache.to_string(), points).with_style(style)
     };
     [Cache::Hot, Cache::Cold].map(of).into()
 }
 
 impl PageCase<'_> {
-    /// The name of the case without the modules that all names begin with, as it is shown.
+    /// Returns the name of the case without the module path that all names begin with.
     pub(super) fn short_name(&self) -> String {
         plain(&self.record.case.name()[self.prefix..])
     }
 
-    /// The same with its cache state.
+    /// Returns the short name of the case with its cache state.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.short_name(), self.record.case.cache)
     }
 
-    /// The time over that of the baseline, or of the interleaved case, with the answer.
+    /// Returns the ratio of the time to that of the baseline or of the interleaved case, and the answer; `None`
+    /// if it was not compared.
     pub(super) fn change(&self) -> Option<(Ratio, Answer)> {
         match (self.finding, &self.record.compared) {
             (Some(BaselineFinding::Compared { ratio, answer, .. }), _) => Some((*ratio, *answer)),
@@ -108,13 +112,13 @@ impl PageCase<'_> {
         }
     }
 
-    /// The target of links to the row.
+    /// Returns the target of links to the row of the case.
     pub(super) fn target(&self) -> String {
         format!("#r{}", self.number)
     }
 }
 
-/// The modules that all paths begin with, such as `kernels::cuda::`.
+/// Returns the module path that all these paths begin with, such as `kernels::cuda::`; may be empty.
 fn shared_modules<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a str {
     let modules = |path: &'a str| split_path(path).map_or("", |(modules, _)| &path[..modules.len() + 2]);
     let Some(first) = paths.next() else { return "" };

@@ -63,14 +63,14 @@ fn odd() -> Run {
 }
 
 /// A number of a measurement.
-type Number = fn(&Measurement) -> Option<f64>;
+type MetricReader = fn(&Measurement) -> Option<f64>;
 
-struct Rows {
+struct CsvRows {
     heads: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-impl Rows {
+impl CsvRows {
     fn of(format: Format, run: &Run) -> Self {
         let text = exported(format, run);
         let mut read = csv::ReaderBuilder::new().flexible(false).from_reader(text.as_bytes());
@@ -306,7 +306,7 @@ fn json_is_read_again() {
 #[test]
 fn odd_names_survive_in_csv() {
     let run = odd();
-    let rows = Rows::of(Format::CSV, &run);
+    let rows = CsvRows::of(Format::CSV, &run);
     for (row, name) in ODD_NAMES.iter().enumerate() {
         assert_eq!(rows.cell(row, "benchmark"), format!("odd::{name}"));
         for other in ODD_NAMES {
@@ -332,7 +332,7 @@ fn odd_names_stay_in_their_cells_in_markdown() {
 /// Each number of every recorded run is read back as the very number that is stored.
 #[test]
 fn numbers_are_read_back_exactly() {
-    let numbers: &[(&str, Number)] = &[
+    let numbers: &[(&str, MetricReader)] = &[
         ("time_ns", |it| Some(it.median().0)),
         ("time_low_ns", |it| Some(it.samples.time.median_ci.low.0)),
         ("time_high_ns", |it| Some(it.samples.time.median_ci.high.0)),
@@ -350,7 +350,7 @@ fn numbers_are_read_back_exactly() {
     for file in recorded() {
         let run = Run::parse(&fs::read(&file).expect("it is there"))
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let rows = Rows::of(Format::CSV, &run);
+        let rows = CsvRows::of(Format::CSV, &run);
         assert_eq!(rows.rows.len(), run.records.len());
         for (row, record) in run.records.iter().enumerate() {
             for (head, number) in numbers {
@@ -371,7 +371,7 @@ fn a_failed_case_has_a_row() {
     let is_failed = |record: &&Record| record.measurement.is_none();
     let failed: Vec<usize> = (0..run.records.len()).filter(|row| is_failed(&&run.records[*row])).collect();
     assert!(!failed.is_empty(), "there is one");
-    let rows = Rows::of(Format::CSV, &run);
+    let rows = CsvRows::of(Format::CSV, &run);
     let markdown = exported(Format::MARKDOWN, &run);
     for row in failed {
         let Verdict { reasons, .. } = &run.records[row].verdict;

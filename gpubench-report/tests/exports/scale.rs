@@ -20,9 +20,9 @@ const CASES: usize = 10_000;
 const SAMPLES: usize = 1_000;
 
 /// Counts what is written.
-struct Counter(usize);
+struct CountingWriter(usize);
 
-impl Write for Counter {
+impl Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
@@ -70,7 +70,7 @@ fn scale() {
     for format in FORMATS {
         // Has the system forget the earlier maximum.
         _ = fs::write("/proc/self/clear_refs", "5");
-        let (begin, mut out) = (processor_time().unwrap_or_default(), io::BufWriter::new(Counter(0)));
+        let (begin, mut out) = (processor_time().unwrap_or_default(), io::BufWriter::new(CountingWriter(0)));
         (format.write)(&run, &mut out).expect("it takes everything");
         let took = processor_time().unwrap_or_default() - begin;
         let memory = most_memory().unwrap_or_default();

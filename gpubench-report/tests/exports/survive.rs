@@ -12,7 +12,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use quick_xml::events::Event as XmlEvent;
 use serde_json::Value;
 
-use super::{ODD_NAMES, Rows, exported, small};
+use super::{CsvRows, ODD_NAMES, exported, small};
 
 /// Characters of all kinds, more often those that formats give a meaning to.
 fn name() -> impl Strategy<Value = String> {
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn names_and_numbers_survive_in_csv(cases in cases()) {
         let run = run(&cases);
-        let rows = Rows::of(Format::CSV, &run);
+        let rows = CsvRows::of(Format::CSV, &run);
         for (row, record) in run.records.iter().enumerate() {
             let measured = record.measurement.as_ref().expect("it was measured");
             let Arg { name, value } = &record.case.args[0];

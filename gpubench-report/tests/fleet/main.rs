@@ -8,10 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gpubench_records::selection::CaseSelection;
-use gpubench_report::fleet::{FleetGpu, FleetGroup, FleetReport, FleetRoof, FleetRules, FleetRuns, Verdict};
+use gpubench_report::fleet::{
+    Bottleneck, FleetGpu, FleetGroup, FleetReport, FleetRules, FleetRuns, GpuVerdict,
+};
 use serde_json::{Value, json};
 
-use self::made::{Place, four_h200s, run_at, template, write};
+use self::made::{GpuPlacement, four_h200s, run_at, template, write};
 
 /// The rules that `cargo gpubench fleet` has unless the user gives others.
 const RULES: FleetRules = FleetRules { least: 0.01, false_discoveries: 0.01 };
@@ -50,8 +52,8 @@ fn missing(report: &FleetReport) -> Vec<String> {
 }
 
 /// The slow GPUs of all groups.
-fn slow(report: &FleetReport) -> Vec<&FleetGpu> {
-    report.groups.iter().flat_map(FleetGroup::slow).collect()
+fn slow_gpus(report: &FleetReport) -> Vec<&FleetGpu> {
+    report.groups.iter().flat_map(FleetGroup::slow_gpus).collect()
 }
 
 /// GPU 1 reads its memory slower, and nothing else is told of any GPU.
@@ -62,8 +64,8 @@ fn assert_answer(report: &FleetReport) {
     assert_eq!(group.gpus.len(), 4);
     for gpu in &group.gpus {
         for on in &gpu.roofs {
-            let is_found = gpu.device == "cuda:1" && on.roof == FleetRoof::MemoryReads;
-            let expected = if is_found { Verdict::Slow } else { Verdict::Normal };
+            let is_found = gpu.device == "cuda:1" && on.roof == Bottleneck::MemoryReads;
+            let expected = if is_found { GpuVerdict::Slow } else { GpuVerdict::Normal };
             assert_eq!(on.verdict, expected, "{} {}: {on:?}", gpu.device, on.roof);
             if is_found {
                 assert!((0.044..=0.047).contains(&on.effect), "{on:?}");
@@ -71,7 +73,7 @@ fn assert_answer(report: &FleetReport) {
             }
         }
     }
-    assert_eq!(slow(report).iter().map(|gpu| &*gpu.device).collect::<Vec<_>>(), ["cuda:1"]);
+    assert_eq!(slow_gpus(report).iter().map(|gpu| &*gpu.device).collect::<Vec<_>>(), ["cuda:1"]);
     assert_eq!(report.exit().code(), 3);
 }
 
@@ -255,8 +257,8 @@ fn cases_that_a_gpu_lacks_are_named() {
     );
     let gpu = report.groups[0].gpus.iter().find(|gpu| gpu.device == "cuda:0").expect("it is there");
     let has = |roof| gpu.roofs.iter().any(|on| on.roof == roof);
-    assert!(!has(FleetRoof::Compute) && has(FleetRoof::MemoryReads));
-    assert_eq!(slow(&report).len(), 1);
+    assert!(!has(Bottleneck::Compute) && has(Bottleneck::MemoryReads));
+    assert_eq!(slow_gpus(&report).len(), 1);
 }
 
 #[test]
@@ -289,7 +291,11 @@ fn other_models_and_builds_are_judged_apart() {
     assert_eq!(models, [("NVIDIA H200", 2), ("NVIDIA H100 80GB HBM3", 1), ("NVIDIA H200", 1)]);
     assert_ne!(report.groups[0].build, report.groups[2].build);
     assert!(
-        report.groups.iter().flat_map(|group| &group.gpus).all(|gpu| gpu.verdict == Verdict::NotEnoughData)
+        report
+            .groups
+            .iter()
+            .flat_map(|group| &group.gpus)
+            .all(|gpu| gpu.verdict == GpuVerdict::NotEnoughData)
     );
     // A health check must not pass without a verdict.
     assert_eq!(report.exit().code(), 4);
@@ -339,7 +345,7 @@ fn facts_that_most_gpus_do_not_share_are_reported() {
             });
         }
     });
-    let all = slow(&report)[0].reasons.join("\n");
+    let all = slow_gpus(&report)[0].reasons.join("\n");
     for expected in [
         "clocks held down by power cap",
         "other processes on the GPU",
@@ -348,7 +354,7 @@ fn facts_that_most_gpus_do_not_share_are_reported() {
     ] {
         assert!(all.contains(expected), "{expected}\nis not in\n{all}");
     }
-    let others = report.groups[0].gpus.iter().filter(|gpu| gpu.verdict == Verdict::Normal);
+    let others = report.groups[0].gpus.iter().filter(|gpu| gpu.verdict == GpuVerdict::Normal);
     assert!(
         others.clone().all(|gpu| gpu.reasons.is_empty()),
         "{:?}",
@@ -359,7 +365,7 @@ fn facts_that_most_gpus_do_not_share_are_reported() {
 #[test]
 fn a_device_without_an_identity_is_named() {
     let report = with_fault(|folder, _| {
-        let place = Place { host: "node8".to_owned(), number: 0, uuid: String::new(), process: 99 };
+        let place = GpuPlacement { host: "node8".to_owned(), number: 0, uuid: String::new(), process: 99 };
         let mut run =
             run_at(&template(), &place, 30, |_, record| record["measurement"]["time"]["median"].as_f64());
         run["devices"][0]["properties"] = json!([]);
@@ -372,7 +378,7 @@ fn a_device_without_an_identity_is_named() {
 #[test]
 fn a_gpu_that_was_not_opened_is_named() {
     let report = with_fault(|folder, _| {
-        let place = Place { host: "node8".to_owned(), number: 0, uuid: String::new(), process: 99 };
+        let place = GpuPlacement { host: "node8".to_owned(), number: 0, uuid: String::new(), process: 99 };
         let mut run =
             run_at(&template(), &place, 30, |_, record| record["measurement"]["time"]["median"].as_f64());
         run["devices"] = json!([]);
@@ -412,7 +418,10 @@ fn gpus_of_a_host_with_one_name_are_shown_by_their_uuids() {
             });
         }
     });
-    assert_eq!(slow(&report).iter().map(|gpu| gpu.place()).collect::<Vec<_>>(), ["node7 GPU-10000000"]);
+    assert_eq!(
+        slow_gpus(&report).iter().map(|gpu| gpu.host_and_device()).collect::<Vec<_>>(),
+        ["node7 GPU-10000000"]
+    );
 }
 
 /// `--runs 3` stores a record of each process in one run.

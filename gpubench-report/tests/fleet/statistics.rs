@@ -6,25 +6,27 @@ mod simulated;
 use std::fs;
 use std::path::Path;
 
-use gpubench_report::fleet::{Fleet, FleetRoof, Lack, Observation, Standing, Verdict, judge};
+use gpubench_report::fleet::{
+    Bottleneck, Fleet, FleetObservation, GpuComparison, GpuVerdict, InsufficientData, judge,
+};
 use serde_json::Value;
 
-use self::simulated::{RULES, Scenario, Score, Simulated, USUAL, slow};
+use self::simulated::{RULES, Scenario, Score, Simulated, USUAL, slow_gpus};
 
 /// A fleet of one roof and case, from the times of each GPU's processes.
-fn one_case(times: &[&[f64]]) -> Vec<Vec<Standing>> {
+fn one_case(times: &[&[f64]]) -> Vec<Vec<GpuComparison>> {
     let mut observations = Vec::new();
     for (gpu, times) in times.iter().enumerate() {
         for time in *times {
             let process = observations.len();
-            observations.push(Observation { case: 0, gpu, process, log_time: time.ln() });
+            observations.push(FleetObservation { case: 0, gpu, process, log_time: time.ln() });
         }
     }
     let hosts = vec![0; times.len()];
-    judge(Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts }, RULES)
+    judge(Fleet { observations: &observations, roofs: &[Bottleneck::MemoryReads], hosts: &hosts }, RULES)
 }
 
-fn standing(result: &[Vec<Standing>], gpu: usize) -> Standing {
+fn standing(result: &[Vec<GpuComparison>], gpu: usize) -> GpuComparison {
     result[gpu][0]
 }
 
@@ -40,28 +42,28 @@ const SUM: [&[f64]; 4] = [
 fn one_gpu_of_four_reads_its_memory_slower() {
     let result = one_case(&SUM);
     let slow = standing(&result, 1);
-    assert_eq!(slow.verdict, Verdict::Slow);
+    assert_eq!(slow.verdict, GpuVerdict::Slow);
     assert!((0.044..0.047).contains(&slow.effect), "{slow:?}");
     assert!(slow.interval[0] > 0.04 && slow.interval[1] < 0.05, "{slow:?}");
     for gpu in [0, 2, 3] {
-        assert_eq!(standing(&result, gpu).verdict, Verdict::Normal);
+        assert_eq!(standing(&result, gpu).verdict, GpuVerdict::Normal);
     }
 }
 
 /// Two differ by as much, and nothing says which is slow; so may a process that something disturbed.
 #[test]
 fn too_little_data_is_no_verdict() {
-    let lack = |times: &[&[f64]]| -> Vec<Lack> {
+    let lack = |times: &[&[f64]]| -> Vec<InsufficientData> {
         let result = one_case(times);
         let standings = (0..times.len()).map(|gpu| standing(&result, gpu));
-        let lacks = standings.filter(|it| it.verdict == Verdict::NotEnoughData).filter_map(|it| it.lack);
+        let lacks = standings.filter(|it| it.verdict == GpuVerdict::NotEnoughData).filter_map(|it| it.lack);
         lacks.collect()
     };
-    let gpus = Lack::Gpus;
+    let gpus = InsufficientData::Gpus;
     assert_eq!(lack(&SUM[..2]), [gpus(2); 2]);
     assert_eq!(lack(&SUM[1..]), [gpus(3); 3]);
     let first: Vec<&[f64]> = SUM.iter().map(|times| &times[..1]).collect();
-    assert_eq!(lack(&first), [Lack::Processes; 4]);
+    assert_eq!(lack(&first), [InsufficientData::Processes; 4]);
     let result = one_case(&SUM[..2]);
     assert!((standing(&result, 1).effect - 0.0445).abs() < 0.001, "it is shown all the same");
 }
@@ -72,7 +74,7 @@ fn processes_that_disagree_are_no_verdict() {
     let wild: [&[f64]; 5] =
         [&[1.0, 1.25, 1.1], &[0.9, 1.2, 1.1], &[1.0, 0.8, 1.15], &[1.1, 0.9, 1.0], &[1.3, 1.5, 1.1]];
     let result = one_case(&wild);
-    let Some(Lack::Precision(half_width)) = standing(&result, 4).lack else {
+    let Some(InsufficientData::Precision(half_width)) = standing(&result, 4).lack else {
         panic!("{:?}", standing(&result, 4));
     };
     assert!(half_width > 0.1, "{half_width}");
@@ -86,13 +88,13 @@ fn a_small_difference_is_not_slow_however_sure() {
     times.push(vec![1015.0; 3]);
     let times: Vec<&[f64]> = times.iter().map(|times| &times[..]).collect();
     let result = one_case(&times);
-    assert_eq!(standing(&result, 20).verdict, Verdict::Normal);
-    assert_eq!(standing(&result, 21).verdict, Verdict::Slow);
+    assert_eq!(standing(&result, 20).verdict, GpuVerdict::Normal);
+    assert_eq!(standing(&result, 21).verdict, GpuVerdict::Slow);
 }
 
 #[test]
 fn nothing_measured_is_nothing_judged() {
-    let roofs = [FleetRoof::MemoryReads, FleetRoof::Compute];
+    let roofs = [Bottleneck::MemoryReads, Bottleneck::Compute];
     let result = judge(Fleet { observations: &[], roofs: &roofs, hosts: &[0; 3] }, RULES);
     assert_eq!(result, [[]; 3]);
     let none = judge(Fleet { observations: &[], roofs: &[], hosts: &[] }, RULES);
@@ -110,7 +112,7 @@ fn scored(scenario: Scenario, seeds: std::ops::Range<u64>, rule: impl Fn(&Simula
 }
 
 fn ours(fleet: &Simulated) -> Vec<bool> {
-    slow(&fleet.judged())
+    slow_gpus(&fleet.judged())
 }
 
 /// The program `fleet_simulation` does the same with 100 fleets.
@@ -166,7 +168,7 @@ fn intervals_hold_the_planted_effect() {
         let fleet = Simulated::new(scenario, seed);
         let result = fleet.judged();
         for gpu in &fleet.slow_everywhere {
-            let of_writes = result[*gpu].iter().find(|on| on.roof == FleetRoof::MemoryWrites);
+            let of_writes = result[*gpu].iter().find(|on| on.roof == Bottleneck::MemoryWrites);
             let standing = of_writes.expect("it was measured");
             all += 1;
             // The GPU's own nature is a part of its effect: half a standard deviation of 0.1 % to either side is allowed.
@@ -185,13 +187,19 @@ fn a_slow_host_is_found_by_its_gpus() {
         for process in 0..2 {
             let slow = if gpu / 8 == 3 { 0.05 } else { 0.0 };
             let own = 0.001 * ((gpu * 7 % 11) as f64 - 5.0) / 5.0 + 0.0003 * process as f64;
-            observations.push(Observation { case: 0, gpu, process: 2 * gpu + process, log_time: slow + own });
+            observations.push(FleetObservation {
+                case: 0,
+                gpu,
+                process: 2 * gpu + process,
+                log_time: slow + own,
+            });
         }
     }
     let hosts: Vec<usize> = (0..64).map(|gpu| gpu / 8).collect();
     let result =
-        judge(Fleet { observations: &observations, roofs: &[FleetRoof::MemoryReads], hosts: &hosts }, RULES);
-    let found: Vec<usize> = (0..64).filter(|gpu| standing(&result, *gpu).verdict == Verdict::Slow).collect();
+        judge(Fleet { observations: &observations, roofs: &[Bottleneck::MemoryReads], hosts: &hosts }, RULES);
+    let found: Vec<usize> =
+        (0..64).filter(|gpu| standing(&result, *gpu).verdict == GpuVerdict::Slow).collect();
     assert_eq!(found, (24..32).collect::<Vec<_>>());
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use gpubench_records::NameFilter;
 use gpubench_report::history::History;
-use gpubench_report::history::add;
+use gpubench_report::history::add_to_history;
 
 use super::{RULES, run_of, template};
 
@@ -14,18 +14,18 @@ fn runs_are_kept_in_files_and_read_back() {
     let folder = folder.path();
     let template = template();
     let run = run_of(&template, 7, 1, 1e5);
-    let (first, first_was_there) = add(folder, &run, None).expect("it can be added");
+    let (first, first_was_there) = add_to_history(folder, &run, None).expect("it can be added");
     assert!(first.starts_with(folder.join(format!("{:040x}", 7))) && !first_was_there);
-    let again = add(folder, &run, None).expect("it is there");
+    let again = add_to_history(folder, &run, None).expect("it is there");
     assert_eq!(again, (first.clone(), true));
     // Another task of the same second.
-    let (other, _) = add(folder, &run_of(&template, 7, 1, 2e5), None).expect("it can be added");
+    let (other, _) = add_to_history(folder, &run_of(&template, 7, 1, 2e5), None).expect("it can be added");
     assert_ne!(other, first);
-    let (named, _) = add(folder, &run, Some("0123456789")).expect("it can be added");
+    let (named, _) = add_to_history(folder, &run, Some("0123456789")).expect("it can be added");
     assert!(named.starts_with(folder.join("0123456789")));
     let mut unknown = run_of(&template, 8, 2, 1e5);
     unknown.program.package = None;
-    add(folder, &unknown, None).expect("it can be added");
+    add_to_history(folder, &unknown, None).expect("it can be added");
     let contents = fs::read(&first).expect("a file");
     assert!(contents.len() < 1500, "{} bytes for one case", contents.len());
 
@@ -56,7 +56,7 @@ fn runs_are_kept_in_files_and_read_back() {
     let mut empty = run;
     empty.records.clear();
     assert_eq!(
-        add(folder, &empty, None).expect_err("nothing to keep").to_string(),
+        add_to_history(folder, &empty, None).expect_err("nothing to keep").to_string(),
         "no case of the run has a number that could be kept"
     );
 }

@@ -130,7 +130,7 @@ fn runs_are_in_the_order_of_their_commits() {
         })
     };
     let order: CommitOrder = (0..40).map(|commit| (format!("{commit:040x}"), commit)).collect();
-    let report = History::new(runs(20)).in_order(&order).report(RULES);
+    let report = History::new(runs(20)).ordered_by_commits(&order).report(RULES);
     assert_eq!(found(&report), [20]);
     let change = report.changes()[0].1.clone();
     let number = |commit: &Option<String>| usize::from_str_radix(commit.as_deref().expect("one"), 16);
@@ -140,6 +140,6 @@ fn runs_are_in_the_order_of_their_commits() {
     // A run of which no place is known stays behind those that were measured before it.
     let mut unknown = order.clone();
     unknown.remove(&format!("{:040x}", 25));
-    assert_eq!(found(&History::new(runs(20)).in_order(&unknown).report(RULES)), [20]);
+    assert_eq!(found(&History::new(runs(20)).ordered_by_commits(&unknown).report(RULES)), [20]);
     assert_eq!(History::new(runs(20)).commits().len(), 40);
 }

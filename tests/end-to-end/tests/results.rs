@@ -11,7 +11,7 @@ use end_to_end::here;
 use end_to_end::reliability::{quoted, row};
 use end_to_end::running::{Ended, command, copy, measure, run, run_with};
 use gpubench_records::record::{Run, SCHEMA};
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_two_devices");
 const FAULTS: &str = env!("CARGO_BIN_EXE_faults");

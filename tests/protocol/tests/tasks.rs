@@ -8,7 +8,7 @@ use std::path::Path;
 use end_to_end::running::{Ended, run_with, without_checksums};
 use gpubench_records::record::Run;
 use gpubench_records::{ShareMode, Task};
-use gpubench_report::stored_runs::load;
+use gpubench_report::loading::load;
 use protocol::fake::library;
 use tempfile::TempDir;
 

@@ -1,5 +1,5 @@
-//! The commands on many runs: `history` adds runs to a history and finds the changes of each case over its commits, and `fleet` finds
-//! the slow GPUs among the runs of many.
+//! The commands on many runs: `history` adds runs to a history and finds the commits that changed each case, and
+//! `fleet` finds slow GPUs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use clap::{Args, Subcommand};
 use gpubench_records::{Exit, selection::parse_filters};
 use gpubench_report::{
     fleet::{self, FleetReport, FleetRules, FleetRuns},
-    history::{self, History, HistoryRules, add, is_hash},
-    run_files,
+    history::{self, History, HistoryRules, add_to_history, is_commit_hash},
+    loading::find_run_files,
     stored_runs::StoredRuns,
 };
 use gpubench_runner::__private::whole_number;
 use gpubench_table::export::ExportTo;
 
-use crate::commands::revision::{commit_order, whole_hash};
-use crate::commands::stored::{SelectionArgs, percentage};
-use crate::output::{CommandError, PrintOptions, Result, Results, bail};
-use crate::{commands::load_all, output};
+use super::load_all;
+use super::revision::{commit_order, full_hash};
+use super::stored::{SelectionArgs, parse_percentage};
+use crate::output::{self, CommandError, PrintOptions, Result, ResultDestinations, bail};
 
 /// The history to read, and the changes to report.
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(super) struct HistoryArgs {
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
     /// Report changes of at least this
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "0.5%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "0.5%")]
     equivalence_margin: f64,
     /// Report only changes that begin in one of the last RUNS runs of the same benchmark and device
     #[arg(long, value_name = "RUNS", value_parser = whole_number(1..=1_000_000))]
@@ -68,10 +68,10 @@ pub(super) struct FleetArgs {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// The least difference that counts as slow
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "1%")]
     least: f64,
     /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, default_value = "1%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "1%")]
     fdr: f64,
     #[command(flatten)]
     selection: SelectionArgs,
@@ -80,42 +80,45 @@ pub(super) struct FleetArgs {
     json: Option<PathBuf>,
 }
 
+/// Runs the command `history` or `history add`.
 pub(super) fn history(stored: &StoredRuns, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let beside = |folder: &Option<PathBuf>| folder.clone().unwrap_or_else(|| stored.home().join("history"));
     match &args.command {
         Some(HistoryCommand::Add { runs, history, commit }) => {
             add_all(stored, runs, &beside(history), commit.as_deref())
         }
-        None => changes(&beside(&args.folder), args, options),
+        None => report_changes(&beside(&args.folder), args, options),
     }
 }
 
+/// Adds all runs with these names to the history in `folder`. `commit` overrides the commit of a single run.
 fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<&str>) -> Result<Exit> {
     let mut runs = Vec::new();
     for name in names {
         runs.extend(load_all(stored, name)?);
     }
     if let Some(commit) = commit {
-        if !is_hash(commit) {
+        if !is_commit_hash(commit) {
             bail!(Usage, "--commit {commit}: give the hash of a commit, of 7 digits or more");
         }
         if runs.len() > 1 {
             bail!(Usage, "a commit is named for {} runs: add them one by one", runs.len());
         }
     }
-    let commit = commit.map(|digits| whole_hash(digits).unwrap_or_else(|| digits.to_owned()));
+    let commit = commit.map(|digits| full_hash(digits).unwrap_or_else(|| digits.to_owned()));
     for named in runs {
-        let (file, was_there) = add(folder, &named.run, commit.as_deref())
-            .map_err(|error| CommandError::failed(error).within(&named.name))?;
+        let (file, was_there) = add_to_history(folder, &named.run, commit.as_deref())
+            .map_err(|error| CommandError::failed(error).with_context(&named.name))?;
         let done = if was_there { "is there already" } else { "added" };
         output::note(&format!("{}: {done}: {}", named.name, file.display()));
     }
     Ok(Exit::Done)
 }
 
-fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
+/// Reports the changes in the history in `folder`.
+fn report_changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
-    let results = Results::json(&args.json, &[], options)?;
+    let results = ResultDestinations::for_json(&args.json, &[], options)?;
     let shown = folder.display();
     let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
@@ -129,23 +132,24 @@ fn changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<E
     }
     let order = commit_order(&history.commits()).unwrap_or_default();
     let rules = HistoryRules { equivalence_margin: args.equivalence_margin, last: args.last };
-    let found = history.in_order(&order).report(rules);
+    let found = history.ordered_by_commits(&order).report(rules);
     if found.cases.is_empty() && !args.filters.is_empty() {
         let filters = args.filters.join("` or `");
         bail!(Nothing, "no result in {shown} matches `{filters}`: without a filter, all are shown");
     }
-    results.answer(&history::render(&found, options.page()), &found)?;
+    results.print_and_write(&history::render(&found, options.page()), &found)?;
     Ok(found.exit(args.fail_on_change))
 }
 
+/// Runs the command `fleet`.
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
-    let sources: Vec<ExportTo> = run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
-    let results = Results::json(&args.json, &sources, options)?;
+    let sources: Vec<ExportTo> = find_run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
+    let results = ResultDestinations::for_json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
         bail!(Usage, "no run could be read. {first}");
     }
     let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
-    results.answer(&fleet::render(&answer, options.page()), &answer)?;
+    results.print_and_write(&fleet::render(&answer, options.page()), &answer)?;
     Ok(answer.exit())
 }

@@ -1,5 +1,5 @@
-//! The benchmark binaries of a workspace: the bench targets of packages that depend on gpubench, how cargo builds them, and the commands
-//! that start them.
+//! The benchmark binaries of a workspace: the bench targets of packages that depend on gpubench, how cargo builds them, and how they are
+//! started. The command `run` runs all of them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,59 +7,121 @@ use std::time::{Duration, Instant};
 use std::{env, ffi::OsString, io, thread};
 
 use clap::Args;
-use gpubench_table::export::Format;
+use gpubench_records::Exit;
+use gpubench_report::export::FORMATS;
+use gpubench_table::{export::Format, paragraph};
 use serde::Deserialize;
 
-use super::{init::GPUBENCH, signals, signals::tool_output};
+use super::{combined_exit, init::GPUBENCH_CRATE, signals};
 use crate::manifest::package_folder;
-use crate::output::{CommandError, Result, bail, warn};
+use crate::output::{self, CommandError, PrintOptions, Result, bail};
+
+/// The benchmark binaries to run.
+#[derive(Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    build: BuildArgs,
+    /// Filters and flags of each benchmark binary; flags of this command go before them
+    #[arg(value_name = "FILTER|FLAG", trailing_var_arg = true, allow_hyphen_values = true)]
+    flags: Vec<String>,
+}
+
+/// Runs the command `run`.
+pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
+    signals::listen()?;
+    let cargo = Cargo::default();
+    let workspace = cargo.metadata(&args.build)?;
+    let targets = workspace.bench_targets(&args.build)?;
+    let format = FORMATS.into_iter().find(|format| is_flag_given(&args.flags, format.name));
+    refuse_shared_file(format, targets.len())?;
+    let built = cargo.build(&targets, &args.build)?;
+    let ends = run_binaries(&built, &args.flags)?;
+    let exit = combined_exit(ends.iter().map(|(_, exit)| *exit));
+    if ends.len() > 1 {
+        output::print(&format!("\n{}", paragraph(&exit_summary(&ends, exit), options.page())), options)?;
+    }
+    Ok(exit)
+}
+
+/// Returns true if `flags` has the flag `display_name`, as `--name VALUE` or `--name=VALUE`.
+fn is_flag_given(flags: &[String], name: &str) -> bool {
+    flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next()).any(|flag| flag == name)
+}
+
+/// Runs the benchmark binaries one after another, until a signal arrives. Returns the name and the exit code of
+/// each.
+fn run_binaries(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, Exit)>> {
+    let mut ends = Vec::new();
+    let count = built.binaries.len();
+    for (number, suite) in (1..).zip(&built.binaries) {
+        if count > 1 {
+            output::note(&format!("benchmark binary {number} of {count}: {}", suite.display_name()));
+        }
+        let exit = signals::exit_of_child(
+            signals::run_child(&mut built.command(suite, flags), Exit::Failed)?.status,
+        );
+        ends.push((suite.display_name(), exit));
+        if matches!(exit, Exit::Interrupted(_)) {
+            break;
+        }
+    }
+    Ok(ends)
+}
+
+/// Returns a line with the exit code of each benchmark binary, below a line with the combined one.
+fn exit_summary(ends: &[(String, Exit)], all: Exit) -> String {
+    let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let lines: String = ends.iter().map(|(name, exit)| format!("{name:width$}  {exit}\n")).collect();
+    format!("{} benchmark binaries, {all}\n{lines}", ends.len())
+}
 
 /// The benchmark binaries to build, and how.
 #[derive(Clone, Args)]
 pub(super) struct BuildArgs {
     /// Run only the benchmark binaries of this package; may be given several times
     #[arg(long, short, value_name = "NAME", help_heading = "Benchmark binaries")]
-    pub package: Vec<String>,
+    package: Vec<String>,
     /// Run only this bench target; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Benchmark binaries")]
-    pub bench: Vec<String>,
+    bench: Vec<String>,
     /// Build with these features, in addition to those that a bench target requires
     #[arg(long, short = 'F', value_name = "FEATURES", help_heading = "Build")]
-    pub features: Vec<String>,
+    features: Vec<String>,
     /// Build with this profile, instead of `bench`
     #[arg(long, value_name = "NAME", help_heading = "Build")]
-    pub profile: Option<String>,
+    profile: Option<String>,
     /// Fail if Cargo.lock is missing or out of date
     #[arg(long, help_heading = "Build")]
-    pub locked: bool,
+    locked: bool,
     /// Build without network access
     #[arg(long, help_heading = "Build")]
-    pub offline: bool,
+    offline: bool,
 }
 
-/// The variable in which the system's loader looks for folders of shared libraries.
-const LIBRARIES: &str =
+/// The variable with the folders in which the system's loader finds shared libraries.
+const LIBRARY_PATH_VARIABLE: &str =
     if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
-/// The variables by which rustup gives all programs one toolchain, and says whose choice that was (from rustup 1.29 on).
-const TOOLCHAIN: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
-/// The time in which a program answers `--version`. A harness of another kind may ignore the flag and measure.
+/// The variables by which rustup selects the same toolchain for all programs, and says how it was chosen (since
+/// rustup 1.29).
+const TOOLCHAIN_VARIABLES: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
+/// The time limit for an answer to `--version`. Another test harness may ignore the flag and measure.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Cargo, as it is started for a workspace.
+/// A configuration of cargo for a workspace.
 #[derive(Default)]
 pub(super) struct Cargo {
-    /// The manifest, instead of that of the folder.
+    /// The manifest; `None` for that of the folder.
     pub manifest: Option<PathBuf>,
-    /// The folder in which cargo starts, instead of the current one. Cargo finds its settings from there.
+    /// The folder in which cargo starts and finds its settings; `None` for the current one.
     pub folder: Option<PathBuf>,
-    /// The target folder, instead of the usual one.
+    /// The target folder; `None` for the default.
     pub target: Option<PathBuf>,
 }
 
-/// The answer of `cargo metadata`.
+/// The output of `cargo metadata` without dependencies: the packages of a workspace.
 #[derive(Deserialize)]
-pub(super) struct Workspace {
-    pub packages: Vec<Package>,
+pub(super) struct CargoMetadata {
+    packages: Vec<MetadataPackage>,
     #[serde(default)]
     pub workspace_root: PathBuf,
     #[serde(default)]
@@ -67,25 +129,25 @@ pub(super) struct Workspace {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Package {
-    pub name: String,
-    pub version: String,
-    pub manifest_path: PathBuf,
+pub(super) struct MetadataPackage {
+    name: String,
+    version: String,
+    manifest_path: PathBuf,
     #[serde(default)]
-    dependencies: Vec<Dependency>,
+    dependencies: Vec<MetadataDependency>,
     #[serde(default)]
-    targets: Vec<Target>,
+    targets: Vec<MetadataTarget>,
 }
 
 #[derive(Deserialize)]
-struct Dependency {
+struct MetadataDependency {
     name: String,
     #[serde(default)]
     path: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct MetadataTarget {
     name: String,
     kind: Vec<String>,
     #[serde(default, rename = "required-features")]
@@ -95,42 +157,42 @@ struct Target {
 /// A bench target of a package that depends on gpubench.
 #[derive(Clone, PartialEq)]
 pub(super) struct BenchTarget {
-    pub package: String,
+    package: String,
     version: String,
     manifest: PathBuf,
-    pub name: String,
-    /// The features without which cargo does not build it.
+    name: String,
+    /// The features that cargo requires to build it.
     required_features: Vec<String>,
 }
 
 /// A benchmark binary.
-pub(super) struct BuiltSuite {
+pub(super) struct BuiltBinary {
     pub target: BenchTarget,
-    pub program: PathBuf,
+    program: PathBuf,
 }
 
 /// The benchmark binaries that were built.
-pub(super) struct Built {
-    pub suites: Vec<BuiltSuite>,
-    /// The folders in which the loader finds shared libraries that build scripts made, as `cargo bench` gives them.
+pub(super) struct BuiltBinaries {
+    pub binaries: Vec<BuiltBinary>,
+    /// The value of [`LIBRARY_PATH_VARIABLE`] with which `cargo bench` starts them.
     library_path: OsString,
 }
 
-/// A line of cargo's report on a build: an artifact, or the end of a build script.
+/// A line of cargo's output on a build: an artifact, or the end of a build script.
 #[derive(Deserialize)]
-struct Message {
+struct BuildMessage {
     manifest_path: Option<PathBuf>,
-    target: Option<Target>,
+    target: Option<MetadataTarget>,
     executable: Option<PathBuf>,
     #[serde(default)]
     linked_paths: Vec<String>,
 }
 
 impl Cargo {
-    /// Reads the workspace without its dependencies.
-    pub(super) fn workspace(&self, args: &BuildArgs) -> Result<Workspace> {
+    /// Reads the packages of the workspace, without their dependencies.
+    pub(super) fn metadata(&self, args: &BuildArgs) -> Result<CargoMetadata> {
         let answer =
-            tool_output(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
+            signals::run_tool(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
             let remedy = match package_folder() {
                 Some(_) => "",
@@ -142,8 +204,8 @@ impl Cargo {
             .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))
     }
 
-    /// Builds bench targets, and leaves out programs that are no benchmark binaries of gpubench.
-    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<Built> {
+    /// Builds bench targets. Programs that are no benchmark binaries of gpubench are left out.
+    pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<BuiltBinaries> {
         let mut command =
             self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
         if let Some(target) = &self.target {
@@ -157,29 +219,30 @@ impl Cargo {
         }
         command.args(args.features.iter().flat_map(|features| ["--features", features]));
         command.args(args.profile.iter().flat_map(|profile| ["--profile", profile]));
-        let report = tool_output(&mut command)?;
+        let report = signals::run_tool(&mut command)?;
         if !report.status.success() {
             bail!(Failed, "the build failed: cargo's message is above");
         }
-        let mut built = Built::read(&String::from_utf8_lossy(&report.stdout), targets);
-        built.leave_out_others();
-        match signals::received() {
+        let mut built = BuiltBinaries::parse(&String::from_utf8_lossy(&report.stdout), targets);
+        built.remove_others();
+        match signals::received_signal() {
             // A signal ends a benchmark binary before it prints its version.
-            Some(exit) => Err(signals::interrupted(exit)),
-            None if built.suites.is_empty() => {
+            Some(exit) => Err(signals::interrupted_error(exit)),
+            None if built.binaries.is_empty() => {
                 bail!(Nothing, "no benchmark binary is left to run: see the warnings above");
             }
             None => Ok(built),
         }
     }
 
+    /// Returns a command of cargo with these words.
     fn command(&self, words: &[&str], args: &BuildArgs) -> Command {
-        let chosen_by = env::var(TOOLCHAIN[1]).unwrap_or_default();
+        let chosen_by = env::var(TOOLCHAIN_VARIABLES[1]).unwrap_or_default();
         let is_by_folder = ["default", "path-override", "toolchain-file"].contains(&&*chosen_by);
         let mut command = if self.folder.is_some() && is_by_folder {
             // Rustup's cargo chooses again, such as by the `rust-toolchain.toml` of that folder.
             let mut cargo = Command::new("cargo");
-            TOOLCHAIN.iter().for_each(|variable| _ = cargo.env_remove(variable));
+            TOOLCHAIN_VARIABLES.iter().for_each(|variable| _ = cargo.env_remove(variable));
             cargo
         } else {
             // The cargo of which this program is a subcommand. The user may have chosen it, as in `cargo +nightly gpubench`.
@@ -196,7 +259,7 @@ impl Cargo {
     }
 }
 
-/// Refuses a format that holds one benchmark binary, if there are several.
+/// Returns an error if there are several benchmark binaries and a `format` that holds only one.
 pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Result<()> {
     match format {
         Some(Format { name, .. }) if binaries > 1 => bail!(
@@ -208,26 +271,28 @@ pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Res
     }
 }
 
-impl Workspace {
-    /// Returns the folders that packages depend on by a path.
+impl CargoMetadata {
+    /// Returns the folders of all path dependencies.
     pub(super) fn path_dependencies(&self) -> impl Iterator<Item = PathBuf> {
         let paths =
             self.packages.iter().flat_map(|package| &package.dependencies).filter_map(|it| it.path.as_ref());
         paths.filter_map(|path| path.canonicalize().ok())
     }
 
-    /// Returns the bench targets of packages that depend on gpubench, by package and name: those that `wanted` names, or all.
-    pub(super) fn suites(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
+    /// Returns the bench targets of packages that depend on gpubench, ordered by package and name: those that
+    /// `wanted` names, or all.
+    pub(super) fn bench_targets(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
             bail!(Usage, "--package {unknown}: the workspace has no package of this name");
         }
         let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
         let of_gpubench = self.packages.iter().filter(|package| {
-            wanted(packages, &package.name) && package.dependencies.iter().any(|other| other.name == GPUBENCH)
+            wanted(packages, &package.name)
+                && package.dependencies.iter().any(|other| other.name == GPUBENCH_CRATE)
         });
-        let mut suites: Vec<BenchTarget> = of_gpubench.flat_map(Package::bench_targets).collect();
-        let known: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
+        let mut targets: Vec<BenchTarget> = of_gpubench.flat_map(MetadataPackage::bench_targets).collect();
+        let known: Vec<&str> = targets.iter().map(|target| &*target.name).collect();
         if let Some(unknown) = benches.iter().find(|name| !known.contains(&&***name)) {
             let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
             bail!(
@@ -235,19 +300,19 @@ impl Workspace {
                 "--bench {unknown}: not a bench target of a package that depends on gpubench; these are: {known}"
             );
         }
-        suites.retain(|suite| wanted(benches, &suite.name));
-        suites.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
-        if suites.is_empty() {
+        targets.retain(|target| wanted(benches, &target.name));
+        targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
+        if targets.is_empty() {
             bail!(
                 Nothing,
                 "no package here has a bench target and depends on gpubench: `cargo gpubench init` adds both to a package"
             );
         }
-        Ok(suites)
+        Ok(targets)
     }
 }
 
-impl Package {
+impl MetadataPackage {
     fn bench_targets(&self) -> impl Iterator<Item = BenchTarget> {
         self.targets.iter().filter(|target| target.is_bench()).map(|target| BenchTarget {
             package: self.name.clone(),
@@ -259,27 +324,27 @@ impl Package {
     }
 }
 
-impl Target {
+impl MetadataTarget {
     fn is_bench(&self) -> bool {
         self.kind.iter().any(|kind| kind == "bench")
     }
 }
 
 impl BenchTarget {
-    /// Returns true if it has the names of `other`, which may be of another revision.
+    /// Returns true if the package and the target have the same names, in the same or in another revision.
     pub(super) fn has_names_of(&self, other: &Self) -> bool {
         (&self.package, &self.name) == (&other.package, &other.name)
     }
 }
 
-impl BuiltSuite {
-    /// The name that messages have.
-    pub(super) fn name(&self) -> String {
+impl BuiltBinary {
+    /// Returns the name for messages, such as `kernels: saxpy`.
+    pub(super) fn display_name(&self) -> String {
         format!("{}: {}", self.target.package, self.target.name)
     }
 }
 
-/// Returns true if the version of a program names gpubench.
+/// Returns true if the program is a benchmark binary of gpubench, according to its `--version`.
 pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
@@ -296,11 +361,11 @@ pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
     false
 }
 
-impl Built {
-    /// Reads cargo's report. Build scripts may print lines of their own between those of cargo.
-    fn read(report: &str, targets: &[BenchTarget]) -> Self {
-        let (mut suites, mut folders) = (Vec::new(), Vec::new());
-        for message in report.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok()) {
+impl BuiltBinaries {
+    /// Finds the programs of `targets` in cargo's messages. Other lines are skipped, since build scripts may print some.
+    fn parse(report: &str, targets: &[BenchTarget]) -> Self {
+        let (mut binaries, mut folders) = (Vec::new(), Vec::new());
+        for message in report.lines().filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok()) {
             // `native=FOLDER`, or the folder alone.
             let folder =
                 |path: &String| PathBuf::from(path.split_once('=').map_or(&**path, |(_, path)| path));
@@ -312,39 +377,40 @@ impl Built {
                     message.manifest_path.as_ref() == Some(&target.manifest) && target.name == artifact.name
                 };
                 let target = targets.iter().find(is_this).cloned();
-                suites.extend(target.map(|target| BuiltSuite { target, program }));
+                binaries.extend(target.map(|target| BuiltBinary { target, program }));
             }
         }
-        suites.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
-        folders.extend(suites.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
-        folders.extend(env::var_os(LIBRARIES).iter().flat_map(env::split_paths));
-        Self { suites, library_path: env::join_paths(folders).unwrap_or_default() }
+        binaries.sort_by_key(|built| targets.iter().position(|target| *target == built.target));
+        folders.extend(binaries.first().and_then(|suite| Some(suite.program.parent()?.to_owned())));
+        folders.extend(env::var_os(LIBRARY_PATH_VARIABLE).iter().flat_map(env::split_paths));
+        Self { binaries, library_path: env::join_paths(folders).unwrap_or_default() }
     }
 
-    /// Leaves out the programs that are no benchmark binaries of gpubench, with a warning for each.
-    fn leave_out_others(&mut self) {
-        self.suites.retain(|suite| {
+    /// Removes programs that are no benchmark binaries of gpubench, with a warning for each.
+    fn remove_others(&mut self) {
+        self.binaries.retain(|suite| {
             let mut program = Command::new(&suite.program);
-            let is_of_gpubench = is_benchmark_binary(program.env(LIBRARIES, &self.library_path));
+            let is_of_gpubench = is_benchmark_binary(program.env(LIBRARY_PATH_VARIABLE, &self.library_path));
             if !is_of_gpubench {
-                warn(&format!(
+                output::warn(&format!(
                     "{} is left out: it is not a benchmark binary of gpubench. If it has `gpubench::main!`, add `harness = false` to \
                      its [[bench]] in Cargo.toml",
-                    suite.name()
+                    suite.display_name()
                 ));
             }
             is_of_gpubench
         });
     }
 
-    /// Returns the command that starts a benchmark binary as `cargo bench` does: in its package's folder, `--bench` last.
-    pub(super) fn command(&self, suite: &BuiltSuite, flags: &[String]) -> Command {
+    /// Returns the command that starts a benchmark binary as `cargo bench` does: in the folder of its package,
+    /// with `--bench` last.
+    pub(super) fn command(&self, suite: &BuiltBinary, flags: &[String]) -> Command {
         let BenchTarget { package, version, manifest, .. } = &suite.target;
         let folder = manifest.parent().unwrap_or(Path::new("."));
         let mut command = Command::new(&suite.program);
         command.args(flags).arg("--bench").current_dir(folder).env("CARGO_MANIFEST_DIR", folder);
         command.env("CARGO_PKG_NAME", package).env("CARGO_PKG_VERSION", version);
-        command.env(LIBRARIES, &self.library_path);
+        command.env(LIBRARY_PATH_VARIABLE, &self.library_path);
         command
     }
 }

@@ -1,5 +1,4 @@
-//! The counters of cases, from the table of kernels that Nsight Compute prints. Kernels come in the order in which they ran, with a mark
-//! before each launch.
+//! Reads the counters of benchmarks from the table of kernels that Nsight Compute prints, for `verify`.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +7,10 @@ use gpubench_records::verification::{CountedFlops, PipeInstructions, StallReason
 use gpubench_records::{Counters, NcuPass};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The kernel before each launch, whose blocks number the case, from 1.
-const MARK: &str = "gpubench_empty";
+/// The kernel before each launch of a case. Its number of blocks is the number of the case, from 1.
+const MARKER_KERNEL: &str = "gpubench_empty";
 
-/// Metrics, as Nsight Compute names them.
+/// The names of metrics in Nsight Compute.
 const DURATION: &str = "gpu__time_duration.sum";
 const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
 const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
@@ -19,67 +18,84 @@ const DRAM_READ: &str = "dram__bytes_read.sum";
 const DRAM_WRITTEN: &str = "dram__bytes_write.sum";
 const L2_SECTORS_READ: &str = "lts__t_sectors_op_read.sum";
 const L2_SECTORS_WRITTEN: &str = "lts__t_sectors_op_write.sum";
-const CYCLES: &str = "sm__cycles_active.max";
-const CLOCK: &str = "sm__cycles_elapsed.avg.per_second";
-const ACTIVE: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
-const REGISTERS: &str = "launch__registers_per_thread";
-const LOCAL: [&str; 2] = ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
-/// A metric of each reason for which warps wait, and of each pipe, between these.
-const STALL: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
-const PIPE: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
+const BUSY_CYCLES: &str = "sm__cycles_active.max";
+const CLOCK_RATE: &str = "sm__cycles_elapsed.avg.per_second";
+const ACTIVE_WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
+const REGISTERS_PER_THREAD: &str = "launch__registers_per_thread";
+const LOCAL_MEMORY_ACCESSES: [&str; 2] =
+    ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
+/// The prefix and suffix of the metric of each reason for which warps wait, and of each pipe.
+const STALL_METRIC: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
+const PIPE_METRIC: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
 /// The pipes of a multiprocessor whose instructions are counted.
 const PIPES: [&str; 9] = ["adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "uniform", "xu"];
-/// The instructions of threads that are one operation, and those that are two, of each data type.
-const FLOPS: [(&str, [&str; 3]); 3] =
+/// For each data type, the instructions for addition, for multiplication and for both.
+const FLOP_INSTRUCTIONS: [(&str, [&str; 3]); 3] =
     [("f32", ["fadd", "fmul", "ffma"]), ("f64", ["dadd", "dmul", "dfma"]), ("f16", ["hadd", "hmul", "hfma"])];
 
-/// Returns the metric of an instruction.
-fn executed(instruction: &str) -> String {
+/// Returns the metric with the number of executed thread instructions of this kind.
+fn instruction_metric(instruction: &str) -> String {
     format!("smsp__sass_thread_inst_executed_op_{instruction}_pred_on.sum")
 }
 
-/// Returns the metrics that every version has.
-pub(super) fn usual_metrics() -> Vec<String> {
-    [DURATION, L1_HIT, L2_HIT, DRAM_READ, DRAM_WRITTEN, ACTIVE, REGISTERS].map(str::to_owned).to_vec()
+/// Returns the metrics that every version of Nsight Compute has.
+pub(super) fn basic_metrics() -> Vec<String> {
+    [DURATION, L1_HIT, L2_HIT, DRAM_READ, DRAM_WRITTEN, ACTIVE_WARPS, REGISTERS_PER_THREAD]
+        .map(str::to_owned)
+        .to_vec()
 }
 
-/// Returns the usual metrics and the others.
+/// Returns the basic and all other metrics.
 pub(super) fn all_metrics() -> Vec<String> {
-    let [before, after] = STALL;
+    let [before, after] = STALL_METRIC;
     let stalls = format!("regex:^{before}[a-z_]+{}$", after.replace('.', r"\."));
-    let more = [CYCLES, CLOCK, L2_SECTORS_READ, L2_SECTORS_WRITTEN, LOCAL[0], LOCAL[1], &stalls];
-    let mut metrics = usual_metrics();
+    let more = [
+        BUSY_CYCLES,
+        CLOCK_RATE,
+        L2_SECTORS_READ,
+        L2_SECTORS_WRITTEN,
+        LOCAL_MEMORY_ACCESSES[0],
+        LOCAL_MEMORY_ACCESSES[1],
+        &stalls,
+    ];
+    let mut metrics = basic_metrics();
     metrics.extend(more.map(str::to_owned));
-    metrics.extend(PIPES.map(|pipe| format!("{}{pipe}{}", PIPE[0], PIPE[1])));
-    metrics.extend(FLOPS.iter().flat_map(|(_, instructions)| instructions.map(executed)));
+    metrics.extend(PIPES.map(|pipe| format!("{}{pipe}{}", PIPE_METRIC[0], PIPE_METRIC[1])));
+    metrics
+        .extend(FLOP_INSTRUCTIONS.iter().flat_map(|(_, instructions)| instructions.map(instruction_metric)));
     metrics
 }
 
-/// A sector of the L2.
-const SECTOR: f64 = 32.0;
+/// The size of a sector of the L2 in bytes.
+const SECTOR_BYTES: f64 = 32.0;
 
-/// The kernels of a case.
+/// The kernels of a case in all of its launches.
 #[derive(Clone, Default)]
-struct Kernels<'a> {
-    all: Vec<&'a Profiled>,
-    /// The number of launches that ran them.
+struct CaseKernels<'a> {
+    all: Vec<&'a ProfiledKernel>,
+    /// The number of launches.
     launches: usize,
-    /// The kernels of the longest launch.
-    most: usize,
+    /// The number of kernels in the launch with the most.
+    max_kernels: usize,
 }
 
-/// Returns the counters of this many cases, or why they have none. `failures` has the errors of cases, by their numbers.
-pub(super) fn passes(kernels: &[Profiled], cases: usize, failures: &BTreeMap<usize, String>) -> Vec<NcuPass> {
-    let mut found = vec![Kernels::default(); cases];
+/// Assigns the kernels to `cases` cases by the marker kernels. Returns the counters of each case, or the reason
+/// that it has none. `failures` has the errors of cases, by their indices.
+pub(super) fn passes_of_cases(
+    kernels: &[ProfiledKernel],
+    cases: usize,
+    failures: &BTreeMap<usize, String>,
+) -> Vec<NcuPass> {
+    let mut found = vec![CaseKernels::default(); cases];
     let (mut case, mut in_launch) = (None, 0);
     for kernel in kernels {
-        if kernel.name.split('(').next() == Some(MARK) {
+        if kernel.name.split('(').next() == Some(MARKER_KERNEL) {
             case = kernel.blocks.and_then(|blocks| usize::try_from(blocks).ok()?.checked_sub(1));
             in_launch = 0;
         } else if let Some(found) = case.and_then(|case| found.get_mut(case)) {
             in_launch += 1;
             found.launches += usize::from(in_launch == 1);
-            found.most = found.most.max(in_launch);
+            found.max_kernels = found.max_kernels.max(in_launch);
             found.all.push(kernel);
         }
     }
@@ -91,23 +107,24 @@ pub(super) fn passes(kernels: &[Profiled], cases: usize, failures: &BTreeMap<usi
     passes.collect()
 }
 
-impl Kernels<'_> {
-    /// Returns the counters of one launch, the mean of several.
+impl CaseKernels<'_> {
+    /// Returns the counters of one launch, as the mean of all launches.
     fn counters(&self) -> Counters {
         let whole = |value: f64| value.round().max(0.0) as u64;
-        let total = |metric: &str| self.total(|kernel| kernel.figure(metric));
+        let total = |metric: &str| self.total_per_launch(|kernel| kernel.figure(metric));
         let bytes = |metric| total(metric).map(|value| Bytes(whole(value)));
-        let sectors = |metric| total(metric).map(|value| Bytes(whole(SECTOR * value)));
+        let sectors = |metric| total(metric).map(|value| Bytes(whole(SECTOR_BYTES * value)));
         // Hits and accesses are counted in different passes, so that few accesses may have more hits.
-        let share = |metric| self.mean(metric).map(|percent| percent / 100.0).filter(|share| *share <= 1.0);
-        let executed_for = self.total(|kernel| {
-            let clock = kernel.figure(CLOCK).filter(|clock| *clock > 0.0)?;
-            Some(kernel.figure(CYCLES)? / clock * 1e9)
+        let share =
+            |metric| self.weighted_mean(metric).map(|percent| percent / 100.0).filter(|share| *share <= 1.0);
+        let executed_for = self.total_per_launch(|kernel| {
+            let clock = kernel.figure(CLOCK_RATE).filter(|clock| *clock > 0.0)?;
+            Some(kernel.figure(BUSY_CYCLES)? / clock * 1e9)
         });
-        let [loads, stores] = LOCAL.map(total);
+        let [loads, stores] = LOCAL_MEMORY_ACCESSES.map(total);
         Counters {
             launches: self.launches,
-            kernels: self.most,
+            kernels: self.max_kernels,
             duration: total(DURATION).map(Nanoseconds),
             active_time: executed_for.map(Nanoseconds),
             l1_hit: share(L1_HIT),
@@ -116,15 +133,20 @@ impl Kernels<'_> {
             written: bytes(DRAM_WRITTEN),
             l2_read: sectors(L2_SECTORS_READ),
             l2_written: sectors(L2_SECTORS_WRITTEN),
-            occupancy: share(ACTIVE),
-            registers: self.all.iter().filter_map(|kernel| Some(kernel.figure(REGISTERS)? as u32)).max(),
+            occupancy: share(ACTIVE_WARPS),
+            registers: self
+                .all
+                .iter()
+                .filter_map(|kernel| Some(kernel.figure(REGISTERS_PER_THREAD)? as u32))
+                .max(),
             spills: loads.zip(stores).map(|(loads, stores)| whole(loads + stores)),
-            stall: self.stall(),
+            stall: self.main_stall(),
             pipes: self.pipes(),
-            flops: FLOPS
+            flops: FLOP_INSTRUCTIONS
                 .iter()
                 .filter_map(|(data_type, instructions)| {
-                    let [add, multiply, both] = instructions.map(|instruction| total(&executed(instruction)));
+                    let [add, multiply, both] =
+                        instructions.map(|instruction| total(&instruction_metric(instruction)));
                     let flops = whole(add? + multiply? + 2.0 * both?);
                     Some(CountedFlops { data_type: (*data_type).to_owned(), flops })
                 })
@@ -132,14 +154,14 @@ impl Kernels<'_> {
         }
     }
 
-    /// Returns the sum over the kernels of a launch; nothing if it is not known of one of them.
-    fn total(&self, figure: impl Fn(&Profiled) -> Option<f64>) -> Option<f64> {
+    /// Returns the sum of a figure over the kernels of a launch; `None` if a kernel lacks it.
+    fn total_per_launch(&self, figure: impl Fn(&ProfiledKernel) -> Option<f64>) -> Option<f64> {
         let sum: Option<f64> = self.all.iter().copied().map(figure).sum();
         sum.map(|sum| sum / self.launches as f64)
     }
 
-    /// Returns the mean over the kernels, weighted by their durations.
-    fn mean(&self, metric: &str) -> Option<f64> {
+    /// Returns the mean of a metric over the kernels, weighted by their durations.
+    fn weighted_mean(&self, metric: &str) -> Option<f64> {
         let known = self
             .all
             .iter()
@@ -150,18 +172,18 @@ impl Kernels<'_> {
     }
 
     /// Returns the reason for which most warps wait.
-    fn stall(&self) -> Option<StallReason> {
-        let reasons = self.names(STALL).filter(|(reason, _)| *reason != "selected");
+    fn main_stall(&self) -> Option<StallReason> {
+        let reasons = self.matching_metrics(STALL_METRIC).filter(|(reason, _)| *reason != "selected");
         let known = reasons.filter_map(|(reason, metric)| {
-            Some(StallReason { warps: self.mean(metric)?, reason: reason.to_owned() })
+            Some(StallReason { warps: self.weighted_mean(metric)?, reason: reason.to_owned() })
         });
         known.max_by(|a, b| a.warps.total_cmp(&b.warps))
     }
 
-    /// Returns the instructions by pipe, the most first.
+    /// Returns the number of instructions by pipe, the most first.
     fn pipes(&self) -> Vec<PipeInstructions> {
-        let known = self.names(PIPE).filter_map(|(pipe, metric)| {
-            let instructions = self.total(|kernel| kernel.figure(metric))?.round() as u64;
+        let known = self.matching_metrics(PIPE_METRIC).filter_map(|(pipe, metric)| {
+            let instructions = self.total_per_launch(|kernel| kernel.figure(metric))?.round() as u64;
             (instructions > 0).then(|| PipeInstructions { pipe: pipe.to_owned(), instructions })
         });
         let mut pipes: Vec<PipeInstructions> = known.collect();
@@ -169,37 +191,38 @@ impl Kernels<'_> {
         pipes
     }
 
-    /// Returns the part between these in the names of the first kernel's metrics, with the metric.
-    fn names(&self, [before, after]: [&'static str; 2]) -> impl Iterator<Item = (&str, &str)> {
+    /// Returns the metrics of the first kernel with this prefix and suffix: the part between them, and the whole
+    /// name.
+    fn matching_metrics(&self, [before, after]: [&'static str; 2]) -> impl Iterator<Item = (&str, &str)> {
         let metrics = self.all.first().into_iter().flat_map(|kernel| kernel.figures.keys());
         metrics.filter_map(move |metric| Some((metric.strip_prefix(before)?.strip_suffix(after)?, &**metric)))
     }
 }
 
-/// A kernel that was profiled.
+/// A kernel in the table of Nsight Compute.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Profiled {
+pub(super) struct ProfiledKernel {
     /// Its name.
     pub name: String,
-    /// The number of its blocks in x, if it is known.
+    /// The number of its blocks in x, if known.
     pub blocks: Option<u64>,
-    /// Its figures in base units, by the names of their metrics.
+    /// Its figures by metric, in base units: nanoseconds and bytes.
     pub figures: BTreeMap<String, f64>,
 }
 
-impl Profiled {
-    /// Returns a figure.
+impl ProfiledKernel {
+    /// Returns the figure of a metric; `None` if the table lacks it.
     fn figure(&self, metric: &str) -> Option<f64> {
         self.figures.get(metric).copied()
     }
 }
 
-/// The columns that are no metrics.
-const NAME: &str = "Kernel Name";
-const GRID: &str = "Grid Size";
+/// The headings of columns that are no metrics.
+const NAME_COLUMN: &str = "Kernel Name";
+const GRID_COLUMN: &str = "Grid Size";
 
-/// Reads the kernels.
-pub(super) fn read(printed: &str) -> Vec<Profiled> {
+/// Parses the kernels of a table in CSV, which may be among other lines.
+pub(super) fn parse_kernels(printed: &str) -> Vec<ProfiledKernel> {
     let lines = printed.lines().map(str::trim_start).filter(|line| line.starts_with('"'));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
@@ -207,33 +230,33 @@ pub(super) fn read(printed: &str) -> Vec<Profiled> {
     let mut units: Vec<f64> = Vec::new();
     let mut found = Vec::new();
     for row in reader.records().flatten() {
-        if row.iter().any(|cell| cell == NAME) {
+        if row.iter().any(|cell| cell == NAME_COLUMN) {
             // A table may begin again.
             (heads, units) = (row.iter().map(str::to_owned).collect(), Vec::new());
             continue;
         }
         let cell = |head: &str| heads.iter().position(|other| other == head).and_then(|place| row.get(place));
-        let Some(name) = cell(NAME) else { continue };
+        let Some(name) = cell(NAME_COLUMN) else { continue };
         if name.is_empty() {
             // The row of units has no kernel.
-            units = row.iter().map(factor).collect();
+            units = row.iter().map(unit_factor).collect();
             continue;
         }
-        let blocks = cell(GRID).and_then(|grid| {
+        let blocks = cell(GRID_COLUMN).and_then(|grid| {
             let first = grid.trim_start_matches('(').split([',', ' ', 'x', ')']).next()?;
             first.parse().ok()
         });
         let figures = heads.iter().zip(row.iter()).enumerate().filter(|(_, (head, _))| head.contains("__"));
         let figures = figures.filter_map(|(place, (head, cell))| {
-            Some((head.clone(), number(cell)? * units.get(place).copied().unwrap_or(1.0)))
+            Some((head.clone(), parse_number(cell)? * units.get(place).copied().unwrap_or(1.0)))
         });
-        found.push(Profiled { name: name.to_owned(), blocks, figures: figures.collect() });
+        found.push(ProfiledKernel { name: name.to_owned(), blocks, figures: figures.collect() });
     }
     found
 }
 
-/// The factor from a unit to the base unit, for those that do not follow `--print-units base`.
-fn factor(unit: &str) -> f64 {
+/// Returns the factor from a unit to the base unit. Some metrics ignore `--print-units base`.
+fn unit_factor(unit: &str) -> f64 {
     match unit.trim() {
         "s" | "second" => 1e9,
         "ms" | "msecond" => 1e6,
@@ -245,18 +268,18 @@ fn factor(unit: &str) -> f64 {
     }
 }
 
-/// Reads a number, which may have commas between thousands.
-fn number(text: &str) -> Option<f64> {
+/// Parses a finite number, which may have commas between thousands.
+fn parse_number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]
-mod counted_tests {
+mod tests {
     use super::*;
 
-    fn kernel(name: &str, blocks: u64, figures: &[(&str, f64)]) -> Profiled {
+    fn kernel(name: &str, blocks: u64, figures: &[(&str, f64)]) -> ProfiledKernel {
         let figures = figures.iter().map(|(metric, value)| ((*metric).to_owned(), *value)).collect();
-        Profiled { name: name.to_owned(), blocks: Some(blocks), figures }
+        ProfiledKernel { name: name.to_owned(), blocks: Some(blocks), figures }
     }
 
     fn counted(pass: &NcuPass) -> &Counters {
@@ -268,13 +291,22 @@ mod counted_tests {
 
     #[test]
     fn kernels_of_a_launch_are_summed_and_rates_are_weighted() {
-        let short =
-            kernel("a", 9, &[(DURATION, 1000.0), (DRAM_READ, 100.0), (L2_HIT, 10.0), (REGISTERS, 32.0)]);
-        let long =
-            kernel("b", 9, &[(DURATION, 3000.0), (DRAM_READ, 300.0), (L2_HIT, 50.0), (REGISTERS, 40.0)]);
-        let launch = [kernel(MARK, 2, &[]), short, long];
-        let found =
-            passes(&[launch.clone(), launch].concat(), 3, &BTreeMap::from([(2, "setup: no".to_owned())]));
+        let short = kernel(
+            "a",
+            9,
+            &[(DURATION, 1000.0), (DRAM_READ, 100.0), (L2_HIT, 10.0), (REGISTERS_PER_THREAD, 32.0)],
+        );
+        let long = kernel(
+            "b",
+            9,
+            &[(DURATION, 3000.0), (DRAM_READ, 300.0), (L2_HIT, 50.0), (REGISTERS_PER_THREAD, 40.0)],
+        );
+        let launch = [kernel(MARKER_KERNEL, 2, &[]), short, long];
+        let found = passes_of_cases(
+            &[launch.clone(), launch].concat(),
+            3,
+            &BTreeMap::from([(2, "setup: no".to_owned())]),
+        );
         assert_eq!(found[0], NcuPass::Failed("ncu profiled no kernel of it".to_owned()));
         assert_eq!(found[2], NcuPass::Failed("setup: no".to_owned()));
         let counters = counted(&found[1]);
@@ -287,10 +319,10 @@ mod counted_tests {
     /// A launch spills if it reads and writes local memory, and moves 32 bytes with each sector of the L2.
     #[test]
     fn local_memory_and_sectors_are_counted() {
-        let [loads, stores] = LOCAL;
+        let [loads, stores] = LOCAL_MEMORY_ACCESSES;
         let figures = [(loads, 3.0), (stores, 4.0), (L2_SECTORS_READ, 10.0), (L2_SECTORS_WRITTEN, 2.0)];
-        let launch = [kernel(MARK, 1, &[]), kernel("a", 9, &figures)];
-        let found = passes(&launch, 1, &BTreeMap::new());
+        let launch = [kernel(MARKER_KERNEL, 1, &[]), kernel("a", 9, &figures)];
+        let found = passes_of_cases(&launch, 1, &BTreeMap::new());
         let counters = counted(&found[0]);
         assert_eq!(counters.spills, Some(7));
         assert_eq!((counters.l2_read, counters.l2_written), (Some(Bytes(320)), Some(Bytes(64))));
@@ -298,13 +330,19 @@ mod counted_tests {
 
     #[test]
     fn what_cannot_be_is_not_known() {
-        let stalled = format!("{}wait{}", STALL[0], STALL[1]);
+        let stalled = format!("{}wait{}", STALL_METRIC[0], STALL_METRIC[1]);
         let odd = kernel("a", 9, &[(DURATION, 0.0), (&stalled, 1.5), (L2_HIT, 50.0)]);
         let many = kernel("a", 9, &[(L1_HIT, 101.0), (L2_HIT, 100.0)]);
         // The last mark is of a case that nobody asked for.
-        let launches =
-            [kernel(MARK, 1, &[]), odd, kernel(MARK, 2, &[]), many.clone(), kernel(MARK, 3, &[]), many];
-        let found = passes(&launches, 2, &BTreeMap::new());
+        let launches = [
+            kernel(MARKER_KERNEL, 1, &[]),
+            odd,
+            kernel(MARKER_KERNEL, 2, &[]),
+            many.clone(),
+            kernel(MARKER_KERNEL, 3, &[]),
+            many,
+        ];
+        let found = passes_of_cases(&launches, 2, &BTreeMap::new());
         let [odd, many] = [&found[0], &found[1]].map(counted);
         assert_eq!((&odd.stall, odd.l2_hit), (&None, None), "of no time there is no share");
         assert_eq!((many.l1_hit, many.l2_hit, many.launches), (None, Some(1.0), 1), "more than all hit");
@@ -312,10 +350,11 @@ mod counted_tests {
 
     #[test]
     fn execution_is_the_cycles_of_the_busiest_multiprocessor_by_its_clock() {
-        let cycles = |cycles| [(CYCLES, cycles), (CLOCK, 1.98e9)];
-        let launch = [kernel(MARK, 1, &[]), kernel("a", 9, &cycles(396.0)), kernel("b", 9, &cycles(198.0))];
-        let known = |launch: &[Profiled]| {
-            counted(&passes(launch, 1, &BTreeMap::new())[0]).active_time.map(|time| time.0.round())
+        let cycles = |cycles| [(BUSY_CYCLES, cycles), (CLOCK_RATE, 1.98e9)];
+        let launch =
+            [kernel(MARKER_KERNEL, 1, &[]), kernel("a", 9, &cycles(396.0)), kernel("b", 9, &cycles(198.0))];
+        let known = |launch: &[ProfiledKernel]| {
+            counted(&passes_of_cases(launch, 1, &BTreeMap::new())[0]).active_time.map(|time| time.0.round())
         };
         assert_eq!(known(&launch), Some(300.0));
         assert_eq!(
@@ -324,14 +363,15 @@ mod counted_tests {
             "of a launch, however many there are"
         );
         // A clock that stands still, and a kernel of which nothing is known.
-        let still = [kernel(MARK, 1, &[]), kernel("a", 9, &[(CYCLES, 396.0), (CLOCK, 0.0)])];
+        let still =
+            [kernel(MARKER_KERNEL, 1, &[]), kernel("a", 9, &[(BUSY_CYCLES, 396.0), (CLOCK_RATE, 0.0)])];
         let unknown = [&launch[..], &[kernel("c", 9, &[])]].concat();
         assert_eq!((known(&still), known(&unknown)), (None, None));
     }
 
     #[test]
     fn reasons_pipes_and_operations_are_told_by_name() {
-        let [ffma, fadd, fmul] = ["ffma", "fadd", "fmul"].map(executed);
+        let [ffma, fadd, fmul] = ["ffma", "fadd", "fmul"].map(instruction_metric);
         let figures = [
             ("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", 7.5),
             ("smsp__average_warps_issue_stalled_selected_per_issue_active.ratio", 99.0),
@@ -343,18 +383,14 @@ mod counted_tests {
             (&fadd, 10.0),
             (&fmul, 1.0),
         ];
-        let found = passes(&[kernel(MARK, 1, &[]), kernel("a", 9, &figures)], 1, &BTreeMap::new());
+        let found =
+            passes_of_cases(&[kernel(MARKER_KERNEL, 1, &[]), kernel("a", 9, &figures)], 1, &BTreeMap::new());
         let counters = counted(&found[0]);
         assert_eq!(counters.stall.as_ref().map(|stall| &*stall.reason), Some("long_scoreboard"));
         let pipes: Vec<_> = counters.pipes.iter().map(|pipe| (&*pipe.pipe, pipe.instructions)).collect();
         assert_eq!(pipes, [("fma", 30), ("alu", 10)]);
         assert_eq!(counters.flops, [CountedFlops { data_type: "f32".to_owned(), flops: 211 }]);
     }
-}
-
-#[cfg(test)]
-mod table_tests {
-    use super::*;
 
     #[test]
     fn thousands_may_be_separated() {
@@ -365,9 +401,9 @@ mod table_tests {
             ("1,234.5", 1234.5),
             ("-0.5", -0.5),
         ] {
-            assert_eq!(number(text), Some(expected), "{text}");
+            assert_eq!(parse_number(text), Some(expected), "{text}");
         }
-        assert!(["", "n/a", "nan", "inf", "(1, 1, 1)"].iter().all(|text| number(text).is_none()));
+        assert!(["", "n/a", "nan", "inf", "(1, 1, 1)"].iter().all(|text| parse_number(text).is_none()));
     }
 
     /// Some figures keep their unit, whatever is asked for.
@@ -387,7 +423,7 @@ mod table_tests {
             ("%", 2.0),
         ] {
             let printed = format!("\"Kernel Name\",\"a__b\"\n\"\",\"{unit}\"\n\"sum\",\"2\"\n");
-            assert_eq!(read(&printed)[0].figure("a__b"), Some(expected), "{unit}");
+            assert_eq!(parse_kernels(&printed)[0].figure("a__b"), Some(expected), "{unit}");
         }
     }
 
@@ -404,7 +440,7 @@ a line of the program
 \"1\",\"4711\",\"sum\",\"(264, 1, 1)\",\"1,012.5\"
 ==PROF== Disconnected from process 4711
 ";
-        let found = read(printed);
+        let found = parse_kernels(printed);
         assert_eq!(found.len(), 2);
         assert_eq!((&*found[0].name, found[0].blocks), ("sum(const float *, long)", Some(264)));
         assert_eq!(found[0].figure("gpu__time_duration.sum"), Some(12_500.0));
@@ -414,6 +450,6 @@ a line of the program
             (found[1].figures.len(), found[1].figure("gpu__time_duration.sum")),
             (1, Some(1_012_500.0))
         );
-        assert_eq!(read("==ERROR== nothing\n"), []);
+        assert_eq!(parse_kernels("==ERROR== nothing\n"), []);
     }
 }

@@ -1,36 +1,53 @@
-//! The shares of a split joined to one run that has each case once, on the device that measured it. Tasks may have been started again
-//! or lost.
+//! Joins several runs into one: repetitions of the same work, or the shares of a run that was split among tasks.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Joined, repetitions, same_devices};
-use crate::stored_runs::NamedRun;
 use gpubench_records::{DeviceId, DeviceInfo, PlannedCase, Record, Run, ShareMode, Task, device_info::UUID};
 use gpubench_stats::format::{counted, joined};
 
-/// Returns true if `run` is a share of a split.
-pub fn is_share(run: &Run) -> bool {
-    task(run).is_some()
+pub use crate::repetitions::JoinedRun;
+use crate::repetitions::{check_same_devices, join_repetitions};
+use crate::stored_runs::NamedRun;
+
+/// Joins `runs` into one, which begins with the first of them and has the sum of their durations. If all are shares of a split run, the
+/// result has the cases of all shares and lists missing ones.
+///
+/// # Errors
+/// If the runs are neither repetitions nor shares of one split run.
+pub fn join(runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
+    match &runs[..] {
+        [] => Err("there is no run to merge".to_owned()),
+        all if all.iter().all(|named| is_split_share(&named.run)) => join_shares(runs),
+        [one] => Err(format!("{} is one run: give another, or a file with several", one.name)),
+        _ => join_repetitions(runs),
+    }
 }
 
-fn task(run: &Run) -> Option<&Task> {
+/// Returns true if `run` is a share of a run that was split among tasks.
+pub fn is_split_share(run: &Run) -> bool {
+    split_task(run).is_some()
+}
+
+/// Returns the task that measured this share; `None` if the run is no share.
+fn split_task(run: &Run) -> Option<&Task> {
     run.environment.task.as_ref().filter(|task| task.share == ShareMode::Split)
 }
 
-/// Joins runs that are all shares of one split.
-pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
-    // The run in which a record was made goes before those that were resumed with it.
+/// Joins shares of one split run. The result has each case once, on the device that measured it, even if tasks
+/// were started again or lost.
+fn join_shares(mut runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
+    // The run that measured a record is before the runs that resumed it.
     runs.sort_by_key(|NamedRun { run, .. }| {
-        (task(run).map(|task| (task.number, task.restarts.unwrap_or(0))), run.records.len())
+        (split_task(run).map(|task| (task.number, task.restarts.unwrap_or(0))), run.records.len())
     });
-    same_split(&runs)?;
-    let (lost, missing) = missing(&runs);
+    check_same_split(&runs)?;
+    let (lost, missing) = missing_cases(&runs);
     rename_devices(&mut runs);
-    same_devices(&runs, |info| DeviceId::parse(&info.device).kind, |info| &info.name)?;
-    let remark = leave_out_doubles(&mut runs);
+    check_same_devices(&runs, |info| DeviceId::parse(&info.device).kind, |info| &info.name)?;
+    let remark = remove_duplicates(&mut runs);
     let is_one_host = runs.iter().all(|it| it.run.environment.host == runs[0].run.environment.host);
     let host = runs[0].run.environment.host.clone().filter(|_| is_one_host);
-    let mut joined = repetitions(runs)?;
+    let mut joined = join_repetitions(runs)?;
     let run = &mut joined.run;
     let used: HashSet<String> = run.records.iter().map(|record| record.device.clone()).collect();
     run.devices.retain(|info| used.contains(&info.device));
@@ -42,9 +59,10 @@ pub(super) fn join(mut runs: Vec<NamedRun>) -> Result<Joined, String> {
     Ok(joined)
 }
 
-/// Checks that all were divided in the same way.
-fn same_split(runs: &[NamedRun]) -> Result<(), String> {
-    let division = |named: &NamedRun| task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
+/// Checks that all shares are of the same number of cases and tasks.
+fn check_same_split(runs: &[NamedRun]) -> Result<(), String> {
+    let division =
+        |named: &NamedRun| split_task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
     let Some(other) = runs.iter().find(|other| division(other) != division(&runs[0])) else { return Ok(()) };
     let words = |named: &NamedRun| {
         let (of, cases) = division(named).unwrap_or_default();
@@ -57,20 +75,21 @@ fn same_split(runs: &[NamedRun]) -> Result<(), String> {
     ))
 }
 
-/// Returns the case of a record, with the kind of its device in place of the device.
-fn anywhere(record: &Record) -> PlannedCase {
+/// Returns the case of a record with the kind of its device in place of the device.
+fn case_on_any_device(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
-/// Returns the number of cases that no share has, and a sentence on them that names the shares.
-fn missing(runs: &[NamedRun]) -> (usize, Option<String>) {
+/// Returns the number of cases that no share has, and a sentence about them that names the incomplete shares;
+/// `None` if there are none.
+fn missing_cases(runs: &[NamedRun]) -> (usize, Option<String>) {
     let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, bool)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);
     for run in runs.iter().map(|named| &named.run) {
-        let Some(task) = task(run) else { continue };
+        let Some(task) = split_task(run) else { continue };
         (of, cases) = (task.of, task.cases.unwrap_or_default());
         let (has, is_done) = found.entry(task.number).or_default();
-        has.extend(run.records.iter().map(anywhere));
+        has.extend(run.records.iter().map(case_on_any_device));
         *is_done |= run.records.len() >= run.planned_cases;
     }
     let has: BTreeSet<&PlannedCase> = found.values().flat_map(|(has, _)| has).collect();
@@ -116,19 +135,19 @@ fn rename_devices(runs: &mut [NamedRun]) {
     }
 }
 
-/// Leaves out records that are there twice, because a task that is started again begins with those of its earlier run, and
-/// failures of cases that it then measured. Returns a remark for what was measured more than once.
-fn leave_out_doubles(runs: &mut [NamedRun]) -> Option<String> {
+/// Removes copies of records, since a task that is started again begins with those of its earlier run, and
+/// failures of cases that were measured later. Returns a remark if cases were measured more than once.
+fn remove_duplicates(runs: &mut [NamedRun]) -> Option<String> {
     let measured: HashSet<PlannedCase> = runs
         .iter()
         .flat_map(|named| &named.run.records)
         .filter(|record| record.measurement.is_some())
-        .map(anywhere)
+        .map(case_on_any_device)
         .collect();
     let mut seen: BTreeMap<PlannedCase, Vec<(usize, Record)>> = BTreeMap::new();
     for (number, run) in runs.iter_mut().map(|named| &mut named.run).enumerate() {
         run.records.retain(|record| {
-            let case = anywhere(record);
+            let case = case_on_any_device(record);
             if record.measurement.is_none() && measured.contains(&case) {
                 return false;
             }
@@ -148,7 +167,7 @@ fn leave_out_doubles(runs: &mut [NamedRun]) -> Option<String> {
     })
 }
 
-/// Returns true if `other` is a copy of `record`, in a run that may name the device otherwise.
+/// Returns true if both records are equal except for the names of their devices.
 fn is_copy(record: &Record, other: &Record) -> bool {
     let mut other = other.clone();
     other.device.clone_from(&record.device);
@@ -166,7 +185,7 @@ mod tests {
 
     /// Six cases in three shares of two: what task `number` measured on a GPU of `node`.
     fn share(number: usize, node: &str, uuid: &str, restarts: u32) -> Run {
-        let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
+        let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/gpu.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
         let case = run.records.swap_remove(0);
         run.records = ["a", "b"]
@@ -197,15 +216,13 @@ mod tests {
         run
     }
 
-    fn joined(runs: &[Run]) -> Result<Joined, String> {
+    fn joined(runs: &[Run]) -> Result<JoinedRun, String> {
         let named = runs.iter().enumerate();
-        crate::join::join(
-            named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect(),
-        )
+        join(named.map(|(n, run)| NamedRun { name: format!("run{n}"), run: run.clone() }).collect())
     }
 
     /// The device and the benchmark of each record.
-    fn rows(joined: &Joined) -> Vec<String> {
+    fn rows(joined: &JoinedRun) -> Vec<String> {
         let row = |record: &Record| format!("{} {}", record.device, &record.case.benchmark[3..]);
         joined.run.records.iter().map(row).collect()
     }

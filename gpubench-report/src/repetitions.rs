@@ -1,44 +1,26 @@
-//! Several runs joined to one, which has the measurements of all: repetitions, in which the same build did the same work on the same
-//! device, or the shares of a split.
-
-mod shares;
+//! Joins repetitions into one run with all measurements: runs in which the same build measured the same work on the same device.
 
 use std::collections::HashMap;
 
-use crate::stored_runs::NamedRun;
 use gpubench_records::baseline::{MeasuredRecord, differences};
 use gpubench_records::{DeviceInfo, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged};
 
-pub use self::shares::is_share;
+use crate::stored_runs::NamedRun;
 
-/// Several runs made one.
+/// Several runs joined into one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Joined {
-    /// The run. Its notes have the remarks.
+pub struct JoinedRun {
+    /// The run. Its notes include the remarks.
     pub run: Run,
-    /// The differences between the runs that do not prevent joining them.
+    /// Sentences on differences between the runs that do not prevent joining them.
     pub remarks: Vec<String>,
-    /// A sentence on the cases and shares of a split that are missing. It is among the notes too.
+    /// A sentence on missing cases of a split run, which is among the notes too.
     pub missing: Option<String>,
 }
 
-/// Joins `runs` to one, which began with the first of them and took as long as all together. If all are shares of a split, the run
-/// has the cases of all, and the result lists what is missing.
-///
-/// # Errors
-/// If they are neither repetitions nor shares of one split.
-pub fn join(runs: Vec<NamedRun>) -> Result<Joined, String> {
-    match &runs[..] {
-        [] => Err("there is no run to merge".to_owned()),
-        all if all.iter().all(|named| is_share(&named.run)) => shares::join(runs),
-        [one] => Err(format!("{} is one run: give another, or a file with several", one.name)),
-        _ => repetitions(runs),
-    }
-}
-
-/// Joins runs of which a case may be in several, each a repetition.
-fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, String> {
-    let remarks = check(&runs)?;
+/// Joins runs in which the same build measured the same cases on the same devices.
+pub(crate) fn join_repetitions(runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
+    let remarks = check_repetitions(&runs)?;
     let mut runs: Vec<Run> = runs.into_iter().map(|named| named.run).collect();
     let mut whole = runs.remove(0);
     for run in runs {
@@ -46,19 +28,20 @@ fn repetitions(runs: Vec<NamedRun>) -> Result<Joined, String> {
         whole.wall_time += run.wall_time;
         whole.add_devices(run.devices);
         whole.records.extend(run.records);
-        add_new(&mut whole.skipped, run.skipped);
-        add_new(&mut whole.notes, run.notes);
+        extend_new(&mut whole.skipped, run.skipped);
+        extend_new(&mut whole.notes, run.notes);
         whole.planned_cases = whole.planned_cases.max(run.planned_cases);
     }
-    // These belong to one run alone.
+    // These describe a single run.
     (whole.resumed, whole.regression_threshold, whole.baseline_comparison) = (None, None, None);
     whole.records = merged(whole.records);
     whole.planned_cases = whole.planned_cases.max(whole.records.len());
     whole.notes.extend_from_slice(&remarks);
-    Ok(Joined { run: whole, remarks, missing: None })
+    Ok(JoinedRun { run: whole, remarks, missing: None })
 }
 
-fn add_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
+/// Appends those of `others` that `known` does not contain.
+fn extend_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
     for other in others {
         if !known.contains(&other) {
             known.push(other);
@@ -66,16 +49,16 @@ fn add_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
     }
 }
 
-/// Checks that `runs` are repetitions. Returns the differences that do not matter.
-fn check(runs: &[NamedRun]) -> Result<Vec<String>, String> {
+/// Checks that `runs` are repetitions. Returns remarks on differences that do not matter.
+fn check_repetitions(runs: &[NamedRun]) -> Result<Vec<String>, String> {
     let mut cases: HashMap<PlannedCase, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
-    same_suite(runs)?;
-    same_devices(runs, |info| &info.device, |info| (&info.name, info.text(UUID)))?;
+    check_same_binary(runs)?;
+    check_same_devices(runs, |info| &info.device, |info| (&info.name, info.text(UUID)))?;
     for other in runs {
         for record in &other.run.records {
             let earlier = cases.entry(record.planned()).or_default();
-            earlier.iter().try_for_each(|earlier| is_repetition(*earlier, (other, record)))?;
+            earlier.iter().try_for_each(|earlier| check_repetition(*earlier, (other, record)))?;
             earlier.push((other, record));
         }
         if is_other_build(&runs[0].run.program, &other.run.program) {
@@ -87,14 +70,15 @@ fn check(runs: &[NamedRun]) -> Result<Vec<String>, String> {
 }
 
 /// A record with its run.
-type OfRun<'a> = (&'a NamedRun, &'a Record);
+type RecordOfRun<'a> = (&'a NamedRun, &'a Record);
 
-fn measured<'a>(named: &'a NamedRun, record: &'a Record) -> Option<MeasuredRecord<'a>> {
+/// Returns the first measurement of a record, for a comparison of methods; `None` if there is none.
+fn first_measurement<'a>(named: &'a NamedRun, record: &'a Record) -> Option<MeasuredRecord<'a>> {
     Some(MeasuredRecord { run: &named.run, record, measurement: record.measurements().next()? })
 }
 
-/// Checks that two records of a case are of the same work, measured twice in the same way by the same build.
-fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<(), String> {
+/// Checks that two records of a case are different measurements of the same work, by the same method and build.
+fn check_repetition((one, first): RecordOfRun<'_>, (other, second): RecordOfRun<'_>) -> Result<(), String> {
     let (case, one_name, other_name) = (&first.case, &one.name, &other.name);
     let refused = |why: String| Err(format!("`{case}` {why}"));
     if first.measurements().any(|first| second.measurements().any(|second| first == second)) {
@@ -108,7 +92,7 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
                 .to_owned(),
         );
     }
-    if let (Some(then), Some(now)) = (measured(one, first), measured(other, second)) {
+    if let (Some(then), Some(now)) = (first_measurement(one, first), first_measurement(other, second)) {
         let differences = differences(now, then).join("; ");
         if !differences.is_empty() {
             return refused(format!(
@@ -125,7 +109,8 @@ fn is_repetition((one, first): OfRun<'_>, (other, second): OfRun<'_>) -> Result<
     Ok(())
 }
 
-/// Returns true for another build: by their fingerprints if both have one, else by all that is known of both.
+/// Returns true if the builds differ: by their fingerprints if both have one, else by everything known about
+/// them.
 fn is_other_build(one: &Program, other: &Program) -> bool {
     match (&one.fingerprint, &other.fingerprint) {
         (Some(one), Some(other)) => one != other,
@@ -133,8 +118,8 @@ fn is_other_build(one: &Program, other: &Program) -> bool {
     }
 }
 
-/// Checks that all are of the same suite.
-fn same_suite(runs: &[NamedRun]) -> Result<(), String> {
+/// Checks that all runs are of the same benchmark binary.
+fn check_same_binary(runs: &[NamedRun]) -> Result<(), String> {
     let suite = |named: &NamedRun| named.run.program.suite.clone();
     let Some(other) = runs.iter().find(|other| suite(other) != suite(&runs[0])) else { return Ok(()) };
     let (first, second, one, other) = (suite(&runs[0]), suite(other), &runs[0].name, &other.name);
@@ -144,8 +129,8 @@ fn same_suite(runs: &[NamedRun]) -> Result<(), String> {
     ))
 }
 
-/// Checks that devices which `key` gives the same name are the same by `identity`.
-fn same_devices<'a, T: PartialEq>(
+/// Checks that devices with the same `key` have the same `identity`.
+pub(crate) fn check_same_devices<'a, T: PartialEq>(
     runs: &'a [NamedRun],
     key: impl Fn(&'a DeviceInfo) -> &'a str,
     identity: impl Fn(&'a DeviceInfo) -> T,

@@ -1,4 +1,5 @@
-//! `verify`: measures cases, counts their launches with Nsight Compute, and compares the counters with the declared bytes and flops.
+//! `verify`: measures benchmarks, counts their launches with Nsight Compute, and compares the counters with the
+//! declared bytes and flops.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,18 +10,18 @@ use std::{env, fs, io, thread};
 
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
-use gpubench_report::{counters::set_ncu, export::ExportArgs, stored_runs::load};
+use gpubench_report::{counters::store_ncu_counters, loading::load};
 use gpubench_runner::__private::{
     parse_positive_time,
     profiled::{FLAG, ProfiledCases},
     system::ProcessGroup,
 };
 
-use crate::commands::suites::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
-use crate::commands::{exit_of_all, signals};
-use crate::output::{self, CommandError, PrintOptions, Result, Results, at, bail};
-
-mod counted;
+use super::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
+use super::{combined_exit, ncu_counters, signals};
+use crate::output::{
+    self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail, path_message,
+};
 
 /// The benchmark binaries to verify.
 #[derive(Args)]
@@ -43,36 +44,38 @@ pub(super) struct VerifyArgs {
     flags: Vec<String>,
 }
 
-/// The kind of devices that Nsight Compute counts.
-const COUNTED: &str = "cuda:";
+/// The beginning of the names of devices that Nsight Compute supports.
+const COUNTED_DEVICES: &str = "cuda:";
 
+/// Runs the command.
 pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
-    let results = Results::new(&args.exports, &[], options)?;
+    let results = ResultDestinations::new(&args.exports, &[], options)?;
     signals::listen()?;
-    let binaries = binaries(args)?;
+    let binaries = binary_commands(args)?;
     refuse_shared_file(results.exports.first().map(|export| export.format), binaries.len())?;
     let mut ends = Vec::new();
     for mut binary in binaries {
         match measure(&mut binary)? {
             Err(exit) => ends.push(exit),
             Ok(mut run) => {
-                count(args, &binary, &mut run);
+                add_counters(args, &binary, &mut run);
                 results.print_run("", &run, args.explain)?;
-                results.write(&run)?;
-                ends.push(exit(&run));
+                results.write_run(&run)?;
+                ends.push(exit_of_child(&run));
             }
         }
-        if let Some(interrupted) = signals::received() {
+        if let Some(interrupted) = signals::received_signal() {
             return Ok(interrupted);
         }
     }
-    Ok(exit_of_all(ends))
+    Ok(combined_exit(ends))
 }
 
-/// Returns a command for each benchmark binary, which measures what the user wants.
-fn binaries(args: &VerifyArgs) -> Result<Vec<Command>> {
+/// Returns the command of each benchmark binary, with the user's filters and flags.
+fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
     if let Some(program) = &args.program {
-        let program = program.canonicalize().map_err(|error| CommandError::usage(at(program, error)))?;
+        let program =
+            program.canonicalize().map_err(|error| CommandError::usage(path_message(program, error)))?;
         if !is_benchmark_binary(&mut Command::new(&program)) {
             bail!(
                 Usage,
@@ -86,12 +89,12 @@ fn binaries(args: &VerifyArgs) -> Result<Vec<Command>> {
         return Ok(vec![command]);
     }
     let cargo = Cargo::default();
-    let built = cargo.build(&cargo.workspace(&args.build)?.suites(&args.build)?, &args.build)?;
-    Ok(built.suites.iter().map(|suite| built.command(suite, &args.flags)).collect())
+    let built = cargo.build(&cargo.metadata(&args.build)?.bench_targets(&args.build)?, &args.build)?;
+    Ok(built.binaries.iter().map(|suite| built.command(suite, &args.flags)).collect())
 }
 
-/// Returns the exit code for a verified run: failed if a counter contradicts a case, or if a case has no counters.
-fn exit(run: &Run) -> Exit {
+/// Returns the exit code for a verified run: [`Exit::Failed`] if counters contradict a case or a case has none.
+fn exit_of_child(run: &Run) -> Exit {
     let is_contradicted =
         |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
     let is_right = |record: &Record| {
@@ -99,7 +102,7 @@ fn exit(run: &Run) -> Exit {
         let counted = verification.and_then(|verification| verification.ncu.as_ref());
         !record.verdict.reasons.iter().any(is_contradicted) && !matches!(counted, Some(NcuPass::Failed(_)))
     };
-    let is_counted = run.records.iter().any(|record| record.device.starts_with(COUNTED));
+    let is_counted = run.records.iter().any(|record| record.device.starts_with(COUNTED_DEVICES));
     let exit = match run.records.iter().all(is_right) {
         _ if !is_counted => Exit::NoDevice,
         true => Exit::Done,
@@ -108,25 +111,25 @@ fn exit(run: &Run) -> Exit {
     exit.min(Exit::of(run))
 }
 
-/// Measures with a benchmark binary. Returns its exit code if it measured nothing.
+/// Runs a benchmark binary without counters. Returns its run, or its exit code if it measured nothing.
 fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
     let folder = tempfile::tempdir()
         .map_err(|error| CommandError::failed(format!("a temporary folder cannot be made: {error}")))?;
     let file = folder.path().join("run.json");
     // The user gets the verified run.
     binary.env("GPUBENCH_RUNS_DIR", "none");
-    let ended = signals::output(binary.arg("--json").arg(&file).stdout(Stdio::null()), Exit::Failed)?;
+    let ended = signals::run_child(binary.arg("--json").arg(&file).stdout(Stdio::null()), Exit::Failed)?;
     if !file.is_file() {
-        return Ok(Err(signals::exit(ended.status)));
+        return Ok(Err(signals::exit_of_child(ended.status)));
     }
     Ok(Ok(load(&file)?.run))
 }
 
-/// Adds the counters to the records of a run: one process for each device and cache state.
-fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
+/// Adds counters to the records of a run. Each device and cache state needs a process of its own.
+fn add_counters(args: &VerifyArgs, binary: &Command, run: &mut Run) {
     let mut groups: BTreeMap<(String, Cache), Vec<PlannedCase>> = BTreeMap::new();
     for record in run.records.iter().filter(|record| record.measurement.is_some()) {
-        if record.device.starts_with(COUNTED) {
+        if record.device.starts_with(COUNTED_DEVICES) {
             groups.entry((record.device.clone(), record.case.cache)).or_default().push(record.planned());
         }
     }
@@ -134,10 +137,10 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
         output::warn("no benchmark was measured on an NVIDIA GPU, and Nsight Compute counts no other");
     }
     for ((device, cache), cases) in groups {
-        if signals::received().is_some() {
+        if signals::received_signal().is_some() {
             return;
         }
-        let passes = passes(args, binary, &cases).unwrap_or_else(|why| {
+        let passes = count_cases(args, binary, &cases).unwrap_or_else(|why| {
             output::warn(&format!(
                 "declared bytes and flops of {cache} results on `{device}` were not checked: {why}"
             ));
@@ -146,39 +149,39 @@ fn count(args: &VerifyArgs, binary: &Command, run: &mut Run) {
         let last_level_cache = run.device(&device).and_then(|info| info.last_level_cache);
         for (case, pass) in cases.iter().zip(passes) {
             let record = run.records.iter_mut().find(|record| record.planned() == *case);
-            record.into_iter().for_each(|record| set_ncu(record, pass.clone(), last_level_cache));
+            record.into_iter().for_each(|record| store_ncu_counters(record, pass.clone(), last_level_cache));
         }
     }
 }
 
-/// Counts cases in one process. If Nsight Compute knows none of the metrics, counts the usual ones alone.
-fn passes(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<Vec<NcuPass>, String> {
+/// Counts cases in one process. If Nsight Compute knows none of the metrics, counts only the basic ones.
+fn count_cases(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<Vec<NcuPass>, String> {
     let ncu = find_ncu()?;
     let limit = args.timeout.saturating_mul(cases.len() as u32);
     let mut refused = String::new();
-    for metrics in [counted::all_metrics(), counted::usual_metrics()] {
-        let profile = profile(&ncu, binary, cases, &metrics, limit)?;
-        let kernels = counted::read(&profile.printed);
+    for metrics in [ncu_counters::all_metrics(), ncu_counters::basic_metrics()] {
+        let profile = run_ncu(&ncu, binary, cases, &metrics, limit)?;
+        let kernels = ncu_counters::parse_kernels(&profile.printed);
         if !kernels.is_empty() {
-            return Ok(counted::passes(&kernels, cases.len(), &profile.failures));
+            return Ok(ncu_counters::passes_of_cases(&kernels, cases.len(), &profile.failures));
         }
         if let Some(why) = profile.failures.values().next().filter(|_| profile.failures.len() == cases.len())
         {
             return Err(why.clone());
         }
-        refused = reason(&profile.printed).unwrap_or(profile.ending);
-        if !refused.starts_with(QUOTED) {
+        refused = refusal_reason(&profile.printed).unwrap_or(profile.ending);
+        if !refused.starts_with(QUOTE_PREFIX) {
             break;
         }
     }
     Err(refused)
 }
 
-/// The launches of each case that are counted.
-const LAUNCHES: usize = 3;
-/// The time between two checks whether it has ended.
+/// The number of launches of each case that are counted.
+const LAUNCHES_PER_CASE: usize = 3;
+/// The time between two checks whether Nsight Compute has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Words in its messages, and what they mean.
+/// Texts in messages of Nsight Compute, each with an explanation for the user.
 const REFUSALS: [(&str, &str); 6] = [
     (
         "ERR_NVGPUCTRPERM",
@@ -191,41 +194,44 @@ const REFUSALS: [(&str, &str); 6] = [
     ("ResourceUnavailable", "another profiler reads the GPU's counters"),
 ];
 
-/// The beginning of a reason in its own words.
-const QUOTED: &str = "ncu reports: ";
+/// The beginning of a reason that quotes a message of Nsight Compute.
+const QUOTE_PREFIX: &str = "ncu reports: ";
 
 /// The output of Nsight Compute.
-struct Profile {
+struct NcuOutput {
     /// Its standard output, then its standard error.
     printed: String,
-    /// The errors of cases, by their numbers.
+    /// The errors of cases, by their indices.
     failures: BTreeMap<usize, String>,
-    /// How it ended, as a sentence.
+    /// A sentence on how it ended.
     ending: String,
 }
 
-/// Returns the reason that it counted nothing, if it prints one: a known one, or its own first error.
-fn reason(printed: &str) -> Option<String> {
+/// Returns the reason that nothing was counted: the explanation of a known message, or the first error; `None` if
+/// there is no error.
+fn refusal_reason(printed: &str) -> Option<String> {
     let lines: Vec<&str> =
         printed.lines().filter(|line| line.contains("==ERROR==") || line.contains("==WARNING==")).collect();
     let known = REFUSALS.iter().find(|(words, _)| lines.iter().any(|line| line.contains(words)));
     let error = || lines.iter().find_map(|line| Some(line.split_once("==ERROR==")?.1.trim()));
-    known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| Some(format!("{QUOTED}{}", error()?)))
+    known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| Some(format!("{QUOTE_PREFIX}{}", error()?)))
 }
 
-/// Finds the program in the PATH, in a CUDA toolkit, or where its own installer puts it.
+/// Returns the path of Nsight Compute's program `ncu`: from the PATH, a CUDA toolkit, or the folder of its
+/// installer.
 pub(super) fn find_ncu() -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
-    let toolkits = toolkits.chain(versions("/usr/local", "cuda")).map(|root| root.join("bin"));
-    let places = env::split_paths(&path).chain(toolkits).chain(versions("/opt/nvidia/nsight-compute", ""));
+    let toolkits = toolkits.chain(folders_with_prefix("/usr/local", "cuda")).map(|root| root.join("bin"));
+    let places =
+        env::split_paths(&path).chain(toolkits).chain(folders_with_prefix("/opt/nvidia/nsight-compute", ""));
     places.map(|folder| folder.join("ncu")).find(|program| program.is_file()).ok_or_else(|| {
         "ncu (Nsight Compute) is not in the PATH, in a CUDA toolkit or in /opt/nvidia/nsight-compute: install it".to_owned()
     })
 }
 
 /// Returns the folders in `root` whose names begin with `beginning`, the last name first.
-fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
+fn folders_with_prefix(root: &str, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let fitting = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
     let mut found: Vec<PathBuf> = fitting.map(|entry| entry.path()).collect();
@@ -233,18 +239,20 @@ fn versions(root: &str, beginning: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs the benchmark binary of `binary` under Nsight Compute. It launches each of these cases, all of one cache state, a few times.
-fn profile(
+/// Runs a benchmark binary under Nsight Compute. It launches each of these cases, which have the same cache
+/// state, a few times.
+fn run_ncu(
     ncu: &Path,
     binary: &Command,
     cases: &[PlannedCase],
     metrics: &[String],
     limit: Duration,
-) -> Result<Profile, String> {
-    let ran = || -> io::Result<Profile> {
+) -> Result<NcuOutput, String> {
+    let ran = || -> io::Result<NcuOutput> {
         let folder = tempfile::Builder::new().prefix("gpubench-ncu-").tempdir()?;
         let failures = folder.path().join("failures");
-        let request = ProfiledCases { cases: cases.to_vec(), launches: LAUNCHES, failures: failures.clone() };
+        let request =
+            ProfiledCases { cases: cases.to_vec(), launches: LAUNCHES_PER_CASE, failures: failures.clone() };
         fs::write(folder.path().join("cases"), serde_json::to_vec(&request)?)?;
         let is_cold = cases.first().is_some_and(|case| case.cache == Cache::Cold);
         let mut command = Command::new(ncu);
@@ -261,18 +269,20 @@ fn profile(
             .stdin(Stdio::null())
             .stdout(File::create(folder.path().join("out"))?)
             .stderr(File::create(folder.path().join("err"))?);
-        let ending = wait(ProcessGroup::start(&mut command)?, limit, || signals::received().is_some())?;
+        let ending =
+            wait_for_ncu(ProcessGroup::start(&mut command)?, limit, || signals::received_signal().is_some())?;
         let text = |name: &str| fs::read(folder.path().join(name)).unwrap_or_default();
         let printed = String::from_utf8_lossy(&[text("out"), text("err")].concat()).into_owned();
         let failures = fs::read_to_string(failures).unwrap_or_default();
         let failures = failures.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Ok(Profile { printed, failures, ending })
+        Ok(NcuOutput { printed, failures, ending })
     };
     ran().map_err(|error| format!("ncu cannot be run: {error}"))
 }
 
-/// Waits for a process. At its limit, and if the user stops the command, kills it with everything that it started. Returns how it ended.
-fn wait(mut ncu: ProcessGroup, limit: Duration, is_stopped: impl Fn() -> bool) -> io::Result<String> {
+/// Waits for the process to end. Kills it and its children after `limit`, or when `is_stopped` returns true.
+/// Returns a sentence on how it ended.
+fn wait_for_ncu(mut ncu: ProcessGroup, limit: Duration, is_stopped: impl Fn() -> bool) -> io::Result<String> {
     let began = Instant::now();
     while !ncu.has_ended() {
         let interrupted = is_stopped();
@@ -305,9 +315,9 @@ mod tests {
                 "ncu reports: Failed to find metric foo__bar.sum",
             ),
         ] {
-            assert!(reason(printed).expect("it is one").contains(expected), "{printed}");
+            assert!(refusal_reason(printed).expect("it is one").contains(expected), "{printed}");
         }
-        assert_eq!(reason("==PROF== Connected to process 1\n\"ERR_NVGPUCTRPERM\""), None);
+        assert_eq!(refusal_reason("==PROF== Connected to process 1\n\"ERR_NVGPUCTRPERM\""), None);
     }
 
     #[test]
@@ -315,7 +325,7 @@ mod tests {
         let ended = |script: &str, limit, stop: bool| {
             let group =
                 ProcessGroup::start(Command::new("sh").args(["-c", script])).expect("every Unix has it");
-            wait(group, limit, || stop).expect("it can be waited for")
+            wait_for_ncu(group, limit, || stop).expect("it can be waited for")
         };
         let (long, began) = (Duration::from_secs(60), Instant::now());
         let exited = ended("exit 3", long, false);
