@@ -111,7 +111,11 @@ impl Device for Tower {
     }
 
     // Launches that fail for one state of the cache do so among its samples alone.
-    fn time_cold_launch(&mut self, work: &mut dyn Work, _: InputState) -> Result<Option<Nanoseconds>, Failure> {
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        _: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
         self.0.sampled.set(None);
         work.reset()?;
         work.launch().map(|()| None)
