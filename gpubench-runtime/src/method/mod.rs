@@ -34,7 +34,7 @@ pub use self::calibration::{median_time, time_once, timer};
 pub(crate) use self::energy::measure_energy;
 pub use self::group::AnyWork;
 pub use self::interleaving::{RoundLayout, Rounds, compare};
-pub use self::sampler::{SamplingSetup, pair_sampler, sampler};
+pub use self::sampler::{Chosen, pair_sampler, sampler};
 pub use crate::method::sampler::choose_flush;
 
 /// The number of launches that validate a case, in addition to its warm-up and its samples: the checked

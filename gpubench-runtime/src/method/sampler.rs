@@ -30,7 +30,7 @@ struct QueueSampler<'a> {
 }
 
 /// How a device samples a case: the launch mode, the flush, and a setting of the device.
-pub struct SamplingSetup {
+pub struct Chosen {
     /// How launches run and are timed.
     pub mode: LaunchMode,
     /// The method of the samples, with its flush.
@@ -39,7 +39,7 @@ pub struct SamplingSetup {
     pub setting: Option<Box<dyn Any>>,
 }
 
-/// Returns a sampler of `work` with the setup `chosen`. Its samples are interleaved with empty launches. `wanted`
+/// Returns a sampler of `work` with the choices of `chosen`. Its samples are interleaved with empty launches. `wanted`
 /// has the state of the cache and other options.
 ///
 /// # Errors
@@ -48,20 +48,20 @@ pub fn sampler<'a>(
     queue: &'a mut dyn Queue,
     work: AnyWork<'a>,
     wanted: &SampleOptions,
-    chosen: SamplingSetup,
+    chosen: Chosen,
 ) -> Result<Box<dyn Sampler + 'a>, Failure> {
     let empty = require_own_launch(queue, OwnLaunch::Empty(chosen.mode, wanted.cache))?;
     let works = WorkWithPartner { first: work, partner: Partner::Empty(empty) };
     Ok(new_sampler(queue, works, wanted, chosen, None))
 }
 
-/// Returns a sampler of two interleaved works with the setup `chosen`. `chosen` has the method of the first work,
+/// Returns a sampler of two interleaved works with the choices of `chosen`. `chosen` has the method of the first work,
 /// and `partner` is the method of the second.
 pub fn pair_sampler<'a>(
     queue: &'a mut dyn Queue,
     [first, other]: [AnyWork<'a>; 2],
     wanted: &SampleOptions,
-    chosen: SamplingSetup,
+    chosen: Chosen,
     partner: Method,
 ) -> Box<dyn Sampler + 'a> {
     let works = WorkWithPartner { first, partner: Partner::Case(other) };
@@ -73,7 +73,7 @@ fn new_sampler<'a>(
     queue: &'a mut dyn Queue,
     works: WorkWithPartner<'a>,
     wanted: &SampleOptions,
-    SamplingSetup { mode, method, setting }: SamplingSetup,
+    Chosen { mode, method, setting }: Chosen,
     partner: Option<Method>,
 ) -> Box<dyn Sampler + 'a> {
     let path = SamplingPath::new(GroupRunner::new(queue, works, mode, method.flush, wanted));

@@ -8,7 +8,7 @@ use gpubench_runtime::device::{
     Batch, Calibration, Clock, DeviceError, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings,
     SampleOptions, Work,
 };
-use gpubench_runtime::method::{self, SamplingSetup};
+use gpubench_runtime::method::{self, Chosen};
 use gpubench_stats::Nanoseconds;
 use wgpu::{Buffer, BufferUsages, CommandBuffer};
 
@@ -27,7 +27,7 @@ pub(crate) struct RecordedBatch {
 
 /// Chooses the method of sampling for the options `wanted`. Returns a failure for a `--path` other than the
 /// device's, and for `host_work`.
-pub(super) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<SamplingSetup, Failure> {
+pub(super) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Chosen, Failure> {
     let refused = |message: String| Err(Failure::new(Stage::Sampling, message));
     if let Some(path) = wanted.path.filter(|path| *path != Path::Device) {
         return refused(format!("--path {path}: wgpu's launches are timed by timestamp queries alone"));
@@ -39,7 +39,7 @@ pub(super) fn choose(device: &mut Wgpu, wanted: &SampleOptions) -> Result<Sampli
     let mut method = method::choose_flush(device, Path::Device, wanted)?;
     method.path_reason =
         is_software(&device.info).then(|| "this is a software adapter, and no GPU".to_owned());
-    Ok(SamplingSetup { mode: LaunchMode::RECORDED, method, setting: None })
+    Ok(Chosen { mode: LaunchMode::RECORDED, method, setting: None })
 }
 
 impl Queue for Wgpu {

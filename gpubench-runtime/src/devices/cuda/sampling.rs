@@ -9,7 +9,7 @@ use super::flush::PersistingL2Disabled;
 use super::graph::{Capture, Node};
 use super::{Cuda, guarded::Guarded, watch::calls};
 use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, Sampler, Work};
-use crate::method::{self, AnyWork, SamplingSetup, choose_flush};
+use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
 
@@ -37,7 +37,7 @@ pub(crate) fn sampler<'a>(
         }
         (Err(_), _) => LaunchMode::AT_ONCE,
     };
-    method::sampler(device, AnyWork::Owned(Box::new(work)), wanted, SamplingSetup { mode, method, setting })
+    method::sampler(device, AnyWork::Owned(Box::new(work)), wanted, Chosen { mode, method, setting })
 }
 
 /// Returns a sampler of two interleaved `works` with the options `wanted`. Both are sampled in the same
@@ -73,7 +73,7 @@ pub(crate) fn pair_sampler<'a>(
         _ => LaunchMode::AT_ONCE,
     };
     let works = [a, b].map(|work| AnyWork::Owned(Box::new(work)));
-    Ok(method::pair_sampler(device, works, wanted, SamplingSetup { mode, method, setting }, partner))
+    Ok(method::pair_sampler(device, works, wanted, Chosen { mode, method, setting }, partner))
 }
 
 /// Disables persisting L2 until the returned value is dropped, if `method` has a flush. Returns `None` if
