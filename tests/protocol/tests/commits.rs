@@ -7,7 +7,7 @@ use std::process::Command;
 
 use end_to_end::running::run_with;
 use gpubench_records::record::Run;
-use gpubench_report::history::add;
+use gpubench_report::history::add_to_history;
 use gpubench_report::history::{CommitOrder, History, HistoryRules};
 use protocol::fake::library;
 
@@ -78,9 +78,9 @@ fn a_repository_of_sixty_commits_tells_its_changes() {
     let nights = (0..60).filter(|commit| !late(commit)).chain(30..35);
     for (number, commit) in nights.enumerate() {
         let run = measure(folder.path(), commit, number);
-        add(&kept, &run, Some(hashes[commit])).expect("it can be added");
+        add_to_history(&kept, &run, Some(hashes[commit])).expect("it can be added");
     }
-    let history = History::read(&kept, &[]).expect("it is there").in_order(&order);
+    let history = History::read(&kept, &[]).expect("it is there").ordered_by_commits(&order);
     let report = history.report(HistoryRules { equivalence_margin: 0.005, last: None });
     assert_eq!((report.runs, report.cases.len(), report.faults.len()), (60, 1, 0));
     assert_eq!(report.cases[0].series.len(), 1);
