@@ -60,7 +60,7 @@ pub mod device {
     };
     pub use gpubench_runtime::device::*;
     pub use gpubench_runtime::method::{
-        AnyWork, Chosen, choose_flush, median_time, pair_sampler, sampler, time_once, timer,
+        AnyWork, SamplingSetup, choose_flush, median_time, pair_sampler, sampler, time_once, timer,
     };
 }
 

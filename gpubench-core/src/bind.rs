@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 use std::{cell::RefCell, str::FromStr};
 
-use crate::{ArgAxis, CaseError, Memory, UserMetric};
+use crate::{ArgAxis, CaseError, UserMetric};
 
 /// The listed values of one axis, and the value that the current case uses: initially the first.
 pub struct Values<T> {
@@ -78,7 +78,7 @@ macro_rules! __axis {
 }
 pub use __axis as axis;
 
-/// Finds the function that converts values of an axis to text: by `Display`, or else by `Debug`.
+/// Selects the conversion of axis values to text at compile time: by `Display`, or else by `Debug`.
 pub trait Show<T> {
     /// Returns the function that converts a value to text.
     fn show(&self) -> fn(&T) -> String;
@@ -96,7 +96,7 @@ impl<T: Debug> Show<T> for &Values<T> {
     }
 }
 
-/// Finds the function that parses values of an axis: text as it is, and types with `FromStr`. Values of other
+/// Selects the parser of axis values at compile time: text as it is, and types with `FromStr`. Values of other
 /// types cannot be parsed; they must be listed.
 pub trait Parse<T> {
     /// Returns the function that parses a value; its result is `None` for text that is no value.
@@ -121,6 +121,21 @@ impl<T> Parse<T> for &Values<T> {
         |_| None
     }
 }
+
+pub use crate::inputs::{InputOperand, ShowMemory};
+
+/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
+/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __memory {
+    ($input:expr, $visit:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::ShowMemory as _;
+        (&&&&$crate::bind::InputOperand($input)).memory($visit)
+    }};
+}
+pub use __memory as memory;
 
 /// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
 ///
@@ -178,10 +193,11 @@ impl<T: Count> Count for &T {
     }
 }
 
-/// The count option that may be zero: the smallest size of a benchmark may need only one pass.
+/// The only count option that may be zero, since the smallest size of a benchmark may need a single pass.
 const MAY_BE_ZERO: &str = "intermediates";
 
-/// Returns the value of the count option `option`, rounded if it is a float; an error if it is below 1 or does not fit 64 bits.
+/// Converts the value of a count option, such as `flops`, to a whole number; rounds a float. Returns `None` for zero
+/// `intermediates`, and an error that names the option for any other value below 1 or above 64 bits.
 pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
     let number = value.number();
     if option == MAY_BE_ZERO && number == 0.0 {
@@ -197,7 +213,8 @@ pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, Cas
     count.filter(|count| *count > 0).map(Some).ok_or_else(refused)
 }
 
-/// Returns [`count`] of `exact`, or of `value` if that is unknown.
+/// Converts a count as [`count`] does: `exact`, which was computed without overflow, or `value()` if `exact` is
+/// unknown.
 pub fn exact_count<T: Count>(
     option: &'static str,
     exact: Exact,
@@ -206,7 +223,7 @@ pub fn exact_count<T: Count>(
     exact.0.map_or_else(|| count(option, value()), |exact| count(option, exact))
 }
 
-/// Returns the value of the metric `name`, or the mistake in it.
+/// Returns the benchmark's own metric `name` in `unit`, or an error if its value is not finite.
 pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, CaseError> {
     let (number, unit) = (value.number(), unit.to_owned());
     match number.is_finite() {
@@ -215,7 +232,8 @@ pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, C
     }
 }
 
-/// Returns [`metric`] of `exact`, or of `value` if that is unknown.
+/// Returns the metric as [`metric`] does: with the value `exact`, which was computed without overflow, or `value()`
+/// if `exact` is unknown.
 pub fn exact_metric<T: Count>(
     name: &str,
     unit: &str,
@@ -225,13 +243,13 @@ pub fn exact_metric<T: Count>(
     exact.0.map_or_else(|| metric(name, unit, value()), |exact| metric(name, unit, exact))
 }
 
-/// A whole number that arithmetic does not wrap; unknown after an overflow of 128 bits or an operand that is
+/// A whole number whose arithmetic never wraps. It becomes unknown if a result exceeds 128 bits or an operand is
 /// no whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact(Option<i128>);
 
 impl Exact {
-    /// Returns the known number `number`.
+    /// Wraps a known number.
     pub const fn of(number: i128) -> Self {
         Self(Some(number))
     }
@@ -277,7 +295,7 @@ macro_rules! __exact {
 }
 pub use __exact as exact;
 
-/// Converts an operand of any type to an [`Exact`] number.
+/// Conversion of an operand of any type to an [`Exact`] number.
 pub trait ExactValue {
     /// Returns the number; unknown if the operand is no whole number.
     fn exact(&self) -> Exact;
@@ -292,92 +310,6 @@ impl<T: Count> ExactValue for &ExactOperand<'_, T> {
 impl<T> ExactValue for ExactOperand<'_, T> {
     fn exact(&self) -> Exact {
         Exact(None)
-    }
-}
-
-/// An input of [`memory!`], of any type.
-pub struct Input<'a, T>(pub &'a T);
-
-/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
-/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __memory {
-    ($input:expr, $visit:expr) => {{
-        #[allow(unused_imports)]
-        use $crate::bind::ShowMemory as _;
-        (&&&&$crate::bind::Input($input)).memory($visit)
-    }};
-}
-pub use __memory as memory;
-
-/// A type whose values own no other memory and refer to none.
-///
-/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values,
-/// and cold samples on a CPU drop the cache lines of vectors and slices of it, in place of a sweep of the
-/// whole cache.
-///
-/// ```
-/// # use gpubench_driver as _;
-/// #[derive(Clone, Copy)]
-/// struct Complex {
-///     re: f32,
-///     im: f32,
-/// }
-///
-/// impl gpubench_core::host::Plain for Complex {}
-/// ```
-pub trait Plain: Copy {}
-
-/// Implements [`Plain`] for primitive types.
-macro_rules! plain {
-    ($($value:ident)*) => {$(impl Plain for $value {})*};
-}
-plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
-
-impl Plain for () {}
-impl<T: Plain, const N: usize> Plain for [T; N] {}
-impl<T: Plain> Plain for Option<T> {}
-impl<A: Plain> Plain for (A,) {}
-impl<A: Plain, B: Plain> Plain for (A, B) {}
-impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
-impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
-
-/// Finds the memory of an input: of slices of plain values and of vectors, boxes and arrays of them. Plain
-/// values have none to flush, since they are stored among gpubench's own data.
-pub trait ShowMemory {
-    /// Calls `visit` with the memory of the input. Returns false if the input may have other memory.
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-}
-
-/// Implements [`ShowMemory`] for inputs that own or borrow a slice. `$memory` is the function of [`Memory`]
-/// that returns it.
-macro_rules! slices {
-    ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
-        impl<$($generics)*> ShowMemory for &&&Input<'_, $slice> {
-            fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-                visit(Memory::$memory(self.0));
-                true
-            }
-        }
-    )*};
-}
-slices! {
-    [T: Plain] Vec<T>: of_vec,
-    [T: Plain] Box<[T]>: of,
-    [T: Plain] &[T]: of,
-    [T: Plain, const N: usize] [T; N]: of,
-}
-
-impl<T: Plain> ShowMemory for &&Input<'_, T> {
-    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
-        true
-    }
-}
-
-impl<T> ShowMemory for &Input<'_, T> {
-    fn memory(&self, _: &mut dyn FnMut(Memory<'_>)) -> bool {
-        false
     }
 }
 
@@ -467,11 +399,6 @@ mod tests {
         assert_eq!(refused, "metric `fill` is NaN: it must be finite");
         assert!(metric(f64::INFINITY).is_err());
     }
-}
-
-#[cfg(test)]
-mod exact_tests {
-    use super::*;
 
     #[test]
     fn what_is_whole_is_found_by_its_type() {
@@ -494,76 +421,5 @@ mod exact_tests {
         {
             assert_eq!(nothing.0, None);
         }
-    }
-}
-
-#[cfg(test)]
-mod memory_tests {
-    use std::rc::Rc;
-
-    use super::*;
-
-    /// Returns the bytes that are shown of an input, or nothing if it may have more.
-    macro_rules! shown {
-        ($input:expr) => {{
-            let (input, mut bytes) = ($input, Vec::new());
-            let known = memory!(&input, &mut |memory: Memory<'_>| bytes.push(memory.bytes()));
-            known.then(|| bytes.into_iter().sum::<u64>())
-        }};
-    }
-
-    #[test]
-    fn slices_of_plain_values_are_known_whole() {
-        assert_eq!(shown!(vec![1.0_f32; 10]), Some(40));
-        assert_eq!(shown!(Vec::<u32>::with_capacity(10)), Some(40));
-        assert_eq!(shown!(vec![(1_u8, 2_u64); 3].into_boxed_slice()), Some(48));
-        assert_eq!(shown!([[1_u16; 4]; 2]), Some(16));
-        assert_eq!(shown!(&[1_u8, 2, 3][..]), Some(3));
-    }
-
-    #[test]
-    fn a_plain_value_has_no_memory_of_its_own() {
-        assert_eq!(shown!(0.5_f64), Some(0));
-        assert_eq!(shown!(()), Some(0));
-        assert_eq!(shown!((1, 'x')), Some(0));
-    }
-
-    /// Half of an input is not shown as if it were all.
-    #[test]
-    fn what_may_own_memory_or_refer_to_it_is_unknown() {
-        assert_eq!(shown!(vec![vec![1_u8]]), None);
-        assert_eq!(shown!(vec![String::new()]), None);
-        assert_eq!(shown!(String::from("text")), None);
-        assert_eq!(shown!(Rc::new(1)), None);
-        assert_eq!(shown!((1.0_f32, vec![1_u8])), None);
-        assert_eq!(shown!(&vec![1_u8]), None);
-        assert_eq!(shown!("text"), None);
-        assert_eq!(shown!(0..9), None);
-    }
-
-    /// `Copy` values own no memory, and may refer to it.
-    #[test]
-    fn what_refers_to_memory_is_unknown() {
-        #[derive(Clone, Copy)]
-        struct View<'a>(&'a [u8]);
-        let values = [1_u8, 2];
-        let slice = &values[..];
-        assert_eq!(shown!(vec![slice]), None);
-        assert_eq!(shown!((slice, 1)), None);
-        assert_eq!(shown!(Some(slice)), None);
-        assert_eq!(shown!([slice, slice]), None);
-        assert_eq!(shown!(slice.as_ptr()), None);
-        let view = View(slice);
-        assert_eq!(shown!(view), None);
-        assert_eq!(view.0, values);
-        assert_eq!(shown!(vec![view]), None);
-    }
-
-    #[test]
-    fn memory_is_where_the_values_are() {
-        let input = vec![1_u32, 2, 3];
-        let mut starts = Vec::new();
-        assert!(memory!(&input, &mut |memory: Memory<'_>| starts.push(memory.addresses().start)));
-        assert_eq!(starts, [input.as_ptr().addr()]);
     }
 }

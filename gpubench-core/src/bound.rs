@@ -13,11 +13,12 @@ type Enqueue<'a, S, T, O = ()> = Box<dyn Fn(&mut T, &S) -> Result<O, CaseError> 
 type CopyInput<'a, S, T> = Box<dyn Fn(&mut T, &S) -> Result<Enqueue<'a, S, T>, CaseError> + 'a>;
 /// Computes the work of one launch from the inputs.
 type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
+/// Computes the benchmark's own metrics from the inputs.
 type ComputeMetrics<'a, T> = Box<dyn Fn(&T) -> Result<Vec<UserMetric>, CaseError> + 'a>;
 /// The user's `check`: gets the inputs and the output of a launch.
 type CheckOutputs<'a, T, O> = Box<dyn Fn(&T, &O) -> Result<(), CaseError> + 'a>;
 /// Calls a function with the memory of the inputs. Returns false if they may have other memory.
-type ShowMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
+type VisitMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
 /// The stream of a case, which the case that it is compared with may share.
 type KeptStream<S> = Rc<dyn Borrow<S>>;
 /// The condition of `skip_if`.
@@ -33,22 +34,22 @@ pub struct Bound<'a, S: ?Sized, T, O = ()> {
     counts: CountWork<'a, T>,
     metrics: ComputeMetrics<'a, T>,
     check: Option<CheckOutputs<'a, T, O>>,
-    memory: Option<ShowMemory<'a, T>>,
+    memory: Option<VisitMemory<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
     keeps_output: bool,
     // Dropped in this order, because inputs may need their stream's device.
     output: Option<O>,
-    inputs: Option<Inputs<'a, S, T>>,
+    inputs: Option<CaseInputs<'a, S, T>>,
     /// While the first inputs are stashed: these. After they are restored: the inputs that replaced them
     /// last.
-    stashed: Option<Inputs<'a, S, T>>,
+    stashed: Option<CaseInputs<'a, S, T>>,
     /// True while `stashed` are the first inputs.
     first_are_stashed: bool,
     stream: Option<KeptStream<S>>,
 }
 
 /// The value of `setup`, and the steps that restore the copies of its parts.
-struct Inputs<'a, S: ?Sized, T> {
+struct CaseInputs<'a, S: ?Sized, T> {
     value: T,
     restore: Vec<Enqueue<'a, S, T>>,
 }
@@ -190,7 +191,7 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
         let stream = (*stream).borrow();
         let mut value = (self.setup)(stream)?;
         let restore = self.restore.iter().map(|copy| copy(&mut value, stream)).collect::<Result<_, _>>()?;
-        self.inputs = Some(Inputs { value, restore });
+        self.inputs = Some(CaseInputs { value, restore });
         Ok(())
     }
 
@@ -199,7 +200,7 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     }
 
     fn reset(&mut self) -> Result<(), CaseError> {
-        let (Some(Inputs { value, restore }), Some(stream)) = (&mut self.inputs, &self.stream) else {
+        let (Some(CaseInputs { value, restore }), Some(stream)) = (&mut self.inputs, &self.stream) else {
             return Err(not_set_up());
         };
         restore.iter().chain(&self.reset).try_for_each(|step| step(value, (**stream).borrow()))
@@ -249,18 +250,18 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
             size += memory.bytes();
             visit(memory);
         });
-        known && (self.counts)(inputs).is_ok_and(|counts| counts_fit(&counts, size))
+        known && (self.counts)(inputs).is_ok_and(|counts| fits_in_inputs(&counts, size))
     }
 }
 
-/// Returns true if a launch can read and write as much as `counts` say in memory of `size` bytes. Otherwise
-/// the launch uses memory that its inputs do not show.
-fn counts_fit(counts: &Counts, size: u64) -> bool {
+/// Returns true if inputs of `size` bytes are large enough for the bytes that one launch reads or writes according
+/// to `counts`. Otherwise the launch uses other memory too.
+fn fits_in_inputs(counts: &Counts, size: u64) -> bool {
     let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
     reads.max(writes).max(bytes / 2) <= size
 }
 
-/// Returns the error that there are no inputs.
+/// Returns the error for a step before `setup`.
 fn not_set_up() -> CaseError {
     CaseError::new("the inputs are not set up")
 }
@@ -280,7 +281,7 @@ mod tests {
             (counts(None, None, Some(16)), 8, true),
             (counts(None, None, Some(18)), 8, false),
         ] {
-            assert_eq!(counts_fit(&counts, size), expected, "{counts:?} in {size}");
+            assert_eq!(fits_in_inputs(&counts, size), expected, "{counts:?} in {size}");
         }
     }
 }

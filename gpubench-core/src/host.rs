@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, sync::Arc};
 
-pub use crate::bind::Plain;
-use crate::{CaseError, LaunchStream, StreamSource};
+pub use crate::inputs::Plain;
+use crate::{CaseError, LaunchStream, Restore, StreamSource};
 
 /// Runs work on a thread of the pool that launches share, and waits for it. The runtime provides it.
 type RunOnPool = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
@@ -94,5 +94,33 @@ impl LaunchStream for Stream {
 
     fn open(source: &mut Self) -> Result<Self, CaseError> {
         Ok(source.clone())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Send + Sync> Restore<Stream> for T {
+    type Copy = T;
+
+    fn copy(&self, _: &Stream) -> Result<T, CaseError> {
+        Ok(self.clone())
+    }
+
+    fn restore(&mut self, copy: &T, stream: &Stream) -> Result<(), CaseError> {
+        stream.run(|| self.clone_from(copy));
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Send + Sync> Restore<Stream> for [T] {
+    type Copy = Vec<T>;
+
+    fn copy(&self, _: &Stream) -> Result<Vec<T>, CaseError> {
+        Ok(self.to_vec())
+    }
+
+    fn restore(&mut self, copy: &Vec<T>, stream: &Stream) -> Result<(), CaseError> {
+        stream.run(|| self.clone_from_slice(copy));
+        Ok(())
     }
 }

@@ -6,14 +6,9 @@
 use gpubench_driver as _;
 
 mod bound;
-mod error;
-mod listed;
-mod memory;
-mod peer;
+mod inputs;
 mod registry;
-mod restore;
 mod stream;
-mod work;
 
 #[doc(hidden)]
 pub mod bind;
@@ -30,13 +25,9 @@ pub use crate::__submit as submit;
 
 pub use self::bind::pow2;
 pub use self::bound::Bound;
-pub use self::error::CaseError;
-pub use self::listed::listed_ordinal;
-#[doc(hidden)]
-pub use self::listed::while_listed;
-pub use self::memory::Memory;
-pub use self::peer::Peer;
+pub use self::inputs::{Memory, Restore};
 pub use self::registry::{ArgAxis, BenchmarkOptions, Case, Entry, Generic, Group, Variant, Visitor};
-pub use self::restore::Restore;
-pub use self::stream::{LaunchStream, StreamParameter, StreamSource};
-pub use self::work::{Counts, Link, UserMetric};
+pub use self::registry::{CaseError, Counts, Link, UserMetric};
+#[doc(hidden)]
+pub use self::stream::while_listed;
+pub use self::stream::{LaunchStream, Peer, StreamParameter, StreamSource, listed_ordinal};

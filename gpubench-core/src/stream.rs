@@ -1,6 +1,11 @@
-//! Streams that launch functions take, and where they come from.
+//! Streams that launch functions take, where they come from, and the numbers of the devices among which a case
+//! chooses another.
 
-use std::{any::Any, borrow::Borrow};
+use std::any::Any;
+use std::borrow::Borrow;
+use std::cell::Cell;
+use std::fmt::{self, Display};
+use std::str::FromStr;
 
 use crate::CaseError;
 
@@ -63,3 +68,102 @@ pub trait StreamParameter: LaunchStream {}
 
 #[diagnostic::do_not_recommend]
 impl<S: LaunchStream> StreamParameter for S {}
+
+/// Another device, given by its distance from the measured one: the device whose number is higher by
+/// `distance`, modulo the number of devices. A case thus has the same arguments on every device. Its text is
+/// `+1/4`: the next of four devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Peer {
+    distance: usize,
+    devices: usize,
+}
+
+impl Peer {
+    /// Returns all peers of a device among this many devices: every distance from 1 on.
+    #[must_use]
+    pub fn all(devices: usize) -> Vec<Self> {
+        (1..devices).map(|distance| Self { distance, devices }).collect()
+    }
+
+    /// Returns the number of devices that the peer is one of.
+    #[must_use]
+    pub fn of(self) -> usize {
+        self.devices
+    }
+
+    /// Returns the device number of the peer of device `own`.
+    #[must_use]
+    pub fn after(self, own: usize) -> usize {
+        (own + self.distance) % self.devices
+    }
+}
+
+impl Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{}/{}", self.distance, self.devices)
+    }
+}
+
+impl FromStr for Peer {
+    type Err = CaseError;
+
+    fn from_str(text: &str) -> Result<Self, CaseError> {
+        let read = || {
+            let (distance, devices) = text.strip_prefix('+')?.split_once('/')?;
+            Some(Self { distance: distance.parse().ok()?, devices: devices.parse().ok()? })
+        };
+        let peer = read().filter(|peer| (1..peer.devices).contains(&peer.distance));
+        peer.ok_or_else(|| {
+            CaseError::new(format_args!(
+                "a peer is written as `+1/4`, the next of four devices, and not as `{text}`"
+            ))
+        })
+    }
+}
+
+thread_local! {
+    /// The number of the device whose cases this thread lists.
+    static ORDINAL: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Returns the number, among devices of its kind, of the device whose cases are being listed. Expressions in
+/// `skip_if` and `args` use it if they depend on the device, such as for a copy to another GPU. `None` while
+/// no cases are listed.
+#[must_use]
+pub fn listed_ordinal() -> Option<usize> {
+    ORDINAL.get()
+}
+
+/// Runs `list`, within which [`listed_ordinal`] returns `ordinal`. Returns the result of `list`.
+#[doc(hidden)]
+pub fn while_listed<T>(ordinal: usize, list: impl FnOnce() -> T) -> T {
+    let before = ORDINAL.replace(Some(ordinal));
+    let listed = list();
+    ORDINAL.set(before);
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_are_read_as_they_are_shown() {
+        for (text, own, number) in [("+1/2", 0, 1), ("+1/2", 1, 0), ("+3/4", 2, 1)] {
+            let peer: Peer = text.parse().expect("a peer");
+            assert_eq!((peer.to_string(), peer.after(own)), (text.to_owned(), number));
+        }
+        for text in ["", "1/2", "+0/2", "+2/2", "+1", "+x/2"] {
+            let error = text.parse::<Peer>().expect_err("it is no peer").to_string();
+            assert!(error.ends_with(&format!("and not as `{text}`")), "{error}");
+        }
+        assert_eq!(Peer::all(3).iter().map(|peer| peer.after(2)).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn a_device_is_known_while_its_cases_are_listed() {
+        assert_eq!(listed_ordinal(), None);
+        assert_eq!(while_listed(3, listed_ordinal), Some(3));
+        assert_eq!(listed_ordinal(), None);
+    }
+}

@@ -1,13 +1,16 @@
-//! The calls that a thread makes while it is watched. In: calls that enqueue work, wait, allocate, load code
-//! or switch the context; out: each in order, or only the work in a form that two launches are compared by.
-//! While nobody watches, a call costs two reads of a thread-local variable.
+//! The driver calls of a thread while it is watched: each call in order, or only the operations by which two
+//! launches are compared. While nothing watches, a call costs two reads of a thread-local variable.
+
+#![expect(unsafe_code, reason = "calls the driver")]
 
 use std::cell::RefCell;
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::kernel_info::{current_context, is_capturing};
-use crate::{kernel_info::KernelInfo, result::last_symbol, sys::CUstream};
+use crate::library::unrecorded;
+use crate::result::last_symbol;
+use crate::types::{CUcontext, CUstream};
 
 /// A call to the driver, as [`watch`] reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +107,19 @@ pub struct KernelLaunch {
     pub info: Option<KernelInfo>,
 }
 
+/// Properties of a kernel with its launch configuration, according to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// Registers per thread.
+    pub registers: u32,
+    /// Local memory per thread, in bytes.
+    pub local: u32,
+    /// The static shared memory of a block, in bytes.
+    pub static_shared: u32,
+    /// The number of blocks of this size that are resident on a multiprocessor at once.
+    pub resident_blocks: u32,
+}
+
 /// An operation on a stream, without handles and addresses. Two launches that enqueue equal operations do the
 /// same work, though perhaps on other data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +160,7 @@ impl Enqueued {
     }
 }
 
-/// The watch of a thread: the calls so far, and the handle of the context that was current when the watch
+/// The watch of a thread: the driver calls so far, and the handle of the context that was current when the watch
 /// began.
 struct Watch {
     calls: Vec<DriverCall>,
@@ -166,23 +182,26 @@ static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 /// The number of kernels that were launched during the current watch.
 static WATCHED_KERNELS: AtomicUsize = AtomicUsize::new(0);
 
+/// Calls a function when it is dropped, also by a panic.
+struct OnDrop(fn());
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Runs `body`. Returns its result and the driver calls that went through this crate meanwhile: first those
 /// of this thread in their order, then those of other threads. Only one thread may watch at a time.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
-    /// Ends the watch even if `body` panics.
-    struct Ends;
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            WATCH.set(None);
-            IS_WATCHING.store(false, Ordering::Relaxed);
-        }
-    }
-
     WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
     other_thread_calls().clear();
     WATCHED_KERNELS.store(0, Ordering::Relaxed);
     IS_WATCHING.store(true, Ordering::Relaxed);
-    let _ends = Ends;
+    let _guard = OnDrop(|| {
+        WATCH.set(None);
+        IS_WATCHING.store(false, Ordering::Relaxed);
+    });
     let done = body();
     let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
     calls.append(&mut other_thread_calls());
@@ -193,16 +212,8 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
 /// through this crate. Costs about 10 ns per call, less than [`watch`], which queries the driver about each
 /// call.
 pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
-    /// Ends the collection even if `body` panics.
-    struct Ends;
-    impl Drop for Ends {
-        fn drop(&mut self) {
-            STREAM_OPS.set(None);
-        }
-    }
-
     STREAM_OPS.set(Some(StreamOps::default()));
-    let _ends = Ends;
+    let _guard = OnDrop(|| STREAM_OPS.set(None));
     let done = body();
     (done, STREAM_OPS.take().unwrap_or_default())
 }
@@ -298,6 +309,26 @@ pub(crate) fn add_work(
         let captured = is_capturing(used);
         DriverCall::Enqueued { stream, captured, work: work(captured) }
     });
+}
+
+/// `CU_STREAM_CAPTURE_STATUS_NONE`
+const CAPTURE_STATUS_NONE: c_int = 0;
+
+/// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
+/// the driver cannot tell.
+pub(crate) fn is_capturing(stream: CUstream) -> bool {
+    let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
+    let mut status = CAPTURE_STATUS_NONE;
+    // SAFETY: work was just put on the stream, and `status` is a place for an int.
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
+}
+
+/// Returns the handle of the current context of this thread; 0 if there is none.
+fn current_context() -> usize {
+    let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
+    let mut context = std::ptr::null_mut();
+    // SAFETY: `context` is a place for a handle.
+    if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }
 }
 
 /// Returns the number of kernels that were launched earlier in the current watch, and counts one more.

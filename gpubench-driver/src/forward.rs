@@ -1,5 +1,16 @@
-//! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at
-//! the first call, call it and keep its result code.
+//! Defines the forwarders: C functions under the names of the driver's, which find the driver's function at the
+//! first call, call it and keep its result code. Also replaces driver functions that a program looks up by
+//! `cuGetProcAddress` with forwarders.
+
+#![expect(unsafe_code, reason = "reads and writes where the driver has written its answer")]
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::OnceLock;
+
+use crate::library::{self, Function};
+use crate::memory::keep_unlisted_call;
+use crate::types::CUuuid;
 
 /// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and
 /// addresses. The arguments are `(type, name: type, …)`, with the names that what follows them uses, or
@@ -75,13 +86,13 @@ macro_rules! forwarders {
         $crate::forward::forwarders! { @body $symbol ($($argument: $type),*) | $watcher($($argument),*) }
     };
     (@body $symbol:tt ($($argument:ident: $type:ty),*) $(| $watcher:ident($($value:expr),*))?) => {{
-        type Named = unsafe extern "C" fn($($type),*) -> CUresult;
+        type DriverFunction = unsafe extern "C" fn($($type),*) -> CUresult;
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new($symbol);
         let Some(function) = ENTRY.function() else {
             return $crate::result::missing_function_result(&ENTRY);
         };
         // SAFETY: the driver exports a function of this name and type.
-        let function = unsafe { std::mem::transmute::<Function, Named>(function) };
+        let function = unsafe { std::mem::transmute::<Function, DriverFunction>(function) };
         // SAFETY: the caller keeps the contract of the driver's function; the arguments pass unchanged.
         let result = $crate::result::keep_result(&ENTRY, unsafe { function($($argument),*) });
         $(
@@ -92,3 +103,94 @@ macro_rules! forwarders {
     }};
 }
 pub(crate) use forwarders;
+
+/// The addresses of forwarders by the addresses of the driver's functions that they replace.
+/// `cuGetProcAddress` returns the addresses of the driver's exported symbols, a different one per version and
+/// per kind of default stream.
+static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
+
+/// Replaces the driver's function at `out`, which `cuGetProcAddress` stored there, by its forwarder. If
+/// there is none and the function may allocate memory, stores the call as one with unlisted memory. The first
+/// call reads `forwarders`.
+///
+/// # Safety
+/// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.
+pub(crate) unsafe fn replace_found_function(
+    code: u32,
+    name: *const c_char,
+    out: *mut *mut c_void,
+    forwarders: impl Iterator<Item = &'static (&'static str, Function)>,
+) {
+    if code != 0 || name.is_null() || out.is_null() {
+        return;
+    }
+    // SAFETY: the driver has just written it there.
+    let found = unsafe { *out };
+    if found.is_null() {
+        return;
+    }
+    let forwarder_of = FORWARDER_OF.get_or_init(|| {
+        forwarders
+            .filter_map(|(name, forwarder)| {
+                Some((library::driver_function(name)? as usize, *forwarder as usize))
+            })
+            .collect()
+    });
+    if let Some(forwarder) = forwarder_of.get(&(found as usize)) {
+        // SAFETY: as above.
+        unsafe { *out = std::ptr::with_exposed_provenance_mut(*forwarder) };
+        return;
+    }
+    // SAFETY: the driver has just read the name under the same contract.
+    if may_allocate(unsafe { CStr::from_ptr(name) }.to_bytes()) {
+        keep_unlisted_call(code);
+    }
+}
+
+/// Returns true if a driver function of this name, which has no forwarder, may allocate or map memory that
+/// kernels can write.
+fn may_allocate(name: &[u8]) -> bool {
+    /// Parts of the names of functions that allocate or map memory.
+    const VERBS: [&[u8]; 5] = [b"Alloc", b"ArrayCreate", b"Map", b"Import", b"Acquire"];
+    VERBS.iter().any(|verb| name.windows(verb.len()).any(|part| part == *verb))
+}
+
+/// The UUIDs of the export tables that the CUDA runtime and cuBLAS request in every program. With these
+/// tables, a program's memory is still allocated by functions that have forwarders: tested on driver
+/// 580.159.04 with the libraries of CUDA 13.0.
+const CUDA_RUNTIME_TABLES: [[u8; 16]; 10] = [
+    uuid_bytes("6bd5fb6c5bf4e74a8987d93912fd9df9"),
+    uuid_bytes("f8cff95121468b4eb9e2fb469e7c0dd9"),
+    uuid_bytes("a094798c2e742e7493f20800200c0a66"),
+    uuid_bytes("42d85a8123f6cb478298f6e78a3aecdc"),
+    uuid_bytes("c693336e1121df11a8c368f355d89593"),
+    uuid_bytes("263e88607cd2614392f6bbd5006dfa7e"),
+    uuid_bytes("d4082055bde6704b8d34ba123c66e1f2"),
+    uuid_bytes("69a28e9f24498b47b030c5da330ea4e9"),
+    uuid_bytes("21318c60971432488ca641ff7324c8f2"),
+    uuid_bytes("1734dc26800d47458726c0f1e7dd8bca"),
+];
+
+/// Converts 32 hexadecimal digits to 16 bytes. Panics on anything else.
+const fn uuid_bytes(digits: &str) -> [u8; 16] {
+    match u128::from_str_radix(digits, 16) {
+        Ok(number) => number.to_be_bytes(),
+        Err(_) => panic!("32 hexadecimal digits"),
+    }
+}
+
+/// Stores the call of `cuGetExportTable` as one with unlisted memory, unless the table is one of
+/// [`CUDA_RUNTIME_TABLES`].
+///
+/// # Safety
+/// `cuGetExportTable` has returned `code` for the table of this number.
+pub(crate) unsafe fn check_found_table(code: u32, table: *const CUuuid) {
+    if code != 0 || table.is_null() {
+        return;
+    }
+    // SAFETY: the driver has just read it under the same contract.
+    let table: [u8; 16] = unsafe { table.cast::<[u8; 16]>().read() };
+    if !CUDA_RUNTIME_TABLES.contains(&table) {
+        keep_unlisted_call(code);
+    }
+}

@@ -70,13 +70,13 @@ fn executables() -> MutexGuard<'static, Executables> {
 /// the driver's code.
 ///
 /// # Safety
-/// The graph exists, and `place` is valid for the write of a handle.
+/// The graph exists, and `out` is valid for the write of a handle.
 pub unsafe extern "C" fn instantiate_without_clone(
-    place: *mut CUgraphExec,
+    out: *mut CUgraphExec,
     graph: CUgraph,
     flags: c_ulonglong,
 ) -> CUresult {
-    forwarders! { @body "cuGraphInstantiateWithFlags" (place: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
+    forwarders! { @body "cuGraphInstantiateWithFlags" (out: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
 }
 
 /// Lets the current capture of `stream` include graphs: from now on, each graph that this thread launches on
@@ -106,12 +106,7 @@ pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
 ///
 /// # Safety
 /// A function that instantiates this graph has returned `code` for this place.
-pub(crate) unsafe fn list_executable(
-    code: u32,
-    place: *const CUgraphExec,
-    graph: CUgraph,
-    flags: c_ulonglong,
-) {
+pub(crate) unsafe fn list_executable(code: u32, out: *const CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
     if code != CUDA_SUCCESS {
         return;
     }
@@ -129,7 +124,7 @@ pub(crate) unsafe fn list_executable(
     let number = executables.made;
     executables.made += 1;
     // SAFETY: the driver has just written the handle there.
-    let before = executables.living.insert(unsafe { *place } as usize, (number, clone));
+    let before = executables.living.insert(unsafe { *out } as usize, (number, clone));
     drop(executables);
     destroy_clone(before.map(|(_, clone)| clone));
 }
@@ -140,13 +135,13 @@ pub(crate) unsafe fn list_executable(
 /// The arguments are those of `cuGraphInstantiateWithParams`, which has returned `code`.
 pub(crate) unsafe fn list_executable_with_params(
     code: u32,
-    place: *const CUgraphExec,
+    out: *const CUgraphExec,
     graph: CUgraph,
     params: *mut c_void,
 ) {
     if code == CUDA_SUCCESS {
         // SAFETY: the driver has just read the parameters, which begin with the flags.
-        unsafe { list_executable(code, place, graph, *params.cast()) };
+        unsafe { list_executable(code, out, graph, *params.cast()) };
     }
 }
 

@@ -4,37 +4,37 @@
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
-use std::ffi::c_uint;
+use std::ffi::{c_int, c_uint};
 
 use crate::calls::{
-    DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, add_enqueued, add_failed_call, add_if_successful,
-    add_poll, add_work, called_function, next_kernel_number, stream_used, watched_context,
+    DriverCall, Enqueued, KernelInfo, KernelLaunch, Shape, StreamOp, add_enqueued, add_failed_call,
+    add_if_successful, add_poll, add_work, called_function, next_kernel_number, stream_used, watched_context,
 };
-use crate::kernel_info::kernel_info;
+use crate::library::unrecorded;
+use crate::modules::{kernel_name, kernel_number};
 use crate::result::set_detail;
 use crate::types::{
-    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction,
+    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction, CUkernel,
     CUlaunchConfig, CUstream,
 };
-use crate::watch::{kernel_name, kernel_number};
 
-/// The number of first kernels of a watch about whose properties the driver is queried.
+/// The most kernels of a watch whose properties the driver is queried for: the first ones.
 const MAX_KERNELS_WITH_INFO: usize = 8;
 
-/// Adds work on the NULL stream, and the host's wait for it.
+/// Adds work on the NULL stream, and the host's wait for it, to the watch.
 pub(crate) fn add_blocking_work(code: u32, work: Enqueued) {
     add_enqueued(code, std::ptr::null_mut(), work);
     let stream = stream_used(std::ptr::null_mut()) as u64;
     add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
-/// Adds a wait for a stream, or a query that found it busy.
+/// Adds a wait for a stream, or a query that found it busy, to the watch.
 pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
     add_wait_or_poll(code, stream, Some(stream));
 }
 
-/// Adds the destruction of a stream.
+/// Adds the destruction of a stream to the watch, unless it failed.
 pub(crate) fn add_stream_destruction(code: u32, stream: CUstream) {
     add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
@@ -44,8 +44,8 @@ pub(crate) fn add_event_wait(code: u32, event: CUevent) {
     add_wait_or_poll(code, event as u64, None);
 }
 
-/// Adds a wait for `stream`, or a query if `code` says that the work is not done. `about` is the handle of
-/// the stream or event; `stream` is `None` for an event.
+/// Adds a wait to the watch, or a query if `code` says that the work is not done. `about` is the handle of the
+/// stream or event; `stream` is the stream, or `None` for an event.
 fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called_function(), about);
@@ -62,7 +62,7 @@ pub(crate) fn explain_capture_isolation(code: u32) {
     }
 }
 
-/// Adds a wait for work on any stream.
+/// Adds a wait for the work of all streams to the watch.
 pub(crate) fn add_unspecific_wait(code: u32) {
     add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }
@@ -116,5 +116,140 @@ pub(crate) unsafe fn add_configured_kernel_launch(
     unsafe { add_kernel_launch(code, function, grid, block, config.sharedMemBytes, config.hStream) };
 }
 
+/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`
+const ATTRIBUTE_STATIC_SHARED: c_int = 1;
+/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`
+const ATTRIBUTE_LOCAL: c_int = 3;
+/// `CU_FUNC_ATTRIBUTE_NUM_REGS`
+const ATTRIBUTE_REGISTERS: c_int = 4;
+
+/// Queries the driver about a kernel with this block size and dynamic shared memory in bytes. `None` if a
+/// query fails.
+///
+/// # Safety
+/// The function must exist.
+unsafe fn kernel_info(
+    function: CUfunction,
+    block: [c_uint; 3],
+    dynamic_shared: c_uint,
+) -> Option<KernelInfo> {
+    let attribute = unrecorded!(cuFuncGetAttribute(*mut c_int, c_int, CUfunction))?;
+    let occupancy =
+        unrecorded!(cuOccupancyMaxActiveBlocksPerMultiprocessor(*mut c_int, CUfunction, c_int, usize))?;
+    let of = |function, which| {
+        let mut value = 0;
+        // SAFETY: the function exists, and `value` is a place for an int.
+        let code = unsafe { attribute(&raw mut value, which, function) };
+        u32::try_from(value).ok().filter(|_| code == 0)
+    };
+    // A launch takes the handle of a library's kernel, which has no attributes. cuBLAS launches so.
+    let function = match of(function, ATTRIBUTE_REGISTERS) {
+        Some(_) => function,
+        // SAFETY: the driver refuses a handle of another kind.
+        None => unsafe { kernel_function(function.cast()) }?,
+    };
+    let get = |which| of(function, which);
+    let threads = c_int::try_from(block.iter().map(|size| u64::from(*size)).product::<u64>()).ok()?;
+    let mut resident = 0;
+    // SAFETY: as above.
+    let code = unsafe { occupancy(&raw mut resident, function, threads, dynamic_shared as usize) };
+    Some(KernelInfo {
+        registers: get(ATTRIBUTE_REGISTERS)?,
+        local: get(ATTRIBUTE_LOCAL)?,
+        static_shared: get(ATTRIBUTE_STATIC_SHARED)?,
+        resident_blocks: u32::try_from(resident).ok().filter(|_| code == 0)?,
+    })
+}
+
+/// Returns the function of a library's kernel in the current context; `None` if the handle is not a kernel's.
+///
+/// # Safety
+/// The kernel exists, or the handle is that of a function.
+unsafe fn kernel_function(kernel: CUkernel) -> Option<CUfunction> {
+    let get = unrecorded!(cuKernelGetFunction(*mut CUfunction, CUkernel))?;
+    let mut function = std::ptr::null_mut();
+    // SAFETY: the caller's contract; `function` is a place for a handle.
+    (unsafe { get(&raw mut function, kernel) } == 0).then_some(function)
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::calls::serialize_tests;
+    use crate::{stream_ops, watch as watched};
+
+    fn stream(handle: usize) -> CUstream {
+        std::ptr::without_provenance_mut(handle)
+    }
+
+    /// Without a driver, nothing is captured and no kernel is known.
+    #[test]
+    fn calls_are_told_in_order_to_who_watches() {
+        let _alone = serialize_tests();
+        let ((), calls) = watched(|| {
+            add_enqueued(0, stream(7), Enqueued::Memset(64));
+            add_blocking_work(0, Enqueued::CopyOut(0));
+            add_enqueued(999, stream(7), Enqueued::Copy(8));
+            add_stream_wait(0, stream(7));
+            add_stream_wait(600, stream(7));
+            add_stream_wait(600, stream(7));
+            add_stream_destruction(0, stream(7));
+            add_if_successful(0, DriverCall::Allocated);
+            add_context_switch(0, std::ptr::null_mut());
+        });
+        let call = called_function();
+        let on = |stream, work| DriverCall::Enqueued { stream, captured: false, work };
+        assert_eq!(
+            calls,
+            [
+                on(7, Enqueued::Memset(64)),
+                on(0, Enqueued::CopyOut(0)),
+                DriverCall::Waited { stream: Some(0), call },
+                DriverCall::Failed { call, code: 999 },
+                DriverCall::Waited { stream: Some(7), call },
+                DriverCall::Polled { call, about: 7, times: 2 },
+                DriverCall::Destroyed(7),
+                DriverCall::Allocated(call),
+            ]
+        );
+        add_enqueued(0, stream(7), Enqueued::Memset(64));
+        assert_eq!(watched(|| ()).1, []);
+    }
+
+    #[test]
+    fn pieces_are_the_work_and_its_first_failure() {
+        let _alone = serialize_tests();
+        // SAFETY: without a driver no handle is followed.
+        let ((), found) = stream_ops(|| unsafe {
+            add_kernel_launch(0, stream(5).cast(), [1, 2, 3], [32, 1, 1], 16, stream(7));
+            add_enqueued(0, stream(7), Enqueued::Copy(4096));
+            add_enqueued(0, stream(7), Enqueued::Allocation);
+            add_kernel_launch(1, stream(5).cast(), [1; 3], [2048, 1, 1], 0, stream(7));
+            add_enqueued(2, stream(7), Enqueued::Memset(1));
+        });
+        let kernel =
+            StreamOp::Kernel(Shape { function: 5, grid: [1, 2, 3], block: [32, 1, 1], dynamic_shared: 16 });
+        assert_eq!(found.work, [(7, kernel), (7, StreamOp::Copy(4096))]);
+        assert_eq!(found.failed, Some((called_function(), 1)));
+    }
+
+    #[test]
+    fn calls_of_other_threads_are_told_too() {
+        let _alone = serialize_tests();
+        let ((), calls) = watched(|| {
+            let other = std::thread::spawn(|| {
+                add_enqueued(0, stream(9), Enqueued::Memset(64));
+            });
+            other.join().expect("it ends");
+        });
+        let call = DriverCall::Enqueued { stream: 9, captured: false, work: Enqueued::Memset(64) };
+        assert!(calls.contains(&call), "{calls:?}");
+    }
+
+    #[test]
+    fn a_panic_ends_the_watch() {
+        let _alone = serialize_tests();
+        let panicked = std::panic::catch_unwind(|| watched(|| panic!("as asked")));
+        assert!(panicked.is_err() && watched_context().is_none());
+    }
+}

@@ -1,5 +1,5 @@
-//! libcuda, opened on the first call. In: every call of a `cu…` function that a CUDA binding makes. Out: the
-//! same call to the driver, or an error if there is none.
+//! libcuda, opened on the first call. Each call of a `cu…` function that a CUDA binding makes goes to the driver,
+//! or returns an error if there is none.
 //!
 //! A program that links libcuda normally needs a CUDA toolkit to build, and on a machine without
 //! `libcuda.so.1` it dies in the loader: before `main`, so it cannot even print its help. This crate defines
@@ -48,33 +48,27 @@ compile_error!("gpubench measures on Linux; other systems are not supported");
 mod calls;
 #[cfg(feature = "verify")]
 pub mod cupti;
-mod driver;
-mod fork;
 mod forward;
 mod graphs;
 mod interpose;
-mod kernel_info;
 mod launches;
 mod library;
 mod memory;
+mod modules;
 pub mod nvml;
-mod proc_address;
 mod result;
 mod table;
-mod text;
 mod types;
-mod watch;
 
-pub use calls::{DriverCall, Enqueued, KernelLaunch, Shape, StreamOp, StreamOps, stream_ops, watch};
-pub use driver::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version};
-pub use fork::{detect_forks, is_forked_copy};
+pub use calls::{
+    DriverCall, Enqueued, KernelInfo, KernelLaunch, Shape, StreamOp, StreamOps, stream_ops, watch,
+};
 pub use graphs::{capture_graphs, instantiate_without_clone, new_executables};
 pub use interpose::{NotInterposed, interpose, interposed};
-pub use kernel_info::KernelInfo;
-pub use library::{library_path, load};
-pub use memory::{Memory, MemoryKind, first_unlisted_call, memory, memory_growth};
-pub use result::{Call, last_call, take_failure};
-pub use text::{error_name, error_text};
+pub use library::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version, library_path, load};
+pub use library::{detect_forks, is_forked_copy};
+pub use memory::{MemoryKind, MemoryRange, first_unlisted_call, memory, memory_growth};
+pub use result::{Call, error_name, error_text, last_call, take_failure};
 
 /// The driver's functions, types and constants under the names of CUDA's header `cuda.h`. Each call is
 /// watched as a user's own is. Functions that the installed driver lacks return `CUDA_ERROR_NOT_FOUND`, and

@@ -1,16 +1,19 @@
-//! Finds and opens the driver's library, once per process: `GPUBENCH_LIBCUDA`, else the system's
-//! `libcuda.so.1`. Looks up its functions by name.
+//! The driver's library, opened once per process: `GPUBENCH_LIBCUDA`, or else the system's `libcuda.so.1`. Its
+//! version, its functions by name, and errors that say what to do.
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
+use std::error::Error;
 use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::{env, error::Error, mem::MaybeUninit, os::unix::ffi::OsStrExt, path, sync::OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Once, OnceLock};
+use std::{env, fmt, path};
 
 use libc::{Dl_info, dladdr};
 use libloading::Library;
-
-use crate::driver::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version};
 
 /// A pointer to a driver function. Callers cast it to the function's own type before a call.
 pub(crate) type Function = unsafe extern "C" fn();
@@ -59,12 +62,7 @@ pub(crate) fn driver_function(name: &str) -> Option<Function> {
     find_symbol(&open_once().ok()?.library, name)
 }
 
-/// Returns true if the driver's library could be opened, of whatever version.
-pub(crate) fn is_open() -> bool {
-    open_once().is_ok()
-}
-
-/// Returns the reason that the driver's library could not be opened; `None` if it is open.
+/// Returns the reason that the driver's library could not be opened; `None` if it is open, of whatever version.
 pub(crate) fn open_error() -> Option<&'static LoadError> {
     open_once().err()
 }
@@ -194,3 +192,172 @@ macro_rules! unrecorded {
     }};
 }
 pub(crate) use unrecorded;
+
+/// The environment variable with the path of the driver's library, to open instead of the system's
+/// `libcuda.so.1`.
+pub const LIBCUDA_VARIABLE: &str = "GPUBENCH_LIBCUDA";
+
+/// The oldest supported driver: CUDA 11.7, driver 515. Older ones cannot load the suite's own kernels, whose
+/// PTX is ISA 7.7.
+pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
+
+/// The driver's library, and what it reports about itself.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Driver {
+    /// The library as requested: `libcuda.so.1`, or the value of `GPUBENCH_LIBCUDA`.
+    pub library: PathBuf,
+    /// The newest version of CUDA that the driver supports.
+    pub version: Version,
+    /// True for the fake driver of tests, which exports a symbol `gpubench_fake` and whose times are
+    /// invented.
+    pub fake: bool,
+}
+
+/// A version of CUDA; its `Display` is `11.7`.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Version {
+    /// 11 in 11.7.
+    pub major: u32,
+    /// 7 in 11.7.
+    pub minor: u32,
+}
+
+impl Version {
+    /// Converts CUDA's own number of a version: 11070 is 11.7. A negative number becomes 0.0.
+    fn from_number(number: i32) -> Self {
+        let number = u32::try_from(number).unwrap_or(0);
+        Self { major: number / 1000, minor: number % 1000 / 10 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// The reason that no usable driver was found.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The library could not be opened.
+    #[error("{}", not_found(library, reason, *from_variable))]
+    NotFound {
+        /// The library as requested.
+        library: PathBuf,
+        /// The message of the system's loader.
+        reason: String,
+        /// True if `GPUBENCH_LIBCUDA` named the library.
+        from_variable: bool,
+    },
+    /// The driver is older than [`MINIMUM_VERSION`].
+    #[error(
+        "{} supports CUDA {found} and {MINIMUM_VERSION} is needed: update the NVIDIA driver to 515 or newer",
+        library.display()
+    )]
+    TooOld {
+        /// The library as requested.
+        library: PathBuf,
+        /// The version of CUDA that it supports.
+        found: Version,
+    },
+    /// The library is not a CUDA driver: it lacks a function that every driver has.
+    #[error("{} has no {symbol}, so it is not the library of a CUDA driver: {}", library.display(), remedy())]
+    MissingSymbol {
+        /// The library as requested.
+        library: PathBuf,
+        /// The missing function.
+        symbol: &'static str,
+    },
+    /// The library does not report its version. The stub of a CUDA toolkit does not: it returns 34.
+    #[error("{} does not tell its version ({}): {}", library.display(), describe_version_failure(*code), remedy())]
+    NoVersion {
+        /// The library as requested.
+        library: PathBuf,
+        /// The code that `cuDriverGetVersion` returned.
+        code: u32,
+    },
+}
+
+impl LoadError {
+    /// Returns the error as a few words to use within a line, such as `libcuda.so.1 not found`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        match self {
+            Self::NotFound { library, reason, .. } if is_absent(library, reason) => {
+                format!("{} not found", library.display())
+            }
+            Self::NotFound { library, reason, .. } => {
+                format!("{} cannot be opened: {reason}", library.display())
+            }
+            Self::TooOld { found, .. } => {
+                format!("the driver supports CUDA {found}, {MINIMUM_VERSION} is needed")
+            }
+            Self::MissingSymbol { library, .. } => format!("{} is not a CUDA driver", library.display()),
+            Self::NoVersion { library, code } => {
+                format!("{}: {}", library.display(), describe_version_failure(*code))
+            }
+        }
+    }
+}
+
+/// Returns true if the loader's message `reason` says that `library` itself does not exist, rather than a
+/// library that it needs.
+fn is_absent(library: &Path, reason: &str) -> bool {
+    reason.contains("No such file") && reason.contains(&*library.to_string_lossy())
+}
+
+/// Returns the message that `library` cannot be opened, with advice. `from_variable` is true if
+/// `GPUBENCH_LIBCUDA` named it.
+fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
+    let library = library.display();
+    if from_variable {
+        format!(
+            "{LIBCUDA_VARIABLE} names {library}, which cannot be opened ({reason}): correct the path or unset it"
+        )
+    } else {
+        format!(
+            "{library} cannot be opened ({reason}): install an NVIDIA driver, 515 or newer, or {}",
+            remedy()
+        )
+    }
+}
+
+/// Returns a phrase for a failed `cuDriverGetVersion`, such as `cuDriverGetVersion returned 3`.
+fn describe_version_failure(code: u32) -> String {
+    match code {
+        34 => "a CUDA toolkit's stub, not a driver".to_owned(),
+        _ => format!("cuDriverGetVersion returned {code}"),
+    }
+}
+
+/// Returns the advice to set `GPUBENCH_LIBCUDA`, as a phrase without a full stop.
+fn remedy() -> String {
+    format!("set {LIBCUDA_VARIABLE} to the path of the driver's libcuda.so.1")
+}
+
+/// True in a copy of a process that called [`detect_forks`].
+static IS_FORKED_COPY: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`is_forked_copy`] return true in each copy that `fork` creates of this process from now on. It does
+/// not in copies that the bare system call creates, nor after a copy has called `exec`. Later calls do
+/// nothing.
+pub fn detect_forks() {
+    static REGISTERED: Once = Once::new();
+
+    unsafe extern "C" fn mark() {
+        IS_FORKED_COPY.store(true, Ordering::Relaxed);
+    }
+
+    REGISTERED.call_once(|| {
+        // SAFETY: the function stores one atomic value, which is allowed in a copy of a process with several threads, and lives as
+        // long as the process. Without memory for one more function the call fails, and copies are not marked.
+        unsafe { libc::pthread_atfork(None, None, Some(mark)) };
+    });
+}
+
+/// Returns true if `fork` created this process from one that had called [`detect_forks`].
+#[must_use]
+pub fn is_forked_copy() -> bool {
+    IS_FORKED_COPY.load(Ordering::Relaxed)
+}

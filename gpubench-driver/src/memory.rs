@@ -1,6 +1,5 @@
-//! The memory that kernels may write, according to this process's calls. In: the calls that allocate or free.
-//! Out: the allocations, oldest first, and the name of the first call that allocated an unlisted kind, if
-//! any. A call that failed for lack of memory gets the requested size as its detail.
+//! The memory that kernels may write, according to the calls of this process that allocate or free. A call that
+//! failed for lack of memory gets the requested size as its detail.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
@@ -9,13 +8,12 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
-use crate::calls::{self, DriverCall, Enqueued};
-use crate::kernel_info::is_capturing;
+use crate::calls::{self, DriverCall, Enqueued, is_capturing};
 use crate::result::{last_symbol, set_detail};
 
 /// A contiguous range of memory that kernels can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryRange {
     /// The first address, as the device sees it.
     pub address: u64,
     /// The length in bytes.
@@ -42,7 +40,8 @@ pub enum MemoryKind {
 /// The memory that calls of this process allocated and did not free.
 struct Allocations {
     /// The ranges by address, each with the handle of its module or [`NO_MODULE`].
-    ranges: BTreeMap<u64, (Memory, usize)>,
+    ranges: BTreeMap<u64, (MemoryRange, usize)>,
+    /// The number of the next range.
     next_number: u64,
     on_devices: DeviceBytes,
     first_unlisted_call: Option<&'static str>,
@@ -74,8 +73,8 @@ fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
 
 /// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
 #[must_use]
-pub fn memory() -> Vec<Memory> {
-    let mut ranges: Vec<Memory> =
+pub fn memory() -> Vec<MemoryRange> {
+    let mut ranges: Vec<MemoryRange> =
         with_allocations(|known| known.ranges.values().map(|(memory, _)| *memory).collect());
     ranges.sort_unstable_by_key(|memory| memory.number);
     ranges
@@ -103,7 +102,7 @@ pub fn first_unlisted_call() -> Option<&'static str> {
 /// Adds a range of memory. `module` is the handle of the module of a variable, or [`NO_MODULE`].
 fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     with_allocations(|known| {
-        let memory = Memory { address, bytes: bytes as u64, kind, number: known.next_number };
+        let memory = MemoryRange { address, bytes: bytes as u64, kind, number: known.next_number };
         known.next_number += 1;
         let replaced = known.ranges.insert(address, (memory, module));
         let bytes = &mut known.on_devices;
@@ -114,7 +113,7 @@ fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
 }
 
 /// Returns the bytes of an allocation on a device; 0 for other memory.
-fn device_bytes(memory: &Memory) -> u64 {
+fn device_bytes(memory: &MemoryRange) -> u64 {
     if matches!(memory.kind, MemoryKind::Device | MemoryKind::Managed) { memory.bytes } else { 0 }
 }
 
@@ -129,18 +128,18 @@ fn remove_range(code: u32, address: u64) {
     }
 }
 
-/// Adds the range whose address the driver stored at `place`. If `code` is not 0, adds no range and sets the
+/// Adds the range whose address the driver stored at `out`. If `code` is not 0, adds no range and sets the
 /// requested size as the detail of the failed call.
 ///
 /// # Safety
-/// If `code` is 0, the driver has written an address, or a pointer, to `place`.
-unsafe fn add_range_at<Pointer>(code: u32, place: *const Pointer, bytes: usize, kind: MemoryKind) {
+/// If `code` is 0, the driver has written an address, or a pointer, to `out`.
+unsafe fn add_range_at<Pointer>(code: u32, out: *const Pointer, bytes: usize, kind: MemoryKind) {
     const { assert!(size_of::<Pointer>() == size_of::<u64>(), "an address is as long as a pointer") };
     if code != 0 {
         return set_requested_size_detail(bytes);
     }
     // SAFETY: the caller's contract.
-    add_range(unsafe { place.cast::<u64>().read() }, bytes, kind, NO_MODULE);
+    add_range(unsafe { out.cast::<u64>().read() }, bytes, kind, NO_MODULE);
 }
 
 /// Sets the detail of the failed call to the requested size, such as `48.0 GiB asked for`.
@@ -152,19 +151,19 @@ fn set_requested_size_detail(bytes: usize) {
     }));
 }
 
-/// Adds a new allocation, whose address the driver stored at `place`, and reports the call to the watch. If
+/// Adds a new allocation, whose address the driver stored at `out`, and reports the call to the watch. If
 /// `code` is not 0, only sets the requested size as the detail of the failure.
 ///
 /// # Safety
-/// A call that stores the address of new memory of this kind at `place` has returned `code`.
+/// A call that stores the address of new memory of this kind at `out` has returned `code`.
 pub(crate) unsafe fn add_allocation_at<Pointer>(
     code: u32,
-    place: *const Pointer,
+    out: *const Pointer,
     bytes: usize,
     kind: MemoryKind,
 ) {
     // SAFETY: the same contract.
-    unsafe { add_range_at(code, place, bytes, kind) };
+    unsafe { add_range_at(code, out, bytes, kind) };
     calls::add_if_successful(code, DriverCall::Allocated);
 }
 
@@ -175,7 +174,7 @@ pub(crate) unsafe fn add_allocation_at<Pointer>(
 /// The arguments are the first of `cuMemAllocPitch_v2`, which has returned `code`.
 pub(crate) unsafe fn add_pitched_allocation(
     code: u32,
-    place: *mut CUdeviceptr,
+    out: *mut CUdeviceptr,
     pitch: *mut usize,
     width: usize,
     rows: usize,
@@ -183,7 +182,7 @@ pub(crate) unsafe fn add_pitched_allocation(
     // SAFETY: a successful call has written the pitch.
     let pitch = if code == 0 { unsafe { *pitch } } else { width };
     // SAFETY: the same contract.
-    unsafe { add_allocation_at(code, place, pitch.saturating_mul(rows), MemoryKind::Device) };
+    unsafe { add_allocation_at(code, out, pitch.saturating_mul(rows), MemoryKind::Device) };
 }
 
 /// Adds an allocation in the order of a stream, and reports it to the watch. While the stream is captured, no
@@ -191,16 +190,11 @@ pub(crate) unsafe fn add_pitched_allocation(
 ///
 /// # Safety
 /// `cuMemAllocAsync` or the like has returned `code` for these arguments.
-pub(crate) unsafe fn add_async_allocation(
-    code: u32,
-    place: *mut CUdeviceptr,
-    bytes: usize,
-    stream: CUstream,
-) {
+pub(crate) unsafe fn add_async_allocation(code: u32, out: *mut CUdeviceptr, bytes: usize, stream: CUstream) {
     // While the stream is captured, the memory at that address exists only when the graph runs.
     if code != 0 || !is_capturing(calls::stream_used(stream)) {
         // SAFETY: the same contract.
-        unsafe { add_range_at(code, place, bytes, MemoryKind::Device) };
+        unsafe { add_range_at(code, out, bytes, MemoryKind::Device) };
     }
     calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
@@ -210,11 +204,11 @@ pub(crate) unsafe fn add_async_allocation(
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetGlobal_v2`, which has returned `code`.
-pub(crate) unsafe fn add_variable(code: u32, place: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
+pub(crate) unsafe fn add_variable(code: u32, out: *mut CUdeviceptr, bytes: *mut usize, module: CUmodule) {
     // A caller may ask for only one of the two, and then gets only that one.
-    if code == 0 && !place.is_null() && !bytes.is_null() {
+    if code == 0 && !out.is_null() && !bytes.is_null() {
         // SAFETY: a successful call has written both.
-        let (address, bytes) = unsafe { (*place, *bytes) };
+        let (address, bytes) = unsafe { (*out, *bytes) };
         add_range(address, bytes, MemoryKind::Variable, module as usize);
     }
 }
@@ -283,8 +277,7 @@ mod tests {
         let [kept, first, second] = [0x11_000_u64, 0x12_000, 0x13_000];
         let pinned = 0x14_000_u64;
         // SAFETY: each call succeeded, and its result stands in this place.
-        let allocate =
-            |place: &u64, bytes, kind| unsafe { add_allocation_at(0, &raw const *place, bytes, kind) };
+        let allocate = |out: &u64, bytes, kind| unsafe { add_allocation_at(0, &raw const *out, bytes, kind) };
         allocate(&kept, 1000, MemoryKind::Device);
         _ = memory_growth();
         allocate(&first, 64, MemoryKind::Device);
@@ -301,12 +294,12 @@ mod tests {
     #[test]
     fn variables_go_with_their_module() {
         let _alone = calls::serialize_tests();
-        let (mut place, mut bytes) = (0x9000_u64, 4_usize);
+        let (mut out, mut bytes) = (0x9000_u64, 4_usize);
         let (module, other) =
             (std::ptr::without_provenance_mut(0x70), std::ptr::without_provenance_mut(0x80));
         // SAFETY: the call succeeded and its results stand there, or one of them was not requested.
         unsafe {
-            add_variable(0, &raw mut place, &raw mut bytes, module);
+            add_variable(0, &raw mut out, &raw mut bytes, module);
             add_variable(0, std::ptr::null_mut(), &raw mut bytes, module);
         }
         remove_module_variables(other);

@@ -24,7 +24,7 @@ const INSUFFICIENT_SIZE: u32 = 7;
 
 /// The clocks of a GPU, as `nvmlClockType_t` numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum ClockDomain {
     /// The clock of the multiprocessors.
     Sm = 1,
     /// The clock of the memory.
@@ -60,7 +60,7 @@ impl NvmlError {
 }
 
 /// The result of a call of NVML.
-type Result<T> = std::result::Result<T, NvmlError>;
+type NvmlResult<T> = Result<T, NvmlError>;
 
 /// Calls a function of NVML, and returns its code. Each argument follows its C type.
 macro_rules! call {
@@ -83,7 +83,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns an error if there is no library, or if it does not know the GPU.
-    pub fn by_uuid(uuid: &str) -> Result<Self> {
+    pub fn by_uuid(uuid: &str) -> NvmlResult<Self> {
         let uuid = CString::new(uuid).unwrap_or_default();
         let mut handle = ptr::null_mut();
         // A text that ends in a zero, and a place for a handle.
@@ -101,7 +101,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn compute_processes(self) -> Result<u32> {
+    pub fn compute_processes(self) -> NvmlResult<u32> {
         let (mut count, none) = (0, ptr::null_mut());
         let symbol = "nvmlDeviceGetComputeRunningProcesses_v3";
         // Without room for processes the library only counts them.
@@ -115,7 +115,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn ecc(self) -> Result<bool> {
+    pub fn ecc(self) -> NvmlResult<bool> {
         self.current_mode("nvmlDeviceGetEccMode")
     }
 
@@ -123,13 +123,13 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn mig(self) -> Result<bool> {
+    pub fn mig(self) -> NvmlResult<bool> {
         self.current_mode("nvmlDeviceGetMigMode")
     }
 
     /// Returns true if a mode is on now, whatever its pending state. `symbol` is an NVML function that stores
     /// both states.
-    fn current_mode(self, symbol: &'static str) -> Result<bool> {
+    fn current_mode(self, symbol: &'static str) -> NvmlResult<bool> {
         let [mut current, mut pending] = [0; 2];
         let places = (&raw mut current, &raw mut pending);
         check_code(call!(symbol, *mut c_void: self.pointer(), *mut u32: places.0, *mut u32: places.1))?;
@@ -141,7 +141,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn lock_clocks(self, lowest: u32, highest: u32) -> Result<()> {
+    pub fn lock_clocks(self, lowest: u32, highest: u32) -> NvmlResult<()> {
         let symbol = "nvmlDeviceSetGpuLockedClocks";
         check_code(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
     }
@@ -150,7 +150,7 @@ impl NvmlDevice {
     ///
     /// # Errors
     /// Returns the library's error.
-    pub fn reset_clocks(self) -> Result<()> {
+    pub fn reset_clocks(self) -> NvmlResult<()> {
         check_code(call!("nvmlDeviceResetGpuLockedClocks", *mut c_void: self.pointer()))
     }
 }
@@ -168,7 +168,7 @@ macro_rules! getters {
                 ///
                 /// # Errors
                 /// Returns the library's error.
-                pub fn $name(self $(, $argument: $type)?) -> Result<$result> {
+                pub fn $name(self $(, $argument: $type)?) -> NvmlResult<$result> {
                     let (device, mut value) = (self.pointer(), <$result>::default());
                     let place = &raw mut value;
                     check_code(call!($symbol, *mut c_void: device, $(u32: $number,)? *mut $result: place))?;
@@ -195,16 +195,16 @@ getters! {
     persistence() = "nvmlDeviceGetPersistenceMode" -> u32;
     /// Returns the virtualization mode, as `nvmlGpuVirtualizationMode_t` numbers them.
     virtualization() = "nvmlDeviceGetVirtualizationMode" -> u32;
-    /// Returns the highest generation of PCIe that GPU and system share.
+    /// Returns the highest generation of PCIe that both the GPU and the system support.
     pcie_generation() = "nvmlDeviceGetMaxPcieLinkGeneration" -> u32;
-    /// Returns the highest number of PCIe lanes that GPU and system share.
+    /// Returns the highest number of PCIe lanes that both the GPU and the system support.
     pcie_lanes() = "nvmlDeviceGetMaxPcieLinkWidth" -> u32;
     /// Returns the number of PCIe lanes at present.
     pcie_lanes_now() = "nvmlDeviceGetCurrPcieLinkWidth" -> u32;
     /// Returns the present rate of a clock in MHz.
-    clock(clock: Clock) = "nvmlDeviceGetClockInfo"(clock as u32) -> u32;
+    clock(clock: ClockDomain) = "nvmlDeviceGetClockInfo"(clock as u32) -> u32;
     /// Returns the highest rate of a clock in MHz.
-    highest_clock(clock: Clock) = "nvmlDeviceGetMaxClockInfo"(clock as u32) -> u32;
+    highest_clock(clock: ClockDomain) = "nvmlDeviceGetMaxClockInfo"(clock as u32) -> u32;
     /// Returns the temperature in °C.
     temperature() = "nvmlDeviceGetTemperature"(0) -> u32;
     /// Returns 1 if the NVLink with this number is active, and else 0.
@@ -217,7 +217,7 @@ getters! {
 ///
 /// # Errors
 /// Returns the library's error.
-pub fn driver_release() -> Result<String> {
+pub fn driver_release() -> NvmlResult<String> {
     let mut text = [0_u8; 96];
     let (place, length) = (text.as_mut_ptr().cast(), text.len() as u32);
     check_code(call!("nvmlSystemGetDriverVersion", *mut c_char: place, u32: length))?;
@@ -225,14 +225,14 @@ pub fn driver_release() -> Result<String> {
 }
 
 /// Returns NVML. The first call opens and initialises it; later calls return the same result.
-fn library() -> Result<&'static Library> {
+fn library() -> NvmlResult<&'static Library> {
     /// The opened library, or the reason that there is none.
-    static LIBRARY: OnceLock<Result<Library>> = OnceLock::new();
+    static LIBRARY: OnceLock<NvmlResult<Library>> = OnceLock::new();
     LIBRARY.get_or_init(open).as_ref().map_err(Clone::clone)
 }
 
 /// Opens the NVML library that `GPUBENCH_LIBNVML` names, or else the system's, and initialises it.
-fn open() -> Result<Library> {
+fn open() -> NvmlResult<Library> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
     let variable = env::var_os(NVML_VARIABLE).filter(|value| !value.is_empty());
     let name = variable.unwrap_or_else(|| DEFAULT_LIBRARY.into());
@@ -247,14 +247,14 @@ fn open() -> Result<Library> {
 }
 
 /// Returns the function `symbol` of the library as a pointer of the type `F`, which must be its C type.
-fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> Result<F> {
+fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> NvmlResult<F> {
     // SAFETY: each caller in this file gives the type that NVML declares for the function.
     let found = unsafe { library.get::<F>(symbol) };
     found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
 }
 
 /// Converts NVML's code: an error unless it is `NVML_SUCCESS`.
-fn check_code(code: u32) -> Result<()> {
+fn check_code(code: u32) -> NvmlResult<()> {
     if code == SUCCESS { Ok(()) } else { Err(NvmlError::Code(code)) }
 }
 

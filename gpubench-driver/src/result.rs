@@ -1,14 +1,18 @@
-//! The results of a thread's last calls. In: the raw code of every forwarded call. Out: the same code as
-//! bindings know it, and on request the call with its raw code, or the reason that it never reached a driver.
+//! The results of a thread's last driver calls, with the raw code of each, and the names and texts of codes.
+//! Bindings get `CUDA_ERROR_UNKNOWN` in place of codes that they do not know.
 
+#![expect(unsafe_code, reason = "reads and writes C strings")]
+
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, CString, c_char};
 use std::fmt;
+use std::sync::LazyLock;
 
-use crate::library::{self, EntryPoint};
-use crate::text::{error_name, error_text, is_known};
+use crate::library::{self, EntryPoint, unrecorded};
 use crate::types::{
-    CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-    CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
+    CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_FOUND, CUDA_ERROR_NOT_READY,
+    CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_UNKNOWN, CUDA_SUCCESS, CUresult,
 };
 
 /// A call of a driver function, and the code that it returned.
@@ -45,7 +49,7 @@ pub(crate) fn keep_result(entry: &'static EntryPoint, code: u32) -> CUresult {
 /// text is "named symbol not found".
 #[cold]
 pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
-    let result = if library::is_open() { CUDA_ERROR_NOT_FOUND } else { CUDA_ERROR_NO_DEVICE };
+    let result = library::open_error().map_or(CUDA_ERROR_NOT_FOUND, |_| CUDA_ERROR_NO_DEVICE);
     keep_result(entry, result)
 }
 
@@ -54,7 +58,7 @@ pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
 /// that code as the enum would be undefined behaviour.
 #[cold]
 fn keep_failure(entry: &'static EntryPoint, code: u32) -> CUresult {
-    let result = if is_known(code) { code } else { CUDA_ERROR_UNKNOWN };
+    let result = if is_known_to_bindings(code) { code } else { CUDA_ERROR_UNKNOWN };
     // A capture that has failed fails every later call too: the first says why.
     let follows = code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && FAILED_CALL.get().is_some();
     if result != CUDA_ERROR_NOT_READY && !follows {
@@ -127,4 +131,110 @@ pub(crate) fn last_symbol() -> Option<&'static str> {
 pub fn take_failure() -> Option<Call> {
     let detail = FAILURE_DETAIL.try_with(|place| place.borrow_mut().take()).ok().flatten();
     FAILED_CALL.take().map(|returned| Call::new(returned, detail))
+}
+
+/// The type of `cuGetErrorName` and `cuGetErrorString`: stores a string for a code, an int in C.
+type GetString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
+
+/// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`; for an unknown code a phrase with its
+/// number.
+#[must_use]
+pub fn error_name(code: u32) -> Cow<'static, str> {
+    name_of(code).map_or_else(|| describe_unknown_code(code), CStr::to_string_lossy)
+}
+
+/// Returns the meaning of a result code in words, such as `out of memory`; for an unknown code a phrase with
+/// its number.
+#[must_use]
+pub fn error_text(code: u32) -> Cow<'static, str> {
+    text_of(code).map_or_else(|| describe_unknown_code(code), CStr::to_string_lossy)
+}
+
+/// Returns a phrase for an unknown code, such as `error 1234 (unknown to this driver)`.
+fn describe_unknown_code(code: u32) -> Cow<'static, str> {
+    let who =
+        if library::open_error().is_none() { "unknown to this driver" } else { "unknown without a driver" };
+    format!("error {code} ({who})").into()
+}
+
+/// Returns the driver's name of a code, or else the built-in one; `None` if there is neither.
+fn name_of(code: u32) -> Option<&'static CStr> {
+    driver_string(unrecorded!(cuGetErrorName(u32, *mut *const c_char)), code)
+        .or_else(|| builtin_strings(code).map(|(name, _)| name))
+}
+
+/// Returns the driver's text for a code, or else the built-in one; `None` if there is neither.
+fn text_of(code: u32) -> Option<&'static CStr> {
+    /// Replaces "no CUDA-capable device is detected" when there is no driver to look for one.
+    static NO_DRIVER: LazyLock<Option<CString>> = LazyLock::new(|| {
+        let error = library::open_error()?;
+        CString::new(format!("no CUDA device ({})", error.short())).ok()
+    });
+    driver_string(unrecorded!(cuGetErrorString(u32, *mut *const c_char)), code).or_else(|| {
+        let (_, text) = builtin_strings(code)?;
+        Some(NO_DRIVER.as_deref().filter(|_| code == CUDA_ERROR_NO_DEVICE).unwrap_or(text))
+    })
+}
+
+/// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
+/// `function` is the driver function that returns the string.
+fn driver_string(function: Option<GetString>, code: u32) -> Option<&'static CStr> {
+    let mut string = std::ptr::null();
+    // SAFETY: `string` is a place for the string. The driver accepts any number and reports an unknown one.
+    let result = unsafe { function?(code, &raw mut string) };
+    // SAFETY: on success the string is one of the driver's constants, and the driver is never closed.
+    (result == 0 && !string.is_null()).then(|| unsafe { CStr::from_ptr(string) })
+}
+
+/// Implements `cuGetErrorName`, with or without a driver.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CUresult {
+    // SAFETY: the caller's promise about `out`.
+    unsafe { write_string(name_of(error), out) }
+}
+
+/// Implements `cuGetErrorString`, with or without a driver. Fails only for a null pointer: cust's `Display`
+/// of an error would fail with it, and `to_string` would panic.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn answer_text(error: CUresult, out: *mut *const c_char) -> CUresult {
+    // SAFETY: the caller's promise about `out`.
+    unsafe { write_string(text_of(error), out) }
+}
+
+/// Writes the string to `out`, or `unknown error` if there is none. Returns `CUDA_ERROR_INVALID_VALUE` if
+/// `out` is null.
+///
+/// # Safety
+/// `out` is null or may be written.
+unsafe fn write_string(string: Option<&'static CStr>, out: *mut *const c_char) -> CUresult {
+    if out.is_null() {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    // SAFETY: not null, so it may be written, as the caller promises.
+    unsafe { *out = string.unwrap_or(c"unknown error").as_ptr() };
+    CUDA_SUCCESS
+}
+
+/// Returns true if the enums of bindings contain this code: the codes of CUDA 11.
+fn is_known_to_bindings(code: CUresult) -> bool {
+    matches!(
+        code,
+        0..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400..=401 | 500 | 600
+            | 700..=705 | 708..=720 | 800..=809 | 900..=911 | 999
+    )
+}
+
+/// Returns the built-in name and text of a code that this crate returns by itself; `None` for any other code.
+fn builtin_strings(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
+    Some(match code {
+        CUDA_ERROR_INVALID_VALUE => (c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
+        CUDA_ERROR_NO_DEVICE => (c"CUDA_ERROR_NO_DEVICE", c"no CUDA-capable device is detected"),
+        CUDA_ERROR_NOT_FOUND => (c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
+        CUDA_ERROR_UNKNOWN => (c"CUDA_ERROR_UNKNOWN", c"unknown error"),
+        _ => return None,
+    })
 }

@@ -15,6 +15,7 @@ use std::{
 use crate::calls::DriverCall::{Loaded, SwitchedContext};
 use crate::calls::Enqueued::{Copy, CopyOut, HostFunction, Memset};
 use crate::calls::{add_enqueued, add_if_successful};
+use crate::forward::{check_found_table, forwarders, replace_found_function};
 use crate::graphs::{
     destroy_executable, forget_clone, launch_graph, launch_graph_ptsz, list_executable,
     list_executable_with_params,
@@ -23,16 +24,15 @@ use crate::launches::{
     add_blocking_work, add_configured_kernel_launch, add_context_switch, add_event_wait, add_kernel_launch,
     add_stream_destruction, add_stream_wait, add_unspecific_wait, explain_capture_isolation,
 };
+use crate::library::Function;
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
 use crate::memory::{
     add_allocation_at, add_async_allocation, add_pitched_allocation, add_variable, keep_unlisted_call,
     remove_allocation, remove_async_allocation,
 };
-use crate::proc_address::{check_found_table, replace_found_function};
-use crate::text::{answer_name, answer_text};
+use crate::modules::{copy_kernel_name, keep_kernel_name, list_module, unlist_module};
+use crate::result::{answer_name, answer_text};
 use crate::types::*;
-use crate::watch::{copy_kernel_name, keep_kernel_name, list_module, unlist_module};
-use crate::{forward::forwarders, library::Function};
 
 /// Any pointer or handle, for arguments that gpubench does not read.
 pub type Ptr = *mut c_void;

@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::common::{is_child, run_alone, with_fake};
 
 type Allocate = unsafe extern "C" fn(*mut u64, usize) -> u32;
-type Launch =
+type LaunchKernel =
     unsafe extern "C" fn(usize, u32, u32, u32, u32, u32, u32, u32, usize, *const usize, *const usize) -> u32;
 type GetProcAddress = unsafe extern "C" fn(*const c_char, *mut *const c_void, i32, u64) -> u32;
 
@@ -38,7 +38,7 @@ fn function<T: Copy>(library: &Library, name: &str) -> Option<T> {
 
 /// Allocates and launches with these functions, and looks for it in what this crate reports.
 #[track_caller]
-fn assert_watched(allocate: Allocate, launch: Launch) {
+fn assert_watched(allocate: Allocate, launch: LaunchKernel) {
     let mut address = 0;
     let before = memory().len();
     // SAFETY: the address has a place, and the fake launches nothing.
@@ -120,7 +120,7 @@ fn functions_found_by_get_proc_address_are_watched() {
         let (allocate, launch) = unsafe {
             (
                 std::mem::transmute::<*const c_void, Allocate>(of(c"cuMemAlloc")),
-                std::mem::transmute::<*const c_void, Launch>(of(c"cuLaunchKernel")),
+                std::mem::transmute::<*const c_void, LaunchKernel>(of(c"cuLaunchKernel")),
             )
         };
         assert_watched(allocate, launch);
@@ -170,7 +170,7 @@ fn work_on_the_threads_own_stream_is_told_from_that_on_the_null_stream() {
             assert_eq!(interpose(), Ok(()));
             let cuda = open("libcuda.so.1");
             let streams = |name| {
-                let launch: Launch = function(&cuda, name).expect("a forwarder");
+                let launch: LaunchKernel = function(&cuda, name).expect("a forwarder");
                 let on = |stream| {
                     // SAFETY: the fake launches nothing.
                     let ((), calls) = watch(|| unsafe {
@@ -300,7 +300,7 @@ fn a_process_without_files_left_is_told() {
 #[expect(clippy::print_stdout, reason = "prints its results")]
 fn costs() {
     const CALLS: u32 = 10_000_000;
-    type Count = unsafe extern "C" fn(*mut c_int) -> sys::CUresult;
+    type DeviceGetCount = unsafe extern "C" fn(*mut c_int) -> sys::CUresult;
 
     with_fake(module_path!(), "costs", "new", |library: &Path| {
         let begin = Instant::now();
@@ -309,9 +309,10 @@ fn costs() {
         let begin = Instant::now();
         assert_eq!(interpose(), Ok(()));
         println!("interpose, which opens it again: {:.0?}", begin.elapsed());
-        let of = |library: &Library| function::<Count>(library, "cuDeviceGetCount").expect("it is there");
+        let of =
+            |library: &Library| function::<DeviceGetCount>(library, "cuDeviceGetCount").expect("it is there");
         let (driver, opened) = (of(&open(library)), of(&open("libcuda.so.1")));
-        let linked: Count = sys::cuDeviceGetCount;
+        let linked: DeviceGetCount = sys::cuDeviceGetCount;
         for (who, count) in [("of the driver", driver), ("as linked", linked), ("as opened", opened)] {
             let (mut devices, begin) = (0, Instant::now());
             for _ in 0..CALLS {

@@ -131,7 +131,7 @@ fn the_codes_that_pass_are_those_of_the_bindings_enum() {
         is_code.then(|| value.trim_end_matches(',').parse::<u32>().ok()).flatten()
     });
     let codes: BTreeSet<u32> = codes.collect();
-    let text = include_str!("../src/text.rs");
+    let text = include_str!("../src/result.rs");
     let (_, text) = text.split_once("matches!(").expect("the list");
     let (list, _) = text.split_once(')').expect("its end");
     let (_, list) = list.split_once(',').expect("the code before it");

@@ -1,5 +1,5 @@
-//! Readings that no working clock gives. In: the event times of groups, and the time of each group by two clocks; out: the
-//! [`ClockFaults`] of a case. A sampler's device may be anybody's, so that nothing is taken for granted.
+//! Detects readings that no working clock gives: implausible event times, and groups whose time contradicts their samples or the host's clock.
+//! Devices may come from users, so that no reading is trusted.
 
 use std::fmt::{self, Display};
 
@@ -98,11 +98,11 @@ impl Display for ClockFaults {
             (self.overfull_groups, &groups, "too short for all samples together"),
             (self.too_long_groups, &groups, "longer than this machine's clock saw"),
         ];
-        let told = faults.iter().filter(|(count, ..)| *count > 0);
-        let told = told.map(|(count, of, are)| {
+        let found = faults.iter().filter(|(count, ..)| *count > 0);
+        let found = found.map(|(count, of, are)| {
             format!("{count} of {of} {} {are}", if *count == 1 { "is" } else { "are" })
         });
-        f.write_str(&format::joined(told, ", "))
+        f.write_str(&format::joined(found, ", "))
     }
 }
 

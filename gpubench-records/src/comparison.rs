@@ -1,5 +1,5 @@
-//! The answer to whether one launch is faster than another, from the [`Ratio`] of their times with its interval and a margin within
-//! which a difference does not matter; and the stored results of comparisons.
+//! The stored results of comparisons, and the answer to whether one launch is faster than another: it follows from the [`Ratio`] of their times,
+//! its interval, and the equivalence margin.
 
 use std::str::FromStr;
 
@@ -7,20 +7,20 @@ use gpubench_stats::{Nanoseconds, Ratio};
 
 use crate::Cache;
 
-/// Differences up to this do not matter unless the user says otherwise, as a fraction.
+/// The default equivalence margin, as a fraction: smaller differences of times count as the same.
 pub const DEFAULT_EQUIVALENCE_MARGIN: f64 = 0.005;
 
 gpubench_stats::stored! {
     /// The answer to whether a launch is faster than another.
     #[derive(Copy, Eq)]
     pub enum Answer {
-        /// It takes less time, by more than the band.
+        /// It takes less time, by more than the equivalence margin.
         Faster,
-        /// It takes more time, by more than the band.
+        /// It takes more time, by more than the equivalence margin.
         Slower,
-        /// The difference is within the band.
+        /// The difference is within the equivalence margin.
         Same,
-        /// The interval reaches over an end of the band: the measurement does not decide.
+        /// The interval contains an end of the equivalence margin, so that the measurement does not decide.
         Undecided,
     }
 
@@ -33,22 +33,22 @@ gpubench_stats::stored! {
         Noise,
     }
 
-    /// The result of timing two launches in turn.
+    /// The result of timing two interleaved launches.
     pub struct Comparison {
-        /// The time of this launch over that of the other. Nothing if there were too few rounds for an interval.
+        /// The time of this launch divided by that of the other; `None` if there were too few rounds for an interval.
         pub ratio: Option<Ratio>,
-        /// The band within which a difference does not matter, as a fraction.
+        /// The equivalence margin, as a fraction.
         pub equivalence_margin: f64,
         /// The answer that follows.
         pub answer: Answer,
         /// The rounds, in the order in which they were taken.
         pub rounds: Vec<Round>,
-        /// The random number that the places of the rounds' inputs were drawn with. Nothing in runs whose places took turns.
+        /// The seed of the random addresses of the rounds' inputs; `None` in old runs.
         pub seed: Option<u64>,
     }
 
-    /// A round: new inputs for both launches, and samples that alternate. Each two share the places of their inputs, which the
-    /// launches swap between them.
+    /// A round: both launches get new inputs, and their samples alternate. In the second of each two rounds, the launches swap the addresses of
+    /// their inputs.
     #[derive(Copy)]
     pub struct Round {
         /// The number of samples of each.
@@ -63,7 +63,7 @@ gpubench_stats::stored! {
         pub baseline: String,
         /// The difference that does not matter, as a fraction.
         pub equivalence_margin: f64,
-        /// The number of rows that the answers were decided for together.
+        /// The number of cases whose answers share the error probability.
         pub tested_together: usize,
         /// The differences of the environment, each once.
         pub remarks: Vec<String>,
@@ -94,29 +94,28 @@ gpubench_stats::stored! {
         Any,
     }
 
-    /// The standing of a case against the baseline.
+    /// The result of comparing a case with the baseline.
     pub enum BaselineFinding {
         /// It was compared.
         Compared {
-            /// The time now over the time then.
+            /// The time in the run divided by the time in the baseline.
             ratio: Ratio,
-            /// The time now: the median, or the geometric mean of the medians of several processes.
+            /// The time in the run: the median, or the geometric mean of the medians of several processes.
             time: Nanoseconds,
-            /// The time then, likewise.
+            /// The time in the baseline, computed in the same way.
             baseline_time: Nanoseconds,
-            /// The number of processes that measured it, now and then.
+            /// The number of processes that measured it in the run and in the baseline.
             processes: [usize; 2],
             /// True if the interval contains the spread between processes on this device, which takes three processes or more in
             /// all.
             noise_known: bool,
-            /// The difference between processes that the answer allows for because one process on each side does not show it.
-            /// Nothing where more processes measured the case, and in old runs.
+            /// The assumed difference between processes; `None` if enough processes measured the case to know it, and in old runs.
             assumed_spread: Option<AssumedSpread>,
             /// The answer that follows.
             answer: Answer,
             /// True for a regression.
             regressed: bool,
-            /// The number of further processes that measured it because it seemed to be one.
+            /// The number of further processes that measured it because it seemed to be a regression.
             #[serde(default)]
             remeasured: usize,
         },
@@ -124,19 +123,17 @@ gpubench_stats::stored! {
         NotComparable(Vec<String>),
         /// The baseline has no such case.
         New,
-        /// There is no number, now or then.
+        /// There is no usable time in the run or in the baseline, for this reason.
         NoTime(String),
     }
 }
 
 impl Answer {
-    /// Returns the answer that an interval gives: one that lies on one side of the band decides, and so does one that lies
-    /// within it.
-    ///
-    /// With a ratio r and the band b, the band is from 1/(1 + b) to 1 + b. Each of the three decisions is wrong only where
-    /// the interval misses the true ratio.
-    pub fn of(ratio: &Ratio, band: f64) -> Self {
-        let (least, most) = (1.0 / (1.0 + band), 1.0 + band);
+    /// Returns the answer that follows from the interval of `ratio`: faster, slower or the same if the interval is below, above or within the
+    /// equivalence margin, from 1/(1 + `margin`) to 1 + `margin`; undecided otherwise. A decision is wrong only if the interval misses the
+    /// true ratio.
+    pub fn from_ratio(ratio: &Ratio, margin: f64) -> Self {
+        let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
         if ratio.high < least {
             Self::Faster
         } else if ratio.low > most {
@@ -184,7 +181,7 @@ impl Threshold {
 
     /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval
     /// contains the spread between processes.
-    pub fn is_passed(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
+    pub fn is_exceeded(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
         answer == Answer::Slower
             && match self {
                 Self::Fraction(part) => ratio.value >= 1.0 + part,
@@ -194,9 +191,9 @@ impl Threshold {
 }
 
 impl Comparison {
-    /// Returns true if this launch is slower than allowed. The rounds show the spread between processes.
+    /// Returns true if this launch is slower by `threshold` or more. Rounds count as processes, so that their spread is known.
     pub fn regressed(&self, threshold: Threshold) -> bool {
-        self.ratio.is_some_and(|ratio| threshold.is_passed(&ratio, self.answer, true))
+        self.ratio.is_some_and(|ratio| threshold.is_exceeded(&ratio, self.answer, true))
     }
 }
 
@@ -208,7 +205,7 @@ mod tests {
     #[track_caller]
     fn answers(low: f64, high: f64, answer: Answer) {
         let ratio = Ratio { value: f64::midpoint(low, high), low, high, confidence: 0.99 };
-        assert_eq!(Answer::of(&ratio, 0.01), answer, "{low} to {high}");
+        assert_eq!(Answer::from_ratio(&ratio, 0.01), answer, "{low} to {high}");
     }
 
     /// An interval that ends where the band does decides nothing but that it lies within.
@@ -273,7 +270,7 @@ mod tests {
     fn a_regression_is_large_enough_and_beyond_doubt() {
         let regressed = |threshold: Threshold, value, half: f64, noise_known| {
             let ratio = Ratio { value, low: value - half, high: value + half, confidence: 0.99 };
-            threshold.is_passed(&ratio, Answer::of(&ratio, 0.01), noise_known)
+            threshold.is_exceeded(&ratio, Answer::from_ratio(&ratio, 0.01), noise_known)
         };
         let part = Threshold::Fraction(0.05);
         assert!(regressed(part, 1.05, 0.01, false));

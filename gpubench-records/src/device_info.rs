@@ -1,5 +1,4 @@
-//! The facts of a device: its name, its properties and its peaks, each peak with its source. Filled by the
-//! devices, kept in every run, read by `metrics` and the reports.
+//! The description of a device that each run stores: its name, its properties, and its peaks with their sources.
 
 use gpubench_core::Link;
 use std::borrow::Cow;
@@ -15,7 +14,7 @@ gpubench_stats::stored! {
         pub device: String,
         /// The name its maker gave it.
         pub name: String,
-        /// True for a stand-in for tests, whose times are made up.
+        /// True for the fake driver of tests, whose times are invented.
         pub fake: bool,
         /// True if launches are code of the measuring program, as on a CPU: then its optimisation matters.
         #[serde(default)]
@@ -93,7 +92,7 @@ gpubench_stats::stored! {
         DeviceToHost,
         /// Bytes from a device to another, or the other way.
         PeerToPeer,
-        /// Floating-point operations of a precision such as `f32`.
+        /// Floating-point operations of a data type such as `f32`.
         Compute(String),
     }
 
@@ -134,14 +133,14 @@ impl DeviceInfo {
         Self { device: device.into(), name: name.into(), ..Self::default() }
     }
 
-    /// Adds a property, which is shown behind those that are there.
+    /// Adds a property after the others.
     #[must_use]
     pub fn with_property(mut self, name: impl Into<String>, value: Value) -> Self {
         self.properties.push(Property::new(name, value));
         self
     }
 
-    /// States the size of the cache that a flush empties. Bytes beyond it must cross the memory's bus.
+    /// Sets the size of the cache that a flush empties. Bytes beyond it must cross the memory's bus.
     #[must_use]
     pub fn with_last_level_cache(mut self, size: Bytes) -> Self {
         self.last_level_cache = Some(size);
@@ -155,12 +154,12 @@ impl DeviceInfo {
         self
     }
 
-    /// The limit of `quantity` that counts, if one is known: the first.
+    /// Returns the peak of `quantity` that results are compared with: the first; `None` if none is known.
     pub fn peak(&self, quantity: &Quantity) -> Option<&Peak> {
         self.peaks.iter().find(|peak| peak.quantity == *quantity)
     }
 
-    /// Adds `peaks`, each behind those whose source goes before its own, and behind earlier ones of the same source.
+    /// Adds `peaks` and sorts all peaks by [`Peak::precedence`]; earlier ones precede new ones of the same rank.
     #[doc(hidden)]
     pub fn add(&mut self, peaks: Vec<Peak>) {
         self.peaks.extend(peaks);
@@ -202,21 +201,20 @@ impl Peak {
         Self { quantity, value, source, method: method.into(), uncertain: false }
     }
 
-    /// Returns true if results have a share of it. A measurement that other programs disturbed is below the limit by an unknown
-    /// part.
-    pub fn has_share(&self) -> bool {
+    /// Returns true if results are shown as a fraction of this peak: not for an uncertain measurement, which other programs disturbed and which is
+    /// too low by an unknown amount.
+    pub fn is_comparable(&self) -> bool {
         self.source != PeakSource::Measured || !self.uncertain
     }
 
-    /// Returns the same limit as one that may be off, so that no row is invalid because of it.
+    /// Returns the same peak, marked as uncertain: no result is invalid because of it.
     #[must_use]
     pub fn uncertain(self) -> Self {
         Self { uncertain: true, ..self }
     }
 
-    /// Returns the rank of its source among peaks of a quantity, the lowest first: the user; this card's own attributes; the
-    /// datasheet of its model; a measurement on it; and last uncertain ones, a table's guess before a measurement that is
-    /// known to be low.
+    /// Returns the rank of its source among the peaks of a quantity; the lowest is used. The order is: the user, the device's attributes, the
+    /// datasheet, a measurement, then uncertain attributes and datasheets, then uncertain measurements.
     pub fn precedence(&self) -> u8 {
         match (self.source, self.uncertain) {
             (PeakSource::User, _) => 0,
@@ -230,8 +228,7 @@ impl Peak {
 }
 
 impl Quantity {
-    /// Returns the limit of bytes that move over `link`: that of the link, and not of the memory at its ends; without a link,
-    /// that of the memory.
+    /// Returns the bandwidth that limits bytes over `link`; that of the memory without a link.
     pub fn moved_over(link: Option<Link>) -> Self {
         match link {
             None | Some(Link::D2d) => Self::MemoryBandwidth,
@@ -242,13 +239,13 @@ impl Quantity {
         }
     }
 
-    /// The quantity with this name: one of the words for bytes per second, else a precision.
+    /// Returns the quantity that the command line and files call `name`: a bandwidth, or else the arithmetic of the data type `name`.
     pub fn named(name: &str) -> Self {
         let found = BANDWIDTH_NAMES.iter().find(|(word, _)| *word == name);
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
     }
 
-    /// Returns the name that the command line and files have for it.
+    /// Returns the name of this quantity on the command line and in files.
     pub fn name(&self) -> &str {
         match self {
             Self::Compute(precision) => precision,
@@ -259,7 +256,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the name of its roof in everything that people read, such as `DRAM` or `FP32`.
+    /// Returns the short name of this quantity in tables and pages, such as `DRAM` or `FP32`.
     pub fn roof(&self) -> Cow<'_, str> {
         match self {
             Self::MemoryBandwidth => "DRAM".into(),

@@ -52,7 +52,7 @@ impl Environment {
     }
 }
 
-/// Returns a CPU quota in words, such as `1.5 processors`.
+/// Formats a CPU quota, such as `1.5 processors`.
 pub fn shown_quota(processors: f64) -> String {
     format!("{} processors", format::number(processors))
 }
@@ -112,7 +112,7 @@ gpubench_stats::stored! {
     }
 }
 
-/// The place of a task among all, such as `3/8`: from `1/8` to `8/8`.
+/// The number of a task and the number of all tasks, such as `3/8`: from `1/8` to `8/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[error("{number}/{of}")]
 pub struct Part {
@@ -126,7 +126,7 @@ pub struct Part {
 const PART_USAGE: &str = "give a task's number, from 1, and the number of all, such as 3/8";
 
 impl Part {
-    /// The only one.
+    /// The only part: `1/1`.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
     /// Returns the part with this number, from 1; `None` if there are not that many.
@@ -134,17 +134,17 @@ impl Part {
         (1..=of).contains(&number).then_some(Self { number, of })
     }
 
-    /// Its number, from 1.
+    /// Returns the number of this part, from 1.
     pub fn number(self) -> usize {
         self.number
     }
 
-    /// The number of all.
+    /// Returns the number of all parts.
     pub fn of(self) -> usize {
         self.of
     }
 
-    /// Returns this part's own part: those of the first part come first.
+    /// Divides this part into `part.of` parts and returns the one with the number `part.number`; its number counts the parts of earlier parts.
     #[must_use]
     pub fn divided(self, part: Self) -> Self {
         Self { number: (self.number - 1) * part.of + part.number, of: self.of * part.of }
@@ -162,7 +162,7 @@ impl FromStr for Part {
 }
 
 impl Task {
-    /// Returns true if `other` is the same task, started again perhaps, on any node.
+    /// Returns true if `other` is the same task, possibly started again or on another node.
     pub fn is(&self, other: &Self) -> bool {
         let identity = |task: &Self| {
             let Self { share, number, of, scheduler, job, .. } = task.clone();
@@ -171,13 +171,13 @@ impl Task {
         identity(self) == identity(other)
     }
 
-    /// The part of the names of its runs that those of no other task have, such as `4711.3`: the job, then the task's number.
+    /// Returns the part of a run's name that identifies the task, such as `4711.3`: the job, then the task's number.
     pub(crate) fn label(&self) -> String {
         format!("{}.{}", file_name_part(self.job.as_deref().unwrap_or("share")), self.number)
     }
 }
 
-/// The text with only such letters as a file name may have on any system.
+/// Replaces each character of `text` that a file name may not have on any system by `_`.
 pub(crate) fn file_name_part(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
     text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()

@@ -1,5 +1,5 @@
-//! The failure of one case. In: an error of the user's code, of a device, or a panic; out: one sentence with
-//! the stage it happened in, which becomes the case's row. A failure costs its case and nothing else.
+//! The failure of one case: an error of the user's code or of a device, or a panic, with the stage and the step in which it happened. Other
+//! cases are still measured.
 
 use std::fmt::Display;
 
@@ -52,7 +52,7 @@ gpubench_stats::stored! {
         /// The wait before a case until the device is cool.
         #[error("waiting for the device to cool")]
         CoolDown,
-        /// The device's preparation: capture of a launch, proof of the flush, and the timer.
+        /// The device's preparation: capture of a launch, flush verification, and the timer.
         #[error("before the warm-up")]
         Preparation,
         /// The warm-up, with the number of launches so far.
@@ -86,18 +86,15 @@ gpubench_stats::stored! {
 }
 
 impl Failure {
-    /// A failure of `stage` that reads as `message`, or says that there is none.
+    /// Creates a failure in `stage` with this message, or with a placeholder if the message is empty.
     pub fn new(stage: Stage, message: impl Display) -> Self {
         let message = message.to_string();
         let is_empty = message.trim().is_empty();
-        Self {
-            stage,
-            step: None,
-            message: if is_empty { "an error without a message".to_owned() } else { message },
-        }
+        let message = if is_empty { "an error without a message".to_owned() } else { message };
+        Self { stage, step: None, message }
     }
 
-    /// The same failure, of a case that had reached `step`.
+    /// Adds the step that the case had reached, unless the failure has one.
     #[must_use]
     pub fn at(self, step: Step) -> Self {
         Self { step: self.step.or(Some(step)), ..self }

@@ -17,7 +17,7 @@ pub struct DeviceId<'a> {
 }
 
 impl<'a> DeviceId<'a> {
-    /// Reads `host` or `cuda:1`, and of several hosts `n1/cuda:1`.
+    /// Parses a name such as `host`, `cuda:1`, or `n1/cuda:1` with a host before it.
     pub fn parse(device: &'a str) -> Self {
         let device = device.rsplit_once('/').map_or(device, |(_, device)| device);
         let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
@@ -81,7 +81,7 @@ impl FromStr for BenchmarkId {
     }
 }
 
-/// A case of a plan: on one device of this machine, whose model is known once it is open. A process measures it once.
+/// A case of a plan, on one device of this machine. Its model is not known before the device is open.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, thiserror::Error)]
 #[error("{} {cache}", self.name())]
 pub struct PlannedCase {
@@ -96,26 +96,26 @@ pub struct PlannedCase {
 }
 
 impl PlannedCase {
-    /// The identity of this case on a device of this model.
+    /// Returns the identity of this case on a device of this model.
     pub fn on(self, model: impl Into<String>) -> CaseId {
         CaseId { benchmark: self.benchmark, args: self.args, model: model.into(), cache: self.cache }
     }
 
-    /// The benchmark with its arguments, as [`CaseId::name`].
+    /// Returns the benchmark with its arguments, like [`CaseId::name`].
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
     }
 }
 
 impl CaseId {
-    /// The benchmark with its arguments, such as `kernels::saxpy[n=65536]`: the name that cases share which differ in their
-    /// device or cache state.
+    /// Returns the benchmark with its arguments, such as `kernels::saxpy[n=65536]`. Cases that differ only in their device or cache state have the
+    /// same name.
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
     }
 }
 
-/// The name by which a case is known, such as `kernels::saxpy[n=65536]`.
+/// Returns the name of a benchmark with its arguments, such as `kernels::saxpy[n=65536]`.
 pub fn shown_name(benchmark: &str, args: &[Arg]) -> String {
     if args.is_empty() {
         return benchmark.to_owned();

@@ -81,12 +81,12 @@ gpubench_stats::stored! {
 }
 
 impl LaunchedKernel {
-    /// Returns the number of its blocks.
+    /// Returns the number of blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|size| u64::from(*size)).product()
     }
 
-    /// Returns the number of threads of each.
+    /// Returns the number of threads of a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|size| u64::from(*size)).product()
     }
@@ -249,7 +249,7 @@ impl Relaunch {
         self.rewritten.filter(|it| !Self::is_rewritten(it.changed, it.again))
     }
 
-    /// Returns true if a launch that changed `again` bytes does the work of one that changed `changed`.
+    /// Returns true if a later launch, which changed `again` bytes, still writes most of the output of the checked launch, which changed `changed`.
     pub fn is_rewritten(changed: Bytes, again: Bytes) -> bool {
         again.as_f64() >= Self::MIN_REWRITTEN_FRACTION * changed.as_f64()
     }

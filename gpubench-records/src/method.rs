@@ -1,5 +1,4 @@
-//! The ways of taking samples: the cache state, the flush and the path. Options ask a device for them, and it answers with
-//! the ones that it used; plans, records and reports name them.
+//! The method of sampling: cache state, flush, path and timer, as a device used them.
 
 use crate::clock_faults::is_plausible_time;
 use gpubench_stats::{DramStallPeriod, Nanoseconds, format};
@@ -19,16 +18,16 @@ gpubench_stats::stored! {
     pub struct Method {
         /// The path that times them.
         pub path: Path,
-        /// The reason that it is not the path that the device prefers.
+        /// The reason why it is not the path that the device prefers.
         pub path_reason: Option<String>,
         /// The number of back-to-back launches that a sample times together, if one is too short for the timer. Event times and the
         /// timer are then those of one of them, which is the part of the readings.
         pub batch: Option<usize>,
-        /// The number of kernels that a launch put on its stream; nothing if that was not observed.
+        /// The number of kernels that a launch put on its stream; `None` if that was not observed.
         pub kernel_count: Option<usize>,
-        /// The number of pieces of work that a launch put there: kernels, copies and memsets; nothing if that was not observed.
+        /// The number of kernels, copies and memsets that a launch put on its stream; `None` if that was not observed.
         pub operations: Option<usize>,
-        /// The flush before each.
+        /// The flush before each sample.
         pub flush: Flush,
         /// The reason that it is not the flush that the device prefers, or a doubt about it.
         pub flush_reason: Option<String>,
@@ -159,13 +158,14 @@ impl FlushVerification {
     /// The most extra time of the sweep, as a fraction, after a flush that leaves the cache clean.
     const MAX_DIRT: f64 = 0.03;
 
-    /// The share of the lines evicted by the reference that was gone; nothing if reading from the cache is no faster.
+    /// Returns the fraction of the lines evicted by the reference that this flush evicts too; `None` if reading from the cache is no faster than
+    /// from memory.
     pub fn evicted_fraction(&self) -> Option<f64> {
         let gain = self.reference_read - self.cached_read;
         (gain > 0.1 * self.cached_read).then(|| (self.flushed_read - self.cached_read) / gain)
     }
 
-    /// The extra time of the sweep behind this flush over that behind a clean one, as a fraction.
+    /// Returns the extra time of a large read after this flush, as a fraction of that after the reference: the cost of writing dirty lines back.
     pub fn dirt(&self) -> f64 {
         self.large_read / self.reference_large_read - 1.0
     }
@@ -175,7 +175,7 @@ impl FlushVerification {
         self.evicted_fraction().is_some_and(|evicted| evicted >= Self::MIN_EVICTED_FRACTION)
     }
 
-    /// Returns the reason not to use `flush`, in words, if there is one. `cache` names the cache that it should empty.
+    /// Returns a sentence with the reason not to use `flush`: not verified, not empty, or dirty. `None` if it is verified. `cache` names the cache.
     pub fn objection(&self, flush: Flush, cache: &str) -> Option<String> {
         let Some(evicted) = self.evicted_fraction() else {
             return Some(format!(
@@ -209,15 +209,15 @@ impl Path {
 }
 
 impl Timer {
-    /// Returns a timer of this step, of which no overhead is known.
-    pub fn new(step: Nanoseconds) -> Self {
-        Self { resolution: step, ..Self::default() }
+    /// Returns a timer with this resolution and without a known overhead.
+    pub fn new(resolution: Nanoseconds) -> Self {
+        Self { resolution, ..Self::default() }
     }
 
-    /// Returns the same timer with what an empty pair of events reads, which is then taken off each event time.
+    /// Returns the same timer with the reading of an empty pair of events, which is then subtracted from each event time.
     #[must_use]
-    pub fn with_empty_span(self, floor: Nanoseconds) -> Self {
-        Self { empty_span: floor, overhead: floor, ..self }
+    pub fn with_empty_span(self, empty_span: Nanoseconds) -> Self {
+        Self { empty_span, overhead: empty_span, ..self }
     }
 
     /// Returns the same timer as one whose times are computed, so that they may be ahead of this machine's clock.
@@ -226,8 +226,8 @@ impl Timer {
         Self { simulated: true, ..self }
     }
 
-    /// Returns its own readings, each of which is a time.
-    fn readings(&mut self) -> impl Iterator<Item = &mut Nanoseconds> {
+    /// Returns all known times among the fields, to change or check them.
+    fn times(&mut self) -> impl Iterator<Item = &mut Nanoseconds> {
         let known = [
             &mut self.empty_launch_time,
             &mut self.marginal_empty_launch,
@@ -244,21 +244,20 @@ impl Timer {
         always.into_iter().chain(known.into_iter().flatten())
     }
 
-    /// Returns the timer of one launch among `launches` that it times together: each has an equal part of its step and of its
-    /// overhead.
+    /// Returns the timer of one of `launches` launches that are timed together: all times are divided by their number.
     #[must_use]
     pub fn of_batch(mut self, launches: usize) -> Self {
-        self.readings().for_each(|reading| *reading = *reading / launches.max(1) as f64);
+        self.times().for_each(|time| *time = *time / launches.max(1) as f64);
         self
     }
 
-    /// Returns the least difference of times that it resolves: a part of a step where samples are averaged, or a step.
+    /// Returns the smallest difference of times that it resolves: that of averages if it is known, else the resolution of one reading.
     pub fn effective_resolution(&self) -> Nanoseconds {
         self.averaged_resolution.unwrap_or(self.resolution)
     }
 
-    /// Returns the convention by which its overhead is taken off, in words: times by different ones are not comparable. Nothing if
-    /// only what an empty pair reads is taken off.
+    /// Returns the convention for the overhead in words: times with different conventions are not comparable. `None` if only the empty-span
+    /// reading is subtracted.
     pub fn convention(&self) -> Option<&'static str> {
         self.marginal_empty_launch.map(|_| match self.reads_parameter {
             true => "an empty launch that reads a parameter, less one more",
@@ -266,13 +265,13 @@ impl Timer {
         })
     }
 
-    /// Returns true if all of its own readings are times, none below zero.
+    /// Returns true if all times among the fields are plausible and not negative.
     pub fn is_valid(mut self) -> bool {
         let stall = self.dram_stall_period.map(|stall| [stall.period, stall.error, stall.duration]);
         let is_part = |error: f64| (0.0..1.0).contains(&error);
         let relative_error = self.relative_error;
-        let mut all = self.readings().map(|reading| *reading).chain(stall.into_iter().flatten());
-        all.all(|reading| is_plausible_time(reading) && reading >= Nanoseconds::ZERO)
+        let mut all = self.times().map(|time| *time).chain(stall.into_iter().flatten());
+        all.all(|time| is_plausible_time(time) && time >= Nanoseconds::ZERO)
             && relative_error.is_none_or(is_part)
     }
 }

@@ -13,7 +13,7 @@ pub use gpubench_core::{Counts, Link, UserMetric};
 /// One of the counts, if it is known.
 type CountOf = fn(&Counts) -> Option<u64>;
 
-/// The counts that must be equal. Bytes are the sum of those read and those written, if these are known.
+/// The counts of two launches that must be equal, each with its name. Total bytes count only if neither reads nor writes are declared.
 const COUNTS: [(&str, CountOf); 6] = [
     ("bytes read", |counts| counts.reads),
     ("bytes written", |counts| counts.writes),
@@ -25,16 +25,15 @@ const COUNTS: [(&str, CountOf); 6] = [
     ("items", |counts| counts.items),
 ];
 
-/// Returns the part of the intermediates that crosses the memory's bus, at the least, in a launch of this many operations. A last-level
-/// cache may hold its full size from each operation to the next, which is neither written to memory nor read from there. A cache of
-/// unknown size may hold everything, as may one between an unknown number of operations.
+/// Returns the least number of bytes of intermediates that cross the memory's bus in a launch of this many operations: a last-level cache may
+/// keep up to its size from each operation to the next. Zero if the size of the cache or the number of operations is unknown.
 pub fn crossing_intermediates(counts: &Counts, operations: Option<usize>, cache: Option<Bytes>) -> u64 {
     let passes = operations.map_or(u64::MAX, |operations| 2 * operations.saturating_sub(1) as u64);
     let kept = passes.saturating_mul(cache.map_or(u64::MAX, |Bytes(size)| size));
     counts.intermediates.unwrap_or_default().saturating_sub(kept)
 }
 
-/// Returns the differences between the work of two launches.
+/// Returns a phrase for each difference between the work of two launches, such as `bytes 2, was 1`.
 pub(crate) fn count_differences(now: &Counts, then: &Counts) -> Vec<String> {
     let differs = |(what, count): (&'static str, CountOf)| {
         let [now, then] = [now, then].map(count);
@@ -85,37 +84,36 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns true if the timer resolves a time: it is above zero and at least one step.
+/// Returns true if `time` is above zero and at least the timer's resolution (`step`).
 pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
     time > Nanoseconds::ZERO && time >= step
 }
 
 impl Metrics {
-    /// The metrics of a launch that does `counts` in `time`, which must be [`resolved`], at a `precision` and over the
-    /// `link` that it names; `hot` is the same launch's time with its data cached, if that was measured.
-    pub fn of(
+    /// Computes the metrics of a launch that does `counts` of this data type in `time`, which must be [`resolved`], with its bytes moved over
+    /// `link`. `hot` is the time of the same launch hot, if `time` is cold.
+    pub fn new(
         counts: &Counts,
         time: Nanoseconds,
         info: &DeviceInfo,
-        (precision, link): (&str, Option<Link>),
+        (data_type, link): (&str, Option<Link>),
         hot: Option<Nanoseconds>,
     ) -> Self {
         let rate = |count: Option<u64>| count.map(|count| Bytes(count).per(time));
         let bandwidth = rate(Link::crossed(link, counts));
         let throughput = counts.flops.map(|flops| FlopsPerSecond(flops as f64 / time.as_seconds()));
         let share = |quantity: Quantity, value: Option<Rate>| {
-            let of_peak = value? / info.peak(&quantity).filter(|peak| peak.has_share())?.value;
+            let of_peak = value? / info.peak(&quantity).filter(|peak| peak.is_comparable())?.value;
             Some(PeakFraction { quantity, fraction: of_peak })
         };
         let moved = Quantity::moved_over(link);
         let in_memory = bandwidth.filter(|_| moved == Quantity::MemoryBandwidth);
         let shares = [
             share(moved, bandwidth.map(Rate::from)),
-            share(Quantity::Compute(precision.to_owned()), throughput.map(Rate::from)),
+            share(Quantity::Compute(data_type.to_owned()), throughput.map(Rate::from)),
         ];
-        // The work over its peak is the shortest time that it can take, so that the larger share belongs to the peak that
-        // binds.
-        let roof = match &shares {
+        // Work divided by its peak is the shortest possible time, so that the larger fraction belongs to the limiting peak.
+        let roofline = match &shares {
             [Some(memory), Some(compute)] if in_memory.is_some() => {
                 Some(if compute.fraction > memory.fraction { compute.clone() } else { memory.clone() })
             }
@@ -131,14 +129,14 @@ impl Metrics {
             arithmetic_intensity: in_memory
                 .and(counts.flops.zip(counts.bytes))
                 .map(|(flops, bytes)| flops as f64 / bytes as f64),
-            roofline: roof,
+            roofline,
             flops_per_joule: None,
             bytes_per_joule: None,
             cold_over_hot: hot.map(|hot| time / hot),
         }
     }
 
-    /// The same with the work for each joule, for a launch that does `counts` with this energy.
+    /// Returns the same metrics with the work per joule of a launch that does `counts` with the energy `per_launch`.
     #[must_use]
     pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
         let per_joule =
@@ -146,7 +144,7 @@ impl Metrics {
         Self { flops_per_joule: per_joule(counts.flops), bytes_per_joule: per_joule(counts.bytes), ..self }
     }
 
-    /// The part of a peak, if it is known.
+    /// Returns the fraction of the peak of `quantity` that was reached; `None` if the rate or the peak is unknown.
     pub fn share(&self, quantity: &Quantity) -> Option<f64> {
         self.peak_fractions.iter().find(|share| share.quantity == *quantity).map(|share| share.fraction)
     }
@@ -160,8 +158,7 @@ pub fn is_rate(metric: &UserMetric) -> bool {
     metric.unit.ends_with(PER_SECOND)
 }
 
-/// Returns the metrics of a launch that takes `time`, from their values for one launch: a rate is its value over the time, and is
-/// left out where that is not known.
+/// Returns the metrics of a launch from their values `of_launch`: a rate is divided by `time`, and left out if `time` is unknown.
 pub fn user_metrics(of_launch: &[UserMetric], time: Option<Nanoseconds>) -> Vec<UserMetric> {
     let timed = |metric: &UserMetric| {
         let value = metric.value / if is_rate(metric) { time?.as_seconds() } else { 1.0 };
@@ -212,7 +209,7 @@ mod metrics_tests {
             items: Some(elements),
         };
         let time = Nanoseconds(12.0 * elements as f64 / 110.374872);
-        let metrics = Metrics::of(&counts, time, &info(), ("f32", None), None);
+        let metrics = Metrics::new(&counts, time, &info(), ("f32", None), None);
         let bandwidth = metrics.bandwidth.expect("bytes are given").0;
         assert!((bandwidth / 110.374872e9 - 1.0).abs() < 1e-12);
         assert!((metrics.read_bandwidth.expect("reads are given").0 / bandwidth - 2.0 / 3.0).abs() < 1e-12);
@@ -231,7 +228,7 @@ mod metrics_tests {
         let roof = |flops, precision, link| {
             let counts = Counts { bytes: Some(1_000_000), flops, ..Counts::default() };
             let time = Nanoseconds(20_000.0);
-            let metrics = Metrics::of(&counts, time, &info(), (precision, link), None);
+            let metrics = Metrics::new(&counts, time, &info(), (precision, link), None);
             // In tenths of a per mille.
             (
                 metrics.arithmetic_intensity,
@@ -274,7 +271,7 @@ mod metrics_tests {
 
     #[test]
     fn cold_is_held_against_hot() {
-        let metrics = Metrics::of(
+        let metrics = Metrics::new(
             &Counts::default(),
             Nanoseconds(141.0),
             &info(),
@@ -289,7 +286,7 @@ mod metrics_tests {
     fn bytes_over_a_bus_are_no_part_of_the_memorys_peak() {
         let counts = Counts { bytes: Some(1 << 30), ..Counts::default() };
         let share = |link| {
-            let metrics = Metrics::of(&counts, Nanoseconds(1e7), &info(), ("f32", link), None);
+            let metrics = Metrics::new(&counts, Nanoseconds(1e7), &info(), ("f32", link), None);
             metrics.share(&Quantity::MemoryBandwidth)
         };
         assert_eq!([share(Some(Link::H2d)), share(Some(Link::D2h))], [None; 2]);
@@ -301,7 +298,7 @@ mod metrics_tests {
         let mut info = info();
         info.add(vec![Peak::new(Quantity::PeerToPeer, Rate(50e9), PeakSource::User, "")]);
         let of = |counts, link| {
-            let metrics = Metrics::of(&counts, Nanoseconds(1024.0), &info, ("f32", Some(link)), None);
+            let metrics = Metrics::new(&counts, Nanoseconds(1024.0), &info, ("f32", Some(link)), None);
             let gigabytes = metrics.bandwidth.map(|rate| (rate.0 / 1e6).round() / 1e3);
             (gigabytes, metrics.share(&Quantity::PeerToPeer).map(|share| (1e6 * share).round() / 1e6))
         };
@@ -320,7 +317,7 @@ mod metrics_tests {
             let info =
                 DeviceInfo::new("host", "a CPU").with_peak(if uncertain { peak.uncertain() } else { peak });
             let counts = Counts { bytes: Some(74_000), ..Counts::default() };
-            let metrics = Metrics::of(&counts, Nanoseconds(1_000.0), &info, ("f32", None), None);
+            let metrics = Metrics::new(&counts, Nanoseconds(1_000.0), &info, ("f32", None), None);
             metrics.share(&Quantity::MemoryBandwidth).map(|share| (1e6 * share).round() / 1e6)
         };
         assert_eq!(share(PeakSource::Measured, false), Some(0.5));

@@ -266,7 +266,7 @@ mod gate_tests {
         let ratio = Ratio { value, low: value, high: value, confidence: 0.99 };
         let (now, then) = (Nanoseconds(value), Nanoseconds(1.0));
         let regressed = value > 1.05;
-        let answer = Answer::of(&ratio, 0.005);
+        let answer = Answer::from_ratio(&ratio, 0.005);
         let (processes, assumed) = ([1, 1], None);
         BaselineFinding::Compared {
             ratio,

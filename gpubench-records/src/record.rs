@@ -198,10 +198,10 @@ gpubench_stats::stored! {
 }
 
 impl Run {
-    /// Writes it as [`parse`](Self::parse) reads it.
+    /// Writes the run as one line of JSON, which [`parse`](Self::parse) reads.
     ///
     /// # Errors
-    /// If `out` takes no more.
+    /// Returns an error if `out` cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         // In bytes first: lines of a run are written into bytes too, and the code for both is the same.
         out.write_all(&serde_json::to_vec(self)?)?;
@@ -223,7 +223,7 @@ impl Run {
         self.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)))
     }
 
-    /// Adds those of `devices` that it does not have.
+    /// Adds each of `devices` whose name is not among the run's devices yet.
     pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
         for info in devices {
             if self.device(&info.device).is_none() {
@@ -234,19 +234,19 @@ impl Run {
 }
 
 impl Skipped {
-    /// The name of its cases, without their device and cache state.
+    /// Returns the name of the skipped cases, without their device and cache state.
     pub fn name(&self) -> String {
         shown_name(&self.benchmark, &self.args)
     }
 }
 
 impl Measurement {
-    /// The median time of a launch.
+    /// Returns the median time of a launch.
     pub fn median(&self) -> Nanoseconds {
         self.samples.time.median
     }
 
-    /// The claim of its launch, sampled in this state of the cache.
+    /// Returns the declared work of its launch, and what limits it, for samples in this cache state.
     pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
@@ -254,13 +254,13 @@ impl Measurement {
         DeclaredWork { counts: *counts, data_type, link: *link, cold, written, operations: self.operations() }
     }
 
-    /// Returns the number of operations of a launch; without a graph of them, that of its kernels. Nothing if neither was observed.
+    /// Returns the number of operations of a launch, or else of its kernels; `None` if neither was observed.
     fn operations(&self) -> Option<usize> {
         let kernels = Some(self.launch.kernel_count).filter(|count| *count > 0);
         self.samples.method.operations.or(kernels)
     }
 
-    /// The times of its samples, in the order they ran: event times less overhead.
+    /// Returns the time of each sample, in the order they ran: event time less overhead.
     pub fn times(&self) -> Vec<Nanoseconds> {
         self.samples.times()
     }
@@ -274,20 +274,20 @@ impl Compared {
 }
 
 impl Record {
-    /// The record of `case`. [`measured_on`](Self::measured_on) adds what its device is.
+    /// Creates the record of `case`, without the model of its device, which [`set_device`](Self::set_device) adds.
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let (device, other_processes) = (case.device.clone(), Vec::new());
         let (case, fake, remeasured, compared) = (case.on(""), false, 0, None);
         Self { case, device, fake, measurement, other_processes, remeasured, compared, verdict }
     }
 
-    /// The record of `case`, which failed before it had a result.
+    /// Creates the record of `case`, which failed before it had a result.
     #[doc(hidden)]
     pub fn failed(case: PlannedCase, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
     }
 
-    /// Returns its failure, if the case failed.
+    /// Returns the failure of the case; `None` if it has a measurement.
     pub fn failure(&self) -> Option<&Failure> {
         self.verdict.reasons.iter().find_map(|reason| match reason {
             Reason::Failed(failure) => Some(failure),
@@ -295,8 +295,8 @@ impl Record {
         })
     }
 
-    /// Makes it the record of a second try, whose first ended with this failure. If both failed, the first failure is told, and
-    /// the second where it is another.
+    /// Adds the failure of the first try to the record of a second try. If both tries failed, the record has the first failure, with the second in
+    /// its message if that differs.
     #[doc(hidden)]
     pub fn set_first_failure(&mut self, first: &Failure) {
         let Some(second) = self.failure() else {
@@ -308,14 +308,14 @@ impl Record {
         self.verdict = Verdict::of(vec![Reason::Failed(both)]);
     }
 
-    /// Takes the model, and whether it is a fake, from its device.
+    /// Sets the model of the device, and whether it is a fake.
     #[doc(hidden)]
-    pub fn measured_on(&mut self, info: &DeviceInfo) {
+    pub fn set_device(&mut self, info: &DeviceInfo) {
         self.case.model.clone_from(&info.name);
         self.fake = info.fake;
     }
 
-    /// The case as its run planned it.
+    /// Returns the case as its run planned it: with the device's name instead of its model.
     pub fn planned(&self) -> PlannedCase {
         let CaseId { benchmark, args, model: _, cache } = self.case.clone();
         PlannedCase { benchmark, args, device: self.device.clone(), cache }
@@ -327,14 +327,14 @@ impl Record {
         self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)
     }
 
-    /// Returns the number of bytes that another launch must be seen to write, on memory with other contents, before the claim
-    /// of this one is judged; nothing if it has been.
+    /// Returns the number of bytes that a launch on memory with other contents must change before the declared work is judged; `None` if no such
+    /// launch is needed.
     #[doc(hidden)]
     pub fn declared_work_in_doubt(&self, info: &DeviceInfo) -> Option<Bytes> {
         claims::doubtful_writes(self.measurement.as_ref()?, self.case.cache, info)
     }
 
-    /// Stores the size of the memory that launches on altered memory changed, if that is known, and judges the claim by it.
+    /// Stores the size of the memory that launches on other contents changed, if it is known, and judges the declared work again.
     #[doc(hidden)]
     pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, info: &DeviceInfo) {
         let Some(measured) = &mut self.measurement else { return };
@@ -345,14 +345,14 @@ impl Record {
         self.verdict.judge_declared_work(measured, self.case.cache, info);
     }
 
-    /// Returns true if it has a time that CUPTI could check and has not.
+    /// Returns true if it has a usable measurement that CUPTI has not traced.
     #[doc(hidden)]
     pub fn lacks_cupti(&self) -> bool {
         let measured = self.usable_measurement();
         measured.is_some_and(|measured| measured.verification.as_ref().is_none_or(|it| it.cupti.is_none()))
     }
 
-    /// Stores the launches as CUPTI traced them, and judges the time by them.
+    /// Stores the launches as CUPTI traced them. Adds a reason to the verdict if they contradict the time.
     #[doc(hidden)]
     pub fn set_cupti(&mut self, pass: CuptiPass) {
         let Some(measured) = &mut self.measurement else { return };
@@ -364,7 +364,7 @@ impl Record {
         self.verdict.add(contradicts);
     }
 
-    /// Drops the times of its samples, and keeps all figures that were made of them.
+    /// Drops the times of single samples to free memory. All statistics stay.
     pub fn forget_samples(&mut self) {
         if let Some(measured) = &mut self.measurement {
             (measured.samples.event_times, measured.samples.start_intervals) = (Vec::new(), Vec::new());
@@ -388,7 +388,7 @@ impl Record {
         own.max(prediction_half_width(&medians) / measured.median())
     }
 
-    /// The range of the medians of the processes that measured it, and their number. Nothing if there was one.
+    /// Returns the range of the medians of the processes that measured it, and their number; `None` for one process.
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
         self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
         Some((Range::of(self.measurements().map(Measurement::median))?, 1 + self.other_processes.len()))

@@ -34,7 +34,7 @@ impl CaseSelection {
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
     }
 
-    /// Returns true if `filter`, one of the filters or of the skips, matches this name, as it is or as lists show it.
+    /// Returns true if `filter` matches this name, either unchanged or as lists print it.
     pub fn filter_matches(&self, filter: &NameFilter, name: &str) -> bool {
         [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
     }
@@ -55,7 +55,7 @@ impl CaseSelection {
         self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
-    /// Suggests how to mend the filters, which match none of the `benchmarks`: their paths.
+    /// Returns a hint for the user whose filters match none of `benchmarks` (paths): a similar name or the correct syntax. May be empty.
     pub fn hint<'a>(&self, benchmarks: &'a [String]) -> String {
         match self.filters.first() {
             Some(NameFilter::Text(text)) if text.contains(['*', '|', '^', '$', '\\']) => {
@@ -75,7 +75,7 @@ impl CaseSelection {
         }
     }
 
-    /// Lists the conditions on names.
+    /// Returns a phrase for each condition on names: the filters, and the skips.
     pub fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
@@ -110,7 +110,7 @@ impl NameFilter {
     /// Reads `/…/` as a regular expression and anything else as a part of a name.
     ///
     /// # Errors
-    /// Returns an error if the regular expression is none.
+    /// Returns an error if the regular expression is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
             Some(pattern) => match Regex::new(pattern) {

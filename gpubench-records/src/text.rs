@@ -1,12 +1,12 @@
-//! Text of users, files and drivers as it may be shown. In: any text; out: the same, with the codes of characters that would move
-//! the cursor, colour the terminal or turn the direction. Whoever prints calls this; what is stored stays as it is.
+//! Makes text of users, files and drivers safe to print: characters that move the cursor, colour the terminal or change the text direction are
+//! shown by their codes. Stored text stays unchanged.
 
-/// `text` in one line.
+/// Returns `text` with its control characters and line breaks as codes, in one line.
 pub fn printable(text: &str) -> String {
     escaped(text, is_control)
 }
 
-/// The same with its line breaks.
+/// Returns `text` with its control characters as codes. Line breaks stay.
 pub fn printable_lines(text: &str) -> String {
     escaped(text, |c| c != '\n' && is_control(c))
 }
@@ -24,7 +24,7 @@ fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Suggests the nearest of the `known` names for `given`, if one is near: `: did you mean …?`, or nothing.
+/// Returns `: did you mean …?` with the most similar of the `known` names, or an empty text if none is similar to `given`.
 pub fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let near = 1..=(given.chars().count() / 3).max(1);
     let names = known.into_iter().map(|name| (strsim::osa_distance(given, name.as_ref()), name));

@@ -130,7 +130,7 @@ gpubench_stats::stored! {
     }
 }
 
-/// The difference between the time of a row and that of another clock.
+/// The difference between the time of a result and that of CUPTI.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The time by the other clock, slowdown included.
@@ -154,7 +154,7 @@ impl Difference {
 }
 
 impl CuptiTimes {
-    /// Returns the part of an operation's time in the sum over all operations of a launch, 1 being all of it.
+    /// Returns the time of an operation as a fraction of the sum over all operations of a launch.
     pub fn share(&self, activity: &TracedActivity) -> f64 {
         let listed: Nanoseconds = self.activities.iter().map(|activity| activity.time).sum();
         // The time without gaps also has the operations that are not listed.
@@ -193,8 +193,7 @@ impl CuptiTimes {
     }
 }
 
-/// A row's time is not held to be better known than this: a bound says how far two ways of using events are apart, and CUPTI's stamps
-/// contain errors of their own.
+/// The least allowed difference between a time and CUPTI's: CUPTI's time stamps contain errors of their own.
 const MIN_ALLOWED_DIFFERENCE: Nanoseconds = Nanoseconds(150.0);
 
 impl Counters {

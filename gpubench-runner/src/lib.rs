@@ -53,7 +53,7 @@ pub mod __private {
     pub mod system {
         pub use crate::suite::output::{print, say, warn, write_to};
         pub use crate::system::{ProcessGroup, keep_exit_statuses};
-        pub use gpubench_runtime::system::stdio::RetryOnWouldBlock;
+        pub use gpubench_runtime::system::RetryOnWouldBlock;
     }
 
     /// For `cargo gpubench verify`, which has Nsight Compute profile a benchmark binary.

@@ -1,5 +1,4 @@
-//! Peaks that a device does not report: those that the user states in `gpubench.toml`,
-//! and those that `--measure-peaks` has measured and stored.
+//! Peaks that a device does not report: those that the user states in `gpubench.toml`, and those that `--measure-peaks` measured and stored.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +72,9 @@ fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
     stated.filter_map(peak).collect()
 }
 
+/// The units of a bandwidth, each with its size in bytes per second.
 const BANDWIDTH_UNITS: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+/// The units of arithmetic, each with its size in operations per second.
 const COMPUTE_UNITS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
 
 /// Returns the quantity called `name` and its peak `value`, in bytes or operations per second.

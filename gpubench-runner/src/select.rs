@@ -194,6 +194,7 @@ impl FoundDevices {
         Ok(SelectedDevices { devices, notes, missing: self.missing(None) })
     }
 
+    /// Returns the devices of kinds that are preferred to the CPU.
     fn gpus(&self) -> impl Iterator<Item = &Available> + Clone {
         self.present.iter().filter(|found| default_choice(found.kind) == Some(DefaultChoice::First))
     }

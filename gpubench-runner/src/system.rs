@@ -18,17 +18,17 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::{exit, signal_name};
 
 use gpubench_records::{Environment, Task, threads};
-use gpubench_runtime::{devices::host::cpu_name, system::machine};
+use gpubench_runtime::{devices::host::cpu_name, system};
 
 /// Reads the environment of this process, which is `task` of several.
 pub fn environment(task: Option<Task>) -> Environment {
     Environment {
-        host: machine::host(),
-        system: machine::system(),
-        kernel: Some(machine::kernel()),
+        host: system::host_name(),
+        system: system::os_name(),
+        kernel: Some(system::kernel_release()),
         cpu: Some(cpu_name()),
-        variables: machine::time_variables(),
-        cpu_quota: machine::cpu_quota(&|path| fs::read_to_string(path).ok()),
+        variables: system::time_variables(),
+        cpu_quota: system::cpu_quota(&|path| fs::read_to_string(path).ok()),
         command: without_program_folder(
             env::args_os().map(|argument| argument.to_string_lossy().into_owned()),
         ),
@@ -63,7 +63,7 @@ impl ProcessGroup {
     }
 
     /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them: see
-    /// [`take_channel`](gpubench_runtime::system::stdio::take_channel). Its output goes to standard error. It is named as this process.
+    /// [`take_channel`](gpubench_runtime::system::take_channel). Its output goes to standard error. It is named as this process.
     pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(OwnedFd::from(theirs)).stdout(io::stderr());

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::device::{Device, DeviceError};
-use crate::system::machine::host;
+use crate::system::host_name;
 use gpubench_records::{Ceiling, DeviceInfo, Peak};
 
 pub use gpubench_records::files::ceilings::CeilingCache;
@@ -19,7 +19,7 @@ pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
         (false, "3") => "",
         (false, _) => ", less optimised build",
     };
-    CeilingCache::in_folder(folder, &format!("{}{build}", host().unwrap_or_default()))
+    CeilingCache::in_folder(folder, &format!("{}{build}", host_name().unwrap_or_default()))
 }
 
 /// Returns the properties of `device`. If `ceilings` has no peaks of the device, measures them. Stores them

@@ -1,6 +1,6 @@
 //! The benchmarks of this program, and the steps of a case with the user's errors and panics as failures of their stage.
 
-use std::{any::Any, rc::Rc};
+use std::any::Any;
 
 use gpubench_core::{ArgAxis, Case, CaseError, Counts, Generic, UserMetric, Variant, inventory};
 use gpubench_records::{Arg, Failure, Stage};
@@ -10,7 +10,7 @@ pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
 use crate::{catch::catch, device::Device};
 
 /// Returns every linked annotated function, in the order of crate, file, line and column. Functions written
-/// by the same macro call share a place; they are ordered by module and name.
+/// by the same macro call have the same source location; they are ordered by module and name.
 pub fn entries() -> Vec<&'static Entry> {
     let mut entries: Vec<&Entry> = inventory::iter::<Entry>().collect();
     entries.sort_by_key(|entry| {
@@ -72,7 +72,7 @@ impl CaughtCase<'_> {
         CaughtCase(self.0)
     }
 
-    /// Creates the stream for the launches on `device`, and tells the device that a case begins.
+    /// Creates the stream for the launches on `device`, and notifies the device that a case begins.
     pub(crate) fn open_stream(&mut self, device: &mut dyn Device) -> Result<(), Failure> {
         let opened = match device.stream_source() {
             Some(source) => self.0.open(source),
@@ -81,11 +81,6 @@ impl CaughtCase<'_> {
         opened.map_err(|error| Failure::new(Stage::Device, error))?;
         device.begin_case();
         Ok(())
-    }
-
-    /// Launches on the stream of another case from now on.
-    pub(crate) fn adopt_stream(&mut self, stream: Rc<dyn Any>) -> Result<(), Failure> {
-        self.0.open_on(stream).map_err(|error| Failure::new(Stage::Device, error))
     }
 
     /// Creates new inputs.

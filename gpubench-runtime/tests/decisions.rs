@@ -23,9 +23,9 @@ const SLOT: f64 = 130.0;
 const SAMPLE: f64 = 160.0;
 
 /// Launches whose times are known.
-struct Known<'a> {
+struct SimulatedRounds<'a> {
     times: [f64; 2],
-    noise: Noise,
+    noise: RoundNoise,
     /// The number of pairs that are submitted together.
     group: usize,
     rng: &'a mut StdRng,
@@ -33,17 +33,17 @@ struct Known<'a> {
 
 /// Standard deviations of the effects on a round's times, as fractions.
 #[derive(Clone, Copy, Debug)]
-struct Noise {
+struct RoundNoise {
     /// The addresses of inputs, for the launch that has them.
     placement: f64,
     /// New graphs.
     graphs: f64,
 }
 
-const NONE: Noise = Noise { placement: 0.0, graphs: 0.0 };
-const USUAL: Noise = Noise { placement: 0.005, graphs: 0.0015 };
+const NONE: RoundNoise = RoundNoise { placement: 0.0, graphs: 0.0 };
+const USUAL: RoundNoise = RoundNoise { placement: 0.005, graphs: 0.0015 };
 
-impl Rounds for Known<'_> {
+impl Rounds for SimulatedRounds<'_> {
     fn begin(
         &mut self,
         RoundLayout { allocation_seed, swapped }: RoundLayout,
@@ -61,17 +61,17 @@ impl Rounds for Known<'_> {
         if swapped {
             times.reverse();
         }
-        Ok(Box::new(Round { times, group: self.group, rng: self.rng }))
+        Ok(Box::new(SimulatedRound { times, group: self.group, rng: self.rng }))
     }
 }
 
-struct Round<'a> {
+struct SimulatedRound<'a> {
     times: [f64; 2],
     group: usize,
     rng: &'a mut StdRng,
 }
 
-impl Sampler for Round<'_> {
+impl Sampler for SimulatedRound<'_> {
     fn group(&mut self, pairs: usize) -> Result<SampledGroup, Failure> {
         let pairs = pairs.min(self.group);
         let mut events = Vec::with_capacity(2 * pairs);
@@ -100,7 +100,7 @@ impl Sampler for Round<'_> {
 
 /// A launch, and the band that is asked for.
 #[derive(Clone, Copy)]
-struct Compared {
+struct ComparedLaunch {
     time: f64,
     band: f64,
     /// The number of pairs that fit into a group.
@@ -108,14 +108,14 @@ struct Compared {
 }
 
 /// 20 µs.
-const LONG: Compared = Compared { time: 20_000.0, band: DEFAULT_EQUIVALENCE_MARGIN, group: 16 };
+const LONG: ComparedLaunch = ComparedLaunch { time: 20_000.0, band: DEFAULT_EQUIVALENCE_MARGIN, group: 16 };
 /// 3 µs, of which a step of the timer is 1.07 %.
-const SHORT: Compared = Compared { time: 3_000.0, band: 0.01, group: 96 };
+const SHORT: ComparedLaunch = ComparedLaunch { time: 3_000.0, band: 0.01, group: 96 };
 
 /// Counts how many of `count` comparisons end as faster, slower, same and undecided, where one launch takes `ratio` times as
 /// long as the other.
-fn answers(count: usize, ratio: f64, noise: Noise, compared: Compared) -> [usize; 4] {
-    let Compared { time, band, group } = compared;
+fn answers(count: usize, ratio: f64, noise: RoundNoise, compared: ComparedLaunch) -> [usize; 4] {
+    let ComparedLaunch { time, band, group } = compared;
     let mut rng = StdRng::seed_from_u64(11);
     // Sizes of groups are found in warm-ups.
     let sampling = Sampling {
@@ -125,7 +125,7 @@ fn answers(count: usize, ratio: f64, noise: Noise, compared: Compared) -> [usize
     };
     let mut found = [0; 4];
     for seed in 0..count {
-        let mut rounds = Known { times: [time * ratio, time], noise, group, rng: &mut rng };
+        let mut rounds = SimulatedRounds { times: [time * ratio, time], noise, group, rng: &mut rng };
         let limit = Duration::from_secs(60);
         let compared = compare(&mut rounds, seed as u64, &sampling, limit, None, &mut |_| {});
         let answer = compared.expect("nothing can fail").comparison.answer;

@@ -1,7 +1,7 @@
 //! The columns of the table: one list, which the printed table and the Markdown table share.
 
+use self::CellFormat::{Number, Words};
 use self::CellSource::{Measured, OfRow, OwnMetric};
-use self::Room::{Number, Words};
 use crate::text::{left, plain, right, shortened, width};
 use crate::{devices, rows::TableRow};
 use gpubench_records::{Counters, Measurement, NcuPass, Run, State, UserMetric};
@@ -26,8 +26,8 @@ pub(super) struct Column {
     pub title: &'static str,
     /// The name by which a user chooses the column; empty for one that is always shown.
     name: &'static str,
-    /// The room that its cells take in the printed table.
-    pub room: Room,
+    /// The width and alignment of its cells in the printed table.
+    pub cell_format: CellFormat,
     /// The tables that have it.
     tables: Tables,
     /// True for a column that is left out where it would be empty.
@@ -39,8 +39,8 @@ pub(super) struct Column {
 
 impl Column {
     /// A column of both tables, which is left out where it would be empty.
-    const fn new(head: &'static str, room: Room, rank: u8, cell: CellSource) -> Self {
-        Self { head, title: head, name: head, room, tables: Tables::Both, optional: true, rank, cell }
+    const fn new(head: &'static str, cell_format: CellFormat, rank: u8, cell: CellSource) -> Self {
+        Self { head, title: head, name: head, cell_format, tables: Tables::Both, optional: true, rank, cell }
     }
 
     const fn with_title(self, title: &'static str) -> Self {
@@ -108,12 +108,12 @@ pub(super) enum Tables {
     OnRequest,
 }
 
-/// The room of a time, such as `12.54 µs`.
-const TIME_ROOM: Room = Number(3, 4, 3);
+/// The format of a time, such as `12.54 µs`.
+const TIME_FORMAT: CellFormat = Number(3, 4, 3);
 /// The terminal columns for the slowest device and its difference, such as `cuda:0 +12.5`.
 const SLOWEST_WIDTH: usize = 13;
-/// The room of a fraction of a peak and its name, such as `0.64 BF16 tensor`.
-const SHARE_ROOM: Room = Number(3, 3, 12);
+/// The format of a fraction of a peak and its name, such as `0.64 BF16 tensor`.
+const PEAK_FORMAT: CellFormat = Number(3, 3, 12);
 
 /// All columns except those of benchmarks' own metrics, in their order.
 const ALL_COLUMNS: &[Column] = &[
@@ -121,7 +121,7 @@ const ALL_COLUMNS: &[Column] = &[
         .with_title("cache")
         .with_name("")
         .always(),
-    Column::new("time", TIME_ROOM, 0, OfRow(time)).always(),
+    Column::new("time", TIME_FORMAT, 0, OfRow(time)).always(),
     Column::new("± %", Number(2, 3, 0), 1, OfRow(half_width))
         .with_title("95 % interval, ± %")
         .with_name("±")
@@ -146,7 +146,7 @@ const ALL_COLUMNS: &[Column] = &[
         .only(Tables::Printed),
     Column::new(SPREAD_TITLE, Words(BAR_CELLS), 7, Measured(spread_bar)).only(Tables::Printed).always(),
     Column::new("GB/s", Number(4, 3, 0), 5, Measured(|it| it.metrics.bandwidth.map(format::gigabytes))),
-    Column::new("% of peak", SHARE_ROOM, 4, OfRow(|row| devices::peak_cell(row.shown).map(without_unit)))
+    Column::new("% of peak", PEAK_FORMAT, 4, OfRow(|row| devices::peak_cell(row.shown).map(without_unit)))
         .with_name("peak"),
     Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
     Column::new("items", Number(3, 3, 18), 10, Measured(items)),
@@ -181,7 +181,7 @@ const LAST_COLUMNS: [&str; 2] = ["samples", "verdict"];
 
 /// Returns a column of a time that is shown only if the user chooses it.
 const fn on_request(name: &'static str, cell: CellSource) -> Column {
-    Column::new(name, TIME_ROOM, 0, cell).only(Tables::OnRequest)
+    Column::new(name, TIME_FORMAT, 0, cell).only(Tables::OnRequest)
 }
 
 /// Checks names of columns.
@@ -242,11 +242,13 @@ fn counters(measured: &Measurement) -> Option<&Counters> {
     }
 }
 
+/// Returns the cell `time`: the median, or `failed` without a measurement.
 fn time(row: &TableRow<'_>) -> Option<String> {
     let time = row.shown.measurement.as_ref().map(|measured| format::time(measured.median()));
     Some(time.unwrap_or_else(|| "failed".to_owned()))
 }
 
+/// Returns the cell `± %`: half of the 95 % interval, as a percentage of the median.
 fn half_width(row: &TableRow<'_>) -> Option<String> {
     row.shown.measurement.as_ref().map(|_| without_unit(format::plus_minus(row.shown.half_width())))
 }
@@ -256,12 +258,13 @@ fn without_unit(cell: String) -> String {
     cell.trim_start_matches("± ").replace(" %", "")
 }
 
-/// The range of the medians of several processes, such as `5: 320.0 µs to 332.8 µs`.
+/// Returns the cell `processes`: the number of processes and the range of their medians, such as `5: 320.0 µs to 332.8 µs`.
 fn processes(row: &TableRow<'_>) -> Option<String> {
     let (range, processes) = row.shown.processes()?;
     Some(format!("{processes}: {}", format::from_to(range, format::time)))
 }
 
+/// Returns the cell `items`: the rate of items with their name.
 fn items(measured: &Measurement) -> Option<String> {
     let item = measured.item.as_deref().map_or_else(|| "items".to_owned(), plain);
     measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
@@ -281,17 +284,17 @@ fn verdict_mark(row: &TableRow<'_>) -> Option<String> {
     Some(mark.to_owned())
 }
 
-/// The room of a cell, in terminal columns. It is the same in all rows, so that a row can be printed before the next is
+/// The width and alignment of the cells of a column, in terminal columns. All rows have the same, so that a row can be printed before the next is
 /// measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Room {
-    /// Words.
+pub(super) enum CellFormat {
+    /// Left-aligned text of this width.
     Words(usize),
-    /// A number, with room for so much before its decimal point, from the point on, and for its unit.
+    /// A number, aligned at its decimal point: the widths before the point, from the point on, and of the unit.
     Number(usize, usize, usize),
 }
 
-impl Room {
+impl CellFormat {
     /// The number of terminal columns.
     pub(super) fn width(self) -> usize {
         match self {
@@ -305,7 +308,7 @@ impl Room {
         matches!(self, Self::Number(..))
     }
 
-    /// The head above the cells: above the end of numbers with a short unit, above the beginning of all else.
+    /// Aligns the head of the column: to the right above numbers with a short unit, else to the left.
     pub(super) fn head(self, head: &str) -> String {
         match self {
             Self::Number(_, _, ..=MAX_SHORT_UNIT) => right(head, self.width()),
@@ -313,8 +316,8 @@ impl Room {
         }
     }
 
-    /// `cell` in this room: numbers with their decimal points under each other, in so far as they leave room for that. What
-    /// is too long is shortened; no number is, whose digits have room.
+    /// Pads `cell` to the width of the column, with decimal points below each other if numbers are short enough. Text that is too long is
+    /// shortened; a number that is too long gets an exponent.
     pub(super) fn fit(self, cell: &str) -> String {
         let Self::Number(whole, fraction, unit) = self else {
             return left(&shortened(cell, self.width()), self.width());
@@ -380,7 +383,7 @@ fn spread_bar(measured: &Measurement) -> Option<String> {
     Some(counts.iter().map(|count| bar_character(*count, times.len())).collect())
 }
 
-/// The character for `count` of `all`.
+/// Returns the character of a histogram's cell with `count` of `all` samples.
 fn bar_character(count: usize, all: usize) -> char {
     let eighths = (BAR_HEIGHTS.len() * count).div_ceil(all);
     eighths.checked_sub(1).map_or(EMPTY_BAR_CELL, |height| BAR_HEIGHTS[height])

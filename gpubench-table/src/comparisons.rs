@@ -165,11 +165,8 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
         comparison_title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
     let longest = check.findings.iter().map(|line| width(&plain(&line.name))).max().unwrap_or_default();
     let case = |line: &CaseFinding| {
-        format!(
-            "{}  {:4}",
-            left(&plain(&line.name), longest),
-            cache_and_device(line.cache, &line.device, run)
-        )
+        let name = left(&plain(&line.name), longest);
+        format!("{name}  {:4}", cache_and_device(line.cache, &line.device, run))
     };
     let cells = check.findings.iter().map(|line| {
         let mut cells = vec![case(line)];

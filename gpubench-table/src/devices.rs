@@ -116,7 +116,7 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
         .map(|peak| format!("; {}: {}, {}", peak.source, shown_rate(peak), peak.method))
         .collect();
     let (name, limit) = (peak_name(quantity), shown_rate(counts));
-    let unused = if counts.has_share() { "" } else { "; too uncertain for a % of peak" };
+    let unused = if counts.is_comparable() { "" } else { "; too uncertain for a % of peak" };
     format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
 }
 
@@ -142,7 +142,7 @@ fn shown_rate(peak: &Peak) -> String {
     format!("{about}{limit}")
 }
 
-/// The name of a roof, such as `DRAM` or `FP32`.
+/// Returns the short name of the peak of `quantity`, such as `DRAM` or `FP32`, without control characters.
 pub fn roof_name(quantity: &Quantity) -> String {
     plain(&quantity.roof())
 }
@@ -158,7 +158,7 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
     }
 }
 
-/// Returns the share of the peak that binds a launch: of the roofline, or else of the only peak that is known.
+/// Returns the fraction of the peak that limits a launch: that of the roofline, or else of the first known peak.
 pub fn binding_peak(measured: &Measurement) -> Option<&PeakFraction> {
     measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
@@ -169,14 +169,15 @@ pub(super) fn is_above_memory_peak(record: &Record) -> bool {
     of_memory > Some(1.0) && !record.verdict.reasons.iter().any(Reason::is_missing_work)
 }
 
-/// Returns the share of the peak that binds for a table's cell; for a hot result that is faster than the memory, the cache that serves it.
+/// Returns the text of the cell `% of peak`: the fraction of the limiting peak, or the name of the cache for a hot result that is faster than
+/// memory.
 pub fn peak_cell(record: &Record) -> Option<String> {
     serving_cache(record)
         .map(str::to_owned)
         .or_else(|| binding_peak(record.measurement.as_ref()?).map(peak_fraction_text))
 }
 
-/// Returns the cache that serves a hot result which is bound by the memory and faster than that.
+/// Returns the name of the cache that serves a hot result: one limited by memory and faster than memory can be.
 pub(super) fn serving_cache(record: &Record) -> Option<&'static str> {
     let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
     let is_bound_by_memory = record.measurement.as_ref().and_then(binding_peak).is_some_and(is_memory);
@@ -184,7 +185,7 @@ pub(super) fn serving_cache(record: &Record) -> Option<&'static str> {
     is_served.then(|| if record.device.starts_with("cuda") { "L2" } else { "cache" })
 }
 
-/// A part of a peak for a table's cell, such as `93.1 % DRAM`.
+/// Formats a fraction of a peak, such as `93.1 % DRAM`.
 pub fn peak_fraction_text(share: &PeakFraction) -> String {
     format!("{} {}", format::percent(share.fraction), roof_name(&share.quantity))
 }

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use super::devices::{all_properties, roof_name, serving_cache, shown_peak};
 use super::launch;
 use super::text::{Page, heading, paragraph, plain, plain_lines, wrapped};
+use gpubench_records::metrics::{PeakFraction, is_rate};
 use gpubench_records::{
     Cache, Compared, Comparison, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
-    FlushVerification, Measurement, Method, Metrics, Package, Peak, Program, Quantity, Record, Run,
-    SensorReadings, UserMetric, metrics::is_rate,
+    FlushVerification, Measurement, Method, Metrics, Package, Program, Quantity, Record, Run, SensorReadings,
+    UserMetric,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
@@ -67,10 +68,9 @@ pub fn sentences(
     add("samples", Some(sampling_sentence(measured)));
     add("clock", samples.device_clock.as_ref().map(device_clock_sentence));
     add("sensors", samples.conditions.as_ref().map(sensors_sentence));
-    measured
-        .user_metrics
-        .iter()
-        .for_each(|metric| add("metric", Some(own_metric_sentence(metric, measured.median()))));
+    for metric in &measured.user_metrics {
+        add("metric", Some(own_metric_sentence(metric, measured.median())));
+    }
     add("energy", measured.energy.as_ref().map(|it| energy_sentence(it, &measured.metrics)));
     launch::kernel_sentences(launch).into_iter().for_each(|kernel| add("kernel", Some(kernel)));
     add("memory", memory_sentence(measured));
@@ -331,13 +331,11 @@ fn memory_sentence(measured: &Measurement) -> Option<String> {
 /// Returns the peaks that the result is compared with, each with its share and source; `None` if there are
 /// none.
 fn peaks_sentence(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
-    let metrics = &measured.metrics;
-    let of = |share: f64, peak: &Peak| format!("{} of {}", format::percent(share), shown_peak(peak));
-    let shares = metrics
-        .peak_fractions
-        .iter()
-        .filter_map(|share| Some(of(share.fraction, info.peak(&share.quantity)?)));
-    let all: Vec<String> = shares.collect();
+    let shown = |share: &PeakFraction| {
+        let peak = shown_peak(info.peak(&share.quantity)?);
+        Some(format!("{} of {peak}", format::percent(share.fraction)))
+    };
+    let all: Vec<String> = measured.metrics.peak_fractions.iter().filter_map(shown).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 

@@ -105,11 +105,8 @@ fn changed_phrase(written: &Written) -> String {
 
 /// Returns the phrase that some writes may be missing; empty if all memory was examined.
 fn unseen_phrase(written: &Written) -> String {
-    written
-        .unseen_reason
-        .as_ref()
-        .map(|why| format!("; some writes may be missing: {why}"))
-        .unwrap_or_default()
+    let phrase = |why: &String| format!("; some writes may be missing: {why}");
+    written.unseen_reason.as_ref().map(phrase).unwrap_or_default()
 }
 
 /// Returns a sentence on what the launches after the samples showed: that a check on fresh inputs passed, how

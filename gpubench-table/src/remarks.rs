@@ -9,7 +9,7 @@ use gpubench_records::{
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
 
-/// Everything that stands under the table of `run`, its last line a sum.
+/// Returns the lines below the table of `run`: skipped cases, methods, and last the counts of results.
 pub fn remarks(run: &Run, page: Page) -> String {
     let parts = [skipped_lines(run), methods(run), summary(run)];
     join_sections(parts.map(|part| paragraph(&part, page)))
@@ -24,7 +24,7 @@ fn skipped_lines(run: &Run) -> String {
     grouped(cases).into_iter().map(line).collect()
 }
 
-/// The ways in which rows were timed, each once, then the rows that were not timed as their device prefers.
+/// Returns a line for each way in which results were timed, and lines about results that were not timed as usual.
 pub fn methods(run: &Run) -> String {
     let measured = || run.measured();
     let mut text = timing_methods(run);
@@ -77,7 +77,7 @@ fn timing_methods(run: &Run) -> String {
 /// The most cases with one reason that are named.
 const MAX_NAMED_CASES: usize = 2;
 
-/// Why rows were not timed on the path that their device prefers, each reason once with its cases.
+/// Returns why results were not timed on the path that their device prefers: a line for each reason, with its cases.
 fn other_paths(run: &Run) -> String {
     let cases = run.measured().filter_map(|(record, measured)| {
         let Method { path, path_reason, .. } = &measured.samples.method;
@@ -101,7 +101,7 @@ fn first_names(names: &[String]) -> String {
 /// The fraction of a time above which the timer's resolution is reported as coarse.
 const COARSE_TIMER_FRACTION: f64 = 0.01;
 
-/// The coarse timers, each with its resolution and its devices, where a time is short for them.
+/// Returns a line for each timer that is coarse for a result's time, with its resolution and its devices.
 fn coarse_timers(run: &Run) -> String {
     let timers = run.measured().filter_map(|(record, measured)| {
         let timer = measured.samples.timer;
@@ -140,7 +140,8 @@ fn settings_remarks(run: &Run) -> String {
     environment.settings().iter().filter_map(line).collect()
 }
 
-/// Why `what` was asked for and is not known, each reason once with the number of its results.
+/// Returns a line for each `reason` why a requested value is unknown, with the number of its results. `what` begins the line, such as
+/// `no energy`.
 fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a str>) -> String {
     let unknown = run.measured().enumerate().filter_map(|(at, (_, measured))| Some((reason(measured)?, at)));
     let line = |(why, results): (&str, Vec<usize>)| {
@@ -149,6 +150,7 @@ fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Opti
     grouped(unknown).into_iter().map(line).collect()
 }
 
+/// Returns why the device was not cooled to the requested level before a case; `None` if it was.
 fn not_cooled(measured: &Measurement) -> Option<&str> {
     match &measured.cool_down {
         None => Some("no sensor reads what `--cool-down` names"),
@@ -159,6 +161,7 @@ fn not_cooled(measured: &Measurement) -> Option<&str> {
     }
 }
 
+/// Returns why the energy of a launch is unknown, if it was requested.
 fn no_energy(measured: &Measurement) -> Option<&str> {
     match &measured.energy {
         Some(Energy::Unavailable(why)) => Some(why),
@@ -166,6 +169,7 @@ fn no_energy(measured: &Measurement) -> Option<&str> {
     }
 }
 
+/// Returns why CUPTI did not trace the launches, if that was requested.
 fn not_traced(measured: &Measurement) -> Option<&str> {
     match measured.verification.as_ref()?.cupti.as_ref()? {
         CuptiPass::Failed(why) => Some(why),
@@ -206,7 +210,7 @@ fn flush_phrase(method: &Method) -> String {
     format!(", flushed by `{}`{proven}{reason}", method.flush)
 }
 
-/// Says that a run has no records, and what it has instead. Formats with a row for each case cannot say it themselves.
+/// Returns a sentence for a run without records, with its numbers of planned and skipped results; `None` if it has records.
 pub fn no_records(run: &Run) -> Option<String> {
     let (planned, skipped) = (format::counted(run.planned_cases, "result"), run.counts().skipped);
     run.records.is_empty().then(|| format!("no records: {planned} planned, {skipped} skipped"))

@@ -200,7 +200,7 @@ fn without_numbers(words: &str) -> String {
     words.split(' ').filter(is_kept).collect()
 }
 
-/// A reason against a row, with its number in the table.
+/// The reasons against the rows of a table, each with its number.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// The number of each reason and its text in the first row, by its words without numbers.

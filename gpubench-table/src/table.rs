@@ -218,7 +218,7 @@ impl TableWriter {
     /// Computes the columns that fit after a name, those of the lowest rank first. The name gets the
     /// remaining width.
     fn layout(&self) -> ColumnLayout {
-        let needs = |column: &Column| COLUMN_GAP + column.room.width();
+        let needs = |column: &Column| COLUMN_GAP + column.cell_format.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
         let taken = VERDICT_MARK_WIDTH
             + COLUMN_GAP
@@ -260,7 +260,7 @@ impl TableWriter {
         let mut heads = String::new();
         for column in &self.layout.columns {
             heads += &spaces(COLUMN_GAP);
-            heads += &column.room.head(column.head);
+            heads += &column.cell_format.head(column.head);
         }
         let heads = heads.trim_end();
         let room =
@@ -293,7 +293,7 @@ impl TableWriter {
             let cell = column.cell(row);
             has_bar |= column.title == SPREAD_TITLE && !cell.is_empty();
             line += &spaces(COLUMN_GAP);
-            line += &column.room.fit(&cell);
+            line += &column.cell_format.fit(&cell);
         }
         self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
         self.explain(has_bar, SPREAD_MEANING);

@@ -1,4 +1,4 @@
-//! The cross-check report of a row, for `--explain` and the page: each clock that timed its launches, and whether they agree.
+//! The cross-check report of a result, for `--explain` and the page: each clock that timed its launches, and whether they agree.
 
 use gpubench_records::{
     Counters, CuptiPass, CuptiTimes, Difference, Measurement, NcuPass, Verification,
@@ -6,32 +6,32 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
-/// The number of operations of a launch that are printed with their times.
-const PRINTED: usize = 8;
+/// The maximum number of operations of a launch that are listed.
+const MAX_NAMED_OPERATIONS: usize = 8;
 
-/// The sentences of a row that was to be verified, each behind a word.
+/// Returns the sentences of the cross-check report, each with a word as its label; empty without `--verify`.
 pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)> {
     let Some(verification) = &measured.verification else { return Vec::new() };
-    let mut lines = vec![("verify", clocks(measured, verification))];
+    let mut lines = vec![("verify", clocks_sentence(measured, verification))];
     if let Some(CuptiPass::Traced(times)) = &verification.cupti {
-        lines.push(("traced", traced(times)));
+        lines.push(("traced", trace_sentence(times)));
     }
     if let Some(NcuPass::Counted(counters)) = &verification.ncu {
-        lines.push(("counters", counted(counters)));
-        lines.push(("moved", moved(measured, counters)));
+        lines.push(("counters", counters_sentence(counters)));
+        lines.push(("moved", traffic_sentence(measured, counters)));
     }
     lines
 }
 
-/// Every clock with its time, and how far the row is from it.
-fn clocks(measured: &Measurement, verification: &Verification) -> String {
+/// Returns the time of a launch according to each clock, and the difference of the result from it.
+fn clocks_sentence(measured: &Measurement, verification: &Verification) -> String {
     let samples = &measured.samples;
     let half_width = samples.time.median_ci.half_width();
     let own = format!("{} {} ± {half_width}", samples.method.path, measured.median());
     let rows = match (samples.cross_check, samples.cross_check_difference()) {
         (Some(other), Some(_)) => {
             let by = signed(measured.median() - other);
-            let agree = agreement(methods_disagree(samples).is_none());
+            let agree = agreement_word(methods_disagree(samples).is_none());
             format!("cross-check {other}, {agree} ({by})")
         }
         _ => "cross-check: not available".to_owned(),
@@ -42,12 +42,12 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
         Some(CuptiPass::Traced(times)) => {
             let difference = times.difference(samples);
             let Difference { other, by, half_width, allowed, .. } = difference;
-            let agrees = difference.agrees().map_or("not judged", agreement);
+            let agrees = difference.agrees().map_or("not judged", agreement_word);
             let allowed = allowed.map_or_else(String::new, |allowed| format!(", of {allowed} allowed"));
             let figure = if samples.dram_stall.is_some() { "mean" } else { "median" };
             format!(
                 "CUPTI {other}{}, {agrees} ({} ± {half_width}{allowed}; {figure} of {}, version {})",
-                slowdown(times),
+                slowdown_phrase(times),
                 signed(by),
                 format::counted(times.time.samples, "launch"),
                 times.version
@@ -67,18 +67,18 @@ fn clocks(measured: &Measurement, verification: &Verification) -> String {
     [own, rows, cupti, ncu].join("; ")
 }
 
-/// The operations of a launch, each with its share of their sum, and the time between them.
-fn traced(times: &CuptiTimes) -> String {
+/// Returns the operations of a launch with their times and fractions, and the time between them.
+fn trace_sentence(times: &CuptiTimes) -> String {
     let CuptiTimes { activities, activity_count, gaps, streams, time: all, wall_time, .. } = times;
     let several = *activity_count > 1;
-    let printed = activities.iter().take(PRINTED).map(|activity| {
+    let printed = activities.iter().take(MAX_NAMED_OPERATIONS).map(|activity| {
         let share =
             if several { format!(" ({})", format::percent(times.share(activity))) } else { String::new() };
         format!("{} {}{share}", activity.name, activity.time)
     });
     let mut printed = format::joined(printed, ", ");
-    if *activity_count > PRINTED {
-        printed += &format!(" and {} more", activity_count - PRINTED);
+    if *activity_count > MAX_NAMED_OPERATIONS {
+        printed += &format!(" and {} more", activity_count - MAX_NAMED_OPERATIONS);
     }
     let gaps = if several { format!(", tracing included; {gaps} between them") } else { String::new() };
     let [mean, median] = [all.mean, all.median];
@@ -86,61 +86,61 @@ fn traced(times: &CuptiTimes) -> String {
         "{} on {}: {printed}{gaps}; mean {mean}, median {median}{}; the pass took {wall_time}",
         format::counted(*activity_count, "operation"),
         format::counted(*streams, "stream"),
-        slowdown(times)
+        slowdown_phrase(times)
     )
 }
 
 /// Returns the words after a time by CUPTI for the part by which tracing slows the launch, if it was measured.
-fn slowdown(times: &CuptiTimes) -> String {
+fn slowdown_phrase(times: &CuptiTimes) -> String {
     times
         .slowdown()
         .map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
 }
 
-fn agreement(agree: bool) -> &'static str {
+fn agreement_word(agree: bool) -> &'static str {
     if agree { "agrees" } else { "disagrees" }
 }
 
-/// A difference with its sign.
+/// Formats a difference of times with its sign.
 fn signed(by: Nanoseconds) -> String {
     let sign = if by < Nanoseconds::ZERO { "−" } else { "+" };
     format!("{sign}{}", by.abs())
 }
 
-/// What the hardware's counters say of a launch.
-fn counted(counters: &Counters) -> String {
+/// Returns the hardware counters of a launch: hit rates, occupancy, stalls and instructions.
+fn counters_sentence(counters: &Counters) -> String {
     let Counters { launches, kernels, l1_hit, l2_hit, occupancy, registers, spills, stall, pipes, .. } =
         counters;
     let shares = [("L1 hit", l1_hit), ("L2 hit", l2_hit), ("occupancy", occupancy)];
     let shares =
         shares.into_iter().filter_map(|(what, share)| Some(format!("{what} {}", format::percent((*share)?))));
-    let mut told: Vec<String> = shares.collect();
-    told.extend(registers.map(|registers| format!("{registers} registers")));
-    told.extend(spills.map(|spills| format!("{spills} accesses to local memory")));
-    told.extend(
+    let mut words: Vec<String> = shares.collect();
+    words.extend(registers.map(|registers| format!("{registers} registers")));
+    words.extend(spills.map(|spills| format!("{spills} accesses to local memory")));
+    words.extend(
         stall
             .as_ref()
             .map(|stall| format!("warps wait most for {} ({:.1} of them)", stall.reason, stall.warps)),
     );
     let all: u64 = pipes.iter().map(|pipe| pipe.instructions).sum();
-    let of_pipes = pipes.iter().take(PIPES).map(|pipe| {
+    let of_pipes = pipes.iter().take(MAX_NAMED_PIPES).map(|pipe| {
         format!("{} {}", pipe.pipe, format::percent(pipe.instructions as f64 / all.max(1) as f64))
     });
     if !pipes.is_empty() {
-        told.push(format!("instructions: {}", format::joined(of_pipes, ", ")));
+        words.push(format!("instructions: {}", format::joined(of_pipes, ", ")));
     }
     let summed = match kernels {
         1 => String::new(),
         kernels => format!("; sums of {}, rates by their times", format::counted(*kernels, "kernel")),
     };
-    format!("{} ({}{summed})", told.join("; "), format::counted(*launches, "launch"))
+    format!("{} ({}{summed})", words.join("; "), format::counted(*launches, "launch"))
 }
 
-/// The pipes that are named.
-const PIPES: usize = 3;
+/// The maximum number of pipes that are listed.
+const MAX_NAMED_PIPES: usize = 3;
 
-/// The declared work beside what was counted.
-fn moved(measured: &Measurement, counters: &Counters) -> String {
+/// Returns the declared traffic and operations with those that the hardware counted.
+fn traffic_sentence(measured: &Measurement, counters: &Counters) -> String {
     let known = |bytes: Option<Bytes>| bytes.map_or_else(|| "an unknown number".to_owned(), format::bytes);
     let declared = measured.counts.bytes.map(Bytes).map_or_else(|| "nothing".to_owned(), format::bytes);
     let passed = measured.counts.intermediates.map_or_else(String::new, |passed| {

@@ -86,7 +86,7 @@ fn compared(mut record: Record, value: f64) -> Record {
         comparison: Comparison {
             ratio: Some(ratio),
             equivalence_margin: 0.005,
-            answer: Answer::of(&ratio, 0.005),
+            answer: Answer::from_ratio(&ratio, 0.005),
             rounds: vec![Round { pairs: 10, log_ratio: value.ln() }; 3],
             seed: None,
         },
@@ -107,7 +107,7 @@ fn check() -> BaselineComparison {
     let since = |value: f64| {
         let ratio = Ratio { value, low: 0.99 * value, high: 1.01 * value, confidence: 0.99 };
         let (now, then) = (Nanoseconds(3200.0 * value), Nanoseconds(3200.0));
-        let answer = Answer::of(&ratio, 0.005);
+        let answer = Answer::from_ratio(&ratio, 0.005);
         let regressed = answer == Answer::Slower;
         BaselineFinding::Compared {
             ratio,

@@ -10,12 +10,9 @@
 #[cfg(feature = "runtime")]
 mod device;
 mod encoder;
-mod errors;
-mod kernel;
 
 pub use wgpu;
 
 #[cfg(feature = "runtime")]
 pub use self::device::Wgpu;
-pub use self::encoder::Encoder;
-pub use self::kernel::Kernel;
+pub use self::encoder::{Encoder, Kernel};

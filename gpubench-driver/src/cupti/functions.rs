@@ -1,4 +1,4 @@
-//! The functions of CUPTI that a trace needs, by their C types. In: the library; out: checked calls.
+//! The functions of CUPTI that a trace needs, by their C types, and the reasons that they fail.
 //!
 //! The types are those of `cupti_activity.h`, `cupti_version.h` and `cupti_result.h`, the same from CUDA 11.0
 //! to 13.5.
@@ -11,15 +11,15 @@ use std::ptr;
 
 use libloading::Library;
 
-use super::CuptiError;
+use crate::cupti::MIN_VERSION;
 use crate::library::loader_message;
 
 /// The type of `CUpti_BuffersCallbackRequestFunc`: CUPTI calls it for a buffer. Sets the buffer, its size,
 /// and the maximum number of records in it.
-pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 /// The type of `CUpti_BuffersCallbackCompleteFunc`: CUPTI returns a buffer with it. Arguments: context,
 /// stream, buffer, size of the buffer, and size of the records in it.
-pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: the code of `cuptiActivityGetNextRecord` after the last record of a
 /// buffer.
@@ -136,5 +136,73 @@ impl Functions {
             "no name".to_owned()
         };
         Err(CuptiError::Call { call, code, name })
+    }
+}
+
+/// The reason that CUPTI traces nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CuptiError {
+    /// No usual folder contains the library.
+    #[error(
+        "libcupti was not found in a CUDA toolkit, in Python packages or in the loader's path: name it by GPUBENCH_CUPTI, or install it \
+         (`pip install nvidia-cuda-cupti`)"
+    )]
+    NotFound,
+    /// The library cannot be opened.
+    #[error("{} cannot be opened ({reason}): name another by GPUBENCH_CUPTI", library.display())]
+    NotOpened {
+        /// The library.
+        library: PathBuf,
+        /// The message of the system's loader.
+        reason: String,
+    },
+    /// The library is not CUPTI: it lacks a function.
+    #[error("{} has no {symbol}, so it is not CUPTI: name another by GPUBENCH_CUPTI", library.display())]
+    MissingSymbol {
+        /// The library.
+        library: PathBuf,
+        /// The missing function.
+        symbol: &'static str,
+    },
+    /// The library is too old for its records to be read.
+    #[error("{} has version {version}, and {MIN_VERSION} is needed (CUDA 11.0): name another by GPUBENCH_CUPTI", library.display())]
+    TooOld {
+        /// The library.
+        library: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// A call failed.
+    #[error("{call} returned {code} ({name}){}", hint(*code))]
+    Call {
+        /// The C name of the function.
+        call: &'static str,
+        /// CUPTI's code.
+        code: u32,
+        /// CUPTI's name of the code.
+        name: String,
+    },
+    /// CUPTI could not keep all records.
+    #[error("CUPTI dropped {records} records")]
+    Dropped {
+        /// The number of dropped records.
+        records: usize,
+    },
+    /// CUPTI handed out data that is no record.
+    #[error("CUPTI handed out records that cannot be read")]
+    Garbled,
+}
+
+/// Returns advice for an error code of CUPTI, to append to a message; an empty text if there is none.
+fn hint(code: u32) -> &'static str {
+    match code {
+        35 => {
+            ": the driver lets only administrators trace; NVIDIA's page ERR_NVGPUCTRPERM tells how to allow it"
+        }
+        38 | 39 => ": another tool traces this program; leave it out",
+        40 | 33 => ": this virtual machine does not let its GPU be traced",
+        14 | 36 => ": its version does not fit the driver; name another by GPUBENCH_CUPTI",
+        _ => "",
     }
 }

@@ -1,5 +1,5 @@
 //! CUPTI, NVIDIA's library for tracing, found and opened when first needed: the path that the user names,
-//! else the places where toolkits and Python packages put it. It records what the GPU did while it was
+//! else the folders where toolkits and Python packages install it. It records what the GPU did while it was
 //! traced, each piece with its begin and its end, whichever stream or thread it came from.
 //!
 //! Nothing is linked. Tracing slows launches down, and some of it may stay after tracing has ended: a process
@@ -10,10 +10,9 @@ use std::{env, fs, sync::OnceLock};
 
 use crate::cupti::functions::Functions;
 
-pub use crate::cupti::error::CuptiError;
+pub use crate::cupti::functions::CuptiError;
 pub use crate::cupti::records::{Activity, ActivityKind};
 
-mod error;
 mod functions;
 mod records;
 

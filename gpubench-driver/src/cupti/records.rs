@@ -1,5 +1,5 @@
-//! CUPTI's activity records. In: buffers of them, from whichever thread CUPTI calls on; out: what each says,
-//! kept until it is taken.
+//! Reads CUPTI's activity records from the buffers that it returns, on whichever thread it calls, and collects
+//! them until a trace takes them.
 //!
 //! Records grow from version to version: those of kernels have 144 bytes in CUDA 11.0 and 248 in 13.5. All
 //! versions begin alike, and only that beginning is read.

@@ -1,6 +1,5 @@
-//! A shared object that has names and no code. In: its own name, the library that it needs, and the names of
-//! its symbols. Out: a file that the loader accepts, in which no symbol has an address yet; and a way to set
-//! the addresses once it is loaded.
+//! Writes an ELF shared object with symbols and no code: a file that the loader accepts, from its own name, the
+//! library that it needs and the names of its symbols. The addresses are set once it is loaded.
 
 /// The ELF number of this processor's architecture; `None` if these objects were not tested on it.
 pub(super) const ELF_MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {

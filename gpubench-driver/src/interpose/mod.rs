@@ -13,9 +13,8 @@ use std::{env, fs::File, io, mem::ManuallyDrop, os::unix::ffi::OsStringExt, sync
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 
-use crate::driver::LIBCUDA_VARIABLE;
 use crate::interpose::elf::{ELF_MACHINE, ElfSymbol, TABLE_SYMBOL, shared_object};
-use crate::library::{self, Function};
+use crate::library::{self, Function, LIBCUDA_VARIABLE};
 use crate::table::forwarders;
 
 mod elf;
@@ -85,7 +84,9 @@ const LINK_NAME: &str = "libcuda.so";
 fn load_objects() -> Result<(), NotInterposed> {
     let machine = ELF_MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
     let machine = machine.ok_or(NotInterposed::OtherLoader)?;
-    let driver = driver_path().ok_or(NotInterposed::UnknownPath)?;
+    // For a name without a folder, the loader would find the object itself.
+    let driver = env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'));
+    let driver = driver.ok_or(NotInterposed::UnknownPath)?;
     if let Some(name) = [DRIVER_NAME, LINK_NAME].into_iter().find(|name| is_loaded(name)) {
         return Err(NotInterposed::AlreadyLoaded(name));
     }
@@ -122,12 +123,6 @@ fn set_addresses(
     Ok(())
 }
 
-/// Returns the path of the driver's library from `GPUBENCH_LIBCUDA`. `None` for a name without a folder, for
-/// which the loader would find the object itself.
-fn driver_path() -> Option<Vec<u8>> {
-    env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'))
-}
-
 /// `RTLD_NOLOAD`: return a library only if it is loaded already.
 const RTLD_NOLOAD: c_int = 4;
 
@@ -138,7 +133,7 @@ fn is_loaded(name: &str) -> bool {
 }
 
 /// A loaded shared object. It is never closed.
-pub(super) struct LoadedObject(ManuallyDrop<Library>);
+struct LoadedObject(ManuallyDrop<Library>);
 
 impl LoadedObject {
     /// Loads the shared object with these bytes from a file in memory, which stays open. `name` is the name

@@ -100,8 +100,8 @@ fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, erro
     let (ratio, times, most) = (found.ratio(), found.times, 1.0 + margin);
     let noise_known = is_measured && *same_device;
     let is_decidable = assumed != Some(AssumedSpread::Any);
-    let answer = if is_decidable { Answer::of(&ratio, margin) } else { Answer::Undecided };
-    let regressed = threshold.is_some_and(|threshold| threshold.is_passed(&ratio, answer, noise_known));
+    let answer = if is_decidable { Answer::from_ratio(&ratio, margin) } else { Answer::Undecided };
+    let regressed = threshold.is_some_and(|threshold| threshold.is_exceeded(&ratio, answer, noise_known));
     let least = match threshold {
         None => f64::INFINITY,
         Some(Threshold::Fraction(part)) => 1.0 + part,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{cmp::Reverse, fs, io};
 
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
-use crate::files::{self, LoadRunError, candidates, parse_run_name, time_of_name};
+use crate::files::{self, LoadRunError, name_candidates, parse_run_name, time_of_name};
 use crate::{Destination, ReadError, Record, Run, Threshold, text::did_you_mean};
 use gpubench_stats::DECISION_ERROR;
 
@@ -68,7 +68,7 @@ impl BaselineLocation {
                 .map_err(|error| self.unusable_error(&self.path, error));
         }
         let there: Vec<String> = self.run_files()?.iter().map(|file| file_stem(file).to_owned()).collect();
-        let names = candidates(run.started, None, &there).map(|name| self.path.join(name + ".json"));
+        let names = name_candidates(run.started, None, &there).map(|name| self.path.join(name + ".json"));
         let to = files::create(names, &|out| run.write(out))
             .map_err(|error| self.unusable_error(&self.path, error))?;
         self.remove_superseded(&to, run)
@@ -130,10 +130,8 @@ impl BaselineLocation {
         if !near.is_empty() {
             return LoadRunError::Unusable(format!("there is no baseline `{name}`{near}"));
         }
-        let others = match others[..] {
-            [] => String::new(),
-            _ => format!("; there is `{}`", others.join("`, `")),
-        };
+        let others =
+            if others.is_empty() { String::new() } else { format!("; there is `{}`", others.join("`, `")) };
         let lacks = if path.exists() { "has no run in it" } else { "does not exist" };
         LoadRunError::Unusable(format!(
             "there is no baseline `{name}`: {} {lacks}{others}. --save-baseline {name} stores one",

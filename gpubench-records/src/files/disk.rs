@@ -1,5 +1,4 @@
-//! The steps that put a file on the disk for good. In: files, folders and names; out: nothing but errors. Tests see the order of
-//! steps, of which nothing else on a machine that runs on tells.
+//! The system calls that make a file durable: sync, rename and link. Tests record their order, which cannot be observed otherwise.
 
 use std::fs::{self, File};
 use std::{io, path::Path};

@@ -53,7 +53,7 @@ pub fn file_of(folder: &Path, wanted: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|path| path.exists() && !path.is_dir())
 }
 
-/// Returns true if `name` means a stored run, or a part of a file, whatever baselines there are: no new one is called so.
+/// Returns true if `name` refers to a stored run or to a part of a file, so that no baseline can have this name.
 pub fn is_name_of_run(name: &str) -> bool {
     let is_number = |name: &str| name.parse::<usize>().is_ok();
     let is_part = || name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
@@ -98,8 +98,7 @@ pub struct EarlierRun {
 }
 
 impl EarlierRun {
-    /// The run that the user calls `wanted`, in `folder` or by its path; with `last`, the latest of `suite` that is no task of a
-    /// scheduler.
+    /// Reads the run `wanted`: a name in `folder`, a path, or `last` for the latest run of `suite` that is no task of a scheduler.
     ///
     /// # Errors
     /// If there is no such run of `suite`, or it cannot be resumed.
@@ -126,7 +125,7 @@ impl EarlierRun {
     /// the one with the most records, because each begins with those of the one before. Runs of other tasks are not looked at,
     /// whether they have ended or not. `None` if it has none.
     ///
-    /// A lock tells of progress on this `host` alone: of another, the scheduler has ended the task before it started it here.
+    /// Locks are checked for runs of this `host` only: on another host, the scheduler has ended the task before it started it here.
     ///
     /// # Errors
     /// If a run of the task cannot be resumed.

@@ -36,7 +36,7 @@ pub fn default_runs_folder() -> Option<PathBuf> {
     Some(program_folder()?.join("runs"))
 }
 
-/// The user's cache folder for gpubench. `None` if the user has none.
+/// Returns the user's cache folder for gpubench; `None` if the user has none.
 pub fn cache_folder() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("gpubench"))
 }
@@ -56,7 +56,7 @@ pub fn state_folder() -> Option<PathBuf> {
     folders.state_dir().or_else(|| Some(folders.data_dir()))
 }
 
-/// The names of the runs in `folder`, the latest last.
+/// Returns the names of the runs in `folder`, the latest last.
 pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -94,13 +94,13 @@ pub fn fingerprint() -> Option<String> {
 /// The last second that has a text: the end of the year 9999.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// The time of day this number of seconds after 1970, such as `2026-08-01T12:33:10Z`. A damaged file may hold any number:
-/// later times count as the end of the year 9999.
+/// Formats a number of seconds since 1970 as a UTC time, such as `2026-08-01T12:33:10Z`. Times after the year 9999, as in a damaged file, count
+/// as its end.
 pub fn time_of_day(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
 }
 
-/// Returns this time of day as it is in the names of runs.
+/// Formats a number of seconds since 1970 for the name of a run, such as `2026-08-01T12-33-10Z`.
 pub(crate) fn time_of_name(seconds: u64) -> String {
     time_of_day(seconds).replace(':', "-")
 }
@@ -108,12 +108,12 @@ pub(crate) fn time_of_name(seconds: u64) -> String {
 /// The number of runs of a benchmark binary that are kept, the one in progress included.
 pub(super) const MAX_KEPT_RUNS: usize = 20;
 
-/// The names to try for a run that began this number of seconds after 1970, until one is free: its time of day, such as
-/// `2026-08-01T12-33-10Z`, then the same with a number. That of a task has the `label` of its process behind the time.
+/// Returns the names to try for a run that `started` this number of seconds after 1970, until one is free: its time, such as
+/// `2026-08-01T12-33-10Z`, then the time with a number. The `label` of a task's process follows the time.
 ///
-/// Names are the order of runs, and a clock may be set back: a run that is no task comes behind all in `there`, with the time
-/// of the last of them if its own is not later.
-pub fn candidates(
+/// The order of names is that of runs. A clock may be set back: without a label, the name follows all names in `there`, with the time of the
+/// last of them if its own is not later.
+pub fn name_candidates(
     started: u64,
     label: Option<&str>,
     there: &[String],
@@ -234,9 +234,9 @@ mod names_tests {
 
     #[test]
     fn runs_are_named_by_the_time_of_day() {
-        let names: Vec<String> = candidates(1_785_587_590, None, &[]).take(3).collect();
+        let names: Vec<String> = name_candidates(1_785_587_590, None, &[]).take(3).collect();
         assert_eq!(names, ["2026-08-01T12-33-10Z", "2026-08-01T12-33-10Z-2", "2026-08-01T12-33-10Z-3"]);
-        let names: Vec<String> = candidates(1_785_587_590, Some("n1-4711.3-90"), &[]).take(2).collect();
+        let names: Vec<String> = name_candidates(1_785_587_590, Some("n1-4711.3-90"), &[]).take(2).collect();
         assert_eq!(names, ["2026-08-01T12-33-10Z-n1-4711.3-90", "2026-08-01T12-33-10Z-n1-4711.3-90-2"]);
     }
 
@@ -271,22 +271,22 @@ mod names_tests {
         let mut there = owned(&["mine", "2027-01-01T00-00-00Z", "2027-01-01T00-00-00Z-9", "9999-99-99"]);
         sort_run_names(&mut there);
         for next in ["2027-01-01T00-00-00Z-10", "2027-01-01T00-00-00Z-11"] {
-            let name = candidates(1_785_587_590, None, &there).next().expect("there is always one");
+            let name = name_candidates(1_785_587_590, None, &there).next().expect("there is always one");
             assert_eq!(name, next);
             there.push(name);
             let mut sorted = there.clone();
             sort_run_names(&mut sorted);
             assert_eq!(sorted, there);
         }
-        let later = candidates(1_900_000_000, None, &there).next();
+        let later = name_candidates(1_900_000_000, None, &there).next();
         assert_eq!(later.as_deref(), Some("2030-03-17T17-46-40Z"));
-        let task = candidates(1_785_587_590, Some("n1-4711.3-90"), &there).next();
+        let task = name_candidates(1_785_587_590, Some("n1-4711.3-90"), &there).next();
         assert_eq!(task.as_deref(), Some("2026-08-01T12-33-10Z-n1-4711.3-90"), "clocks of hosts differ");
     }
 
     #[test]
     fn names_of_one_second_sort_as_they_were_given() {
-        let given: Vec<String> = candidates(0, None, &[]).take(12).collect();
+        let given: Vec<String> = name_candidates(0, None, &[]).take(12).collect();
         let mut sorted = given.clone();
         sorted.reverse();
         sort_run_names(&mut sorted);
@@ -295,8 +295,9 @@ mod names_tests {
 
     #[test]
     fn the_oldest_runs_go_when_there_are_too_many() {
-        let names: Vec<String> =
-            (0..MAX_KEPT_RUNS as u64 + 2).flat_map(|second| candidates(second, None, &[]).take(1)).collect();
+        let names: Vec<String> = (0..MAX_KEPT_RUNS as u64 + 2)
+            .flat_map(|second| name_candidates(second, None, &[]).take(1))
+            .collect();
         assert_eq!(oldest_beyond_limit(&names), &names[..2]);
         assert!(
             oldest_beyond_limit(&names[2..]).is_empty()

@@ -16,8 +16,8 @@ mod store;
 pub use self::baselines::{BaselineLocation, RunBaselines};
 pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
 pub use self::folders::{
-    RECORDS, cache_folder, candidates, cargo_target_folder, default_runs_folder, fingerprint, open_program,
-    persistent_folder, program_folder, state_folder, time_of_day,
+    RECORDS, cache_folder, cargo_target_folder, default_runs_folder, fingerprint, name_candidates,
+    open_program, persistent_folder, program_folder, state_folder, time_of_day,
 };
 pub(crate) use self::folders::{parse_run_name, time_of_name};
 pub use self::format::{CEILINGS, FileFormat, FormatError, HISTORY, RUN, ReadError, TUNING};

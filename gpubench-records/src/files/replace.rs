@@ -1,4 +1,4 @@
-//! Files that are written whole: no reader, crash or power cut ever leaves a part. Also tells whether two paths are one file.
+//! Writes whole files: neither a reader nor a crash nor a power cut ever leaves a part of one. Also checks whether two paths are the same file.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -11,7 +11,7 @@ use crate::files::disk;
 /// A function that writes the contents of a file to the given writer.
 pub type WriteContents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
-/// A place that results can be written to.
+/// A file, pipe or device that results are written to.
 #[derive(Debug)]
 pub struct Destination {
     path: PathBuf,
@@ -155,12 +155,12 @@ fn is_descriptor(path: &Path) -> bool {
 struct TemporaryFile {
     path: PathBuf,
     file: File,
-    /// True from when another host may have made a file of that name.
+    /// True after the rename: `Drop` must not delete this path.
     is_renamed: bool,
 }
 
 impl TemporaryFile {
-    /// A file beside `path` whose name nobody can guess. What has that name already, a link too, is left alone.
+    /// Creates a file in the folder of `path`, with a random name that nothing has.
     fn create_beside(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
         loop {
@@ -173,7 +173,7 @@ impl TemporaryFile {
         }
     }
 
-    /// Gives it the name `path`, on the disk too.
+    /// Renames it to `path`, and syncs the folder.
     fn rename(&mut self, path: &Path) -> io::Result<()> {
         disk::rename(&self.path, path)?;
         self.is_renamed = true;

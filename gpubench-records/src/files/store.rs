@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::{borrow::Cow, process, thread::JoinHandle, time::Instant};
 
-use crate::files::folders::{RECORDS, candidates, is_run_name, oldest_beyond_limit, run_names};
+use crate::files::folders::{RECORDS, is_run_name, name_candidates, oldest_beyond_limit, run_names};
 use crate::files::lines::{RunLine, head_of, read};
 use crate::files::{disk, disk::sync_folder, replace};
 use crate::{Environment, Record, Run, environment::file_name_part, threads};
 use gpubench_stats::Nanoseconds;
 
-/// A run on disk that grows.
+/// The file of the run in progress, to which records are appended.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -57,7 +57,7 @@ impl Store {
         &self.path
     }
 
-    /// Adds a record. A process that ends from here on leaves it behind.
+    /// Appends a record. It stays in the file if this process ends afterwards.
     ///
     /// # Errors
     /// If it cannot be written, or the file was removed: records in it would end with this process. Otherwise those before it stay.
@@ -110,7 +110,7 @@ fn create_run_folder(folder: &Path, run: &Run) -> io::Result<PathBuf> {
         format!("{host}-{}-{}", task.label(), process::id())
     });
     let there = if label.is_none() { run_names(folder)? } else { Vec::new() };
-    for name in candidates(run.started, label.as_deref(), &there) {
+    for name in name_candidates(run.started, label.as_deref(), &there) {
         let path = folder.join(name);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

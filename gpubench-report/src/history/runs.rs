@@ -8,7 +8,7 @@ use std::{fs, io};
 use gpubench_records::{
     CaseId, Counts, DeviceInfo, Measurement, NameFilter, Program, Record, Run, Value,
     device_info::{DRIVER, UUID},
-    files::{Checksum, HISTORY, add_checksum, candidates, check_line, create},
+    files::{Checksum, HISTORY, add_checksum, check_line, create, name_candidates},
 };
 use gpubench_stats::{Nanoseconds, format::joined, mean};
 use serde::{Deserialize, Serialize};
@@ -198,7 +198,7 @@ pub fn add_to_history(folder: &Path, run: &Run, commit: Option<&str>) -> Result<
     let hash = kept.commit.as_deref().filter(|commit| is_commit_hash(commit));
     let below = folder.join(hash.unwrap_or(NO_COMMIT));
     fs::create_dir_all(&below).map_err(|error| written(error, &below))?;
-    let paths = || candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.json")));
+    let paths = || name_candidates(kept.started, None, &[]).map(|name| below.join(format!("{name}.json")));
     let mut there = paths().take_while(|path| path.exists());
     if let Some(file) = there.find(|path| fs::read(path).is_ok_and(|contents| contents == line)) {
         return Ok((file, true));

@@ -224,7 +224,7 @@ fn gated() -> Run {
             processes: [1, 1],
             noise_known: false,
             assumed_spread: None,
-            answer: Answer::of(&ratio(value), 0.005),
+            answer: Answer::from_ratio(&ratio(value), 0.005),
             regressed: value > 1.05,
             remeasured: if value > 1.05 { 8 } else { 0 },
         },

@@ -15,6 +15,7 @@ use gpubench_runtime::{__private::ClockControl, devices::kinds};
 /// The first argument of such a process. The target follows, then each GPU's name and UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 
+/// The error if none of the devices has clocks that can be locked.
 pub(crate) const NO_GPU: &str = "there is no GPU whose clocks could be locked";
 
 /// A message of that process: each GPU's locked clock in words, nothing once they are reset, or the error.
@@ -116,12 +117,13 @@ pub(crate) fn keep_clocks_locked(arguments: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// Ignores errors, because the run may be gone: this process waits for that.
+/// Writes a message to the process of the run. Ignores errors, because that process may have ended.
 fn send(message: &ClockMessage) {
     let line = serde_json::to_string(message).unwrap_or_default();
     _ = writeln!(io::stdout(), "{line}");
 }
 
+/// Locks the clocks of all GPUs, each a name and a UUID. If one fails, resets those before it and returns its error.
 fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> ClockMessage {
     let lock = |(index, [device, uuid]): (usize, &[String; 2])| {
         let locked = clock_control(device).and_then(|clocks| (clocks.lock)(uuid, target));

@@ -100,7 +100,7 @@ impl DeviceThreads {
         self.replies.recv().map_err(none)
     }
 
-    /// Sends a request to a thread while all others are idle, and passes each reply to `hear`.
+    /// Sends a request to a thread while all others are idle, and calls `hear` with each reply until the request is done.
     pub(super) fn ask(
         &self,
         thread: usize,
@@ -117,7 +117,7 @@ impl DeviceThreads {
     }
 }
 
-/// The worker of a device, and the failures so far.
+/// The thread of a device: owns its worker, and counts failures.
 struct DeviceThread<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
@@ -172,6 +172,7 @@ impl JobAttempts<'_> {
 }
 
 impl DeviceThread<'_> {
+    /// Answers requests until the run drops their sender.
     fn run(mut self, requests: &Receiver<Request>) {
         for request in requests {
             let done = match request {
@@ -361,6 +362,7 @@ pub(super) struct Scheduled {
 }
 
 impl Scheduled {
+    /// Returns true if both jobs can run at the same time: on different threads, without a shared machine or link.
     fn can_run_alongside(&self, other: &Self) -> bool {
         let both = self.shares.max(other.shares);
         let both_on_link = self.shares == SharedResource::Link && other.shares == SharedResource::Link;
@@ -368,7 +370,7 @@ impl Scheduled {
     }
 }
 
-/// The jobs that are left, and those in progress.
+/// The jobs that have not begun, and those in progress.
 pub(super) struct Schedule {
     waiting: Vec<Scheduled>,
     running: Vec<Scheduled>,

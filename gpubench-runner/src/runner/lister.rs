@@ -13,7 +13,7 @@ use gpubench_runtime::{Job, device::DeviceKind};
 /// with many GPUs takes seconds, and waits for kernels of processes that were killed.
 const DEVICE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Asks a worker, and a new one if it exits.
+/// Gets lists of devices and of the benchmarks' arguments from a worker process, and from a new one if it exits.
 pub(crate) struct WorkerLister<'a> {
     supervisor: Supervisor<'a>,
     /// The limit for one list of arguments.
@@ -23,7 +23,7 @@ pub(crate) struct WorkerLister<'a> {
 }
 
 impl<'a> WorkerLister<'a> {
-    /// Asks workers of `supervisor`, each list of which may take `limit`.
+    /// Creates a lister that asks workers of `supervisor`. Each list of arguments may take `limit`.
     pub(crate) fn new(supervisor: Supervisor<'a>, limit: Duration) -> Self {
         Self { supervisor, limit, library: None }
     }
@@ -54,7 +54,7 @@ impl<'a> WorkerLister<'a> {
         kinds.iter().zip(found).map(search).collect()
     }
 
-    /// Asks for an answer to each of `items`.
+    /// Requests an answer for each of `items`, as [`ask_each`] does. If no worker can be asked, each answer is the reason.
     fn ask<I, T>(
         &mut self,
         items: &[I],

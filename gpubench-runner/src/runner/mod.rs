@@ -72,6 +72,7 @@ impl RunConfig {
         job.timeout.filter(|_| self.settings.timeout.is_none()).unwrap_or(self.settings.time_limit())
     }
 
+    /// Returns the request for the properties of a device.
     fn info_request(&self, device: &str) -> Request {
         Request::DeviceInfo { device: device.to_owned(), ceilings: self.peak_sources.stored.clone() }
     }
@@ -161,6 +162,7 @@ pub(crate) fn measure<'a>(
     (run, file, ended)
 }
 
+/// A run in progress: the threads of its devices and the results so far.
 struct Runner<'a, 'r> {
     results: &'a mut RunResults<'r>,
     resumed: ResumedRecords,
@@ -268,6 +270,7 @@ impl Runner<'_, '_> {
         ended
     }
 
+    /// Begins jobs as the schedule allows, and processes replies until all jobs have ended. After an error, no further job begins.
     fn run_schedule(&mut self, plan: &Plan, schedule: &mut Schedule) -> Result<(), RunError> {
         let mut ended = Ok(());
         loop {
@@ -318,7 +321,7 @@ impl Runner<'_, '_> {
         let mut left = job.clone();
         left.caches.retain(|cache| match self.resumed.take(job, *cache) {
             Some(record) => {
-                self.results.place((scheduled, job), record);
+                self.results.add_to_group((scheduled, job), record);
                 false
             }
             None => true,

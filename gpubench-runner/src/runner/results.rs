@@ -21,7 +21,7 @@ pub(crate) enum RunFile {
 }
 
 /// A record with the number of its job and its position in the job.
-type PlacedRecord = ((usize, usize), Record);
+type PositionedRecord = ((usize, usize), Record);
 
 /// The results so far, and their observer.
 pub(super) struct RunResults<'a> {
@@ -33,7 +33,7 @@ pub(super) struct RunResults<'a> {
     /// True if only the file of the run needs samples.
     drops_samples: bool,
     /// The records of each group in progress.
-    groups: HashMap<usize, Vec<PlacedRecord>>,
+    groups: HashMap<usize, Vec<PositionedRecord>>,
     /// True if the cases have been measured before.
     is_retry: bool,
     /// The warnings so far.
@@ -100,17 +100,17 @@ impl<'a> RunResults<'a> {
     /// Adds a new record of `job`: completes it, reports it to the observer and writes it to the file.
     pub(super) fn add(&mut self, (scheduled, job): (Scheduled, &Job), mut record: Record) {
         if let Some(info) = self.run.device_of(&record) {
-            record.measured_on(info);
+            record.set_device(info);
         }
         record.remeasured = usize::from(self.is_retry);
         self.event(&RunEvent::RecordFinished(&record));
         let written = self.store.as_mut().map_or(Ok(()), |store| store.add(&record));
         self.drop_file_on_error(written);
-        self.place((scheduled, job), record);
+        self.add_to_group((scheduled, job), record);
     }
 
-    /// Adds a record to its group, for the order of the results. Neither reports nor writes it.
-    pub(super) fn place(
+    /// Adds a record to its group without reporting it or writing it to the file.
+    pub(super) fn add_to_group(
         &mut self,
         (Scheduled { number, group, .. }, job): (Scheduled, &Job),
         record: Record,

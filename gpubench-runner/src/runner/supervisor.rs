@@ -28,7 +28,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
 pub(crate) trait Worker {
-    /// Sends `request` and passes each reply to `hear`, until the request is done, a case takes longer than `limit`, or `stop`
+    /// Sends `request` and calls `hear` with each reply, until the request is done, a case takes longer than `limit`, or `stop`
     /// returns true.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl LostWorker {
 }
 
 type StartWorker<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
-/// Shows a warning of a worker.
+/// Called with each warning of a worker, to show it.
 pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 
 /// The workers of the devices.
@@ -336,6 +336,7 @@ impl WorkerProcess {
         if ended { self.group.wait().ok() } else { None }
     }
 
+    /// Waits until the process has exited, for at most `limit`. Returns true if it has.
     fn has_ended_within(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         while !self.group.has_ended() {

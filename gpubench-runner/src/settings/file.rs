@@ -16,6 +16,7 @@ const FILE_NAME: &str = "gpubench.toml";
 
 /// The only setting without a flag.
 const PEAKS_KEY: &str = "peaks";
+/// The error for peaks that are not tables of texts.
 const PEAKS_FORMAT_HINT: &str = "peaks: give a section for each device, such as [peaks.\"NVIDIA H200\"], with lines such as memory = \"4800GB/s\"";
 
 impl Settings {

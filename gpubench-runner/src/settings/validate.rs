@@ -22,6 +22,7 @@ impl Settings {
         self.selection().map(drop)
     }
 
+    /// Checks percentages, counts and times for values out of range.
     fn validate_numbers(&self) -> Result<(), String> {
         let threshold = match self.fail_on_regression {
             Some(Threshold::Fraction(part)) => Some(Percent(100.0 * part)),
@@ -77,6 +78,7 @@ impl Settings {
         })
     }
 
+    /// Checks for settings that exclude each other, and for a missing feature.
     fn validate_conflicts(&self) -> Result<(), String> {
         let Sampling { min_time, max_time, .. } = self.sampling();
         let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
@@ -125,6 +127,7 @@ fn error_if(is_wrong: bool, message: &str) -> Result<(), String> {
     if is_wrong { Err(message.to_owned()) } else { Ok(()) }
 }
 
+/// Checks a list of devices for empty names, and for `all` together with others.
 fn validate_device(device: &str) -> Result<(), String> {
     let names: Vec<&str> = device.split(',').map(str::trim).collect();
     if names.contains(&"") {

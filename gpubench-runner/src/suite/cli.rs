@@ -14,6 +14,7 @@ use gpubench_records::selection::split_names;
 
 pub(crate) use gpubench_records::Exit;
 
+/// The topic of flags in --help that replace the measurement.
 const INSTEAD_TOPIC: &str = "Instead of measuring";
 
 /// The topics of --help, each with its first flag: those after it have the same topic.
@@ -86,7 +87,7 @@ pub enum TextFormat {
     Json,
 }
 
-/// A command line that can be obeyed.
+/// A command line that was read and checked.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The task of the program.
@@ -175,6 +176,7 @@ pub(crate) fn from_env() -> Result<Settings, SuiteError> {
     Ok(options.map_err(SuiteError::Environment)?.settings)
 }
 
+/// Returns the task that the flags ask for.
 fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
     let SuiteArgs { settings, instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
@@ -284,6 +286,7 @@ impl Caller {
     }
 }
 
+/// The text after the flags in --help.
 const HELP_NOTES: &str = "\
 A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). \
 Flags that take lists can be repeated. `-` as a FILE is standard output.

@@ -233,16 +233,16 @@ fn compare_with_baseline(
     baselines.check(run, &is_selected);
 }
 
-/// The time that measuring again may always take. It may take as long as the run took before, if that is more.
+/// The time limit for measuring apparent regressions again, unless the run itself took longer.
 const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
-/// The plans of what is measured again.
+/// Plans which apparent regressions are measured again.
 struct RetryPlanner<'a> {
     baselines: &'a RunBaselines,
     /// The gate; without one nothing is measured again.
     threshold: Option<Threshold>,
     began: Instant,
-    /// The end of the run's own plan.
+    /// The time at which the run's own plan was done.
     measured: Option<Instant>,
     passes: usize,
 }

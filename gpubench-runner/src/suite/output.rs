@@ -11,7 +11,7 @@ use crate::settings::{Settings, value_origin};
 use crate::{plan::PlanError, system};
 use gpubench_records::files::{WriteContents, fill};
 use gpubench_records::{Destination, Exit, Run, text::printable_lines};
-use gpubench_runtime::system::stdio::{self, RetryOnWouldBlock};
+use gpubench_runtime::system::{RetryOnWouldBlock, take_output};
 use gpubench_stats::format;
 use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
         ];
         let given = files.into_iter().filter_map(|(format, file)| Some((format, file.clone()?)));
         let exports = exports(given).map_err(SuiteError::usage)?;
-        let taken = io::stdout().flush().and_then(|()| stdio::take_output());
+        let taken = io::stdout().flush().and_then(|()| take_output());
         Ok(Self { stdout: taken.map_err(SuiteError::not_printed)?, options, exports })
     }
 

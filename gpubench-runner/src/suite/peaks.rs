@@ -21,6 +21,7 @@ pub(super) fn set_cache_states(plan: &mut Plan) {
     }
 }
 
+/// Returns the store of measured peaks, or an error if there is no folder for it.
 fn peak_cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
     ceiling_cache(options.cache_dir.as_deref()).ok_or_else(|| {
         SuiteError::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")

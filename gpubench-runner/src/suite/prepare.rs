@@ -15,7 +15,7 @@ use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
 use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
 use gpubench_runtime::device::{Available, DeviceKind};
-use gpubench_runtime::{devices::kinds, registry, system::machine::host};
+use gpubench_runtime::{devices::kinds, registry, system::host_name};
 use gpubench_stats::format::counted;
 
 /// The purpose of a plan.
@@ -46,11 +46,12 @@ pub(super) struct Planner<'a> {
     pub selection: Selection,
     /// Lists arguments and devices.
     pub lister: WorkerLister<'static>,
-    /// The share that is this task's.
+    /// The task that the run is, if it is one of several.
     pub share: TaskShare,
 }
 
 impl<'a> Planner<'a> {
+    /// Creates a planner for `purpose`, which starts a worker when it needs the first list.
     pub(super) fn new(
         purpose: Purpose,
         entries: &'a [&'a Entry],
@@ -105,7 +106,9 @@ impl<'a> Planner<'a> {
     /// that can be started again says `--resume` the first time too.
     fn earlier_run(&self, runs: &Path, name: &str, suite: &str) -> Result<Option<EarlierRun>, SuiteError> {
         let earlier = match &self.share.task {
-            Some(task) if name == store::LAST => EarlierRun::of_task(runs, task, suite, host().as_deref()),
+            Some(task) if name == store::LAST => {
+                EarlierRun::of_task(runs, task, suite, host_name().as_deref())
+            }
             _ => EarlierRun::open(runs, name, suite).map(Some),
         };
         earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))

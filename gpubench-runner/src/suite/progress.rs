@@ -148,6 +148,7 @@ impl<'a> Progress<'a> {
         self.line.aside(print)
     }
 
+    /// Prints a message on standard error without damaging the line.
     fn say(&self, message: &str) {
         self.aside(|| say(message));
     }
@@ -158,6 +159,7 @@ impl<'a> Progress<'a> {
         printable(&format!("{job}{on}"))
     }
 
+    /// Sets the number of cases, and prepares the rows if they can be printed during the run.
     fn plan(&mut self, plan: &Plan, runs: usize) {
         self.begin(Some(plan.cases() * runs), "cases");
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
@@ -176,6 +178,7 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// Prints rows on standard output, and stores the first error.
     fn print(&mut self, text: &str) {
         if let Some(Err(error)) = self.printer.map(|printer| self.aside(|| printer.print(text))) {
             self.shown.problem.get_or_insert(error);

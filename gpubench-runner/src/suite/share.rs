@@ -1,6 +1,5 @@
-//! The share of a run as one of several tasks: the user gives it, or a scheduler numbers the tasks. Slurm's variables are read; with other
-//! schedulers the user's script sets `GPUBENCH_SHARE`. Tasks do not communicate: each computes the same distribution, because it depends on
-//! the plan alone.
+//! The cases that a run measures as one of several tasks. The user states the task, or Slurm's variables number it; for other schedulers, the
+//! user's script sets `GPUBENCH_SHARE`. Tasks do not communicate: each computes the same distribution, which depends on the plan alone.
 
 use std::collections::{HashMap, HashSet};
 use std::env;
@@ -11,11 +10,13 @@ use crate::settings::{Settings, ShareChoice};
 use gpubench_records::{BenchmarkId, DeviceId, Part, ShareMode, Task};
 use gpubench_runtime::{Job, JobStatus};
 
+/// The error if the cases should be split and no scheduler numbers the tasks.
 const NO_SCHEDULER_ERROR: &str = "--share `split`: no scheduler, such as Slurm, says which task this is; --share 3/8 or GPUBENCH_SHARE=3/8 says that it is task 3 of 8";
+/// The error if the task numbers of a job array have gaps.
 const ARRAY_GAPS_ERROR: &str = "--share `split`: the numbers of this job array have gaps, so that some shares would have no task; submit \
     --array=1-N, or give --share NUMBER/N";
 
-/// The share of a run, before its plan is known.
+/// The task that a run is, and the GPUs that the scheduler gave it.
 #[derive(Clone, Default)]
 pub(super) struct TaskShare {
     /// The task that the run is, if it is one of several.
@@ -25,7 +26,7 @@ pub(super) struct TaskShare {
 }
 
 impl TaskShare {
-    /// Finds the share that `options` ask for.
+    /// Determines the task from `options` and from Slurm's variables.
     pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let task = choose_task(options.share.unwrap_or_default(), slurm_task(&variable))
@@ -104,17 +105,17 @@ fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)
 }
 
-/// The cases that are never apart: those of a benchmark with its arguments on devices of a kind, hot and cold.
+/// The key of cases that one task measures together: a kind of device, and a benchmark with its arguments. Hot and cold cases have the same key.
 type CaseGroup = (String, BenchmarkId);
 
+/// Returns the key of a job's cases.
 fn case_group(job: &Job) -> CaseGroup {
     let id = BenchmarkId { benchmark: job.benchmark.clone(), args: job.args.clone() };
     (DeviceId::parse(&job.device).kind.to_owned(), id)
 }
 
-/// Returns the jobs of `part`. Units with the most cases go first, each to the task with the fewest cases so far, and of several such tasks to
-/// the first. What is measured on one kind of device is distributed by itself, so that a task without such a device does not
-/// change the shares of the others.
+/// Returns the jobs of `part`. Groups with the most cases are distributed first, each to the first of the tasks with the fewest cases so far. Each
+/// kind of device is distributed separately, so that a task without such a device does not change the jobs of the others.
 fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
     let mut units: Vec<(usize, CaseGroup)> = Vec::new();
     let mut seen = HashSet::new();

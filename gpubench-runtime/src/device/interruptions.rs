@@ -147,7 +147,7 @@ mod tests {
 
     /// A device of two threads. Its launches take 100 µs, and keep the second thread waiting as their numbers
     /// say: in nanoseconds, of the launch, and of the flush before it.
-    struct Shared {
+    struct SharedProcessors {
         launches: Vec<f64>,
         flushes: Vec<f64>,
         launched: usize,
@@ -162,7 +162,7 @@ mod tests {
         now: f64,
     }
 
-    impl Shared {
+    impl SharedProcessors {
         fn new(launches: &[f64], flushes: &[f64]) -> Self {
             let [launches, flushes] = [launches.to_vec(), flushes.to_vec()];
             let [unready, without] = [vec![], vec![]];
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    impl LaunchTimer for Shared {
+    impl LaunchTimer for SharedProcessors {
         const FLUSHES: &'static [Flush] = &[Flush::Read];
 
         fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
@@ -229,7 +229,7 @@ mod tests {
 
     /// Takes six samples, and returns the marks of those that were interrupted, if there are marks, and the
     /// event times.
-    fn sampled(mut device: Shared, cache: Cache) -> (Option<Vec<bool>>, Vec<Nanoseconds>) {
+    fn sampled(mut device: SharedProcessors, cache: Cache) -> (Option<Vec<bool>>, Vec<Nanoseconds>) {
         let mut work = Idle;
         let mut sampler =
             sampler(&mut device, &mut work, &SampleOptions::new(cache)).expect("it can be sampled");
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_cold_sample_is_interrupted_by_what_waits_within_it() {
-        let device = Shared::new(&WAITS, &[0.0, 0.0, 3e6, 3e6]);
+        let device = SharedProcessors::new(&WAITS, &[0.0, 0.0, 3e6, 3e6]);
         let (marks, events) = sampled(device, Cache::Cold);
         assert_eq!(marks.expect("others used the processors"), [false, true, false, false, true, false]);
         assert_eq!(events.len(), 6, "what is left out is the protocol's to decide");
@@ -256,7 +256,7 @@ mod tests {
     /// its wait within the last launch counts for a sample.
     #[test]
     fn waits_before_a_launch_do_not_count_for_its_sample() {
-        let mut device = Shared::new(&[0.0, 0.0, 0.0, 0.0, 0.0, 3e6], &[]);
+        let mut device = SharedProcessors::new(&[0.0, 0.0, 0.0, 0.0, 0.0, 3e6], &[]);
         device.unready = vec![2, 5];
         let (marks, _) = sampled(device, Cache::Hot);
         assert_eq!(marks.expect("others used the processors"), [false, false, false, false, false, true]);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_sample_that_begins_without_a_thread_is_interrupted() {
         for (cache, expected) in [(Cache::Hot, [0, 0, 0, 1, 1, 0]), (Cache::Cold, [0, 0, 0, 1, 0, 0])] {
-            let mut device = Shared::new(&[], &[]);
+            let mut device = SharedProcessors::new(&[], &[]);
             device.unready = vec![5];
             device.without = vec![3];
             let (marks, _) = sampled(device, cache);
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_hot_sample_shares_its_mark_with_those_of_the_same_reading() {
-        let mut device = Shared::new(&WAITS, &[]);
+        let mut device = SharedProcessors::new(&WAITS, &[]);
         let mut waits = Interruptions::begin(&mut device).expect("threads are counted");
         waits.reading_time = Nanoseconds(25e3);
         assert_eq!(waits.samples_per_reading(Nanoseconds(100e3)), 3);
@@ -299,7 +299,8 @@ mod tests {
     #[test]
     fn a_wait_that_is_seen_late_is_of_the_samples_before() {
         let waits = |since: f64| {
-            let mut waits = Interruptions::begin(&mut Shared::new(&[], &[])).expect("threads are counted");
+            let mut waits =
+                Interruptions::begin(&mut SharedProcessors::new(&[], &[])).expect("threads are counted");
             waits.interrupted = vec![false; 6];
             waits.ends =
                 [(10.0, 0), (20.0, 2), (30.0, 3)].map(|(end, first)| (Nanoseconds(end), first)).to_vec();
@@ -308,7 +309,7 @@ mod tests {
         };
         assert_eq!([35.0, 30.0, 29.0, 20.0, 15.0, 10.0, 9.0, -5.0].map(waits), [0, 0, 3, 3, 4, 4, 6, 6]);
         // One that is longer than all samples so far.
-        let mut device = Shared::new(&[1e15], &[]);
+        let mut device = SharedProcessors::new(&[1e15], &[]);
         let mut long = Interruptions::begin(&mut device).expect("threads are counted");
         long.add_samples(&mut device, 2, Nanoseconds(1e5), true);
         device.time(&mut Idle).expect("nothing fails");
@@ -318,9 +319,9 @@ mod tests {
 
     #[test]
     fn threads_that_wait_for_each_other_are_not_interrupted() {
-        let device = Shared { others: 0.0, ..Shared::new(&WAITS, &[]) };
+        let device = SharedProcessors { others: 0.0, ..SharedProcessors::new(&WAITS, &[]) };
         assert_eq!(sampled(device, Cache::Cold).0, None);
-        let device = Shared { others: 29e6, ..Shared::new(&WAITS, &[]) };
+        let device = SharedProcessors { others: 29e6, ..SharedProcessors::new(&WAITS, &[]) };
         assert_eq!(sampled(device, Cache::Cold).0, None, "less than what ticks may miss");
     }
 

@@ -1,6 +1,11 @@
-//! A kind of device: its properties before a device is opened.
+//! A kind of device, and what is known of a device before it is opened.
 
-use super::{Available, ClockTarget, Device, DeviceError, DeviceType};
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::{Device, DeviceError, DeviceType};
 
 /// A kind of device: its name, and its properties before a device is opened.
 pub struct DeviceKind {
@@ -88,4 +93,113 @@ pub struct ClockControl {
     pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
     /// Resets the clock to the default of the driver.
     pub reset: fn(&str) -> Result<(), DeviceError>,
+}
+
+/// A device of this machine that a kind of device lists, before it is opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Available {
+    /// The name of the device, such as `cuda:0`, which [`DeviceId`](gpubench_records::id::DeviceId) parses.
+    pub device: String,
+    /// The kind of the device: the [`KIND`](super::StreamSource::KIND) of its type. It is not serialised.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub kind: &'static str,
+    /// The name that the maker gave the device; empty if only the opened device knows it.
+    pub name: String,
+    /// The UUID, if the device has one.
+    #[doc(hidden)]
+    pub uuid: Option<String>,
+    /// The reason why the driver cannot open the device, although it lists the device; `None` for a working
+    /// device.
+    #[doc(hidden)]
+    pub fault: Option<String>,
+}
+
+impl Available {
+    /// Returns an available device of this kind, such as `cuda:0`, without a name, a UUID or a fault.
+    pub fn new(device: impl Into<String>, kind: &'static str) -> Self {
+        Self { device: device.into(), kind, name: String::new(), uuid: None, fault: None }
+    }
+
+    /// Sets the name that the maker gave the device.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// Sets the UUID of the device.
+    #[must_use]
+    pub fn with_uuid(self, uuid: impl Into<String>) -> Self {
+        Self { uuid: Some(uuid.into()), ..self }
+    }
+
+    /// Sets the reason why the driver cannot open the device, although it lists the device.
+    #[must_use]
+    pub fn with_fault(self, fault: impl Into<String>) -> Self {
+        Self { fault: Some(fault.into()), ..self }
+    }
+
+    /// Returns the device and the name that its maker gave it, such as `` `cuda:0` (NVIDIA H200) ``.
+    #[doc(hidden)]
+    pub fn describe(&self) -> String {
+        if self.name.is_empty() {
+            format!("`{}`", self.device)
+        } else {
+            format!("`{}` ({})", self.device, self.name)
+        }
+    }
+}
+
+/// The clock to which the multiprocessors of a GPU are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClockTarget {
+    /// The base clock, at which the GPU stays within its power limit under any load.
+    Base,
+    /// The highest clock of the GPU.
+    Max,
+    /// A clock in megahertz; the GPU uses the nearest one that it supports.
+    Megahertz(u32),
+}
+
+impl Display for ClockTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Base => f.write_str("base"),
+            Self::Max => f.write_str("max"),
+            Self::Megahertz(clock) => write!(f, "{clock}"),
+        }
+    }
+}
+
+impl FromStr for ClockTarget {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "base" => Ok(Self::Base),
+            "max" => Ok(Self::Max),
+            _ => match text.trim_end_matches("MHz").trim_end().parse() {
+                Ok(clock @ 1..) => Ok(Self::Megahertz(clock)),
+                _ => Err("give `base`, `max`, or a clock in MHz such as 1500"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_as_they_are_shown() {
+        for target in [ClockTarget::Base, ClockTarget::Max, ClockTarget::Megahertz(1500)] {
+            assert_eq!(target.to_string().parse(), Ok(target));
+        }
+        assert_eq!("1500 MHz".parse(), Ok(ClockTarget::Megahertz(1500)));
+        for wrong in ["", "0", "-5", "boost", "1.5", "1500 GHz"] {
+            assert!(wrong.parse::<ClockTarget>().is_err(), "{wrong}");
+        }
+    }
 }

@@ -3,35 +3,25 @@
 //! [`LaunchStream`](gpubench_core::LaunchStream). Called by `worker` and `method`; knows nothing of
 //! benchmarks.
 
-mod available;
-mod batch;
-mod clock_target;
-mod error;
-#[cfg(feature = "doctor")]
-pub(crate) mod finding;
-pub(crate) mod interleaving;
 mod interruptions;
 pub(crate) mod kind;
 pub(crate) mod launch_timer;
 mod queue;
+mod sampler;
 pub mod single_launch_sampler;
 
-use std::{any::Any, time::Instant};
+use std::{any::Any, error::Error, sync::Arc, time::Instant};
 
-pub use available::Available;
-pub use clock_target::ClockTarget;
-pub use error::DeviceError;
-pub use interleaving::swapped;
-pub use kind::DeviceKind;
+pub use kind::{Available, ClockTarget, DeviceKind};
 pub(crate) use queue::MarginalEmptyLaunch;
 pub use queue::{Batch, Calibration, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings};
+pub use sampler::{OtherTimes, SampleOptions, SampledGroup, Sampler, swapped};
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
 use gpubench_records::{
-    Cache, CuptiTimes, DeviceInfo, Failure, Flush, LaunchInfo, Method, Observation, Path, Peak, Reading,
-    Relaunch, Stage, Timer,
+    Cache, CuptiTimes, DeviceInfo, Failure, Flush, LaunchInfo, Observation, Peak, Reading, Relaunch, Stage,
 };
-use gpubench_stats::{Bytes, Hertz, Joules, Nanoseconds};
+use gpubench_stats::{Bytes, Joules, Nanoseconds};
 
 /// A [`Device`] type in a crate of your own, which also makes the streams of its kind. Register its kind with
 /// `gpubench::device_kind!`.
@@ -141,7 +131,11 @@ pub trait Device: Any {
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     #[doc(hidden)]
-    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        inputs: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
         _ = inputs;
         if let Ok(mut sampler) = self.sampler(work, &SampleOptions::new(Cache::Cold)) {
             return Ok(sampler.group(1)?.events.pop());
@@ -274,7 +268,7 @@ pub trait Monitor: Send {
 /// Whether a launch has used the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
-pub enum Inputs {
+pub enum InputState {
     /// No launch has used the inputs.
     Fresh,
     /// A launch has used the inputs, and may have changed them.
@@ -299,32 +293,6 @@ pub struct TraceOptions {
     pub time: Nanoseconds,
     /// The allocation seeds for the inputs if they were relocated between the samples, otherwise `None`.
     pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
-}
-
-/// The options for taking samples of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SampleOptions {
-    /// The state of the cache before each sample.
-    pub cache: Cache,
-    /// The flush before cold samples; `None` for the choice of the device.
-    pub flush: Option<Flush>,
-    /// The path on which launches are timed; `None` for the choice of the device.
-    pub path: Option<Path>,
-    /// True if the time of a launch includes the work of the host: a sample then begins when the launch
-    /// function is called, on an idle device.
-    pub host_work: bool,
-    /// True if inputs may be relocated between groups.
-    pub relocates_inputs: bool,
-}
-
-impl SampleOptions {
-    /// Returns the options for samples in this state of the cache, with the path and the flush that the
-    /// device chooses.
-    #[must_use]
-    pub fn new(cache: Cache) -> Self {
-        Self { cache, flush: None, path: None, host_work: false, relocates_inputs: false }
-    }
 }
 
 /// Returns `done`, the result of a step of the user's code, or a failure if the step left another device
@@ -410,143 +378,21 @@ impl<F: FnMut() -> Result<(), Failure>> Work for F {
     }
 }
 
-/// The readings of a group of samples.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct SampledGroup {
-    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair:
-    /// first that of the first work, even if it ran second.
-    pub events: Vec<Nanoseconds>,
-    /// The event times of interleaved empty launches, in every group or in none. Without them, the overhead
-    /// of the timer applies to all groups.
-    pub empty_events: Vec<Nanoseconds>,
-    /// The start times of the samples according to the clock of the device, from an origin that all groups
-    /// share. Empty if they are unknown.
-    pub starts: Vec<Nanoseconds>,
-    /// The overhead of the events according to a second clock that also timed some launches of the group;
-    /// `None` without one.
-    pub overhead_by_stamps: Option<Nanoseconds>,
-    /// The time of the whole group on the device, including flushes.
-    pub elapsed: Nanoseconds,
-    /// The GPU clock right after the group, according to the counters of the device; `None` if it is unknown.
-    pub clock: Option<Hertz>,
-}
+/// The reason why a device cannot be used, as a sentence or as the error of the device.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct DeviceError(Arc<dyn Error + Send + Sync>);
 
-impl SampledGroup {
-    /// Returns a group with these event times, which took `elapsed` on the device.
-    #[must_use]
-    pub fn new(events: Vec<Nanoseconds>, elapsed: impl Into<Nanoseconds>) -> Self {
-        Self { events, elapsed: elapsed.into(), ..Self::default() }
+impl DeviceError {
+    /// Returns an error from a sentence or from an error type of the device.
+    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(Arc::from(error.into()))
     }
 }
 
-/// Times the launches of one case, or the interleaved launches of two.
-pub trait Sampler {
-    /// Takes a group of `samples` samples or pairs, or of as many as can be submitted together. Waits once,
-    /// after the last one, and reads them all.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure>;
-
-    /// Makes the inputs of the launches again, at addresses that depend on `allocation_seed` (see
-    /// [`Device::set_allocation_seed`]). Returns false, the default, if the inputs keep their addresses.
-    /// Called between groups of samples.
-    ///
-    /// # Errors
-    /// Returns an error if a launch on them or the device fails.
-    fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
-        _ = allocation_seed;
-        Ok(false)
+/// The failure of a case whose device failed while it was sampled.
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        Self::new(Stage::Sampling, error)
     }
-
-    /// Makes later launches use the first inputs again.
-    fn restore_inputs(&mut self) {}
-
-    /// Measures the timer on the path of these samples: its resolution, its overhead and their errors.
-    ///
-    /// # Errors
-    /// Returns an error if the timer does not work.
-    fn timer(&mut self) -> Result<Timer, Failure>;
-
-    /// Called between the warm-up and the first sample. Returns the timer of the samples: `timer`, unless
-    /// each sample contains several launches, which share its resolution and its overhead.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
-        Ok(timer)
-    }
-
-    /// Called if the samples so far turned out to be part of the warm-up. They are discarded, and sampling
-    /// starts again.
-    ///
-    /// # Errors
-    /// Returns an error if the device fails.
-    fn restart(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// Returns the fraction of time since the first sample that threads of the launches waited for a
-    /// processor that other programs used. Returns `None`, the default, if no processor of this machine runs
-    /// launches, or if the operating system does not count it.
-    fn processor_wait(&mut self) -> Option<f64> {
-        None
-    }
-
-    /// Returns one mark per sample, in the order in which they ran: true if a thread of its launch waited for
-    /// a processor that other programs used. Marked samples are left out. Returns `None`, the default, if
-    /// other programs did not use the processors, if no processor of this machine runs launches, or if the
-    /// operating system does not count waits.
-    fn interrupted(&mut self) -> Option<&[bool]> {
-        None
-    }
-
-    /// Returns the method by which the samples are taken: the path, the flush, and the reasons for them. For
-    /// a pair, it is the method of the first work.
-    fn method(&self) -> Method;
-
-    /// Returns the method of the second work of a pair, which has the same path and flush as the first.
-    /// Returns `None`, the default, if the sampler has one work.
-    fn partner_method(&self) -> Option<Method> {
-        None
-    }
-
-    /// Launches about `launches` times back-to-back, waits, and returns the exact number of launches. Returns
-    /// `None`, the default, if launches cannot run back-to-back, since each needs a reset.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        _ = launches;
-        Ok(None)
-    }
-
-    /// Times the launch in other ways than by samples, as far as they have a meaning for a launch that takes
-    /// `time`. Called after the samples. The default measures nothing.
-    ///
-    /// # Errors
-    /// Returns an error if a launch or the device fails.
-    fn other_times(&mut self, time: Nanoseconds) -> Result<OtherTimes, Failure> {
-        _ = time;
-        Ok(OtherTimes::default())
-    }
-}
-
-/// The times of a launch that were measured in other ways than by samples. `None` if a way has no meaning
-/// for the launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct OtherTimes {
-    /// The time that one more launch adds to a series of back-to-back launches, without events between them.
-    pub back_to_back: Option<Nanoseconds>,
-    /// The time of a launch whose work is all enqueued before the device begins with it. It is measured if
-    /// the samples may contain waits for the host.
-    pub prequeued: Option<Nanoseconds>,
-    /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does
-    /// not have.
-    pub stream: Option<Nanoseconds>,
-    /// The shortest time so far of a call of the launch function on the host. Not measured if the samples
-    /// already include the work of the host.
-    pub host_call: Option<Nanoseconds>,
 }

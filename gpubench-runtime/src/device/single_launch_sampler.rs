@@ -4,7 +4,7 @@ use std::time::Instant;
 
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::{
-    SampleOptions, SampledGroup, Sampler, Work, batch, interleaving::swapped, interruptions::Interruptions,
+    SampleOptions, SampledGroup, Sampler, Work, interruptions::Interruptions, launch_timer, swapped,
 };
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
@@ -164,7 +164,7 @@ impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
             let (before, begin) = (events.len(), Instant::now());
             let mut ready = true;
             while ready && events.len() < samples.min(before + together) {
-                events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
+                events.push(launch_timer::time_per_launch(self.device, self.work, self.launches)?);
                 ready = alone || self.device.is_ready();
             }
             waits.add_samples(self.device, events.len() - before, begin.elapsed().into(), follows);
@@ -191,7 +191,7 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
             None => {
                 for _ in 0..samples {
                     prepare_sample(self.device, self.work, self.method.flush)?;
-                    events.push(batch::time_per_launch(self.device, self.work, self.launches)?);
+                    events.push(launch_timer::time_per_launch(self.device, self.work, self.launches)?);
                 }
             }
         }
@@ -206,9 +206,9 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
     fn begin(&mut self, timer: Timer) -> Result<Timer, Failure> {
         // A flush or a reset must precede each launch.
         let single = self.cache == Cache::Cold || self.work.resets();
-        let is_short = self.fastest.is_none_or(|fastest| batch::is_too_short(fastest, timer));
+        let is_short = self.fastest.is_none_or(|fastest| launch_timer::is_too_short(fastest, timer));
         if D::BATCHES && !single && is_short {
-            self.launches = batch::smallest_sufficient_batch(self.device, self.work, timer)?;
+            self.launches = launch_timer::smallest_sufficient_batch(self.device, self.work, timer)?;
         }
         self.interruptions = Interruptions::begin(self.device);
         let mut timer = timer.of_batch(self.launches);
@@ -275,9 +275,9 @@ mod tests {
     /// Counts up by the number of its launches so far, in steps of 8 ns, 96 ns at least; and writes down what
     /// it does.
     #[derive(Default)]
-    struct Counter(String);
+    struct CountingTimer(String);
 
-    impl LaunchTimer for Counter {
+    impl LaunchTimer for CountingTimer {
         const FLUSHES: &'static [Flush] = &[Flush::Write, Flush::Read];
 
         fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
@@ -332,7 +332,7 @@ mod tests {
         for (cache, flush, launched, timed) in
             [(Cache::Hot, Flush::None, "lrlrl", "tt"), (Cache::Cold, Flush::Write, "rlrl", "write twrite t")]
         {
-            let (mut device, mut work) = (Counter::default(), Noted::default());
+            let (mut device, mut work) = (CountingTimer::default(), Noted::default());
             let wanted = SampleOptions::new(cache);
             let mut sampled = sampler(&mut device, &mut work, &wanted).expect("it has that flush");
             assert_eq!(sampled.method(), Method::new(Path::Device).with_flush(flush));
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn pairs_are_interleaved() {
-        let (mut device, mut works) = (Counter::default(), [0, 1].map(|_| Noted::default()));
+        let (mut device, mut works) = (CountingTimer::default(), [0, 1].map(|_| Noted::default()));
         let [first, second] = &mut works;
         let wanted = SampleOptions::new(Cache::Hot);
         let mut sampled = pair_sampler(&mut device, [first, second], &wanted).expect("it has that flush");
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn the_timer_is_measured_with_nothing_between_its_readings() {
-        let timer = Counter::default().timer().expect("nothing fails");
+        let timer = CountingTimer::default().timer().expect("nothing fails");
         assert_eq!(timer, Timer::new(Nanoseconds(8.0)).with_empty_span(Nanoseconds(104.0)));
         assert_eq!(NoCache.timer().expect("nothing fails").resolution, Nanoseconds(1.0));
     }
@@ -366,13 +366,13 @@ mod tests {
     #[test]
     fn a_device_is_flushed_as_it_can_be() {
         let cold = SampleOptions::new(Cache::Cold);
-        assert_eq!(chosen::<Counter>(cold), Ok(Flush::Write));
-        assert_eq!(chosen::<Counter>(flushed(Flush::Read)), Ok(Flush::Read));
-        assert_eq!(chosen::<Counter>(flushed(Flush::None)), Ok(Flush::None));
+        assert_eq!(chosen::<CountingTimer>(cold), Ok(Flush::Write));
+        assert_eq!(chosen::<CountingTimer>(flushed(Flush::Read)), Ok(Flush::Read));
+        assert_eq!(chosen::<CountingTimer>(flushed(Flush::None)), Ok(Flush::None));
         assert_eq!(chosen::<NoCache>(SampleOptions::new(Cache::Hot)), Ok(Flush::None));
         for (refused, why) in [
             (
-                chosen::<Counter>(flushed(Flush::Discard)),
+                chosen::<CountingTimer>(flushed(Flush::Discard)),
                 "device: --flush discard: this device has `write`, `read`, `none`",
             ),
             (

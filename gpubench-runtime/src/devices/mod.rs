@@ -2,8 +2,9 @@
 //! this machine's CPU. Also the table of their kinds, and the limits that benchmarks measure of them.
 
 pub mod cuda;
+#[cfg(feature = "doctor")]
+#[cfg(feature = "doctor")]
+pub(crate) mod doctor;
 pub mod host;
 #[doc(hidden)]
 pub mod kinds;
-#[cfg(feature = "doctor")]
-pub(crate) mod machine;

@@ -164,10 +164,10 @@ mod tests {
     }
 
     /// A device that counts energy, and a sampler whose launches cannot run back-to-back, or fail.
-    struct Counts;
-    struct Fails(Option<Failure>);
+    struct EnergyCounter;
+    struct FailingSampler(Option<Failure>);
 
-    impl Monitor for Counts {
+    impl Monitor for EnergyCounter {
         fn read(&mut self) -> Reading {
             Reading::default()
         }
@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    impl Sampler for Fails {
+    impl Sampler for FailingSampler {
         fn group(&mut self, _: usize) -> Result<SampledGroup, Failure> {
             unreachable!("it is not sampled")
         }
@@ -197,8 +197,14 @@ mod tests {
 
     #[test]
     fn launches_that_cannot_follow_one_another_are_refused_in_words() {
-        let refused =
-            |failure| measure_energy(&mut Fails(failure), Nanoseconds(1e6), LONGEST_RUN, Box::new(Counts));
+        let refused = |failure| {
+            measure_energy(
+                &mut FailingSampler(failure),
+                Nanoseconds(1e6),
+                LONGEST_RUN,
+                Box::new(EnergyCounter),
+            )
+        };
         assert_eq!(refused(None), Err("a launch needs a reset before the next".to_owned()));
         let failure = Failure::new(Stage::Launch, "out of paper");
         assert_eq!(refused(Some(failure)), Err("launch: out of paper".to_owned()));

@@ -100,7 +100,7 @@ pub(super) struct GroupRunner<'a> {
     pub flush: Flush,
     /// True if the time of a launch includes the work of the host in the launch function.
     pub host_work: bool,
-    /// The way in which launches run and are timed.
+    /// How launches run and are timed.
     pub mode: LaunchMode,
     /// The delay before each hot sample.
     pub pre_launch_delay: Duration,
@@ -258,8 +258,8 @@ impl<'a> GroupRunner<'a> {
     }
 }
 
-/// Returns the launch `launch` of the device of `queue`. Returns a failure if the device has none of this
-/// kind.
+/// Creates a launch that the device of `queue` itself provides, such as an empty one. Returns a failure if the device
+/// has none of this kind.
 pub(super) fn require_own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
     queue.own_launch(launch)?.ok_or_else(|| {
         Failure::new(Stage::Device, format_args!("this device has no launch of its own that is {launch:?}"))

@@ -143,7 +143,8 @@ pub fn compare(
         };
         let Some(confidence) = confidence else { continue };
         ratio = comparing.ratio(confidence);
-        answer = ratio.map_or(Answer::Undecided, |ratio| Answer::of(&ratio, sampling.equivalence_margin));
+        answer =
+            ratio.map_or(Answer::Undecided, |ratio| Answer::from_ratio(&ratio, sampling.equivalence_margin));
         if done || answer != Answer::Undecided {
             break;
         }

@@ -1,25 +1,19 @@
 //! The method of a measurement: warm-up, groups of samples, the stop policy. Judges nothing.
 
-mod budget;
-mod calibration;
+pub(crate) mod calibration;
 mod checked;
 mod clock;
-pub(crate) mod dram_stall;
 mod energy;
-mod flush;
 pub(crate) mod group;
 mod group_size;
 mod interleaving;
-mod interrupted;
 pub(crate) mod marginal;
 mod path;
 mod recorded_path;
 pub(crate) mod relocation;
 mod sampler;
 mod sampling_loop;
-mod second_clock;
 mod stop_policy;
-mod stream_path;
 #[cfg(test)]
 mod tests;
 mod warm_up;
@@ -27,22 +21,21 @@ mod watch;
 
 use std::time::Instant;
 
+use self::checked::{CheckedGroups, correct_by_second_clock, count_interrupted, split_interrupted};
 use crate::device::{Monitor, Sampler};
+use crate::method::clock::ClockReadings;
+use crate::method::group_size::GroupSize;
+use crate::method::sampling_loop::SampleCollector;
+use crate::method::watch::SensorWatch;
 use gpubench_records::{ClockFaults, Failure, Samples, Sampling, Stage, Step, samples};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
-use self::checked::CheckedGroups;
-use self::clock::ClockReadings;
-
 pub use self::calibration::{median_time, time_once, timer};
 pub(crate) use self::energy::measure_energy;
-pub use self::flush::choose_flush;
 pub use self::group::AnyWork;
-use self::group_size::GroupSize;
 pub use self::interleaving::{RoundLayout, Rounds, compare};
 pub use self::sampler::{Chosen, pair_sampler, sampler};
-use self::sampling_loop::SampleCollector;
-use self::watch::SensorWatch;
+pub use crate::method::sampler::choose_flush;
 
 /// The number of launches that validate a case, in addition to its warm-up and its samples: the checked
 /// launch, and two launches on fresh inputs.
@@ -87,7 +80,7 @@ pub fn measure(
         Some(last) => {
             warm_up.launches -= last.cost.samples;
             warm_up.elapsed = warm_up.elapsed - last.cost.device;
-            SampleCollector::from_warm_up(last, std::mem::take(&mut warming), sampling)
+            SampleCollector::from_warm_up_group(last, std::mem::take(&mut warming), sampling)
         }
         None => {
             checked.timer = sampler.begin(checked.timer)?;
@@ -132,10 +125,10 @@ pub fn measure(
     // Ends the waits that are under way, so that they count.
     let processor_wait = sampler.processor_wait();
     let marks = sampler.interrupted();
-    let (events, interrupted, interrupted_events) = match interrupted::split_interrupted(&events, marks) {
+    let (events, interrupted, interrupted_events) = match split_interrupted(&events, marks) {
         Some([undisturbed, interrupted]) => (undisturbed, interrupted, 0),
         None => {
-            let among = interrupted::count_interrupted(events.len(), marks);
+            let among = count_interrupted(events.len(), marks);
             (events, Vec::new(), among)
         }
     };
@@ -147,11 +140,8 @@ pub fn measure(
         Some((samples, stall)) if samples == events.len() => stall,
         _ => samples::stall(&events, &starts, &overheads, checked.timer),
     };
-    let correction = second_clock::correct_by_second_clock(
-        &second_clock_bias_per_group,
-        &mut overheads,
-        &mut checked.timer,
-    );
+    let correction =
+        correct_by_second_clock(&second_clock_bias_per_group, &mut overheads, &mut checked.timer);
     let time = samples::summary(&events, &starts, &overheads, checked.timer, stall.as_ref());
     let time = time.ok_or_else(|| no_samples_failure(checked.faults()))?;
     // The time according to events, without the second clock.

@@ -20,7 +20,7 @@ pub(super) struct InputRelocator {
     seed: u64,
     /// The number of relocations so far.
     pub relocations: usize,
-    /// False once the inputs stay where they are: they cannot be relocated, or relocation takes too long.
+    /// False once the inputs keep their addresses: they cannot be relocated, or relocation takes too long.
     may_move: bool,
     /// True if the device is simulated. The host time of a relocation is then ignored, so that results are
     /// reproducible.
@@ -79,7 +79,7 @@ pub(crate) fn relocate_inputs(
     if !moved {
         return Ok(false);
     }
-    let succeeds = launch_succeeds(queue, work)?;
+    let succeeds = try_launch(queue, work)?;
     if !succeeds {
         // It succeeds on the first inputs.
         work.restore_inputs();
@@ -108,12 +108,12 @@ pub(super) fn can_relocate(
     }
     let moved = relocate_inputs(queue, work, allocation_seed)?;
     work.restore_inputs();
-    Ok(moved && launch_succeeds(queue, work)?)
+    Ok(moved && try_launch(queue, work)?)
 }
 
-/// Resets and launches `work` once, waits, and returns true if both succeed. Libraries and the driver do some
+/// Resets and launches `work` once, and waits. Returns true if the reset and the launch succeed. Libraries and the driver do some
 /// work in the first launch on new inputs, which samples must not contain.
-fn launch_succeeds(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<bool, Failure> {
+fn try_launch(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<bool, Failure> {
     let launched = work.reset().and_then(|()| work.launch());
     queue.synchronize()?;
     _ = queue.remark();

@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use super::checked::{CheckedGroups, GroupCost};
-use super::clock::{ClockReadings, USUAL_GROUPS};
-use super::group_size::{GroupSize, MIN_GROUPS};
-use super::{
-    VALIDATION_LAUNCHES, budget::Budget, interrupted, relocation::InputRelocator, stop_policy::StopPolicy,
-    warm_up::LastGroup,
-};
 use crate::device::{SampledGroup, Sampler};
+use crate::method::VALIDATION_LAUNCHES;
+use crate::method::checked::{Budget, CheckedGroups, GroupCost, split_interrupted};
+use crate::method::clock::{ClockReadings, USUAL_GROUPS};
+use crate::method::group_size::{GroupSize, MIN_GROUPS};
+use crate::method::relocation::InputRelocator;
+use crate::method::stop_policy::StopPolicy;
+use crate::method::warm_up::LastGroup;
 use gpubench_records::samples::{self, MAX_SCHEDULER_DELAY};
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};
@@ -111,7 +111,7 @@ impl SampleCollector {
             let (group, cost) = checked.take(sampler, wanted)?;
             taken.add_group(&group, &cost, checked.overhead(&group), &mut origin);
             size.adapt(&cost);
-            budget.pay(&cost);
+            budget.add(&cost);
             let is_complete = taken.read >= most;
             let no_time = before_deadline <= cost.samples;
             if sampling.samples.is_some() {
@@ -171,7 +171,7 @@ impl SampleCollector {
         policy: &mut StopPolicy<'_>,
         (spent, is_last): (Nanoseconds, bool),
     ) {
-        let split = interrupted::split_interrupted(&self.events, sampler.interrupted());
+        let split = split_interrupted(&self.events, sampler.interrupted());
         let undisturbed = split.as_ref().map_or(&self.events, |[undisturbed, _]| undisturbed);
         let enough_groups = self.overheads.is_empty() || self.groups >= MIN_GROUPS;
         if !(is_last || enough_groups && policy.is_due(undisturbed.len())) {
@@ -207,7 +207,7 @@ impl SampleCollector {
 
     /// Uses the last group of the warm-up as the samples, if a launch is so long that the budget has no time
     /// for another sample. `clocks` are the clock readings of the warm-up.
-    pub(super) fn from_warm_up(last: LastGroup, clocks: ClockReadings, sampling: &Sampling) -> Self {
+    pub(super) fn from_warm_up_group(last: LastGroup, clocks: ClockReadings, sampling: &Sampling) -> Self {
         let LastGroup { begin, end, cost, events, overhead } = last;
         let overhead = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
         let (elapsed, overheads) = (cost.device, overhead.into_iter().collect());

@@ -282,8 +282,8 @@ fn a_group_ends_within_its_budget() {
 /// longer one.
 #[test]
 fn all_launches_of_a_case_count() {
-    type Case = (fn(usize) -> f64, usize, usize);
-    let cases: [Case; 5] =
+    type LaunchTimes = (fn(usize) -> f64, usize, usize);
+    let cases: [LaunchTimes; 5] =
         [(|_| 0.3e9, 6, 1), (|_| 0.5e9, 2, 1), (|_| 0.6e9, 1, 1), (|_| 2e9, 1, 0), (|_| 100e9, 1, 0)];
     for (time, taken, warm_up) in cases {
         let seconds = time(0) / 1e9;
@@ -400,9 +400,9 @@ fn a_timer_that_reads_no_times_is_refused() {
 
 #[test]
 fn a_sampler_that_takes_none_fails() {
-    struct Empty;
+    struct EmptySampler;
 
-    impl Sampler for Empty {
+    impl Sampler for EmptySampler {
         fn group(&mut self, _: usize) -> Result<SampledGroup, Failure> {
             Ok(SampledGroup::new(Vec::new(), Nanoseconds(1.0)))
         }
@@ -417,7 +417,7 @@ fn a_sampler_that_takes_none_fails() {
     }
 
     let sampling = Sampling { samples: Some(3), ..Sampling::USUAL };
-    let failed = measure(&mut Empty, &sampling, later(), None, &mut |_| ());
+    let failed = measure(&mut EmptySampler, &sampling, later(), None, &mut |_| ());
     assert_eq!(failed.expect_err("there are none").to_string(), "sampling: took no samples");
 }
 

@@ -4,12 +4,12 @@
 use std::time::Instant;
 
 use crate::device::Sampler;
+use crate::method::checked::{Budget, CheckedGroups, GroupCost};
+use crate::method::clock::ClockReadings;
+use crate::method::group_size::GroupSize;
 use gpubench_records::{Failure, Sampling, Step, WarmUpSummary};
 use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
-
-use super::checked::{CheckedGroups, GroupCost};
-use super::{budget::Budget, clock::ClockReadings, group_size::GroupSize};
 
 /// Two successive groups agree if their medians differ by at most this fraction.
 const MEDIAN_AGREEMENT: f64 = 0.01;
@@ -79,13 +79,10 @@ pub(super) fn warm_up(
     let mut medians: Vec<Nanoseconds> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {
+        let is_long = medians.last().is_some_and(|median| *median > NO_WARM_UP_LAUNCH);
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.samples.min(launches.saturating_sub(warm_up.launches)),
-            None if (warm_up.steady || needs_no_warm_up(&medians))
-                && budget.spent() >= sampling.min_warm_up_time =>
-            {
-                0
-            }
+            None if (warm_up.steady || is_long) && budget.spent() >= sampling.min_warm_up_time => 0,
             None => size.size_within(budget.left()),
         };
         if wanted == 0 {
@@ -100,7 +97,7 @@ pub(super) fn warm_up(
         let (group, cost) = checked.take(sampler, wanted)?;
         let end = Instant::now();
         size.adapt(&cost);
-        budget.pay(&cost);
+        budget.add(&cost);
         warm_up.launches += cost.samples;
         warm_up.elapsed += cost.device;
         clocks.add(group.clock, warm_up.launches, warm_up.elapsed);
@@ -110,11 +107,6 @@ pub(super) fn warm_up(
         warm_up.steady = times_agree && clocks.last_two_agree(CLOCK_AGREEMENT);
         last = Some(LastGroup { begin, end, cost, events, overhead });
     }
-}
-
-/// Returns true if the last median is longer than [`NO_WARM_UP_LAUNCH`].
-fn needs_no_warm_up(medians: &[Nanoseconds]) -> bool {
-    medians.last().is_some_and(|median| *median > NO_WARM_UP_LAUNCH)
 }
 
 /// Returns true if the last median is steady: within [`MEDIAN_AGREEMENT`] or `step` of the previous one, or

@@ -31,7 +31,7 @@ pub(super) fn run(
             select_args(&with.args, sweeps).map_err(|failure| name_partner_in(failure, with))?;
             case.open_stream(job.device)?;
             let stream = case.0.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
-            partner.adopt_stream(stream)?;
+            partner.0.open_on(stream).map_err(|error| Failure::new(Stage::Device, error))?;
             let mut hot = [None; 2];
             job.for_each_case(|job, cache| {
                 let record = measure_pair(job, case, partner, (with, options), (cache, hot))?;

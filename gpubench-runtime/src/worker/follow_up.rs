@@ -7,7 +7,7 @@ use super::prepared::{
     drop_output, make_inputs, restore_inputs, run_user_step, time_until, with_driver_message,
 };
 use crate::catch::catch;
-use crate::device::{Device, Inputs, Work};
+use crate::device::{Device, InputState, Work};
 use crate::registry::CaughtCase;
 use gpubench_records::verdict::launches;
 use gpubench_records::{DeviceInfo, Failure, Measurement, Reason, Relaunch, Reuse, Stage, Step};
@@ -19,6 +19,7 @@ const MIN_PAIRS: usize = 3;
 /// The number of pairs that are timed within [`TIME_FOR_MORE_PAIRS`] while all earlier pairs are suspicious:
 /// other programs slow single launches of microseconds by any factor.
 const MAX_PAIRS: usize = 24;
+/// The time in which pairs beyond [`MIN_PAIRS`] may begin.
 const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
 /// The factor by which a launch on recreated inputs may be slower, because their addresses are new. It
 /// applies to devices that cannot restore memory. On an AMD EPYC, a cold copy of 256 KiB takes 16 µs on the
@@ -30,7 +31,9 @@ const LONGEST_TIMED_CALL: Nanoseconds = Nanoseconds::from_seconds(0.007);
 /// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
 /// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
 const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.005);
+/// The fewest calls that are timed on the host.
 const MIN_TIMED_CALLS: usize = 3;
+/// The most calls that are timed on the host.
 const MAX_TIMED_CALLS: usize = 15;
 
 /// The time reserved for launches on fresh inputs, in launches: two launches and a margin of half a launch.
@@ -103,12 +106,12 @@ impl FollowUpLaunches<'_> {
     /// Repeats a launch that is faster than the samples' `median` and returns the slowest time: other
     /// programs may have slowed the samples but not this launch.
     fn time_on_sampled_inputs(&mut self, median: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
-        let Some(mut slowest) = self.time_cold_launch(Inputs::Used)? else { return Ok(None) };
+        let Some(mut slowest) = self.time_cold_launch(InputState::Used)? else { return Ok(None) };
         for _ in 1..MIN_PAIRS {
             if !(Reuse { fresh: median, used: slowest }).is_faster() {
                 break;
             }
-            slowest = self.time_cold_launch(Inputs::Used)?.map_or(slowest, |time| time.max(slowest));
+            slowest = self.time_cold_launch(InputState::Used)?.map_or(slowest, |time| time.max(slowest));
         }
         Ok(Some(slowest))
     }
@@ -193,10 +196,10 @@ impl FollowUpLaunches<'_> {
         measurement: &mut Measurement,
     ) -> Result<(), Failure> {
         self.case.0.keep_output(true);
-        let fresh = self.time_cold_launch(Inputs::Fresh)?;
+        let fresh = self.time_cold_launch(InputState::Fresh)?;
         let checked = run_user_step(self.device, Stage::Check, || self.case.check())?;
         drop_output(&mut self.case, self.device)?;
-        let used = self.time_cold_launch(Inputs::Used)?;
+        let used = self.time_cold_launch(InputState::Used)?;
         // If the first launch has no time, the second one is the freshest.
         let reuse = match (fresh.or(used), used) {
             (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, left)?),
@@ -223,15 +226,15 @@ impl FollowUpLaunches<'_> {
             if is_enough || !with_left(reuse, left).is_faster() {
                 break;
             }
-            let mut inputs = Inputs::Used;
+            let mut inputs = InputState::Used;
             if !self.device.restore_inputs()? {
                 self.recreate_inputs()?;
-                inputs = Inputs::Fresh;
+                inputs = InputState::Fresh;
                 if !std::mem::replace(&mut renewed, true) {
                     left = left.map(|left| NEW_ADDRESS_SLOWDOWN * left);
                 }
             }
-            let (fresh, used) = (self.time_cold_launch(inputs)?, self.time_cold_launch(Inputs::Used)?);
+            let (fresh, used) = (self.time_cold_launch(inputs)?, self.time_cold_launch(InputState::Used)?);
             let (Some(fresh), Some(used)) = (fresh.or(used), used) else { break };
             reuse = Reuse { fresh: reuse.fresh.min(fresh), used: reuse.used.max(used) };
         }
@@ -240,8 +243,8 @@ impl FollowUpLaunches<'_> {
 
     /// Times a launch after a flush of the cache. Returns `None` if the device cannot time it, or if host
     /// work belongs to the launch.
-    fn time_cold_launch(&mut self, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        let time = catch(Stage::Launch, || self.device.launch_cold(&mut self.case, inputs))
+    fn time_cold_launch(&mut self, inputs: InputState) -> Result<Option<Nanoseconds>, Failure> {
+        let time = catch(Stage::Launch, || self.device.time_cold_launch(&mut self.case, inputs))
             .map_err(|failure| with_driver_message(failure, self.device))?;
         Ok(time.filter(|time| !self.host_work && time.is_finite()))
     }

@@ -3,14 +3,16 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::cool_down;
-use super::follow_up::FollowUpLaunches;
-use super::prepared::{PreparedCase, report_lost_device, restore_inputs, time_until, with_driver_message};
-use super::{MeasureRequest, Reply};
 use crate::catch::catch;
 use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
 use crate::method::{self, RoundLayout};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
+use crate::worker::between_jobs::{READING_INTERVAL, wait_until_cool};
+use crate::worker::follow_up::FollowUpLaunches;
+use crate::worker::prepared::{
+    PreparedCase, report_lost_device, restore_inputs, time_until, with_driver_message,
+};
+use crate::worker::{MeasureRequest, Reply};
 use gpubench_core::{ArgAxis, Variant};
 use gpubench_records::verdict::{judge, launches, methods_disagree, missing_work};
 use gpubench_records::{
@@ -33,6 +35,7 @@ pub(super) struct JobInProgress<'a> {
 }
 
 impl<'a> JobInProgress<'a> {
+    /// Begins a job before its first case, and starts the time limit of that case.
     pub(super) fn new(
         request: &'a MeasureRequest,
         device: &'a mut dyn Device,
@@ -94,6 +97,7 @@ impl<'a> JobInProgress<'a> {
         Record::failed(job.case(cache), failure)
     }
 
+    /// Sends the record of the first remaining case, and starts the time limit of the next one.
     fn send_record(&mut self, record: Record) {
         self.remaining = &self.remaining[1..];
         (self.reply)(Reply::Record(Box::new(record)));
@@ -107,10 +111,10 @@ impl<'a> JobInProgress<'a> {
         let reply = &mut *self.reply;
         let mut pause = || {
             reply(Reply::Step(Step::CoolDown));
-            thread::sleep(cool_down::READING_INTERVAL);
+            thread::sleep(READING_INTERVAL);
         };
         let waited = self.device.monitor().map_err(|why| why.to_string()).and_then(|mut monitor| {
-            let waited = cool_down::wait_until_cool(monitor.as_mut(), threshold, &mut pause);
+            let waited = wait_until_cool(monitor.as_mut(), threshold, &mut pause);
             waited.ok_or_else(|| "its sensors do not read that".to_owned())
         });
         self.deadline = Instant::now() + self.request.limit;
@@ -324,7 +328,7 @@ pub(super) fn derive_measurement(
     let time = resolved(median, timer.resolution).then_some(median);
     let metrics = if let Some(median) = time {
         let hot = hot.filter(|hot| resolved(*hot, timer.resolution));
-        Metrics::of(&prepared.counts, median, info, (data_type, link), hot)
+        Metrics::new(&prepared.counts, median, info, (data_type, link), hot)
     } else {
         Metrics::default()
     };
@@ -398,6 +402,7 @@ pub(super) struct StepReporter<'a> {
 }
 
 impl<'a> StepReporter<'a> {
+    /// Reports [`Step::Preparation`], the first step.
     pub(super) fn new(reply: &'a mut dyn FnMut(Reply)) -> Self {
         let step = Step::Preparation;
         reply(Reply::Step(step));

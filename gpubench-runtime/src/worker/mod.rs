@@ -1,11 +1,10 @@
 //! The process that measures: it answers [`Request`]s, one at a time, by [`Reply`]s. It is a process of its own, so that a launch
 //! function that crashes costs one case and not the run.
 
+mod between_jobs;
 mod comparison;
-mod cool_down;
 mod follow_up;
 mod job;
-mod leaks;
 mod pipe;
 mod prepared;
 
@@ -14,11 +13,14 @@ use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{ComparisonTarget, ListedCases, VariantOnDevice, find_comparison_target};
+use crate::cases::{ComparisonTarget, Job, ListedCases, VariantOnDevice, find_comparison_target};
+use crate::catch;
 use crate::device::{Available, Device};
+use crate::devices::kinds;
 use crate::measured_peaks::{CeilingCache, info_with_peaks};
 use crate::registry::{self, Entry};
-use crate::{catch, devices::kinds, job::Job};
+use crate::worker::job::JobInProgress;
+use crate::worker::prepared::run_action;
 use gpubench_core::{Variant, while_listed};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, CuptiPass, DeviceId, DeviceInfo, Failure, Record, Sampling,
@@ -26,9 +28,7 @@ use gpubench_records::{
 };
 use gpubench_stats::Bytes;
 
-use self::job::JobInProgress;
 pub use self::pipe::{PROFILED_FLAG, ProfiledCases, read_reply, send_request, serve, serve_profiled};
-use self::prepared::run_action;
 
 /// The first argument of a worker process.
 pub const FLAG: &str = "--gpubench-worker";
@@ -152,7 +152,7 @@ pub enum Reply {
     Devices(Result<Vec<Available>, String>),
     /// The findings about a kind of device.
     #[cfg(feature = "doctor")]
-    Examined(Vec<crate::device::finding::Finding>),
+    Examined(Vec<crate::devices::doctor::Finding>),
     /// The device cannot be used.
     NoDevice(String),
     /// A message for the user that is no result.
@@ -292,14 +292,14 @@ impl WorkerState {
             .and_then(|found| Ok((found, self.open_device(&job.device)?)));
         match found {
             Ok((found, device)) => {
-                let arithmetic = leaks::arithmetic_fingerprint();
+                let arithmetic = between_jobs::arithmetic_fingerprint();
                 fail_on_detached_panic(reply, |reply| work(found, device, reply));
                 let left_context = matches!(device.make_current(), Ok(Some(_)));
                 if device.synchronize().is_err() {
                     reply(Reply::DeviceLost);
-                } else if left_context || leaks::arithmetic_fingerprint() != arithmetic {
+                } else if left_context || between_jobs::arithmetic_fingerprint() != arithmetic {
                     reply(Reply::Changed);
-                } else if leaks::has_busy_threads() {
+                } else if between_jobs::has_busy_threads() {
                     reply(Reply::Remark(format!(
                         "`{job}` left threads running: later cases get a new process"
                     )));

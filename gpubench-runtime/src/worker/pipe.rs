@@ -10,9 +10,8 @@ use std::sync::mpsc::{Sender, channel};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, Request, WorkerState};
-use crate::system::ending;
-use crate::system::stdio::{self, RetryOnWouldBlock};
+use crate::system::{self, RetryOnWouldBlock};
+use crate::worker::{Reply, Request, WorkerState};
 use gpubench_records::{PlannedCase, threads};
 
 /// Answers requests until there are no more: the whole life of a worker process.
@@ -23,7 +22,7 @@ pub fn serve() -> io::Result<()> {
     // Before any launch function's code, which may open the driver. `interposed` has the reason if this fails.
     _ = gpubench_driver::interpose();
     // No child inherits the channel, since its closing tells the supervisor that the worker has ended.
-    let (from, replies) = stdio::take_channel()?;
+    let (from, replies) = system::take_channel()?;
     let (sender, requests) = channel();
     threads::start("requests", move || forward_requests(from, &sender))?;
     gpubench_driver::detect_forks();
@@ -47,7 +46,7 @@ fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
             request => _ = to.send(request),
         }
     }
-    ending::kill_own_process_group();
+    system::kill_own_process_group();
 }
 
 /// Writes a request with its number. Replies carry that number, so that a late reply of a forked child of the
@@ -67,19 +66,22 @@ pub fn read_reply(line: &str) -> io::Result<(u64, Reply)> {
     Ok(serde_json::from_slice(line.as_bytes())?)
 }
 
+/// Writes `line` and a line break to `to`, and flushes.
 fn write_line(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()
 }
 
+/// Writes a reply with the number of its request, after all printed output. Kills the process group if the supervisor is
+/// gone, and exits after [`Reply::DeviceLost`].
 #[expect(clippy::exit, reason = "the supervisor knows, and starts another process")]
 fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply) {
     exit_if_forked_child();
     // Printed output comes before the reply.
     let printed = RetryOnWouldBlock(io::stdout()).flush();
     if printed.and_then(|()| write_line(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
-        ending::kill_own_process_group();
+        system::kill_own_process_group();
     }
     if let Reply::DeviceLost = reply {
         // Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers, which may hold a kernel's last
@@ -93,7 +95,7 @@ fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply)
 #[inline]
 pub(super) fn exit_if_forked_child() {
     if gpubench_driver::is_forked_copy() {
-        ending::kill_worker_from_forked_child();
+        system::kill_worker_from_forked_child();
     }
 }
 

@@ -3,10 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Reply, Request, pipe::exit_if_forked_child};
+use crate::cases::Job;
+use crate::catch::catch;
 use crate::device::{Device, Memory, Work, check_context_unchanged};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, catch_step, select_args, visit_case};
-use crate::{catch::catch, job::Job};
+use crate::worker::pipe::exit_if_forked_child;
+use crate::worker::{Reply, Request};
 use gpubench_core::Variant;
 use gpubench_records::verdict::launches;
 use gpubench_records::{Counts, Failure, LaunchInfo, Observation, Stage, Step, UserMetric};
@@ -265,6 +267,8 @@ pub(super) fn run_action(
     }
 }
 
+/// Performs the action of a request on the case of `entry`, and returns its reply: detects writes, launches for a profiler,
+/// or launches once and checks the outputs.
 fn perform(
     request: &Request,
     entry: &Entry,

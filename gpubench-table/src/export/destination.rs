@@ -21,7 +21,7 @@ pub struct Export {
     pub to: ExportTo,
 }
 
-/// The destination of a run.
+/// The destination of an export.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportTo {
     /// Standard output, which then carries nothing else.

@@ -42,7 +42,9 @@ fn results_table(run: &Run) -> String {
     let (columns, several_devices) = (markdown_columns(run), has_several_devices(run));
     let mut text = table_row(std::iter::once("case").chain(columns.iter().map(|column| column.title)));
     text += "| :--- ";
-    text.extend(columns.iter().map(|column| if column.room.is_number() { "| ---: " } else { "| :--- " }));
+    text.extend(
+        columns.iter().map(|column| if column.cell_format.is_number() { "| ---: " } else { "| :--- " }),
+    );
     text += "|\n";
     for record in &run.records {
         let cells: Vec<String> = columns.iter().map(|column| column.cell(&TableRow::of(record))).collect();

@@ -6,9 +6,8 @@ use gpubench_runtime::device::DeviceError;
 use gpubench_stats::{Bytes, format};
 use wgpu::{AdapterInfo, Buffer, BufferUsages, DeviceType};
 
-use super::Wgpu;
-use crate::encoder::{Encoder, buffer};
-use crate::kernel::Kernel;
+use crate::device::Wgpu;
+use crate::encoder::{Encoder, Kernel, buffer};
 
 /// The default flush: a read, which leaves no cache line to be written back.
 pub(crate) const DEFAULT_FLUSH: Flush = Flush::Read;
@@ -26,9 +25,9 @@ const MAX_PROBE_SIZE: Bytes = Bytes(4 << 20);
 /// The size of the last-level cache, given by the user or assumed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CacheSize {
-    pub(crate) size: Bytes,
+    pub size: Bytes,
     /// True if the user did not give the size.
-    pub(crate) is_assumed: bool,
+    pub is_assumed: bool,
 }
 
 impl CacheSize {
@@ -64,14 +63,14 @@ fn assumed_mib(kind: DeviceType) -> u64 {
 
 /// A buffer, with kernels that read and fill it.
 #[derive(Clone)]
-pub(crate) struct Region {
-    pub(crate) buffer: Buffer,
-    pub(crate) size: u64,
+pub(crate) struct SweepBuffer {
+    pub buffer: Buffer,
+    pub size: u64,
     read: Kernel,
     fill: Kernel,
 }
 
-impl Region {
+impl SweepBuffer {
     /// Creates a buffer of `size`, or of the largest size that can be bound, and encodes a launch that fills
     /// it: wgpu's zeros may be stored compressed.
     pub(crate) fn new(encoder: &Encoder, size: Bytes) -> Self {
@@ -114,10 +113,10 @@ impl Region {
 
 /// Creates the region by whose reads a flush is verified: `quarters` quarters of the cache's size. A single
 /// quarter is at most [`MAX_PROBE_SIZE`] if the size of the cache is assumed.
-pub(crate) fn region_to_read(device: &Wgpu, quarters: usize) -> Region {
+pub(crate) fn region_to_read(device: &Wgpu, quarters: usize) -> SweepBuffer {
     let size = Bytes(device.cache.size.0 / 4 * quarters as u64);
     let is_small = quarters == 1 && device.cache.is_assumed;
-    Region::new(&device.encoder, if is_small && size > MAX_PROBE_SIZE { MAX_PROBE_SIZE } else { size })
+    SweepBuffer::new(&device.encoder, if is_small && size > MAX_PROBE_SIZE { MAX_PROBE_SIZE } else { size })
 }
 
 /// Returns a sentence if the sweep may be too small to flush the cache: it is less than twice the cache's

@@ -7,9 +7,9 @@ use gpubench_runtime::method::{median_time, timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate, format};
 use wgpu::{BufferUsages, Features};
 
-use super::flush::{BYTES_PER_WORKGROUP, MEMORY_SHADERS, Region};
-use super::{Wgpu, adapter::is_software};
-use crate::{encoder::buffer, kernel::Kernel};
+use crate::device::flush::{BYTES_PER_WORKGROUP, MEMORY_SHADERS, SweepBuffer};
+use crate::device::{Wgpu, is_software};
+use crate::encoder::{Kernel, buffer};
 
 /// The number of timed launches of a peak. The same number of launches precedes them as a warm-up.
 const TIMED_LAUNCHES: usize = 8;
@@ -53,7 +53,7 @@ pub(crate) fn measure(device: &mut Wgpu) -> Result<Vec<Peak>, Failure> {
 /// be measured.
 fn memory_peak(device: &mut Wgpu, sizes: &PeakSizes) -> Result<Option<Peak>, Failure> {
     let encoder = device.encoder.clone();
-    let (from, to) = (Region::new(&encoder, sizes.memory), Region::new(&encoder, sizes.memory));
+    let (from, to) = (SweepBuffer::new(&encoder, sizes.memory), SweepBuffer::new(&encoder, sizes.memory));
     let size = from.size;
     let copy = Kernel::new(&encoder, (MEMORY_SHADERS, "copy_all"), &[], &[&to.buffer, &from.buffer]);
     let read = launch_rate(device, size, || from.read(&encoder))?;

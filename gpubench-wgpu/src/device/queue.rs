@@ -10,10 +10,11 @@ use gpubench_runtime::device::{
 };
 use gpubench_runtime::method::{self, Chosen};
 use gpubench_stats::Nanoseconds;
-use wgpu::CommandBuffer;
+use wgpu::{Buffer, BufferUsages, CommandBuffer};
 
-use super::timestamps::{MAX_SLOTS, Span};
-use super::{Wgpu, adapter::is_software, flush};
+use crate::device::timestamps::{MAX_SLOTS, Span};
+use crate::device::{Wgpu, flush, is_software};
+use crate::encoder::{Encoder, Kernel, buffer};
 
 /// The time limit for the groups of a calibration. After a flush on a software adapter, few groups fit.
 const CALIBRATION_LIMIT: Duration = Duration::from_millis(200);
@@ -181,6 +182,36 @@ impl Queue for Wgpu {
 
     fn doubt(&mut self) -> Option<String> {
         flush::doubt_about_size(self)
+    }
+}
+
+/// The shader of an empty kernel that binds a buffer for writing. Between two launches of it wgpu puts the
+/// same barriers as between two launches that use the same memory.
+const BOUND_SHADER: &str = "
+@group(0) @binding(0) var<storage, read_write> y: array<u32>;
+@compute @workgroup_size(32) fn empty(@builtin(global_invocation_id) id: vec3<u32>) {
+    if (id.x >= arrayLength(&y)) { y[0] = id.x; }
+}";
+
+/// The shader of an empty kernel without bindings: wgpu puts nothing between two launches of it in a pass.
+const UNBOUND_SHADER: &str = "@compute @workgroup_size(32) fn empty() {}";
+
+/// The empty kernels by which the overhead of the timer is measured.
+#[derive(Clone)]
+pub(crate) struct EmptyShaders {
+    /// For one launch in a pass, with wgpu's barriers between launches that share memory.
+    bound: Kernel,
+    /// For many launches in a pass, with nothing between them.
+    unbound: Kernel,
+}
+
+impl EmptyShaders {
+    /// Compiles both kernels on the encoder's device.
+    pub(crate) fn new(encoder: &Encoder) -> Self {
+        // One word for each invocation: none of them writes.
+        let y = buffer(encoder.device(), 4 * 32, BufferUsages::STORAGE);
+        let kernel = |wgsl, buffers: &[&Buffer]| Kernel::new(encoder, (wgsl, "empty"), &[], buffers);
+        Self { bound: kernel(BOUND_SHADER, &[&y]), unbound: kernel(UNBOUND_SHADER, &[]) }
     }
 }
 

@@ -101,10 +101,10 @@ impl LaunchTimestamps {
 /// The start and the stop timestamp of a launch, in ticks of the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
-    pub(crate) begin: u64,
-    pub(crate) end: u64,
+    pub begin: u64,
+    end: u64,
     /// The length of a tick in nanoseconds.
-    pub(crate) period: f64,
+    period: f64,
 }
 
 impl Span {

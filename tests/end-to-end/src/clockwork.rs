@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use gpubench::device::{
-    Cache, Device, DeviceError, DeviceKind, DeviceType, Failure, Flush, Inputs, Method, Monitor, Path,
+    Cache, Device, DeviceError, DeviceKind, DeviceType, Failure, Flush, InputState, Method, Monitor, Path,
     Reading, SampleOptions, SampledGroup, Sampler, Timer, Work, swapped,
 };
 
@@ -111,7 +111,11 @@ impl Device for Tower {
     }
 
     // Launches that fail for one state of the cache do so among its samples alone.
-    fn launch_cold(&mut self, work: &mut dyn Work, _: Inputs) -> Result<Option<Nanoseconds>, Failure> {
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        _: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
         self.0.sampled.set(None);
         work.reset()?;
         work.launch().map(|()| None)

@@ -40,7 +40,7 @@ impl Stamps {
             memory: DeviceMemory::new(STAMP_MEMORY_PURPOSE, 2 * STAMPED_SLOTS * size_of::<u64>())?,
             step: None,
         };
-        stamps.enqueue(1, kernels, stream)?;
+        stamps.enqueue_stamp(1, kernels, stream)?;
         // Into the first slot, which no sample has used when the step is read.
         // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
         unsafe { kernels.timer_step.launch((1, 1), stream, [stamps.memory.address()]) }?;
@@ -52,44 +52,40 @@ impl Stamps {
     pub(crate) fn fine_step(&mut self) -> Result<Option<Nanoseconds>, DeviceError> {
         let step = match self.step {
             Some(step) => step,
-            None => Nanoseconds(self.stamps(1)?[0] as f64),
+            None => Nanoseconds(self.read_stamps(1)?[0] as f64),
         };
         self.step = Some(step);
         Ok(Some(step).filter(|step| *step > Nanoseconds::ZERO && *step <= COARSEST_STAMP_STEP))
     }
 
-    /// Enqueues a kernel that stores the time as stamp `number`. Slot `i` is between stamps `2 i` and `2 i +
-    /// 1`.
-    pub(crate) fn enqueue(
+    /// Enqueues a kernel that stores the GPU's time as stamp `index`. Slot `i` is between stamps `2 i` and
+    /// `2 i + 1`.
+    pub(crate) fn enqueue_stamp(
         &self,
-        number: usize,
+        index: usize,
         kernels: &Kernels,
         stream: CUstream,
     ) -> Result<(), CallError> {
-        assert!(number < 2 * STAMPED_SLOTS, "there is memory for this stamp");
-        let place = self.memory.address() + (number * size_of::<u64>()) as u64;
+        assert!(index < 2 * STAMPED_SLOTS, "there is memory for this stamp");
+        let address = self.memory.address() + (index * size_of::<u64>()) as u64;
         // SAFETY: the kernel takes an address, writes eight bytes there and ends by itself.
-        unsafe { kernels.stamp.launch((1, 1), stream, [place]) }
+        unsafe { kernels.stamp.launch((1, 1), stream, [address]) }
     }
 
-    /// Returns the time between the two stamps of each of the first `slots` slots. The stream must be
-    /// synchronized.
+    /// Returns the time between the two stamps of each of the first `slots` slots, negative if the second is earlier.
+    /// The stream must be synchronized.
     pub(crate) fn times_of_slots(&self, slots: usize) -> Result<Vec<Nanoseconds>, DeviceError> {
-        let times = self.stamps(slots)?;
-        Ok(times.chunks_exact(2).map(|pair| time_between(pair[0], pair[1])).collect())
+        let times = self.read_stamps(slots)?;
+        let between = |pair: &[u64]| Nanoseconds(pair[1].wrapping_sub(pair[0]).cast_signed() as f64);
+        Ok(times.chunks_exact(2).map(between).collect())
     }
 
     /// Copies the stamps of the first `slots` slots to the host.
-    fn stamps(&self, slots: usize) -> Result<Vec<u64>, DeviceError> {
+    fn read_stamps(&self, slots: usize) -> Result<Vec<u64>, DeviceError> {
         let mut words = vec![0; 4 * slots];
         self.memory.read(STAMP_MEMORY_PURPOSE, 0, &mut words)?;
         Ok(words.chunks_exact(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32).collect())
     }
-}
-
-/// Returns the time from one stamp to another, negative if `to` is earlier.
-fn time_between(from: u64, to: u64) -> Nanoseconds {
-    Nanoseconds(to.wrapping_sub(from).cast_signed() as f64)
 }
 
 /// The time for which the clock probe counts cycles. The error of its begin and end is the timer resolution

@@ -18,7 +18,7 @@ use gpubench_stats::Nanoseconds;
 #[error("{cause}, at {}:{}", location.file(), location.line())]
 pub(crate) struct CallError {
     /// The call and its result.
-    pub(crate) cause: Call,
+    pub cause: Call,
     /// The source location of the call.
     location: &'static Location<'static>,
 }
@@ -182,8 +182,8 @@ impl Drop for Event {
 
 /// The two events around a launch or a group.
 pub(crate) struct EventPair {
-    pub(crate) start: Event,
-    pub(crate) stop: Event,
+    pub start: Event,
+    pub stop: Event,
 }
 
 impl EventPair {

@@ -1,12 +1,11 @@
 //! Examines the GPUs of this machine, without changing anything. The findings come from the driver, the
 //! management library of NVIDIA, and files of the operating system.
 
-use super::device_info::nvml::Sensors;
-use super::device_info::{NoGpu, count, list};
-use crate::device::finding::{Finding, Level};
 use crate::device::{Available, Monitor};
-use crate::devices::machine::Machine;
-use crate::system::machine::time_variables;
+use crate::devices::cuda::device_info::nvml::Sensors;
+use crate::devices::cuda::device_info::{NoGpu, count, list};
+use crate::devices::doctor::{Finding, Level, Machine};
+use crate::system::time_variables;
 use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
 use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times};
 

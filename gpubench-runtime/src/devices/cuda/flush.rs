@@ -33,7 +33,7 @@ pub(crate) struct Flusher {
     /// The size of a flush in bytes: the size of the L2, or [`SMALLEST_FLUSH`] if that is more.
     flush_size: usize,
     /// The size of the L2 in bytes; [`SMALLEST_FLUSH`] if it is unknown.
-    cache_size: usize,
+    pub cache_size: usize,
     /// A word to which the read sweep may write, so that its reads are not optimised away.
     sink: DeviceMemory,
     /// The number of blocks of the flush kernels.
@@ -53,11 +53,6 @@ impl Flusher {
         let buffer = DeviceMemory::filled("the buffer that flushes the L2", words, 0)?;
         let sink = DeviceMemory::filled("the sink of the read sweep", 1, 0)?;
         Ok(Self { buffer, flush_size: l2, cache_size: cache, sink, blocks: 8 * multiprocessors, kernels })
-    }
-
-    /// Returns the size of the L2 in bytes, or [`SMALLEST_FLUSH`] if the driver does not report it.
-    pub(crate) fn cache_bytes(&self) -> u64 {
-        self.cache_size as u64
     }
 
     /// Enqueues a flush on `stream`. Does nothing for [`Flush::None`], and for [`Flush::Lines`], which GPUs

@@ -1,12 +1,18 @@
-//! Checks each launch of a work: the launch fails if it leaves another context current, ignores an error of
-//! the driver, or enqueues different work than the checked launch.
+//! Checks each launch of a work: the launch fails if it leaves another context current, ignores an error of the
+//! driver, or enqueues different work than the checked launch. Also launches a case for Nsight Compute, which
+//! `cargo gpubench verify` starts.
 
 use std::rc::Rc;
 use std::time::Instant;
 
-use gpubench_driver::{Shape, StreamOp, sys::CUstream};
+use gpubench_driver::{
+    Shape, StreamOp,
+    sys::{self, CUstream},
+};
 
-use super::{Cuda, driver::PrimaryContext, watch::calls::ignored_error};
+use super::Cuda;
+use super::driver::{PrimaryContext, check, wait_for_context};
+use super::watch::calls::ignored_error;
 use crate::device::{Work, check_context_unchanged};
 use gpubench_records::{Failure, Stage, verdict::launches};
 use gpubench_stats::format::{self, counted};
@@ -25,8 +31,9 @@ pub(crate) struct Guarded<'a> {
     checked: Option<Vec<Rc<[LaunchOp]>>>,
     /// The shortest time so far of a call of the launch function.
     min_host_call_time: Option<Nanoseconds>,
-    /// The failure of a launch whose operations differ from those of all checked launches.
-    launch_mismatch: Option<Failure>,
+    /// The failure of a launch whose operations differ from those of all checked launches. Such a launch fails on
+    /// any path of sampling.
+    pub launch_mismatch: Option<Failure>,
 }
 
 impl<'a> Guarded<'a> {
@@ -47,12 +54,6 @@ impl<'a> Guarded<'a> {
     pub(crate) fn checked(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
         Self { stream: device.stream, checked, ..Self::new(work, device.context) }
-    }
-
-    /// Returns the failure of a launch that enqueued different operations than all checked launches, and
-    /// forgets it. `None` without one. Such a launch fails on any path of sampling.
-    pub(crate) fn take_launch_mismatch(&mut self) -> Option<Failure> {
-        self.launch_mismatch.take()
     }
 
     /// Runs a step of the work, and makes the context current again, also if the step panics. Returns a
@@ -185,6 +186,37 @@ impl Drop for ContextRestoreGuard {
         // The panic is the error to report.
         _ = self.0.restore();
     }
+}
+
+/// The threads per block of the empty kernel that identifies the case.
+const MARKER_THREADS: u32 = 32;
+
+/// Launches `work` `launches` times while the profiler switch of the driver is on, so that Nsight Compute
+/// counts what runs. An empty kernel with `number` + 1 blocks precedes each launch and identifies the case.
+pub(crate) fn profile(
+    device: &Cuda,
+    work: &mut dyn Work,
+    number: usize,
+    launches: usize,
+) -> Result<(), Failure> {
+    let mut work = Guarded::new(work, device.context);
+    let blocks = u32::try_from(number + 1).unwrap_or(u32::MAX);
+    for _ in 0..launches {
+        if work.resets() {
+            work.reset()?;
+        }
+        wait_for_context()?;
+        // SAFETY: takes nothing.
+        check(unsafe { sys::cuProfilerStart() })?;
+        device.kernels.empty.bare.launch((blocks, MARKER_THREADS), device.stream)?;
+        let launched = work.launch();
+        let done = wait_for_context();
+        // SAFETY: takes nothing.
+        check(unsafe { sys::cuProfilerStop() })?;
+        launched?;
+        done?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use std::{rc::Rc, time::Duration};
 
 use gpubench_driver::sys;
 
-use super::Cuda;
-use super::driver::{CallError, Event, EventPair, check};
-use super::empty::EmptyLaunch;
-use super::graph::{Capture, Executable};
-use super::kernels::EmptyKernels;
 use crate::device::{Batch, Calibration, Clock, OwnLaunch, Queue, QueueProperties, Readings, Work};
+use crate::devices::cuda::Cuda;
+use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
+use crate::devices::cuda::graph::{Capture, Executable};
+use crate::devices::cuda::kernels::{EmptyKernels, EmptyLaunch};
 use gpubench_records::{Failure, Flush};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
@@ -65,7 +64,7 @@ impl Queue for Cuda {
             loads_parameters: true,
             first_launch: self.first_launch,
             calibration_limit: None,
-            last_level_cache: Bytes(self.flusher.cache_bytes()),
+            last_level_cache: Bytes(self.flusher.cache_size as u64),
             cache_name: "the L2",
             usual_flush: self.usual_flush(),
             other_flushes: &[Flush::Read, Flush::Write],
@@ -153,14 +152,14 @@ impl Queue for Cuda {
     fn start(&mut self, slot: usize, clock: Clock) -> Result<(), Failure> {
         Ok(match clock {
             Clock::Events => self.record_event(&self.queue.pairs[slot].start),
-            Clock::Stamps => self.stamps.enqueue(2 * slot, &self.kernels, self.stream),
+            Clock::Stamps => self.stamps.enqueue_stamp(2 * slot, &self.kernels, self.stream),
         }?)
     }
 
     fn stop(&mut self, slot: usize, clock: Clock) -> Result<(), Failure> {
         Ok(match clock {
             Clock::Events => self.record_event(&self.queue.pairs[slot].stop),
-            Clock::Stamps => self.stamps.enqueue(2 * slot + 1, &self.kernels, self.stream),
+            Clock::Stamps => self.stamps.enqueue_stamp(2 * slot + 1, &self.kernels, self.stream),
         }?)
     }
 

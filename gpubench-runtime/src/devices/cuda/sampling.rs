@@ -153,7 +153,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
-    if let Some(failure) = work.take_launch_mismatch() {
+    if let Some(failure) = work.launch_mismatch.take() {
         return Err(failure);
     }
     if let Some((stage, cause)) = failed {

@@ -10,9 +10,10 @@ use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::{hint::black_box, path::Path, time::Instant};
 
-use super::{PinnedPool, time_launch};
+use crate::device::Work;
 use crate::device::single_launch_sampler::ThreadTime;
-use crate::{device::Work, system::machine::Stat};
+use crate::devices::host::{PinnedPool, time_launch};
+use crate::system::Stat;
 use gpubench_core::host::Stream;
 use gpubench_stats::{Nanoseconds, median};
 
@@ -294,7 +295,7 @@ mod empty_launch_tests {
 mod others_tests {
     use super::*;
     use crate::devices::host::topology;
-    use crate::system::machine::thread_time;
+    use crate::system::thread_time;
     use std::hint::black_box;
     use std::time::{Duration, Instant};
 

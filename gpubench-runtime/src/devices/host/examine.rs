@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 
 use gpubench_records::environment::shown_quota;
 
-use super::cpu_name;
-use super::topology::allowed_processors;
-use crate::device::finding::{Finding, Level};
-use crate::devices::machine::Machine;
-use crate::system::machine::cpu_quota;
+use crate::devices::doctor::{Finding, Level, Machine};
+use crate::devices::host::cpu_name;
+use crate::devices::host::topology::allowed_processors;
+use crate::system::cpu_quota;
 
 /// Returns the findings on this machine.
 pub(in crate::devices) fn examine() -> Vec<Finding> {

@@ -226,8 +226,8 @@ mod tests {
     /// Inputs without memory lie at an address that may be no one's.
     #[test]
     fn inputs_without_memory_are_passed_over() {
-        struct Empty(Vec<f32>, Vec<()>);
-        impl Work for Empty {
+        struct EmptyInputs(Vec<f32>, Vec<()>);
+        impl Work for EmptyInputs {
             fn launch(&mut self) -> Result<(), Failure> {
                 Ok(())
             }
@@ -240,7 +240,7 @@ mod tests {
             }
         }
         if instruction::is_supported() {
-            drop_input_lines(&stream(), &Empty(Vec::new(), vec![(); 3]));
+            drop_input_lines(&stream(), &EmptyInputs(Vec::new(), vec![(); 3]));
         }
     }
 

@@ -5,32 +5,35 @@ mod clock;
 #[cfg(feature = "doctor")]
 pub(super) mod examine;
 mod flush;
-mod multiply_add;
-mod pages;
 mod peaks;
 mod pool;
 mod spinning_workers;
 mod topology;
 
-use std::{any::Any, fs::File, time::Instant};
+use std::any::Any;
+use std::fs;
+use std::fs::File;
+use std::time::Instant;
 
-use self::pool::PinnedPool;
-#[doc(hidden)]
-pub use self::topology::cpu_name;
-pub use gpubench_core::host::{Plain, Stream};
-
-use self::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
-use self::spinning_workers::SpinningWorkers;
-use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
-use crate::device::{
-    Available, Device, DeviceError, Inputs, SampleOptions, Sampler, StreamSource as _, Work,
-    single_launch_sampler,
-};
+use gpubench_records::device_info::THREADS;
 use gpubench_records::{
     Cache, DeviceInfo, Failure, Flush, LaunchInfo, Observation, Path, Peak, Timer, Value,
-    device_info::THREADS,
 };
 use gpubench_stats::{Nanoseconds, median};
+
+use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
+use crate::device::{
+    Available, Device, DeviceError, InputState, SampleOptions, Sampler, StreamSource as _, Work,
+    single_launch_sampler,
+};
+use crate::devices::host::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
+use crate::devices::host::pool::PinnedPool;
+use crate::devices::host::spinning_workers::SpinningWorkers;
+#[doc(hidden)]
+pub use crate::devices::host::topology::cpu_name;
+use crate::system::Stat;
+pub use gpubench_core::host::Plain;
+pub use gpubench_core::host::Stream;
 
 /// The CPU of this machine as a device.
 pub struct Host {
@@ -88,18 +91,22 @@ impl Device for Host {
         Ok(info)
     }
 
-    fn launch_cold(&mut self, work: &mut dyn Work, inputs: Inputs) -> Result<Option<Nanoseconds>, Failure> {
-        if inputs == Inputs::Fresh {
-            pages::populate_pages(work);
+    fn time_cold_launch(
+        &mut self,
+        work: &mut dyn Work,
+        inputs: InputState,
+    ) -> Result<Option<Nanoseconds>, Failure> {
+        if inputs == InputState::Fresh {
+            populate_pages(work);
         }
         self.spinning_workers = SpinningWorkers::new(&self.pool, Cache::Cold);
         work.reset()?;
         let flush = if reason_not_to_drop_lines(work).is_none() { Flush::Lines } else { Flush::Read };
         self.flush(flush, work)?;
         self.make_ready();
-        let faults_before = pages::page_faults();
+        let faults_before = page_faults();
         let time = self.time(work)?;
-        Ok(Some(time).filter(|_| pages::met_few_pages_since(faults_before)))
+        Ok(Some(time).filter(|_| met_few_pages_since(faults_before)))
     }
 
     fn measure_peaks(&mut self) -> Vec<Peak> {
@@ -197,4 +204,103 @@ fn time_launch(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     let launched = work.launch();
     let time = start.elapsed();
     launched.map(|()| time.into())
+}
+
+/// The most new pages during a launch whose time counts.
+const MOST_NEW_PAGES: u64 = 8;
+
+/// Makes the operating system supply all known pages of the inputs of `work`. Linux supports this since 5.14.
+/// On an older system it does nothing, and [`met_few_pages_since`] detects launches that meet new pages.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
+fn populate_pages(work: &dyn Work) {
+    use std::ptr;
+
+    use rustix::mm::{Advice, madvise};
+
+    let page = rustix::param::page_size();
+    work.memory(&mut |memory| {
+        let addresses = memory.addresses();
+        let start = addresses.start / page * page;
+        let bytes = addresses.end.next_multiple_of(page) - start;
+        if !addresses.is_empty() {
+            let start = ptr::with_exposed_provenance_mut(start);
+            // SAFETY: this advice changes no contents, and the system refuses addresses that are not mapped
+            // or not writable.
+            _ = unsafe { madvise(start, bytes, Advice::LinuxPopulateWrite) };
+        }
+    });
+}
+
+/// Does nothing: other operating systems do not support this.
+#[cfg(not(target_os = "linux"))]
+fn populate_pages(_: &dyn Work) {}
+
+/// Returns true if this process has had at most [`MOST_NEW_PAGES`] page faults since [`page_faults`] returned
+/// `before`, or if they are not counted.
+fn met_few_pages_since(before: Option<u64>) -> bool {
+    page_faults().zip(before).is_none_or(|(now, before)| now - before <= MOST_NEW_PAGES)
+}
+
+/// Returns the number of minor page faults of this process so far, each of which supplies a new page. Returns
+/// `None` if the operating system does not count them.
+fn page_faults() -> Option<u64> {
+    Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.number(10)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use gpubench_records::failure::Failure;
+
+    use super::*;
+    use crate::device::Memory;
+
+    struct Untouched(Vec<u8>);
+
+    impl Work for Untouched {
+        fn launch(&mut self) -> Result<(), Failure> {
+            self.0.chunks_mut(4096).for_each(|page| page[0] = 1);
+            Ok(())
+        }
+
+        fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+            visit(Memory::of(&self.0));
+            true
+        }
+    }
+
+    #[test]
+    fn a_launch_meets_fewer_new_pages_after_they_were_populated() {
+        let launch = |populated: bool| {
+            let mut work = Untouched(vec![0; 128 << 20]);
+            if populated {
+                populate_pages(&work);
+            }
+            let before = page_faults();
+            work.launch().expect("it launches");
+            page_faults().zip(before).map(|(now, before)| now - before)
+        };
+        let [new, there] = [false, true].map(launch);
+        assert!(new > Some(MOST_NEW_PAGES), "{new:?}");
+        // Older systems do not know the advice.
+        assert!(there < new, "{there:?} of {new:?}");
+    }
+
+    #[test]
+    fn memory_that_cannot_be_written_is_left_alone() {
+        struct Constant;
+        impl Work for Constant {
+            fn launch(&mut self) -> Result<(), Failure> {
+                Ok(())
+            }
+
+            fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+                visit(Memory::of(b"constant"));
+                visit(Memory::of::<u8>(&[]));
+                true
+            }
+        }
+        populate_pages(&Constant);
+    }
 }

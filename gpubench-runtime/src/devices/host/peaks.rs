@@ -1,21 +1,22 @@
 //! Measures the peaks of the CPU of this machine: the rate at which all threads together copy memory, and the
-//! rates of fused multiply-adds on registers. Each peak is the best of five measurements, since a peak is the
+//! rates of fused multiply-adds on vector registers. Each peak is the best of five measurements, since a peak is the
 //! most that the hardware can do.
 //!
 //! A peak is uncertain if its best two measurements differ by more than a tenth. All peaks are uncertain if
 //! other programs used more than a tenth of the processor time. Measuring takes half a second, and longer if
 //! other programs use the processors.
+#![expect(unsafe_code, reason = "calls functions that need instructions which not every processor has")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant, SystemTime};
 
-use rayon::prelude::*;
-
-use super::multiply_add::{self, MultiplyAdds};
-use super::{PinnedPool, clock::other_programs_time};
-use crate::system::machine::thread_time;
 use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};
+use rayon::prelude::*;
+
+use crate::devices::host::PinnedPool;
+use crate::devices::host::clock::other_programs_time;
+use crate::system::thread_time;
 
 /// The number of measurements of a peak, of which the best counts.
 const MEASUREMENTS_PER_PEAK: usize = 5;
@@ -40,10 +41,10 @@ const PIECES_PER_COPY: usize = 16;
 /// use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), other_programs_time(processors));
-    let copies = measure_repeatedly(|| copy_rate(stream, buffer));
+    let copies = std::array::from_fn(|_| copy_rate(stream, buffer));
     let mut peaks = vec![best_as_peak(Quantity::MemoryBandwidth, "copy, bytes read + written", copies)];
-    for (precision, work) in ["f32", "f64"].into_iter().zip(multiply_add::widest().into_iter().flatten()) {
-        let rates = measure_repeatedly(|| multiply_add_rate(stream, work));
+    for (precision, work) in ["f32", "f64"].into_iter().zip(vectors::widest().into_iter().flatten()) {
+        let rates = std::array::from_fn(|_| multiply_add_rate(stream, work));
         let quantity = Quantity::Compute(precision.to_owned());
         peaks.push(best_as_peak(quantity, "fused multiply-add, all threads", rates));
     }
@@ -58,11 +59,6 @@ pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usi
 /// `elapsed` of this number of processors. Returns false if it is unknown.
 fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: usize) -> bool {
     others.is_some_and(|others| others > LARGEST_PART * processors as f64 * elapsed)
-}
-
-/// Calls `rate` [`MEASUREMENTS_PER_PEAK`] times.
-fn measure_repeatedly(mut rate: impl FnMut() -> f64) -> [f64; MEASUREMENTS_PER_PEAK] {
-    std::array::from_fn(|_| rate())
 }
 
 /// Returns the best of the measured `rates` as a peak. It is uncertain if the second best is lower by more
@@ -104,10 +100,10 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
 /// Measures `work` on all threads of the pool at once. Returns floating-point operations per second, from the
 /// best run.
 fn multiply_add_rate(stream: &PinnedPool, work: MultiplyAdds) -> f64 {
-    stream.on_each_thread(|| work.run());
+    stream.on_each_thread(|| (work.run)());
     let mut best = f64::INFINITY;
     repeat_for(MULTIPLY_ADD_BUDGET, 1, || {
-        best = best.min(seconds_of(stream, || _ = stream.on_each_thread(|| work.run())));
+        best = best.min(seconds_of(stream, || _ = stream.on_each_thread(|| (work.run)())));
     });
     work.flops() * stream.threads() as f64 / best
 }
@@ -130,6 +126,105 @@ fn repeat_for(budget: Duration, least: usize, mut run: impl FnMut()) {
         if is_spent || begin.elapsed() >= CLOCK_TIME_FACTOR * budget {
             return;
         }
+    }
+}
+
+/// The number of independent sums of a thread: enough to hide the latency of a multiply-add on two ports, and
+/// few enough to stay in registers.
+const INDEPENDENT_SUMS: usize = 12;
+/// The number of multiply-adds on each sum in a run.
+const STEPS_PER_RUN: usize = 40_000;
+
+/// A run of fused multiply-adds for one thread, in registers only.
+#[derive(Clone, Copy)]
+struct MultiplyAdds {
+    /// Executes the run.
+    run: fn(),
+    /// The number of values in a vector register.
+    lanes: usize,
+}
+
+impl MultiplyAdds {
+    /// Returns the number of floating-point operations of a run, two for each multiply-add.
+    pub(super) fn flops(self) -> f64 {
+        2.0 * (self.lanes * INDEPENDENT_SUMS * STEPS_PER_RUN) as f64
+    }
+}
+
+/// Defines a function `name` that runs multiply-adds with the instructions `splat` and `multiply_add`, for
+/// processors with `feature`.
+macro_rules! multiply_adds {
+    ($($name:ident: $feature:literal, $splat:path, $multiply_add:path;)*) => {$(
+        #[target_feature(enable = $feature)]
+        fn $name() {
+            let (factor, term) = ($splat(black_box(0.999)), $splat(black_box(0.001)));
+            let mut sums = [$splat(black_box(1.0)); INDEPENDENT_SUMS];
+            for _ in 0..STEPS_PER_RUN {
+                for sum in &mut sums {
+                    *sum = $multiply_add(*sum, factor, term);
+                }
+            }
+            black_box(sums);
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use std::arch::x86_64::{
+        _mm256_fmadd_pd, _mm256_fmadd_ps, _mm256_set1_pd, _mm256_set1_ps, _mm512_fmadd_pd, _mm512_fmadd_ps,
+        _mm512_set1_pd, _mm512_set1_ps,
+    };
+
+    use super::*;
+
+    multiply_adds! {
+        f32_in_512_bits: "avx512f", _mm512_set1_ps, _mm512_fmadd_ps;
+        f64_in_512_bits: "avx512f", _mm512_set1_pd, _mm512_fmadd_pd;
+        f32_in_256_bits: "avx,fma", _mm256_set1_ps, _mm256_fmadd_ps;
+        f64_in_256_bits: "avx,fma", _mm256_set1_pd, _mm256_fmadd_pd;
+    }
+
+    /// Returns the runs for f32 and for f64 on the widest vector registers of this processor; `None` if it
+    /// has no fused multiply-add.
+    pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has AVX-512F.
+            let (f32, f64) = (|| unsafe { f32_in_512_bits() }, || unsafe { f64_in_512_bits() });
+            return Some([MultiplyAdds { run: f32, lanes: 16 }, MultiplyAdds { run: f64, lanes: 8 }]);
+        }
+        (is_x86_feature_detected!("avx") && is_x86_feature_detected!("fma")).then(|| {
+            // SAFETY: the processor has AVX and FMA.
+            let (f32, f64) = (|| unsafe { f32_in_256_bits() }, || unsafe { f64_in_256_bits() });
+            [MultiplyAdds { run: f32, lanes: 8 }, MultiplyAdds { run: f64, lanes: 4 }]
+        })
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod vectors {
+    use std::arch::aarch64::{vdupq_n_f32, vdupq_n_f64, vfmaq_f32, vfmaq_f64};
+
+    use super::*;
+
+    multiply_adds! {
+        f32_in_128_bits: "neon", vdupq_n_f32, vfmaq_f32;
+        f64_in_128_bits: "neon", vdupq_n_f64, vfmaq_f64;
+    }
+
+    /// Returns the runs for f32 and for f64 on the 128-bit vector registers of this processor.
+    pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
+        // SAFETY: every processor that Rust's standard library supports has NEON.
+        let (f32, f64) = (|| unsafe { f32_in_128_bits() }, || unsafe { f64_in_128_bits() });
+        Some([MultiplyAdds { run: f32, lanes: 4 }, MultiplyAdds { run: f64, lanes: 2 }])
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod vectors {
+    /// Returns `None`: no fused multiply-add is known for this processor.
+    pub(super) fn widest() -> Option<[super::MultiplyAdds; 2]> {
+        None
     }
 }
 

@@ -1,4 +1,4 @@
-//! The driver's facts of a GPU. In: its number; out: [`DeviceInfo`], and the list of GPUs of this machine.
+//! Reads the properties of GPUs from the driver: the [`DeviceInfo`] of one GPU, and the list of all.
 
 pub(crate) mod nvml;
 pub(crate) mod peaks;
@@ -41,7 +41,7 @@ impl From<NoGpu> for DeviceError {
 /// # Errors
 /// Returns the reason if there is no GPU.
 pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
-    Ok((0..count()?).map(find).collect())
+    Ok((0..count()?).map(describe_gpu).collect())
 }
 
 /// Returns the number of GPUs, which is not 0.
@@ -60,8 +60,8 @@ pub(super) fn count() -> Result<usize, NoGpu> {
     Ok(count as usize)
 }
 
-/// Finds a GPU. One that is broken costs no other.
-fn find(ordinal: usize) -> Available {
+/// Returns GPU `ordinal` with its name and UUID, or with the driver's error as its fault.
+fn describe_gpu(ordinal: usize) -> Available {
     let found = Available::new(format!("{}:{ordinal}", Gpu::KIND), Gpu::KIND);
     let named = device(ordinal).and_then(|device| Ok((name(device)?, uuid(device)?)));
     match named {
@@ -70,14 +70,14 @@ fn find(ordinal: usize) -> Available {
     }
 }
 
-/// Returns the facts of GPU `ordinal`.
+/// Returns the properties and the specified peaks of GPU `ordinal`.
 pub(crate) fn info(ordinal: usize) -> Result<DeviceInfo, DeviceError> {
     let device = device(ordinal)?;
-    let attribute = |attribute| read(device, attribute);
+    let attribute = |which| attribute(device, which);
     let (major, minor) = capability(device)?;
     let multiprocessors = attribute(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     let clock = attribute(sys::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)? * 1000;
-    let memory = memory(device)?;
+    let memory = memory_size(device)?;
     let memory_clock = attribute(sys::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)? * 1000;
     let bus_width = attribute(sys::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
     let l2 = Bytes(attribute(sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
@@ -113,28 +113,29 @@ pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
 
 /// Returns the compute capability, such as (9, 0).
 pub(crate) fn capability(device: CUdevice) -> Result<(u64, u64), DeviceError> {
-    let major = read(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
-    Ok((major, read(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
+    let major = attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    Ok((major, attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
 }
 
-/// Returns the size of the memory in bytes.
-pub(crate) fn memory(device: CUdevice) -> Result<u64, DeviceError> {
+/// Returns the size of the device's memory in bytes.
+pub(crate) fn memory_size(device: CUdevice) -> Result<u64, DeviceError> {
     let mut bytes = 0;
     // SAFETY: `bytes` is valid for writing a size, and the driver has listed the device.
     check_for("the size of the memory", unsafe { sys::cuDeviceTotalMem_v2(&raw mut bytes, device) })?;
     Ok(bytes as u64)
 }
 
-/// Returns true if this GPU reaches the host's memory by PCIe. False if they share that memory, or if the GPU walks the
-/// host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
+/// Returns true if this GPU reaches the host's memory by PCIe. Returns false for an integrated GPU, and for one that
+/// walks the host's page tables, which takes a faster link (NVLink to a POWER9 or a Grace).
 pub(crate) fn reaches_the_host_by_pcie(device: CUdevice) -> Result<bool, DeviceError> {
-    let shares = read(device, sys::CU_DEVICE_ATTRIBUTE_INTEGRATED)?;
-    let walks = read(device, sys::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)?;
-    Ok(shares == 0 && walks == 0)
+    let is_integrated = attribute(device, sys::CU_DEVICE_ATTRIBUTE_INTEGRATED)?;
+    let walks_page_tables =
+        attribute(device, sys::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)?;
+    Ok(is_integrated == 0 && walks_page_tables == 0)
 }
 
-/// Reads an attribute, none of which is negative.
-pub(crate) fn read(device: CUdevice, attribute: CUdevice_attribute) -> Result<u64, DeviceError> {
+/// Reads a numeric attribute of a device. Negative values, which no attribute has, become 0.
+pub(crate) fn attribute(device: CUdevice, attribute: CUdevice_attribute) -> Result<u64, DeviceError> {
     let mut value = 0;
     // SAFETY: `value` is valid for writing a number, and the driver has listed the device.
     let result = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
@@ -142,6 +143,7 @@ pub(crate) fn read(device: CUdevice, attribute: CUdevice_attribute) -> Result<u6
     Ok(u64::try_from(value).unwrap_or(0))
 }
 
+/// Returns the name that the maker gave the device, such as `NVIDIA H200`.
 fn name(device: CUdevice) -> Result<String, DeviceError> {
     let mut name = [0_u8; 256];
     // SAFETY: the buffer has space for this many characters, and the driver has listed the device.

@@ -1,15 +1,15 @@
-//! A GPU through NVIDIA's management library: its sensors, its settings, its clock locks, and the limits of its links. A machine may
-//! lack the library, and a GPU any of its answers.
+//! The sensors, settings, clock locks and link limits of a GPU, through NVIDIA's management library. A machine may
+//! lack the library, and a GPU may not support every query.
 
-use gpubench_driver::nvml::{self, BASE_CLOCK, Clock, NvmlDevice, NvmlError};
+use gpubench_driver::nvml::{self, BASE_CLOCK, ClockDomain, NvmlDevice, NvmlError};
 
 use crate::device::{ClockTarget, DeviceError, Monitor};
 use gpubench_records::{Peak, PeakSource, Property, Quantity, Reading, Value, device_info::DRIVER};
 use gpubench_stats::{Hertz, Joules, Rate, Watts};
 
-/// The reasons for throttled clocks, as `nvmlClocksThrottleReason…` numbers them, in words. An idle GPU and locked clocks are
-/// not among them.
-const SLOWING: [(u64, &str); 6] = [
+/// The bits of `nvmlClocksThrottleReason…` that slow launches down, and their names in messages. An idle GPU and
+/// locked clocks do not count.
+const THROTTLE_REASONS: [(u64, &str); 6] = [
     (0x4, "power cap"),
     (0x8, "hardware slowdown"),
     (0x10, "sync boost"),
@@ -18,7 +18,7 @@ const SLOWING: [(u64, &str); 6] = [
     (0x80, "power brake"),
 ];
 
-/// The words of `nvidia-smi` for the compute modes, in lower case.
+/// The names of `nvmlComputeMode_t` in `nvidia-smi`, in lower case.
 const COMPUTE_MODES: [&str; 4] = ["default", "exclusive thread", "prohibited", "exclusive process"];
 
 /// The sensors of one GPU.
@@ -35,14 +35,14 @@ impl Sensors {
         })
     }
 
-    /// Counts the processes with work on the GPU, where this process has none.
+    /// Counts the processes with a context on the GPU. For a process that has no context itself.
     #[cfg(feature = "doctor")]
     pub(crate) fn processes(self) -> Option<u32> {
         self.0.compute_processes().ok()
     }
 
     /// Returns the settings of the GPU that affect its times, and the other processes on it. Leaves out what the library
-    /// does not tell.
+    /// does not report.
     pub(crate) fn properties(self) -> Vec<Property> {
         let device = self.0;
         let on = |on: bool| Value::Text(if on { "on" } else { "off" }.to_owned());
@@ -50,24 +50,26 @@ impl Sensors {
         let mode = |mode: u32| COMPUTE_MODES.get(mode as usize).map_or("unknown", |mode| mode);
         let readings = [
             (DRIVER, nvml::driver_release().map(Value::Text)),
-            ("highest clock", highest(Clock::Sm)),
-            ("highest memory clock", highest(Clock::Memory)),
+            ("highest clock", highest(ClockDomain::Sm)),
+            ("highest memory clock", highest(ClockDomain::Memory)),
             ("power limit", device.power_limit().map(|limit| Value::Text(format!("{} W", limit / 1000)))),
             ("ECC", device.ecc().map(on)),
             ("MIG", device.mig().map(on)),
             ("compute mode", device.compute_mode().map(|number| Value::Text(mode(number).to_owned()))),
             ("persistence", device.persistence().map(|state| on(state != 0))),
-            ("other processes", self.others().map(|others| Value::Text(others.to_string()))),
+            ("other processes", self.other_processes().map(|others| Value::Text(others.to_string()))),
         ];
         readings.into_iter().filter_map(|(name, value)| Some(Property::new(name, value.ok()?))).collect()
     }
 
-    /// Counts the other processes with work on the GPU. In a container, this process does not know its own number outside.
-    fn others(self) -> Result<u32, NvmlError> {
+    /// Counts the other processes with a context on the GPU: all but one. In a container, this process does not know
+    /// its own number outside.
+    fn other_processes(self) -> Result<u32, NvmlError> {
         Ok(self.0.compute_processes()?.saturating_sub(1))
     }
 }
 
+/// Converts megahertz, the library's unit, to hertz.
 fn hertz(megahertz: u32) -> Hertz {
     Hertz(u64::from(megahertz) * 1_000_000)
 }
@@ -77,14 +79,14 @@ impl Monitor for Sensors {
         let device = self.0;
         let clock = |clock| device.clock(clock).ok().map(hertz);
         let reasons = device.throttle_reasons().unwrap_or(0);
-        let slowed_by = SLOWING.iter().filter(|(reason, _)| reasons & reason != 0);
+        let slowed_by = THROTTLE_REASONS.iter().filter(|(reason, _)| reasons & reason != 0);
         Reading {
-            sm_clock: clock(Clock::Sm),
-            memory_clock: clock(Clock::Memory),
+            sm_clock: clock(ClockDomain::Sm),
+            memory_clock: clock(ClockDomain::Memory),
             temperature: device.temperature().ok(),
             power: device.power().ok().map(|milliwatts| Watts(f64::from(milliwatts) / 1e3)),
             throttle_reasons: slowed_by.map(|(_, words)| (*words).to_owned()).collect(),
-            other_processes: self.others().ok(),
+            other_processes: self.other_processes().ok(),
         }
     }
 
@@ -99,7 +101,25 @@ impl Monitor for Sensors {
 /// # Errors
 /// Returns the reason if the clock cannot be locked.
 pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, DeviceError> {
-    Sensors::open(uuid)?.lock(target)
+    let Sensors(device) = Sensors::open(uuid)?;
+    let highest = device.highest_clock(ClockDomain::Sm);
+    let (clock, words) = match target {
+        ClockTarget::Base => (BASE_CLOCK, "base".to_owned()),
+        ClockTarget::Max => {
+            let unknown = |error| DeviceError::new(format!("its highest clock is not known: {error}"));
+            let clock = highest.map_err(unknown)?;
+            (clock, format!("max, {clock} MHz"))
+        }
+        ClockTarget::Megahertz(clock) => {
+            if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
+                let message = format!("{clock} MHz is more than its highest, {highest} MHz");
+                return Err(DeviceError::new(message));
+            }
+            (clock, format!("{clock} MHz"))
+        }
+    };
+    device.lock_clocks(clock, clock).map_err(clock_lock_error)?;
+    Ok(format!("locked to {words}"))
 }
 
 /// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
@@ -107,44 +127,21 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Dev
 /// # Errors
 /// Returns the reason if the clock cannot be reset.
 pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
-    Sensors::open(uuid)?.0.reset_clocks().map_err(not_locked)
+    Sensors::open(uuid)?.0.reset_clocks().map_err(clock_lock_error)
 }
 
-impl Sensors {
-    fn lock(self, target: ClockTarget) -> Result<String, DeviceError> {
-        let highest = self.0.highest_clock(Clock::Sm);
-        let (clock, words) = match target {
-            ClockTarget::Base => (BASE_CLOCK, "base".to_owned()),
-            ClockTarget::Max => {
-                let unknown = |error| DeviceError::new(format!("its highest clock is not known: {error}"));
-                let clock = highest.map_err(unknown)?;
-                (clock, format!("max, {clock} MHz"))
-            }
-            ClockTarget::Megahertz(clock) => {
-                if let Some(highest) = highest.ok().filter(|highest| clock > *highest) {
-                    let message = format!("{clock} MHz is more than its highest, {highest} MHz");
-                    return Err(DeviceError::new(message));
-                }
-                (clock, format!("{clock} MHz"))
-            }
-        };
-        self.0.lock_clocks(clock, clock).map_err(not_locked)?;
-        Ok(format!("locked to {words}"))
-    }
-}
-
-/// Returns the error of a call that locks clocks.
-fn not_locked(error: NvmlError) -> DeviceError {
+/// Converts an error of a call that locks or resets clocks. Names root if the permission is missing.
+fn clock_lock_error(error: NvmlError) -> DeviceError {
     match error.is_no_permission() {
         true => DeviceError::new("clocks are locked by root only"),
         false => DeviceError::new(error),
     }
 }
 
-/// A generation of PCIe: 10⁹ transfers a second and lane, and the payload bits among the transferred bits. The peak is the transfer
-/// rate less the encoding, as the specifications have it: 8b/10b, from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of
-/// which 236 are packets. Packet headers are not subtracted, so a copy reaches about nine tenths.
-const PCIE: [(u32, f64, f64, f64); 6] = [
+/// The generations of PCIe: number, 10⁹ transfers per second and lane, and the payload bits among the transferred
+/// bits. The specifications encode 8b/10b, from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of which 236 are
+/// packets. Packet headers are not subtracted, so a copy reaches about nine tenths of the limit.
+const PCIE_GENERATIONS: [(u32, f64, f64, f64); 6] = [
     (1, 2.5, 8.0, 10.0),
     (2, 5.0, 8.0, 10.0),
     (3, 8.0, 128.0, 130.0),
@@ -153,9 +150,9 @@ const PCIE: [(u32, f64, f64, f64); 6] = [
     (6, 64.0, 236.0, 256.0),
 ];
 
-/// The NVLink versions, as the library numbers them: the generation in NVIDIA's words, and GB/s one way less the encoding (from its white
-/// papers on the P100, V100, A100, H100 and Blackwell).
-const NVLINK: [(u32, &str, f64); 7] = [
+/// The versions of NVLink: the library's number, NVIDIA's name of the generation, and GB/s of a link one way less the
+/// encoding (from its white papers on the P100, V100, A100, H100 and Blackwell).
+const NVLINK_VERSIONS: [(u32, &str, f64); 7] = [
     (1, "NVLink 1", 20.0),
     (2, "NVLink 2", 25.0),
     (3, "NVLink 2", 25.0),
@@ -164,14 +161,17 @@ const NVLINK: [(u32, &str, f64); 7] = [
     (6, "NVLink 4", 25.0),
     (7, "NVLink 5", 50.0),
 ];
+/// The most NVLinks of a GPU.
 const MOST_NVLINKS: u32 = 18;
 
-/// `NVML_GPU_VIRTUALIZATION_MODE_NONE` and `…_VGPU`.
+/// `NVML_GPU_VIRTUALIZATION_MODE_NONE`
 const BARE_METAL: u32 = 0;
+/// `NVML_GPU_VIRTUALIZATION_MODE_VGPU`
 const VIRTUAL_GPU: u32 = 2;
 
-/// Returns the peaks of this GPU's links; PCIe only if that is the way to the host. A part of a GPU and a virtual GPU
-/// have none. Under a hypervisor, which may report another link than the real one, no peak is certain.
+/// Returns the peaks of this GPU's links: NVLink, and PCIe if `pcie` is true because the GPU reaches the host by it.
+/// Returns none for a MIG instance and a virtual GPU. Peaks are uncertain under a hypervisor, which may report another
+/// link than the real one.
 pub(crate) fn link_peaks(Sensors(device): Sensors, pcie: bool) -> Vec<Peak> {
     let mode = device.virtualization().ok();
     if device.mig().unwrap_or(false) || mode == Some(VIRTUAL_GPU) {
@@ -190,22 +190,24 @@ pub(crate) fn link_peaks(Sensors(device): Sensors, pcie: bool) -> Vec<Peak> {
     both.chain(to_peers).map(peak).collect()
 }
 
-/// A limit one way, in bytes a second, and its derivation in words.
+/// The limit of a link in one direction, in bytes per second, and its derivation for messages.
 #[derive(Clone, Debug, PartialEq)]
 struct LinkLimit {
     value: f64,
     method: String,
 }
 
-/// Returns the limit of PCIe, for the fastest generation that GPU and system share, since an idle link drops to a
+/// Returns the limit of PCIe, for the fastest generation that both the GPU and the system support, since an idle link drops to a
 /// slower one.
 fn host_link(device: NvmlDevice) -> Option<LinkLimit> {
     let (generation, lanes) = (device.pcie_generation().ok()?, device.pcie_lanes().ok()?);
     pcie_limit(generation, lanes, device.pcie_lanes_now().ok())
 }
 
+/// Returns the limit of PCIe of this generation with `lanes` lanes. `present` is the number of lanes in use now; the
+/// derivation mentions it if it is lower. Returns `None` for an unknown generation.
 fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkLimit> {
-    let (_, gigatransfers, counts, all) = PCIE.iter().find(|(known, ..)| *known == generation)?;
+    let (_, gigatransfers, counts, all) = PCIE_GENERATIONS.iter().find(|(known, ..)| *known == generation)?;
     let value = f64::from(lanes) * gigatransfers * 1e9 * counts / all / 8.0;
     let fewer = present.filter(|present| *present < lanes);
     let fewer = fewer.map(|present| format!("; {present} lanes at present")).unwrap_or_default();
@@ -214,17 +216,17 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkL
     (lanes > 0).then_some(LinkLimit { value, method })
 }
 
-/// Returns the limit of all NVLinks together. They may lead to a switch, and through it to any other GPU. They may also
+/// Returns the limit of all active NVLinks together; `None` if there are none, or if a version is unknown. They may lead to a switch, and through it to any other GPU. They may also
 /// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
 fn peer_links(device: NvmlDevice) -> Option<LinkLimit> {
     let active = (0..MOST_NVLINKS).filter(|link| device.nvlink_state(*link).is_ok_and(|state| state != 0));
     nvlink_limit(&active.map(|link| device.nvlink_version(link).ok()).collect::<Option<Vec<_>>>()?)
 }
 
-/// Returns the limit of NVLinks of these versions.
+/// Returns the limit of NVLinks of these versions together; `None` if they differ, or if there are none.
 fn nvlink_limit(versions: &[u32]) -> Option<LinkLimit> {
     let (first, others) = versions.split_first()?;
-    let (_, name, gigabytes) = NVLINK.iter().find(|(version, ..)| version == first)?;
+    let (_, name, gigabytes) = NVLINK_VERSIONS.iter().find(|(version, ..)| version == first)?;
     let (count, value) = (versions.len(), versions.len() as f64 * gigabytes * 1e9);
     let method = format!("{name}: {count} links × {gigabytes} GB/s");
     others.iter().all(|other| other == first).then_some(LinkLimit { value, method })

@@ -1,33 +1,33 @@
-//! The limits of a GPU, from its name and the attributes that the driver reports. For each quantity, the one that counts comes
-//! first.
+//! The peaks of a GPU, from its name and the attributes that the driver reports. Of several peaks of a quantity, the one
+//! that results are compared with comes first.
 //!
 //! Bandwidth is 2 × memory clock × bus width / 8: the clock is that of the commands, and data move on both of its
-//! edges. Throughput is multiprocessors × multiply-adds a clock × 2 × clock. The driver does not report
-//! multiply-adds a clock, so they are in a table here, and so are the peaks that NVIDIA states for a few cards.
+//! edges. Throughput is multiprocessors × multiply-adds per clock × 2 × clock. The driver does not report
+//! multiply-adds per clock, so they are in a table here, and so are the peaks that NVIDIA states for a few cards.
 
 use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::Rate;
 
-/// The driver's attributes that limits follow from. An attribute that the driver hides is 0.
+/// The attributes of the driver from which peaks are computed. An attribute that the driver hides is 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Attributes {
-    pub(crate) capability: (u64, u64),
-    pub(crate) multiprocessors: u64,
+    pub capability: (u64, u64),
+    pub multiprocessors: u64,
     /// The clock of the multiprocessors, in hertz.
-    pub(crate) clock: u64,
+    pub clock: u64,
     /// The clock of the memory, in hertz.
-    pub(crate) memory_clock: u64,
+    pub memory_clock: u64,
     /// The width of the memory bus, in bits.
-    pub(crate) bus_width: u64,
+    pub bus_width: u64,
 }
 
-/// The driver's addition to a card's name for a part of the card.
-const PART: &str = " MIG ";
+/// The text in the name of an instance of a GPU that MIG divided.
+const MIG_NAME_PART: &str = " MIG ";
 
 /// Returns the peaks of the GPU `name`. If an attribute is hidden, as in a part of a card or a virtual GPU, its peak is
 /// unknown, even if the whole card's is stated. A part that reports the whole card's bus gets no memory peak from it.
 pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
-    let part = name.contains(PART);
+    let part = name.contains(MIG_NAME_PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
     let clocks = attributes.multiprocessors * attributes.clock;
     let mut peaks = Vec::new();
@@ -35,8 +35,10 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
         let peak = Peak::new(quantity, Rate(value), source, method);
         peaks.push(if uncertain { peak.uncertain() } else { peak });
     };
-    let (_, rates) =
-        FMA_A_CLOCK.iter().find(|(of, _)| *of == attributes.capability).unwrap_or(&((0, 0), [0; TYPES]));
+    let (_, rates) = MULTIPLY_ADDS_PER_CLOCK
+        .iter()
+        .find(|(of, _)| *of == attributes.capability)
+        .unwrap_or(&((0, 0), [0; DATA_TYPE_COUNT]));
     let stated = DATASHEETS.iter().find(|(card, ..)| *card == name);
     if bandwidth > 0 {
         let method = "2 × memory clock × bus width / 8".to_owned();
@@ -68,14 +70,15 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
 
 /// The columns of both tables, as `data_type = "…"` names them.
 #[rustfmt::skip]
-pub(crate) const DATA_TYPES: [&str; TYPES] = [
+pub(crate) const DATA_TYPES: [&str; DATA_TYPE_COUNT] = [
     "f64", "f32", "f16", "bf16", "f64 tensor", "tf32 tensor", "f16 tensor", "bf16 tensor", "fp8 tensor", "fp6 tensor", "fp4 tensor",
     "int8 tensor", "int32",
 ];
-const TYPES: usize = 13;
+/// The number of data types in both tables.
+const DATA_TYPE_COUNT: usize = 13;
 
-/// Multiply-adds of a multiprocessor in a clock, dense, by compute capability and data type; each is two operations. 0 is an
-/// unknown rate, or none. A negative one is uncertain: cards of this capability differ, or no source was found to confirm it.
+/// Dense multiply-adds of a multiprocessor per clock, by compute capability and data type; each is two operations. 0 is an
+/// unknown rate, or none. A negative rate is uncertain: cards of this capability differ, or no source was found to confirm it.
 ///
 /// Sources: f64, f32, f16, bf16 and int32 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Best Practices
 /// Guide (before CUDA 13: Programming Guide); tensor data types from NVIDIA's white papers on the architectures (named at each
@@ -83,7 +86,7 @@ const TYPES: usize = 13;
 /// tensor rates and is never counted. `docs/archive/evidence.md` lists what each source states. The rate of int32 is that of
 /// multiply-adds. It is uncertain everywhere: logic and additions have units of their own, so that a kernel that mixes them with
 /// multiply-adds does more operations.
-const FMA_A_CLOCK: [((u64, u64), [i64; TYPES]); 9] = [
+const MULTIPLY_ADDS_PER_CLOCK: [((u64, u64), [i64; DATA_TYPE_COUNT]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
     ((7, 0), [32, 64, 128, 0, 0, 0, 512, 0, 0, 0, 0, 0, -64]),
     // "NVIDIA Turing GPU Architecture". GeForce cards do half as much where they accumulate in f32, and all of int8:
@@ -111,20 +114,31 @@ const FMA_A_CLOCK: [((u64, u64), [i64; TYPES]); 9] = [
     ((12, 0), [2, 128, 128, 128, 0, -256, -512, -512, -1024, -1024, 2048, 1024, -64]),
 ];
 
-const HOPPER: [f64; TYPES] = [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9, 0.0, 0.0, 1978.9, 0.0];
-const H100_PCIE: [f64; TYPES] =
+/// The stated throughput of an H100 SXM and an H200, as in [`DATASHEETS`].
+const HOPPER: [f64; DATA_TYPE_COUNT] =
+    [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9, 0.0, 0.0, 1978.9, 0.0];
+/// The stated throughput of an H100 PCIe, as in [`DATASHEETS`].
+const H100_PCIE: [f64; DATA_TYPE_COUNT] =
     [26.0, 51.0, 0.0, 0.0, 51.0, 378.0, 756.5, 756.5, 1513.0, 0.0, 0.0, 1513.0, 0.0];
-const A100: [f64; TYPES] = [9.7, 19.5, 0.0, 0.0, 19.5, 156.0, 312.0, 312.0, 0.0, 0.0, 0.0, 624.0, 0.0];
-const L4: [f64; TYPES] = [0.0, 30.3, 0.0, 0.0, 0.0, 60.0, 121.0, 121.0, 242.5, 0.0, 0.0, 242.5, 0.0];
-const L40S: [f64; TYPES] = [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0, 0.0, 0.0, 733.0, 0.0];
-// The rates of f16 and fp8 are for accumulation in f16; in f32 they are half.
-const RTX_4090: [f64; TYPES] = [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6, 0.0, 0.0, 660.6, 0.0];
+/// The stated throughput of all A100s, as in [`DATASHEETS`].
+const A100: [f64; DATA_TYPE_COUNT] =
+    [9.7, 19.5, 0.0, 0.0, 19.5, 156.0, 312.0, 312.0, 0.0, 0.0, 0.0, 624.0, 0.0];
+/// The stated throughput of an L4, as in [`DATASHEETS`].
+const L4: [f64; DATA_TYPE_COUNT] =
+    [0.0, 30.3, 0.0, 0.0, 0.0, 60.0, 121.0, 121.0, 242.5, 0.0, 0.0, 242.5, 0.0];
+/// The stated throughput of an L40S, as in [`DATASHEETS`].
+const L40S: [f64; DATA_TYPE_COUNT] =
+    [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0, 0.0, 0.0, 733.0, 0.0];
+/// The stated throughput of an RTX 4090, as in [`DATASHEETS`]. Its f16 and fp8 accumulate in f16; in f32 they are
+/// half as fast.
+const RTX_4090: [f64; DATA_TYPE_COUNT] =
+    [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6, 0.0, 0.0, 660.6, 0.0];
 
 /// NVIDIA's stated peaks of a few cards: the name as the driver reports it, the source, memory bandwidth in GB/s, and throughput in
 /// 10¹² operations a second by data type, 0 if it is not stated. The whole name must match: a part of a card is named after it. Users
 /// compare with these, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
 /// look the same to the driver. Tensor rates are dense: half of the figure stated "with sparsity".
-const DATASHEETS: [(&str, &str, f64, [f64; TYPES]); 10] = [
+const DATASHEETS: [(&str, &str, f64, [f64; DATA_TYPE_COUNT]); 10] = [
     ("NVIDIA H200", "H200", 4800.0, HOPPER),
     ("NVIDIA H100 80GB HBM3", "H100 SXM", 3350.0, HOPPER),
     ("NVIDIA H100 PCIe", "H100 PCIe", 2000.0, H100_PCIE),

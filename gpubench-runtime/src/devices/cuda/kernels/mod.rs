@@ -1,14 +1,16 @@
-//! The kernels of gpubench for measurements, loaded from PTX. `scripts/ptx` builds the PTX in this folder
-//! from the sources next to it.
+//! The kernels of gpubench for measurements, loaded from PTX, and launches of the empty ones, which calibrate the timer
+//! and are interleaved with the launches of a case. `scripts/ptx` builds the PTX in this folder from the sources next to it.
 
 use std::ffi::{CString, c_void};
-use std::{rc::Rc, time::Duration};
+use std::rc::Rc;
+use std::time::Duration;
 
 use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
+use gpubench_records::{Cache, Failure};
 
-use super::driver::{CallError, check, check_for};
-use crate::device::DeviceError;
-use gpubench_records::Cache;
+use crate::device::{DeviceError, Work};
+use crate::devices::cuda::driver::{CallError, check, check_for};
+use crate::devices::cuda::graph::{Capture, Executable};
 
 /// The kernels that every GPU can run.
 const MEASURE_PTX: &str = include_str!("measure.ptx");
@@ -18,21 +20,21 @@ const DISCARD_PTX: &str = include_str!("discard.ptx");
 /// The loaded kernels, except those that only some devices or benchmarks need.
 pub(crate) struct Kernels {
     /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
-    pub(crate) read_sweep: LoadedKernel,
+    pub read_sweep: LoadedKernel,
     /// `(void* buffer, u64 lines)`: discards lines of 128 bytes. `None` before compute capability 8.0.
-    pub(crate) discard: Option<LoadedKernel>,
+    pub discard: Option<LoadedKernel>,
     /// `(u64 nanoseconds)`: one thread waits for this time, 2 ms at most.
     delay: LoadedKernel,
     /// `(u64* at)`: one thread stores `%globaltimer` at this address.
-    pub(crate) stamp: LoadedKernel,
+    pub stamp: LoadedKernel,
     /// `(u64* step)`: one thread stores the resolution of `%globaltimer` at this address; 0 if it does not
     /// advance.
-    pub(crate) timer_step: LoadedKernel,
+    pub timer_step: LoadedKernel,
     /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for this time, 2 ms at most, and stores the
     /// number of cycles and of nanoseconds.
-    pub(crate) clock: LoadedKernel,
+    pub clock: LoadedKernel,
     /// Kernels that do nothing.
-    pub(crate) empty: EmptyKernels,
+    pub empty: EmptyKernels,
 }
 
 impl Kernels {
@@ -147,7 +149,7 @@ impl EmptyKernel {
 /// One loaded copy of the empty kernels. Each copy has its code at other addresses.
 pub(crate) struct EmptyKernels {
     /// The kernel that does not even read its parameters.
-    pub(crate) bare: EmptyKernel,
+    pub bare: EmptyKernel,
     /// The kernel that reads a parameter.
     reads_parameter: EmptyKernel,
 }
@@ -169,5 +171,37 @@ impl EmptyKernels {
     pub(crate) fn matching(&self, recorded: bool, cache: Cache) -> EmptyKernel {
         let waits = recorded && cache == Cache::Cold;
         if waits { self.reads_parameter.clone() } else { self.bare.clone() }
+    }
+}
+
+/// A launch of one block of 32 threads that do nothing.
+pub(crate) struct EmptyLaunch {
+    kernel: EmptyKernel,
+    stream: CUstream,
+    /// The graph that contains the launch, if each launch is that of a graph.
+    graph: Option<Executable>,
+}
+
+impl EmptyLaunch {
+    /// Returns launches of `kernel` on `stream`.
+    pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
+        Self { kernel, stream, graph: None }
+    }
+
+    /// Captures the launch in a graph, so that each launch has the overhead of a graph launch on the stream.
+    pub(crate) fn into_graph(mut self) -> Result<Self, Failure> {
+        let capture = Capture::begin(self.stream)?;
+        self.launch()?;
+        self.graph = Some(capture.end()?.instantiate()?);
+        Ok(self)
+    }
+}
+
+impl Work for EmptyLaunch {
+    fn launch(&mut self) -> Result<(), Failure> {
+        match &self.graph {
+            Some(graph) => Ok(graph.launch(self.stream)?),
+            None => Ok(self.kernel.launch((1, 32), self.stream)?),
+        }
     }
 }

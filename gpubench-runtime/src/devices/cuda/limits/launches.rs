@@ -3,7 +3,7 @@
 
 use gpubench_driver::sys;
 
-use crate::devices::cuda::device_info::{self, memory};
+use crate::devices::cuda::device_info;
 use crate::devices::cuda::driver::{DeviceMemory, current_device};
 use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use crate::{device::DeviceError, devices::cuda::RawStream};
@@ -65,9 +65,9 @@ const TILES_PER_STEP: u64 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CeilingLaunch {
     /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The limit it reaches.
-    pub(crate) limit: CeilingLimit,
+    pub limit: CeilingLimit,
 }
 
 /// The limit that a launch reaches.
@@ -149,7 +149,7 @@ pub(crate) struct ReadyLaunch {
     /// The arguments; the kernel may have fewer parameters.
     arguments: [u64; 4],
     /// The bytes or operations of one launch.
-    pub(crate) work: Counts,
+    pub work: Counts,
     /// The buffers of the launch. If the launch writes, the last one is the output.
     buffers: Vec<DeviceMemory>,
 }
@@ -159,9 +159,9 @@ impl CeilingLaunch {
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
         let device = current_device()?;
         let multiprocessors =
-            device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
-        let memory = MOST_MOVED_BYTES.min(memory(device)? / 8) / CHUNK_BYTES * CHUNK_BYTES;
-        let cache = device_info::read(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
+            device_info::attribute(device, sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let memory = MOST_MOVED_BYTES.min(device_info::memory_size(device)? / 8) / CHUNK_BYTES * CHUNK_BYTES;
+        let cache = device_info::attribute(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?
             / CACHE_SIZE_DIVISOR
             / CHUNK_BYTES
             * CHUNK_BYTES;

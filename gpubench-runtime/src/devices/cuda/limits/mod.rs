@@ -45,12 +45,16 @@ impl<const N: usize> CeilingBenchmark<N> {
     /// Passes the case of the benchmark to `visitor`.
     fn visit(visitor: &mut Visitor<'_>) {
         let ceiling = &CEILINGS[N];
+        let capability = || cuda::capability(listed_ordinal()?);
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
             |_| ceiling.prepare().map_err(CaseError::new),
             |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
         )
         .counts(|launch| Ok(launch.work))
-        .skip_if(|| ceiling.lacks_instructions(), "its instructions need compute capability 8.0");
+        .skip_if(
+            || ceiling.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0)),
+            "its instructions need compute capability 8.0",
+        );
         if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
             case = case.check(|launch, ()| launch.check().map_err(CaseError::new));
         }
@@ -85,14 +89,6 @@ const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
 pub fn cache(benchmark: &str) -> Option<Cache> {
     let ceiling = ceiling_of_benchmark(benchmark)?;
     Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
-}
-
-impl CeilingLaunch {
-    /// Returns true if the GPU whose cases are being listed lacks instructions that the launch needs.
-    fn lacks_instructions(&self) -> bool {
-        let capability = || cuda::capability(listed_ordinal()?);
-        self.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0))
-    }
 }
 
 /// Returns the limit that the benchmark with this path measures, or `None` for another benchmark.

@@ -14,24 +14,24 @@ const OWN_KERNEL_PREFIX: &str = "gpubench_";
 #[derive(Clone, Copy)]
 pub(super) struct EnqueuedGroup {
     /// The number of launches.
-    pub(super) launches: usize,
+    pub launches: usize,
     /// The number of mark kernels before each launch. The flush and the launch follow the last of them.
-    pub(super) marks: usize,
+    pub marks: usize,
     /// The number of operations of the flush before each launch.
-    pub(super) flush: usize,
+    pub flush: usize,
     /// The number of operations of a launch, or `None` if it is unknown.
-    pub(super) pieces: Option<usize>,
+    pub pieces: Option<usize>,
 }
 
 /// A launch according to CUPTI.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TracedLaunch {
     /// The begin of its first operation according to the clock of CUPTI, in nanoseconds.
-    pub(crate) begin: u64,
+    pub begin: u64,
     /// The end of its last operation according to the clock of CUPTI, in nanoseconds.
-    pub(crate) end: u64,
+    pub end: u64,
     /// Its operations, in the order in which they begin.
-    pub(crate) pieces: Vec<Activity>,
+    pub pieces: Vec<Activity>,
 }
 
 impl TracedLaunch {

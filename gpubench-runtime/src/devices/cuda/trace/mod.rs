@@ -42,7 +42,7 @@ fn begin_prequeued(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Resul
 
 /// Enqueues a reset, a delay kernel whose record separates this launch from the previous one, the flush, and
 /// a launch. If there is a `pair` of events, they are recorded around the launch.
-fn enqueue(
+fn enqueue_launch(
     device: &Cuda,
     work: &mut Guarded<'_>,
     (cache, flush): (Cache, Flush),
@@ -72,13 +72,13 @@ fn trace_group(
     tracing: &Tracing,
 ) -> Result<Vec<TracedLaunch>, Failure> {
     begin_prequeued(device, work, how.0)?;
-    (0..count).try_for_each(|_| enqueue(device, work, how, None))?;
+    (0..count).try_for_each(|_| enqueue_launch(device, work, how, None))?;
     wait_for_context()?;
     let records: Vec<Activity> = tracing.take().map_err(|error| Failure::new(Stage::Sampling, error))?;
     let expected = EnqueuedGroup {
         launches: count,
         marks: if work.resets() { 2 } else { 1 },
-        flush: flush_pieces(how.1),
+        flush: operations_of_flush(how.1),
         pieces,
     };
     let launches = launches::find_launches(records, &expected);
@@ -86,7 +86,7 @@ fn trace_group(
 }
 
 /// Returns the number of operations that a flush enqueues.
-fn flush_pieces(flush: Flush) -> usize {
+fn operations_of_flush(flush: Flush) -> usize {
     match flush {
         Flush::None | Flush::Lines => 0,
         Flush::Read | Flush::Write => 1,
@@ -97,7 +97,7 @@ fn flush_pieces(flush: Flush) -> usize {
 /// Returns the number of operations of a launch for which CUPTI has a record, according to the forwarders of
 /// the driver. Returns `None` if the number differs between checked launches, if a launch contains a graph,
 /// or if no launch was checked.
-fn pieces_per_launch(device: &Cuda) -> Option<usize> {
+fn operations_per_launch(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, op): &(bool, StreamOp)| match op {
             StreamOp::Kernel(_) | StreamOp::Copy(_) | StreamOp::Memset(_) => Some(1),
@@ -110,13 +110,13 @@ fn pieces_per_launch(device: &Cuda) -> Option<usize> {
     counts.all(|other| other == Some(first)).then_some(first)
 }
 
-/// The most traced launches that count.
-const MOST_COUNTED_LAUNCHES: usize = 64;
-/// The total time of the traced launches that count (0.2 s). Fewer than [`MOST_COUNTED_LAUNCHES`] count if
-/// they would take longer.
+/// The most traced launches whose times are reported.
+const MOST_TRACED_LAUNCHES: usize = 64;
+/// The total time of the traced launches (0.2 s). Fewer than [`MOST_TRACED_LAUNCHES`] are traced if they would take
+/// longer.
 const TRACED_TIME_BUDGET: Nanoseconds = Nanoseconds::from_seconds(0.2);
-/// The fewest traced launches that count, even if they exceed the budget.
-const FEWEST_COUNTED_LAUNCHES: usize = 3;
+/// The fewest traced launches whose times are reported, even if they exceed the budget.
+const FEWEST_TRACED_LAUNCHES: usize = 3;
 /// The number of sets of inputs if inputs were relocated between the samples: the first set, and one for each
 /// allocation seed.
 const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
@@ -142,10 +142,10 @@ pub(crate) fn trace_case(
     let by_events = EventTimer::new(how, (wanted.time, OVERHEAD_PER_LAUNCH))?;
     let untraced = by_events.times(device, &mut work)?;
     let tracing = begin_tracing()?;
-    let known = pieces_per_launch(device);
+    let known = operations_per_launch(device);
     trace_group(device, &mut work, how, (DISCARDED_LAUNCHES, known), &tracing)?;
     let count = ((TRACED_TIME_BUDGET / (wanted.time + OVERHEAD_PER_LAUNCH)) as usize)
-        .clamp(FEWEST_COUNTED_LAUNCHES, MOST_COUNTED_LAUNCHES);
+        .clamp(FEWEST_TRACED_LAUNCHES, MOST_TRACED_LAUNCHES);
     let mut launches = Vec::with_capacity(count);
     let mut allocation_seeds = wanted.allocation_seeds.iter().flatten();
     let longest = if wanted.allocation_seeds.is_some() {

@@ -1,11 +1,14 @@
 //! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
 //! again during tracing.
 
-use super::{MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue, launches::GPU_TIMER_STEP, wait_for_context};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::EventPair;
-use crate::devices::cuda::empty::EmptyLaunch;
 use crate::devices::cuda::guarded::Guarded;
+use crate::devices::cuda::kernels::EmptyLaunch;
+use crate::devices::cuda::trace::launches::GPU_TIMER_STEP;
+use crate::devices::cuda::trace::{
+    MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, wait_for_context,
+};
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
@@ -67,8 +70,8 @@ impl EventTimer {
             begin_prequeued(device, work, self.how.0)?;
             for (number, pair) in self.pairs.iter().enumerate() {
                 match is_empty_launch(number, swapped) {
-                    true => enqueue(device, &mut empty, self.how, Some(pair))?,
-                    false => enqueue(device, work, self.how, Some(pair))?,
+                    true => enqueue_launch(device, &mut empty, self.how, Some(pair))?,
+                    false => enqueue_launch(device, work, self.how, Some(pair))?,
                 }
             }
             wait_for_context()?;

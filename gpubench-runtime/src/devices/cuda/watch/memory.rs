@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUstream};
-use gpubench_driver::{Memory, MemoryKind};
+use gpubench_driver::{MemoryKind, MemoryRange};
 
 use crate::device::DeviceError;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attribute};
@@ -29,7 +29,7 @@ const THREADS_PER_BLOCK: u32 = 256;
 /// An allocation whose writes are detected.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
-    pub(crate) memory: Memory,
+    pub memory: MemoryRange,
     /// The index of the fingerprint of its first block in a table.
     first_fingerprint: usize,
 }
@@ -37,9 +37,9 @@ pub(crate) struct Region {
 /// The allocations that a launch can reach, or some of them.
 #[derive(Clone, Default)]
 pub(crate) struct Regions {
-    pub(crate) regions: Vec<Region>,
+    pub regions: Vec<Region>,
     /// The size of a block, which has one fingerprint.
-    pub(crate) block: Bytes,
+    pub block: Bytes,
 }
 
 /// A table of fingerprints.
@@ -61,7 +61,7 @@ pub(crate) struct WriteDetector {
     changed: DeviceMemory,
     device: CUdevice,
     /// The stream for the work of the detector.
-    pub(crate) stream: CUstream,
+    pub stream: CUstream,
     /// The number of thread blocks of its kernels.
     blocks: u32,
 }
@@ -122,9 +122,9 @@ impl WriteDetector {
 
     /// Returns true if launches on this device can reach `memory`: device memory of its own, host memory,
     /// managed memory, or memory of a peer. Returns an error if the driver does not know the memory any more.
-    fn is_reachable(&self, memory: &Memory) -> Result<bool, DeviceError> {
+    fn is_reachable(&self, memory: &MemoryRange) -> Result<bool, DeviceError> {
         let forgotten = || DeviceError::new("there is memory that the driver does not know any more");
-        let Memory { address, kind, .. } = *memory;
+        let MemoryRange { address, kind, .. } = *memory;
         // SAFETY: this attribute is the number of a device.
         let device = unsafe { pointer_attribute(sys::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) };
         let device: CUdevice = device.ok_or_else(forgotten)?;
@@ -185,7 +185,7 @@ impl WriteDetector {
 
     /// Inverts every bit of a region, and waits. A second call restores the contents.
     pub(crate) fn invert_bits(&self, region: &Region) -> Result<(), CallError> {
-        let Memory { address, bytes, .. } = region.memory;
+        let MemoryRange { address, bytes, .. } = region.memory;
         // SAFETY: the kernel takes an address and a length, and the memory is there.
         unsafe { self.complement.launch((self.blocks, THREADS_PER_BLOCK), self.stream, [address, bytes]) }?;
         self.wait()
@@ -205,7 +205,7 @@ impl WriteDetector {
             FingerprintTable::Before => &self.before,
             FingerprintTable::After => &self.after,
         };
-        let Memory { address, bytes, .. } = region.memory;
+        let MemoryRange { address, bytes, .. } = region.memory;
         let prints = table.address() + 8 * region.first_fingerprint as u64;
         let arguments = [address, bytes, block.0, prints, changed];
         // SAFETY: the kernel takes these five words; the memory is there, and so is a word of the table for
@@ -231,10 +231,10 @@ impl WriteDetector {
 impl Regions {
     /// Divides `memory` into the smallest blocks whose fingerprints all fit into a table. Returns `None` if
     /// none do.
-    fn new(memory: &[Memory]) -> Option<Self> {
+    fn new(memory: &[MemoryRange]) -> Option<Self> {
         (SMALLEST_BLOCK_BYTES.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
-            let place = |memory: &Memory| {
+            let place = |memory: &MemoryRange| {
                 let region = Region { memory: *memory, first_fingerprint: first };
                 // The memory may begin within a block and end within one.
                 first += (memory.bytes / block) as usize + 2;
@@ -291,8 +291,8 @@ pub(crate) fn free_and_total_memory() -> Option<(Bytes, Bytes)> {
 mod tests {
     use super::*;
 
-    fn memory(address: u64, bytes: u64) -> Memory {
-        Memory { address, bytes, kind: MemoryKind::Device, number: address }
+    fn memory(address: u64, bytes: u64) -> MemoryRange {
+        MemoryRange { address, bytes, kind: MemoryKind::Device, number: address }
     }
 
     /// Checks that no two regions share a word of the table, and that none is after its end.

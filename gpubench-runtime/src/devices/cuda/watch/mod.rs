@@ -35,7 +35,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         Ok(regions)
     });
     device.baseline = None;
-    let shadow = before.as_ref().ok().and_then(|before| MemoryCopy::new(&device.write_detector, before));
+    let copy = before.as_ref().ok().and_then(|before| MemoryCopy::new(&device.write_detector, before));
     device.synchronize_in(Stage::Launch)?;
     let allocated = allocated_memory();
     _ = device.memory_growth();
@@ -50,7 +50,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         check_nothing_runs(device, &calls).and_then(|()| device.synchronize_in(Stage::Launch))
     {
         // On a lost device nothing can be freed, and trying to would hide the launch's own error.
-        std::mem::forget((shadow, pair));
+        std::mem::forget((copy, pair));
         return Err(failure);
     }
     let first_launch_time = Some(begin.elapsed().into());
@@ -58,7 +58,7 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     device.synchronize_in(Stage::Launch)?;
     device.first_launch = pair.read().ok();
     let written = before
-        .and_then(|before| detect_writes(device, &before, &calls, shadow))
+        .and_then(|before| detect_writes(device, &before, &calls, copy))
         .unwrap_or_else(|why| Written::unseen(why.to_string()));
     device.checked.push(calls.iter().filter_map(|call| stream_op(device.stream, call)).collect());
     let kernels = || calls.iter().filter_map(kernel_launch);
@@ -152,7 +152,7 @@ pub(crate) fn writes_on_inverted_inputs(
 /// Returns the number and the resources of the multiprocessors of GPU `ordinal`.
 pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
     let device = device_info::device(ordinal)?;
-    let read = |attribute| device_info::read(device, attribute);
+    let read = |attribute| device_info::attribute(device, attribute);
     Ok(Multiprocessors {
         count: read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         threads_per_sm: read(sys::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)? as u32,
@@ -187,13 +187,13 @@ fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
 }
 
 /// Returns the memory that a launch with these driver calls changed, among the memory that existed `before`
-/// it. Stores the state after the launch, and its `shadow`, the copy from before, in `device` for launches
+/// it. Stores the state after the launch, and `copy`, the content from before it, in `device` for launches
 /// after the samples.
 fn detect_writes(
     device: &mut Cuda,
     before: &Regions,
     calls: &[DriverCall],
-    shadow: Option<MemoryCopy>,
+    copy: Option<MemoryCopy>,
 ) -> Result<Written, DeviceError> {
     let after = device.write_detector.reachable()?;
     let regions = before.intersection(&after);
@@ -203,7 +203,7 @@ fn detect_writes(
         false => reason_for_undetected_writes(calls),
     };
     let (bytes, block) = (regions.bytes(), regions.block);
-    let outputs = LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow)?;
+    let outputs = LaunchBaseline::compare_after_launch(&device.write_detector, regions, copy)?;
     let written = Written { unseen_reason: unseen, ..Written::new(bytes, block, outputs.changed()) };
     device.baseline = Some(outputs);
     Ok(written)

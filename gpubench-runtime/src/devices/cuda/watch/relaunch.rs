@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use gpubench_driver::{Memory, MemoryKind, sys};
+use gpubench_driver::{MemoryKind, MemoryRange, sys};
 
 use super::memory::{FingerprintTable, Region, Regions, WriteDetector, free_and_total_memory};
 use super::reset;
-use crate::device::{Device, Inputs, Work};
+use crate::device::{Device, InputState, Work};
 use crate::devices::cuda::Cuda;
 use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
@@ -47,17 +47,17 @@ impl MemoryCopy {
             return None;
         }
         let copy = detector.allocate_own("a copy of the inputs", bytes.as_usize()).ok()?;
-        let shadow = Self { regions, copy };
-        shadow
+        let memory_copy = Self { regions, copy };
+        memory_copy
             .pairs()
             .try_for_each(|(memory, copy)| enqueue_copy(copy, memory.address, memory.bytes, detector))
             .and_then(|()| detector.wait())
             .ok()?;
-        Some(shadow)
+        Some(memory_copy)
     }
 
     /// Returns each copied allocation with the address of its copy.
-    fn pairs(&self) -> impl Iterator<Item = (Memory, u64)> {
+    fn pairs(&self) -> impl Iterator<Item = (MemoryRange, u64)> {
         self.regions.regions.iter().scan(self.copy.address(), |next, region| {
             let copy = *next;
             *next += region.memory.bytes;
@@ -107,12 +107,12 @@ impl LaunchBaseline {
     ) -> Result<Self, CallError> {
         let changed = detector.changed_regions(FingerprintTable::Before, &regions)?;
         detector.store_fingerprints(FingerprintTable::After, &regions)?;
-        let mut outputs = Self { regions, changed, before, after: None };
-        outputs.after = outputs.largest_output().and_then(|(region, _)| {
-            let alone = outputs.regions.single(region);
+        let mut baseline = Self { regions, changed, before, after: None };
+        baseline.after = baseline.largest_output().and_then(|(region, _)| {
+            let alone = baseline.regions.single(region);
             MemoryCopy::new(detector, &alone)
         });
-        Ok(outputs)
+        Ok(baseline)
     }
 
     /// Returns the total size of all blocks that the launch changed.
@@ -127,22 +127,17 @@ impl LaunchBaseline {
         let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.contains(region));
         copied.max_by_key(|(_, changed)| *changed)
     }
-
-    /// Returns true if the launch changed `region`.
-    fn changed_region(&self, region: &Region) -> bool {
-        self.changed.iter().any(|(changed, _)| changed.memory == region.memory)
-    }
 }
 
 /// Resets, flushes and launches `work` once, and returns its time. On fresh inputs, also stores the memory
 /// before and after the launch in `device`. Returns `None` if some memory is managed, since it moves to the
 /// GPU during the launch, or if the memory could not be read on fresh inputs.
-pub(crate) fn launch_cold(
+pub(crate) fn time_cold_launch(
     work: &mut dyn Work,
     device: &mut Cuda,
-    inputs: Inputs,
+    inputs: InputState,
 ) -> Result<Option<Nanoseconds>, Failure> {
-    if inputs == Inputs::Used {
+    if inputs == InputState::Used {
         let time = launch_and_time(device, work)?;
         // Managed memory moves to whoever touches it, which takes its time.
         return Ok(Some(time).filter(|_| !device.baseline.as_ref().is_some_and(LaunchBaseline::is_managed)));
@@ -153,33 +148,32 @@ pub(crate) fn launch_cold(
     if let Some(before) = &before {
         device.write_detector.store_fingerprints(FingerprintTable::Before, before)?;
     }
-    let shadow = before.as_ref().and_then(|before| MemoryCopy::new(&device.write_detector, before));
+    let copy = before.as_ref().and_then(|before| MemoryCopy::new(&device.write_detector, before));
     let time = match launch_and_time(device, work) {
         Ok(time) => time,
         Err(failure) => {
             // On a lost device nothing can be freed, and trying to would hide the launch's own error.
-            std::mem::forget(shadow);
+            std::mem::forget(copy);
             return Err(failure);
         }
     };
     if let (Some(before), Ok(after)) = (before, device.write_detector.reachable()) {
         let regions = before.intersection(&after);
-        device.baseline =
-            Some(LaunchBaseline::compare_after_launch(&device.write_detector, regions, shadow)?);
+        device.baseline = Some(LaunchBaseline::compare_after_launch(&device.write_detector, regions, copy)?);
     }
-    Ok(Some(time).filter(|_| device.baseline.as_ref().is_some_and(|outputs| !outputs.is_managed())))
+    Ok(Some(time).filter(|_| device.baseline.as_ref().is_some_and(|baseline| !baseline.is_managed())))
 }
 
 /// Restores all copied memory to its state before the last launch on fresh inputs. Returns false, and
 /// restores nothing, if there is no copy.
 pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
-    let Some((outputs, shadow)) = device.baseline.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
+    let Some((baseline, copy)) = device.baseline.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
     else {
         return Ok(false);
     };
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(false) };
-    for region in outputs.regions.intersection(&reachable).regions {
-        shadow.restore(&region, &device.write_detector)?;
+    for region in baseline.regions.intersection(&reachable).regions {
+        copy.restore(&region, &device.write_detector)?;
     }
     device.write_detector.wait()?;
     Ok(true)
@@ -189,30 +183,31 @@ pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
 /// results differ from those of the launch on fresh inputs, and whether the largest output is written again.
 /// Returns `None` if the memory cannot be read.
 pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<Relaunch>, Failure> {
-    let Some(mut outputs) = device.baseline.take() else { return Ok(None) };
-    let done = relaunch_and_compare(device, work, &mut outputs);
-    device.baseline = Some(outputs);
+    let Some(baseline) = device.baseline.take() else { return Ok(None) };
+    let done = relaunch_with_baseline(device, work, &baseline);
+    device.baseline = Some(baseline);
     done
 }
 
-/// Does the work of [`relaunch`], with `outputs` taken out of `device`.
-fn relaunch_and_compare(
+/// Launches `work` on used, replaced and restored memory, and compares what it writes with `baseline`. Called by
+/// [`relaunch`], which explains the result.
+fn relaunch_with_baseline(
     device: &mut Cuda,
     work: &mut dyn Work,
-    outputs: &mut LaunchBaseline,
+    baseline: &LaunchBaseline,
 ) -> Result<Option<Relaunch>, Failure> {
     launch_and_time(device, work)?;
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
-    let regions = outputs.regions.intersection(&reachable);
+    let regions = baseline.regions.intersection(&reachable);
     // The result is not used. Without this work, later samples would meet the DRAM stall at other moments.
     device.write_detector.changed_bytes(FingerprintTable::After, &regions)?;
-    let rewritten = match outputs.largest_output().filter(|(region, _)| regions.contains(region)) {
+    let rewritten = match baseline.largest_output().filter(|(region, _)| regions.contains(region)) {
         Some((largest, changed)) => {
-            Some(relaunch_on_replaced_output(device, work, outputs, (&regions, largest, changed))?)
+            Some(relaunch_on_replaced_output(device, work, baseline, (&regions, largest, changed))?)
         }
         None => None,
     };
-    let differs = match &outputs.before {
+    let differs = match &baseline.before {
         Some(before) => relaunch_on_restored_memory(device, work, before, &regions)?,
         None => Bytes::ZERO,
     };
@@ -250,13 +245,13 @@ fn relaunch_on_restored_memory(
 fn relaunch_on_replaced_output(
     device: &mut Cuda,
     work: &mut dyn Work,
-    outputs: &LaunchBaseline,
+    baseline: &LaunchBaseline,
     (regions, largest, changed): (&Regions, Region, Bytes),
 ) -> Result<Rewritten, Failure> {
-    let contents: Vec<&MemoryCopy> = [&outputs.before, &outputs.after].into_iter().flatten().collect();
+    let contents: Vec<&MemoryCopy> = [&baseline.before, &baseline.after].into_iter().flatten().collect();
     let mut again = Bytes::ZERO;
-    for shadow in contents.iter().cycle().take(MOST_REWRITE_LAUNCHES) {
-        shadow.restore(&largest, &device.write_detector)?;
+    for copy in contents.iter().cycle().take(MOST_REWRITE_LAUNCHES) {
+        copy.restore(&largest, &device.write_detector)?;
         device.write_detector.store_fingerprints(FingerprintTable::Before, regions)?;
         launch_and_time(device, work)?;
         let written = device.write_detector.changed_regions(FingerprintTable::Before, regions)?;
@@ -264,7 +259,9 @@ fn relaunch_on_replaced_output(
             written.iter().filter(|(region, _)| counts(region)).map(|(_, changed)| *changed).sum()
         };
         let there = sum(&|region| region.memory == largest.memory);
-        again = again.max(there).max(sum(&|region| !outputs.changed_region(region)));
+        let changed_first =
+            |region: &Region| baseline.changed.iter().any(|(first, _)| first.memory == region.memory);
+        again = again.max(there).max(sum(&|region| !changed_first(region)));
         if Relaunch::is_rewritten(changed, again) {
             break;
         }

@@ -1,25 +1,35 @@
-//! Reads the name, the operating system and the process times of this machine, and the settings that can
-//! change times.
+//! The functions of the operating system that the runtime needs, on Linux and on other Unix systems as far as they
+//! have the same: facts about the machine, standard streams for messages, and the end of a process.
 
-use std::{collections::BTreeMap, env, ffi::CStr, fs, path::Path, time::Duration};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, RawFd};
+use std::path::Path;
+use std::time::Duration;
+use std::{env, fs, process};
 
 use gpubench_records::environment::TIME_VARIABLES;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
 use rustix::system::uname;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the host name of this machine, or `None` if it is empty.
-pub fn host() -> Option<String> {
+pub fn host_name() -> Option<String> {
     Some(lossy_string(uname().nodename())).filter(|name| !name.is_empty())
 }
 
 /// Returns the name of the operating system, such as `Debian GNU/Linux 12 (bookworm)`, or `None` if it has no
 /// `/etc/os-release`.
-pub fn system() -> Option<String> {
+pub fn os_name() -> Option<String> {
     fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release))
 }
 
 /// Returns the name and the release of the kernel, such as `Linux 6.1.0-18-amd64`.
-pub fn kernel() -> String {
+pub fn kernel_release() -> String {
     let uname = uname();
     format!("{} {}", lossy_string(uname.sysname()), lossy_string(uname.release()))
 }
@@ -111,8 +121,89 @@ impl<'a> Stat<'a> {
     }
 }
 
+/// The first file descriptor after the standard streams.
+const FIRST_FREE: RawFd = 3;
+
+/// Takes the socket that a worker gets as its standard input. Returns two files of that socket: one to read
+/// requests from, and one to write replies to. Afterwards standard input is `/dev/null`, also for child
+/// processes.
+pub fn take_channel() -> io::Result<(File, File)> {
+    let socket = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), FIRST_FREE)?);
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    let replies = socket.try_clone()?;
+    Ok((socket, replies))
+}
+
+/// Takes standard output, and returns it as a file. Afterwards all other output of this process to standard
+/// output goes to standard error.
+pub fn take_output() -> io::Result<File> {
+    let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok(File::from(ours))
+}
+
+/// A stream whose reads and writes wait and retry after `EWOULDBLOCK`. All processes that share a pipe share
+/// its non-blocking mode, which the parent process or a benchmark may have set.
+#[derive(Debug)]
+pub struct RetryOnWouldBlock<S>(pub S);
+
+impl<S: AsFd> RetryOnWouldBlock<S> {
+    /// Runs `work` until it succeeds or fails with an error other than `WouldBlock`. After each `WouldBlock`,
+    /// waits until the stream is `ready`.
+    fn retry<T>(&mut self, ready: PollFlags, mut work: impl FnMut(&mut S) -> io::Result<T>) -> io::Result<T> {
+        loop {
+            match work(&mut self.0) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    retry_on_intr(|| poll(&mut [PollFd::new(&self.0, ready)], None))?;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl<S: AsFd + Write> Write for RetryOnWouldBlock<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.retry(PollFlags::OUT, |stream| stream.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.retry(PollFlags::OUT, Write::flush)
+    }
+}
+
+impl<S: AsFd + Read> Read for RetryOnWouldBlock<S> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.retry(PollFlags::IN, |stream| stream.read(bytes))
+    }
+}
+
+/// Kills the process group of this process if this process leads it, as a worker does. Otherwise aborts this
+/// process alone.
+pub(crate) fn kill_own_process_group() -> ! {
+    if getpgrp() == getpid() {
+        // This cannot fail: the group contains this process.
+        _ = kill_current_process_group(Signal::KILL);
+    }
+    process::abort()
+}
+
+/// Kills the process group of the worker, which includes this forked child of it. Prints the reason on
+/// standard error first.
+pub(crate) fn kill_worker_from_forked_child() -> ! {
+    let reason = "error: a launch forked this process and returned in both: have the copy end or become another program\n";
+    // Without the lock of standard error, which another thread may have acquired before the fork.
+    _ = rustix::io::write(rustix::stdio::stderr(), reason.as_bytes());
+    // This cannot fail: the group contains this process.
+    _ = kill_current_process_group(Signal::KILL);
+    process::abort()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -121,6 +212,23 @@ mod tests {
         assert_eq!(pretty_name(debian).as_deref(), Some("Debian GNU/Linux 12 (bookworm)"));
         assert_eq!(pretty_name("PRETTY_NAME=Void").as_deref(), Some("Void"));
         assert_eq!((pretty_name(""), pretty_name("PRETTY_NAME=\"\"")), (None, None));
+    }
+
+    #[test]
+    fn non_blocking_streams_are_waited_for() {
+        let (ours, theirs) = UnixStream::pair().expect("a socket");
+        for end in [&ours, &theirs] {
+            end.set_nonblocking(true).expect("it is open");
+        }
+        // More than any socket holds.
+        let text = "a line\n".repeat(1 << 18);
+        let written = thread::spawn({
+            let text = text.clone();
+            move || RetryOnWouldBlock(ours).write_all(text.as_bytes())
+        });
+        let read = io::read_to_string(RetryOnWouldBlock(theirs)).expect("all of it");
+        assert!(read == text, "{} of {} bytes", read.len(), text.len());
+        written.join().expect("no panic").expect("all of it");
     }
 }
 

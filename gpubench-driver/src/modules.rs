@@ -1,6 +1,5 @@
-//! Modules and their kernels. In: the driver's result of a call about one, and the call's arguments. Out: the
-//! names of kernels that were looked up; and details for a failed call: the driver's compiler log for
-//! rejected PTX, or the kernels of a module that lacks the requested one.
+//! Modules and their kernels: the names of kernels that were looked up, and details of a failed call, such as the
+//! compiler log of rejected PTX or the kernels of a module that lacks the requested one.
 
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
@@ -9,11 +8,11 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
-
 use crate::calls::{DriverCall, add_if_successful};
+use crate::library::unrecorded;
 use crate::memory::{add_variable, remove_module_variables};
-use crate::{library::unrecorded, result::set_detail};
+use crate::result::set_detail;
+use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
 /// `CUDA_ERROR_NOT_FOUND`
 const NOT_FOUND: u32 = 500;
