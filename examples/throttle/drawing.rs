@@ -24,14 +24,14 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
     ];
     let mut panels = Vec::new();
     for (name, unit, value, from_zero) in sensors {
-        let points = all_points(&read.sustained, |groups| mean(groups, value));
+        let points = points(&read.sustained, |groups| mean(groups, value));
         if !points.is_empty() {
             let y = if from_zero { Axis::linear(name, unit) } else { Axis::linear_around_values(name, unit) };
             let burst = mean(&read.burst, value);
             panels.push(panel(y, points, burst));
         }
     }
-    let times = all_points(&read.sustained, |groups| Some(median(groups).as_f64()));
+    let times = points(&read.sustained, |groups| Some(median(groups).as_f64()));
     panels.push(panel(
         Axis::linear_around_values("time of a launch", AxisUnit::TIME),
         times,
@@ -63,7 +63,7 @@ fn title(read: &Experiment) -> String {
     format!("Sustained, a launch takes {part} {how} time{clock}")
 }
 
-fn panel(y: Axis, all_points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
+fn panel(y: Axis, points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
     let marks = burst.map(|value| ReferenceLine::y(value, "")).into_iter().collect();
     // The axis has its name; a legend would tell it again.
     let series = vec![PlotSeries::new("", points).with_style(SeriesStyle::Bare)];
@@ -72,7 +72,7 @@ fn panel(y: Axis, all_points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
 
 /// One point for groups whose launches have nearly the same number, as a logarithmic axis has it: the number of the first
 /// launch, from 1, and what `of` makes of the groups.
-fn all_points(groups: &[SampleGroup], of: impl Fn(&[SampleGroup]) -> Option<f64>) -> Vec<(f64, f64)> {
+fn points(groups: &[SampleGroup], of: impl Fn(&[SampleGroup]) -> Option<f64>) -> Vec<(f64, f64)> {
     let place = |group: &SampleGroup| (POINTS * ((group.first + 1) as f64).log2()).floor();
     let together = groups.chunk_by(|a, b| place(a) == place(b));
     together.filter_map(|groups| Some(((groups[0].first + 1) as f64, of(groups)?))).collect()

@@ -20,7 +20,7 @@ pub(crate) struct SensorReader {
 
 impl SensorReader {
     /// Begins to read.
-    pub(crate) fn fit(mut monitor: Box<dyn Monitor>) -> Self {
+    pub(crate) fn over(mut monitor: Box<dyn Monitor>) -> Self {
         let last = Arc::new(Mutex::new(monitor.read()));
         let ended = Arc::new(AtomicBool::new(false));
         let (kept, end) = (Arc::clone(&last), Arc::clone(&ended));

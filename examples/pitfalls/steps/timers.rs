@@ -100,7 +100,7 @@ impl TimerReadings {
     }
 
     /// A point for each size: the value that `of` computes from its readings and gpubench's time.
-    fn all_points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<PlotPoint> {
+    fn points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<PlotPoint> {
         let rows = self.sizes.iter().zip(self.by_hand.iter().zip(&self.gpubench));
         rows.map(|(size, (timers, right))| PlotPoint::from((*size as f64, of(timers, *right)))).collect()
     }
@@ -109,15 +109,14 @@ impl TimerReadings {
     /// other beside the time.
     pub(super) fn drawing(&self, device: &str) -> String {
         let time = vec![
-            PlotSeries::new("gpubench", self.all_points(|_, right| right.as_f64())),
+            PlotSeries::new("gpubench", self.points(|_, right| right.as_f64())),
             PlotSeries::new(
                 "host clock, nobody waits",
-                self.all_points(|timers, _| median(&timers.unsynchronised).as_f64()),
+                self.points(|timers, _| median(&timers.unsynchronised).as_f64()),
             ),
         ];
-        let more = |of: fn(&Timers) -> &[f64]| {
-            self.all_points(move |timers, right| median(of(timers)) / right - 1.0)
-        };
+        let more =
+            |of: fn(&Timers) -> &[f64]| self.points(move |timers, right| median(of(timers)) / right - 1.0);
         let above = vec![
             PlotSeries::new("host clock, device waited for", more(|timers| &timers.synchronised)),
             PlotSeries::new("events by hand", more(|timers| &timers.events)),

@@ -116,7 +116,6 @@ impl PrefixSums {
 }
 
 /// Series whose changes are known.
-
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::SmallRng};
