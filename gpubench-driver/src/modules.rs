@@ -145,15 +145,15 @@ unsafe fn as_ptx<'a>(image: *const c_void) -> Option<&'a CStr> {
     text.then(|| unsafe { CStr::from_ptr(image.cast()) })
 }
 
-/// Returns PTX without its comments.
-fn without_comments(ptx: &CStr) -> String {
+/// Returns PTX without its `//` comments. Comments in `/* */` stay.
+fn without_line_comments(ptx: &CStr) -> String {
     let text = ptx.to_string_lossy();
     text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the names of the kernels in PTX, the words after `.entry`.
 fn kernel_names(ptx: &CStr) -> Vec<String> {
-    let code = without_comments(ptx);
+    let code = without_line_comments(ptx);
     let names = code.split(".entry").skip(1).filter_map(|after| {
         after.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty())
     });
@@ -163,7 +163,7 @@ fn kernel_names(ptx: &CStr) -> Vec<String> {
 /// Returns the names of the global variables in PTX. In a line such as `.global .align 4 .b8 table[64];` the
 /// name is the last word before the size, the value or the end.
 fn variable_names(ptx: &CStr) -> Vec<String> {
-    let code = without_comments(ptx);
+    let code = without_line_comments(ptx);
     let declared = code.lines().filter_map(|line| {
         let (before, after) = line.split_once(".global")?;
         // The rest are instructions, such as `ld.global.f32`.

@@ -259,7 +259,7 @@ fn is_conversion(function: &Expr) -> bool {
     named("Into", "into") || named("From", "from")
 }
 
-/// Returns true for a path whose last segment is `name`, without generic arguments.
+/// Returns true if the expression is a path whose last segment is `name` and has no generic arguments.
 pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     let Expr::Path(function) = function else { return false };
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())

@@ -89,7 +89,7 @@ gpubench_stats::stored! {
         Split,
     }
 
-    /// The task that a run is.
+    /// The place of a run among the tasks, such as those of a Slurm job, that divide the benchmarks.
     #[derive(Default, Eq, thiserror::Error)]
     #[error("task {number}/{of}{}", job.as_ref().map_or_else(String::new, |job| format!(" of job {job}")))]
     pub struct Task {

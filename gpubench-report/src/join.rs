@@ -80,8 +80,8 @@ fn case_on_any_device(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
-/// Returns the number of cases that no share has, and a sentence about them that names the incomplete shares;
-/// `None` if there are none.
+/// Returns the number of cases that no run has. If there are any, also returns a sentence that names the shares of the work without a
+/// run and those whose run ended early.
 fn missing_cases(runs: &[NamedRun]) -> (usize, Option<String>) {
     let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, bool)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);

@@ -247,7 +247,7 @@ pub fn regression_count(gate: &Gate) -> (String, String) {
     (format::counted(gate.regressions().len(), "regression"), from)
 }
 
-/// The cases that could not be judged, a sentence for each reason.
+/// Returns a sentence for each case that could not be judged, or one sentence if nothing was compared at all.
 pub fn unjudged_lines(gate: &Gate) -> Vec<String> {
     let mut lines: Vec<String> = gate.unjudged().into_iter().map(unjudged_line).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {

@@ -95,8 +95,8 @@ fn median(record: &Record) -> Nanoseconds {
     record.measurement.as_ref().map(Measurement::median).unwrap_or_default()
 }
 
-/// The records of `run`, those of a benchmark with its arguments together, in the order in which the last of each was
-/// measured, so that a stored run prints as it did while devices were measured side by side.
+/// Groups the records of `run` by benchmark and arguments. A group has the place of its last measured record, since a run prints a
+/// group when all devices have measured it.
 pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
     let mut groups: Vec<(usize, Vec<&Record>)> = Vec::new();
     let mut places = HashMap::new();

@@ -19,7 +19,7 @@ const COLUMN_GAP: usize = 1;
 const NOTE_NUMBERS_WIDTH: usize = 6;
 /// The text after the rows of a fake device.
 const FAKE_SUFFIX: &str = " fake";
-/// The least terminal columns of the name column, unless a quarter of the page is more.
+/// The minimum width of the name column, in terminal columns. It is a quarter of the page if that is more.
 const MIN_NAME_WIDTH: usize = 16;
 /// The spaces before a reason under its row.
 const REASON_INDENT: usize = 4;

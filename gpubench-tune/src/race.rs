@@ -258,9 +258,9 @@ impl Race {
     }
 
     /// Begins an epoch with a new leader; `ratio` is its ratio to the old one. The ratios of all variants
-    /// become ratios to the new leader: the ends of intervals are divided, since all intervals hold together.
-    /// Variants that are not slower than the new leader for certain race again. `beaten` is the standing of
-    /// the old leader.
+    /// become ratios to the new leader. Intervals are divided by intervals, which is valid since they cover their
+    /// values simultaneously. Only eliminated variants whose interval is still above the margin stay eliminated.
+    /// `beaten` is the standing of the old leader.
     fn change_leader(&mut self, leader: usize, ratio: Ratio, beaten: Standing) {
         let most = 1.0 + self.margin;
         for one in &mut self.contenders {

@@ -139,6 +139,7 @@ pub(super) struct MetadataPackage {
     targets: Vec<MetadataTarget>,
 }
 
+/// A dependency in the output of `cargo metadata`. `path` is the folder of a path dependency.
 #[derive(Deserialize)]
 struct MetadataDependency {
     name: String,

@@ -142,8 +142,11 @@ fn check_bench_name(name: &str) -> Result<()> {
     bail!(Usage, "--bench {name}: a name begins with a letter and has only letters, digits, `-` and `_`")
 }
 
-/// Returns the dependency on gpubench: by the path of a checkout, or by this program's version if it was not
-/// built from a checkout.
+/// Returns the TOML value of the dependency on gpubench, with the features `binding` and `runtime`. Uses the path of `checkout`, or of
+/// the checkout that this program was built from, or else this program's version.
+///
+/// # Errors
+/// Returns an error if `checkout` is no checkout of gpubench.
 fn gpubench_dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable> {
     let mut dependency = InlineTable::new();
     let is_checkout = |folder: &PathBuf| {

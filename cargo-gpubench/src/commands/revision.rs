@@ -182,15 +182,21 @@ fn git_command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Runs git. Returns its standard output; `None` if it failed.
+/// Runs git. Returns its standard output; `None` if git exits with a failure.
+///
+/// # Errors
+/// Returns an error if git cannot be started.
 fn run_git(git: &mut Command) -> Result<Option<String>> {
     let ended = signals::run_tool(git)?;
     Ok(ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).trim_end().to_owned()))
 }
 
-/// Runs git without showing its messages. Returns its standard output; `None` if it failed.
-fn query_git(folder: &Path, words: &[&str]) -> Result<Option<String>> {
-    run_git(git_command(folder, words).stderr(Stdio::null()))
+/// Runs git without showing its messages. Returns its standard output; `None` if git exits with a failure.
+///
+/// # Errors
+/// Returns an error if git cannot be started.
+fn query_git(folder: &Path, args: &[&str]) -> Result<Option<String>> {
+    run_git(git_command(folder, args).stderr(Stdio::null()))
 }
 
 /// Returns the folder of the repository that contains `folder`.

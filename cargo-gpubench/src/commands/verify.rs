@@ -207,8 +207,8 @@ struct NcuOutput {
     ending: String,
 }
 
-/// Returns the reason that nothing was counted: the explanation of a known message, or the first error; `None` if
-/// there is no error.
+/// Returns the reason why the profiler counted nothing, from the lines that it printed: the explanation of a known error or
+/// warning, or else its first error. Returns `None` if there is neither.
 fn refusal_reason(printed: &str) -> Option<String> {
     let lines: Vec<&str> =
         printed.lines().filter(|line| line.contains("==ERROR==") || line.contains("==WARNING==")).collect();

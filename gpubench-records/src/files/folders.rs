@@ -16,7 +16,7 @@ pub const RECORDS: &str = "records.jsonl";
 /// built into, else in the user's state folder. `None` if there is neither.
 pub fn program_folder() -> Option<PathBuf> {
     let program = env::current_exe().ok()?;
-    let target = program.ancestors().skip(1).find(|folder| is_of_cargo(folder));
+    let target = program.ancestors().skip(1).find(|folder| is_cargo_target(folder));
     Some(target.map_or_else(state_folder, |target| Some(target.to_owned()))?.join("gpubench"))
 }
 
@@ -41,9 +41,9 @@ pub fn cache_folder() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("gpubench"))
 }
 
-/// Returns true if cargo builds into `folder`: it has cargo's tag, unless another tool made the folder, or cargo's cache of
-/// facts about the compiler.
-fn is_of_cargo(folder: &Path) -> bool {
+/// Returns true if `folder` is a target folder of cargo: it has a `CACHEDIR.TAG` that cargo wrote, or `.rustc_info.json`. In a folder that
+/// another tool made, cargo writes no tag.
+fn is_cargo_target(folder: &Path) -> bool {
     let tagged =
         || fs::read_to_string(folder.join("CACHEDIR.TAG")).is_ok_and(|tag| tag.contains("created by cargo"));
     folder.join(".rustc_info.json").is_file() || tagged()
@@ -196,11 +196,11 @@ mod place_tests {
         let with = |name: &str, text: &str| {
             let place = folder.path().join(name);
             fs::write(&place, text).expect("it can be written");
-            let found = is_of_cargo(folder.path());
+            let found = is_cargo_target(folder.path());
             fs::remove_file(place).expect("it is there");
             found
         };
-        assert!(!is_of_cargo(folder.path()) && !with("CACHEDIR.TAG", "created by another"));
+        assert!(!is_cargo_target(folder.path()) && !with("CACHEDIR.TAG", "created by another"));
         assert!(with("CACHEDIR.TAG", "# This file is a cache directory tag created by cargo."));
         assert!(with(".rustc_info.json", "{}"));
         assert!(

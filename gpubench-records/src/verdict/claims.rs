@@ -126,7 +126,8 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
         .or_else(|| moved.map(|claimed| excess(DeclaredBytes::Moved, claimed)))
 }
 
-/// Returns the declared intermediates if they exceed what the operations of a launch can pass to each other: nothing for one operation.
+/// Returns the declared intermediates if they exceed twice the size of the written memory, for one write and one read, for each
+/// operation after the first. One operation has no intermediates. If the written memory is unknown, several operations have no limit.
 fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> Option<ExcessTraffic> {
     let (declared, operations) = (Bytes(claim.counts.intermediates?), claim.operations?);
     let seen = written.filter(|written| written.unseen_reason.is_none());

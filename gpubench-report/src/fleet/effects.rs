@@ -64,7 +64,8 @@ pub(super) struct GpuEffect {
 }
 
 impl GpuEffect {
-    /// Returns the effect of a GPU from the effects of its processes; `None` if there are none.
+    /// Returns the effect of a GPU, the median of the effects of its processes; `None` without a process. The caller sets `cases` and
+    /// `error_of_cases`.
     pub(super) fn new(host: usize, mut processes: Vec<f64>) -> Option<Self> {
         Some(Self { host, value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
     }

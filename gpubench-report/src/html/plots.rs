@@ -78,8 +78,8 @@ fn find_sweeps<'a>(view: &PageView<'a>) -> Vec<ArgSweep<'a>> {
     sweeps
 }
 
-/// Combines the sweeps of the benchmarks of a group into one sweep for each cache state, unless there are more
-/// benchmarks than colours.
+/// Combines the sweeps with the same `shared_name`, those of the benchmarks of a group in one cache state, into one sweep, unless
+/// they are more than there are colours. Drops sweeps with too few values.
 fn combine_groups(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
     let mut groups: BTreeMap<Option<String>, Vec<ArgSweep<'_>>> = BTreeMap::new();
     for sweep in sweeps {

@@ -28,8 +28,8 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
 pub(crate) trait Worker {
-    /// Sends `request` and calls `hear` with each reply, until the request is done, a case takes longer than `limit`, or `stop`
-    /// returns true.
+    /// Sends `request` and calls `hear` with each reply, until the request is done. A worker process is killed if a case takes longer
+    /// than `limit` or if `stop` returns true; a worker in this process ignores both.
     ///
     /// # Errors
     /// Returns a [`WorkerExit`] if the worker exited or was killed; it cannot be used after that.

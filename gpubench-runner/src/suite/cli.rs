@@ -24,13 +24,13 @@ const HELP_TOPICS: [(&str, &str); 4] =
 /// The ids of the flags that `-h` lists.
 const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max_time json explain baseline save_baseline compare_with list test version help";
 
-/// The flags.
+/// The command-line flags of a benchmark binary.
 #[derive(Debug, clap::Parser)]
 #[command(
     about = "Measure the benchmarks of this program",
     disable_help_flag = true,
     disable_version_flag = true,
-    // Scripts append flags to earlier ones.
+    // A flag overrides an earlier one, since scripts append flags.
     args_override_self = true
 )]
 struct SuiteArgs {

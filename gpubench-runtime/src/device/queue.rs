@@ -153,7 +153,8 @@ pub trait Queue: Device {
         None
     }
 
-    /// Returns the size of all memory that a launch can reach; `None`, the default, if it is unknown.
+    /// Returns the size of the device memory that this process has allocated, all of which a launch may read.
+    /// The flush before cold samples need not evict more. Returns `None`, the default, if it is unknown.
     fn reachable(&self) -> Option<Bytes> {
         None
     }
@@ -163,7 +164,7 @@ pub trait Queue: Device {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch(pub usize);
 
-/// The clock that times a launch.
+/// How the device times a launch: by events, or by kernels that store the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clock {
     /// Events, or timestamp queries, before and after the launch.
@@ -240,7 +241,7 @@ pub struct QueueProperties {
     pub other_flushes: &'static [Flush],
 }
 
-/// The readings of a group, as [`Queue::read`] returns them.
+/// The times that the device measured for one group of launches.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     /// The times of the slots.

@@ -31,7 +31,7 @@ impl<'a> SamplingPath<'a> {
         }
     }
 
-    /// Takes a group of `samples` samples, or of as many as the path can enqueue at once.
+    /// Takes a group of `samples` samples, or of fewer if the path cannot enqueue as many at once.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         match self {
             Self::Recorded(path) => path.group(samples),
@@ -52,8 +52,8 @@ impl<'a> SamplingPath<'a> {
 const MOST_QUEUED_LAUNCHES: usize = 64;
 /// The longest delay on the device before a group, while the host enqueues the group.
 const LONGEST_GROUP_DELAY: Duration = Duration::from_millis(2);
-/// Groups have no delay any more once this many consecutive groups took longer to enqueue than the longest
-/// delay. A single such group may be slow because of other programs.
+/// The number of consecutive groups that take longer to enqueue than [`LONGEST_GROUP_DELAY`] after which later
+/// groups have no delay. A single group may be slow because of other programs.
 const GROUPS_EXCEEDING_DELAY: usize = 2;
 /// The delay on the device before each hot sample, in groups that have no delay of their own. Meanwhile the
 /// host enqueues an interleaved empty launch and its events.
@@ -93,7 +93,7 @@ impl Default for StreamPath {
 }
 
 impl StreamPath {
-    /// Takes a group of `count` samples, or of as many as the host can enqueue during the delay.
+    /// Takes a group of `count` samples, or of fewer if the host cannot enqueue as many during the delay.
     pub(super) fn group(
         &mut self,
         groups: &mut GroupRunner<'_>,

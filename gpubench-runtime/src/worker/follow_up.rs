@@ -26,14 +26,14 @@ const TIME_FOR_MORE_PAIRS: Duration = Duration::from_millis(20);
 /// first inputs of a process and 34 µs on later inputs.
 const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
 
-/// The calls of launches up to this time (7 ms) are timed on the host.
+/// The host time of a call is measured only for launches that take the device at most this time (7 ms).
 const LONGEST_TIMED_CALL: Nanoseconds = Nanoseconds::from_seconds(0.007);
-/// The device time of the launches whose calls are timed on the host. It determines the number of calls, from
+/// The device time of all launches whose calls are timed on the host. It determines the number of calls, from
 /// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
 const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.005);
-/// The fewest calls that are timed on the host.
+/// The fewest calls of the launch function that are timed on the host.
 const MIN_TIMED_CALLS: usize = 3;
-/// The most calls that are timed on the host.
+/// The most calls of the launch function that are timed on the host.
 const MAX_TIMED_CALLS: usize = 15;
 
 /// The time reserved for launches on fresh inputs, in launches: two launches and a margin of half a launch.

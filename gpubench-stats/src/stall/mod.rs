@@ -44,7 +44,7 @@ const RELATIVE_DELAYS: RangeInclusive<f64> = 0.5..=1.5;
 /// The minimum delay of the lower quartile of the samples in the window, as a fraction of their median delay.
 const MIN_QUARTILE_DELAY: f64 = 0.3;
 
-/// The number of samples and of bins of the first, coarsest search.
+/// The number of samples, and of bins of the period, in the first and coarsest search for a period of stalls.
 const FIRST_SEARCH: (usize, usize) = (256, 32);
 /// The factor by which each search has more samples and more bins than the search before.
 const SEARCH_REFINEMENT: usize = 4;

@@ -352,7 +352,7 @@ fn a_stored_run_of_several_processes_is_what_the_suite_showed() {
     ended.shows("2 results: 2 valid");
     let mut kept = fs::read_dir(&runs).expect("it is there").flatten();
     let records = kept.next().expect("a run").path().join("records.jsonl");
-    let stored = gpubench_report::stored_runs::load(&records).expect("it can be read");
+    let stored = gpubench_report::loading::load(&records).expect("it can be read");
     let processes: Vec<_> =
         stored.run.records.iter().filter_map(|record| Some(record.processes()?.1)).collect();
     assert_eq!(processes, [3, 3]);

@@ -25,9 +25,8 @@ const SMALLEST_FLUSH: usize = 32 << 20;
 
 /// A buffer whose accesses flush the L2.
 ///
-/// The first two flush sizes of the buffer are read by the sweep, and the first of them is also written and
-/// discarded. They are followed by three quarters of a flush size that no flush touches, for the reads that
-/// verify a flush.
+/// The buffer has 2.75 times the flush size. [`Flush::Read`] reads the first two parts, the other flushes write
+/// the first part. No flush touches the last 0.75: reads of it verify a flush.
 pub(crate) struct Flusher {
     buffer: DeviceMemory,
     /// The size of a flush in bytes: the size of the L2, or [`SMALLEST_FLUSH`] if that is more.

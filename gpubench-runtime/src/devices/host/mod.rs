@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_meets_fewer_new_pages_after_they_were_populated() {
+    fn a_launch_has_fewer_page_faults_on_populated_memory() {
         let launch = |populated: bool| {
             let mut work = Untouched(vec![0; 128 << 20]);
             if populated {

@@ -16,7 +16,7 @@ use gpubench_records::device_info::{DRIVER_FOR_CUDA, UUID};
 use gpubench_records::{DeviceInfo, Value};
 use gpubench_stats::{Bytes, Hertz};
 
-/// The property with the compute capability.
+/// The name of the device property with the compute capability.
 pub(crate) const CAPABILITY: &str = "compute capability";
 
 /// The reason why this machine has no GPU, in a few words.

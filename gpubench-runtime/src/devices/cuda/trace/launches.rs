@@ -62,8 +62,8 @@ impl TracedLaunch {
 /// The resolution of the timer of a GPU, from which CUPTI takes its time stamps (32 ns).
 pub(super) const GPU_TIMER_STEP: Nanoseconds = Nanoseconds(32.0);
 
-/// Estimates the resolution of the time stamps of these launches. Returns at most [`GPU_TIMER_STEP`], since
-/// launches of equal times do not show the resolution.
+/// Estimates the resolution of the time stamps of these launches from their differences. Returns at most
+/// [`GPU_TIMER_STEP`]: if all launches take equally long, the differences are multiples of that time.
 pub(crate) fn stamp_step(launches: &[TracedLaunch]) -> Nanoseconds {
     let origin = launches.first().map_or(0, |launch| launch.begin);
     let stamps = launches.iter().flat_map(|launch| [launch.begin, launch.end]);

@@ -39,8 +39,8 @@ pub(crate) fn count_escaped_work(own: CUstream, calls: &[DriverCall]) -> usize {
     work_per_other_stream(own, calls, true).into_values().sum()
 }
 
-/// Returns true if the launch captured on `own` enqueued work on another stream that was not captured, so
-/// that it ran at once. Waits of the host do not matter.
+/// Returns true if a launch, while `own` was captured, enqueued work on a stream that was not captured. That
+/// work ran at once. Calls with which the host waits for it do not matter.
 pub(crate) fn ran_during_capture(own: CUstream, calls: &[DriverCall]) -> bool {
     !work_per_other_stream(own, calls, false).is_empty()
 }

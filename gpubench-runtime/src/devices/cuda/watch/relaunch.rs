@@ -14,9 +14,9 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The most allocations that are copied and compared.
+/// The most allocations that are copied before a launch on fresh inputs, to be compared with later launches.
 const MOST_COPIED_REGIONS: usize = 64;
-/// The most memory that is copied (4 GiB).
+/// The most memory that is copied for that (4 GiB). Outputs in further allocations are not compared.
 const MOST_COPIED_BYTES: Bytes = Bytes(4 << 30);
 /// A copy takes at most the free memory divided by this.
 const FREE_MEMORY_DIVISOR: u64 = 4;
