@@ -7,7 +7,9 @@ use gpubench_records::{Arg, Failure, Stage};
 
 pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
 
-use crate::{catch::catch, device::Device};
+use crate::catch::catch;
+use crate::device::{Device, Memory, Work};
+use crate::system::exit_if_forked_child;
 
 /// Returns every linked annotated function, in the order of crate, file, line and column. Functions written
 /// by the same macro call have the same source location; they are ordered by module and name.
@@ -112,7 +114,58 @@ impl CaughtCase<'_> {
     }
 }
 
+/// The launches of a case, as work to be sampled.
+impl Work for CaughtCase<'_> {
+    fn resets(&self) -> bool {
+        self.0.resets()
+    }
+
+    fn reset(&mut self) -> Result<(), Failure> {
+        let reset = catch_step(Stage::Reset, || self.0.reset());
+        exit_if_forked_child();
+        reset
+    }
+
+    fn launch(&mut self) -> Result<(), Failure> {
+        let launched = self.0.launch().map_err(|error| Failure::new(Stage::Launch, error));
+        exit_if_forked_child();
+        launched
+    }
+
+    fn keep_output(&mut self, keeps: bool) {
+        self.0.keep_output(keeps);
+    }
+
+    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
+        let moved = catch(Stage::Setup, || {
+            let counts = self.counts()?;
+            self.0.stash_inputs();
+            set_allocation_seed();
+            self.setup()?;
+            Ok(self.counts()? == counts)
+        });
+        // Inputs of another size would make this another case.
+        let moved = moved.unwrap_or(false);
+        if !moved {
+            self.restore_inputs();
+        }
+        moved
+    }
+
+    fn restore_inputs(&mut self) {
+        // Ignore a panic in the `drop` of the inputs.
+        _ = catch(Stage::Setup, || {
+            self.0.restore_inputs();
+            Ok(())
+        });
+    }
+
+    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
+        catch(Stage::Counts, || Ok(self.0.memory(visit))).unwrap_or(false)
+    }
+}
+
 /// Runs a step of the user's code. An error or a panic becomes a failure of `stage`.
-pub(crate) fn catch_step<T>(stage: Stage, step: impl FnOnce() -> Result<T, CaseError>) -> Result<T, Failure> {
+fn catch_step<T>(stage: Stage, step: impl FnOnce() -> Result<T, CaseError>) -> Result<T, Failure> {
     catch(stage, || step().map_err(|error| Failure::new(stage, error)))
 }

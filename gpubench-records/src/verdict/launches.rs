@@ -36,11 +36,12 @@ pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
     stale.into_iter().chain(faster).collect()
 }
 
-/// A launch takes no longer than an empty one, whose time is subtracted, if no more than this is left, or a step of the timer: a launch
-/// function is called through 5 ns of code. A core that loads 128 bytes in a cycle of 6 GHz reads 16 KiB in 21 ns.
-const EMPTY_CALL_TIME: Nanoseconds = Nanoseconds(10.0);
+/// A launch takes no longer than an empty one, whose time is subtracted, if no more than this is left, or a step of the timer: the same
+/// code takes some cycles more or less at another address.
+const EMPTY_LAUNCH_ERROR: Nanoseconds = Nanoseconds(2.0);
 
-/// Returns the reason why a launch cannot have done its declared work (`claim`): no longer than an empty launch, or faster than the cores.
+/// Returns the reason why a launch did no work, or cannot have done its declared work (`claim`): no longer than an empty launch, or faster
+/// than the cores.
 pub fn missing_work(
     claim: &DeclaredWork<'_>,
     samples: &Samples,
@@ -51,14 +52,14 @@ pub fn missing_work(
     if seen.observations.contains(&Observation::NoWork) {
         return None;
     }
-    let [bytes, flops] = [claim.counts.bytes, claim.counts.flops].map(Option::unwrap_or_default);
     let time = samples.time.median;
-    if let Some(empty) = seen.empty_launch_time.filter(|_| bytes > 0 || flops > 0)
-        && time <= EMPTY_CALL_TIME.max(samples.timer.resolution)
+    if let Some(empty) = seen.empty_launch_time
+        && time <= EMPTY_LAUNCH_ERROR.max(samples.timer.resolution)
     {
         return Some(Reason::NoLongerThanEmpty { time, empty });
     }
-    let declared = Bytes(bytes).per(limits::longest_possible_time(samples, claim.cold));
+    let declared =
+        Bytes(claim.counts.bytes.unwrap_or_default()).per(limits::longest_possible_time(samples, claim.cold));
     let limit = info.core_bandwidth.filter(|limit| declared.0 > limit.0)?;
     Some(Reason::AboveCoreBandwidth { declared, limit })
 }

@@ -89,7 +89,7 @@ gpubench_stats::stored! {
             /// The time left until the limit.
             left: Nanoseconds,
         },
-        /// The launch declares work, and takes no longer than an empty launch.
+        /// The launch takes no longer than an empty launch.
         #[error(
             "no work left: an empty launch takes {empty}, and this one only {time} more: the compiler may have removed the work \
              (pass inputs and results through `std::hint::black_box` in `stream.run`), or the case is too small"

@@ -584,15 +584,14 @@ fn missing(time: f64, bytes: u64, flops: u64, observations: Vec<Observation>) ->
 #[test]
 fn a_launch_that_takes_no_longer_than_an_empty_one_has_lost_its_work() {
     let none = |reason: Option<Reason>| matches!(reason, Some(Reason::NoLongerThanEmpty { .. }));
-    // What a core reads of 16 KiB in the time of 128 bytes a cycle at 6 GHz.
-    for (time, removed) in [(-0.1, true), (7.2, true), (10.0, true), (10.1, false), (21.3, false)] {
+    for (time, removed) in [(-0.1, true), (1.2, true), (2.0, true), (2.1, false), (21.3, false)] {
         assert_eq!(none(missing(time, 4, 0, Vec::new())), removed, "{time} ns");
-        assert_eq!(none(missing(time, 0, 1, Vec::new())), removed, "{time} ns");
-        assert_eq!(missing(time, 0, 0, Vec::new()), None, "it declares nothing");
+        assert_eq!(none(missing(time, 0, 0, Vec::new())), removed, "{time} ns, and it declares nothing");
     }
+    // What a core reads of 16 KiB in the time of 128 bytes a cycle at 6 GHz.
     assert_eq!(missing(21.3, 16 << 10, 4 << 10, Vec::new()), None);
-    let told = missing(7.2, 1 << 20, 0, Vec::new()).expect("it takes no longer").to_string();
-    let words = "no work left: an empty launch takes 2.300 ns, and this one only 7.200 ns more: the compiler may have removed the work (pass inputs \
+    let told = missing(1.2, 1 << 20, 0, Vec::new()).expect("it takes no longer").to_string();
+    let words = "no work left: an empty launch takes 2.300 ns, and this one only 1.200 ns more: the compiler may have removed the work (pass inputs \
                  and results through `std::hint::black_box` in `stream.run`), or the case is too small";
     assert_eq!(told, words);
 }

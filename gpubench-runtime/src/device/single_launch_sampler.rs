@@ -212,6 +212,8 @@ impl<D: LaunchTimer> Sampler for SingleLaunchSampler<'_, D> {
         }
         self.interruptions = Interruptions::begin(self.device);
         let mut timer = timer.of_batch(self.launches);
+        // As before a sample: threads that no launch needs would slow the empty launches.
+        self.device.make_ready();
         timer.overhead += self.device.empty_launch_time();
         Ok(timer)
     }

@@ -77,7 +77,7 @@ fn write_line(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
 /// gone, and exits after [`Reply::DeviceLost`].
 #[expect(clippy::exit, reason = "the supervisor knows, and starts another process")]
 fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply) {
-    exit_if_forked_child();
+    system::exit_if_forked_child();
     // Printed output comes before the reply.
     let printed = RetryOnWouldBlock(io::stdout()).flush();
     if printed.and_then(|()| write_line(replies, serde_json::to_vec(&(number, reply))?)).is_err() {
@@ -87,15 +87,6 @@ fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply)
         // Nothing on the stack is dropped, since it belongs to a lost device. C's output buffers, which may hold a kernel's last
         // output, are written.
         process::exit(0)
-    }
-}
-
-/// Exits if this process is a forked child of the worker: a launch may call `fork` and return in both processes. Otherwise the number of
-/// processes would double with each launch. In the worker this reads one value in memory, since it is part of the time on the CPU.
-#[inline]
-pub(super) fn exit_if_forked_child() {
-    if gpubench_driver::is_forked_copy() {
-        system::kill_worker_from_forked_child();
     }
 }
 

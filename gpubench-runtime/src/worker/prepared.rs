@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::cases::Job;
 use crate::catch::catch;
-use crate::device::{Device, Memory, Work, check_context_unchanged};
-use crate::registry::{BenchmarkOptions, CaughtCase, Entry, catch_step, select_args, visit_case};
-use crate::worker::pipe::exit_if_forked_child;
+use crate::device::{Device, Work, check_context_unchanged};
+use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use crate::worker::{Reply, Request};
 use gpubench_core::Variant;
 use gpubench_records::verdict::launches;
@@ -174,57 +173,6 @@ pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(
         reply(Reply::DeviceLost);
     }
     lost
-}
-
-/// The launches of a case, as work to be sampled.
-impl Work for CaughtCase<'_> {
-    fn resets(&self) -> bool {
-        self.0.resets()
-    }
-
-    fn reset(&mut self) -> Result<(), Failure> {
-        let reset = catch_step(Stage::Reset, || self.0.reset());
-        exit_if_forked_child();
-        reset
-    }
-
-    fn launch(&mut self) -> Result<(), Failure> {
-        let launched = self.0.launch().map_err(|error| Failure::new(Stage::Launch, error));
-        exit_if_forked_child();
-        launched
-    }
-
-    fn keep_output(&mut self, keeps: bool) {
-        self.0.keep_output(keeps);
-    }
-
-    fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
-        let moved = catch(Stage::Setup, || {
-            let counts = self.counts()?;
-            self.0.stash_inputs();
-            set_allocation_seed();
-            self.setup()?;
-            Ok(self.counts()? == counts)
-        });
-        // Inputs of another size would make this another case.
-        let moved = moved.unwrap_or(false);
-        if !moved {
-            self.restore_inputs();
-        }
-        moved
-    }
-
-    fn restore_inputs(&mut self) {
-        // Ignore a panic in the `drop` of the inputs.
-        _ = catch(Stage::Setup, || {
-            self.0.restore_inputs();
-            Ok(())
-        });
-    }
-
-    fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        catch(Stage::Counts, || Ok(self.0.memory(visit))).unwrap_or(false)
-    }
 }
 
 /// Puts the first inputs back in place of relocated ones, and makes the device current again.

@@ -13,8 +13,9 @@ use std::{hint::black_box, path::Path, time::Instant};
 use crate::device::Work;
 use crate::device::single_launch_sampler::ThreadTime;
 use crate::devices::host::{PinnedPool, time_launch};
+use crate::registry::CaughtCase;
 use crate::system::Stat;
-use gpubench_core::host::Stream;
+use gpubench_core::{Bound, Case as _, host::Stream};
 use gpubench_stats::{Nanoseconds, median};
 
 /// The number of differences above zero after which no more readings are taken.
@@ -98,17 +99,23 @@ fn largest_common_step(differences: &[u64]) -> Nanoseconds {
 /// The number of empty launches that are timed together, between two readings of the clock.
 const EMPTY_LAUNCHES_PER_READING: usize = 256;
 /// The number of times that [`EMPTY_LAUNCHES_PER_READING`] launches are timed. The median of the times
-/// counts, since a busy machine slows it as it slows samples. All take 0.1 ms together.
-const EMPTY_LAUNCH_READINGS: usize = 25;
+/// counts, since a busy machine slows it as it slows samples. All take about 5 ms together, longer than most
+/// turns of other programs.
+const EMPTY_LAUNCH_READINGS: usize = 1_001;
 
-/// Measures the time of an empty launch on `stream`.
+/// Measures the time of an empty launch on `stream`: of a case with an empty launch function. Its launches go
+/// through the same code as those of any other case.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
-    let mut empty = || {
+    let launch = |(): &mut (), stream: &Stream| {
         stream.run(|| ());
         Ok(())
     };
-    // Called as the launches of a case are: the compiler does not see what it calls.
-    let empty: &mut dyn Work = black_box(&mut empty);
+    let mut case = Bound::new(|_| Ok(()), launch);
+    // Cannot fail. Without inputs each launch would fail, and none would be timed.
+    _ = case.open(&mut stream.clone()).and_then(|()| case.setup());
+    let mut case = CaughtCase(&mut case);
+    // The compiler does not see what it calls.
+    let empty: &mut dyn Work = black_box(&mut case);
     let mut launches = || (0..EMPTY_LAUNCHES_PER_READING).try_for_each(|_| empty.launch());
     let readings: Vec<_> =
         (0..EMPTY_LAUNCH_READINGS).filter_map(|_| time_launch(&mut launches).ok()).collect();
@@ -226,6 +233,7 @@ mod tests {
 #[cfg(test)]
 mod empty_launch_tests {
     use super::*;
+    use std::cell::RefCell;
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -233,30 +241,28 @@ mod empty_launch_tests {
     use crate::devices::host::Host;
     use crate::method::measure;
     use gpubench_records::Counts;
-    use gpubench_records::failure::Failure;
     use gpubench_records::limits::DeclaredWork;
     use gpubench_records::method::Cache;
     use gpubench_records::sampling::Sampling;
     use gpubench_records::verdict::{Reason, missing_work};
 
-    /// A launch that runs this closure on its stream.
-    struct Runs<F>(Stream, F);
-
-    impl<F: FnMut() + Send> Work for Runs<F> {
-        fn launch(&mut self) -> Result<(), Failure> {
-            self.0.run(&mut self.1);
-            Ok(())
-        }
-    }
-
-    /// Returns the reason that a launch of `work` cannot have done what it declares: to copy 16 KiB.
-    fn judged(work: impl FnMut() + Send) -> Option<Reason> {
+    /// Measures a launch function that declares a copy of 16 KiB. Returns its time, and the reason that it
+    /// cannot have done that.
+    fn measured(launch: impl Fn(&Stream)) -> (Nanoseconds, Option<Reason>) {
         let mut host = Host::open().expect("there is a CPU");
         let info = host.info().expect("nothing fails");
-        let mut work = Runs(host.stream.clone(), work);
-        let seen = host.observe(&mut work).expect("nothing fails");
+        let mut case = Bound::new(
+            |_: &Stream| Ok(()),
+            |(): &mut (), stream| {
+                launch(stream);
+                Ok(())
+            },
+        );
+        let mut case = CaughtCase(&mut case);
+        case.open_stream(&mut host).and_then(|()| case.setup()).expect("nothing fails");
+        let seen = host.observe(&mut case).expect("nothing fails");
         let mut sampler =
-            host.sampler(&mut work, &SampleOptions::new(Cache::Hot)).expect("it can be sampled");
+            host.sampler(&mut case, &SampleOptions::new(Cache::Hot)).expect("it can be sampled");
         let deadline = Instant::now() + Duration::from_secs(60);
         let sampling = Sampling { samples: Some(50), ..Sampling::USUAL };
         let samples = measure(&mut *sampler, &sampling, deadline, None, &mut |_| ()).expect("nothing fails");
@@ -269,22 +275,31 @@ mod empty_launch_tests {
             written: None,
             operations: None,
         };
-        missing_work(&claim, &samples, &seen, &info)
+        (samples.time.median, missing_work(&claim, &samples, &seen, &info))
     }
 
+    /// Other programs may slow the measurement of the launches or that of the empty ones.
+    const TRIES: usize = 9;
+
     #[test]
-    fn a_copy_of_16_kib_is_distinguished_from_nothing() {
+    fn an_empty_launch_function_takes_no_time_and_a_copy_of_16_kib_does() {
         // A thread belongs to one pool for good.
         let checked = thread::spawn(|| {
-            // Other programs may slow the measurement of the launches or that of the empty ones.
-            let removed: Vec<_> = (0..5).map(|_| judged(|| ())).collect();
+            let (times, reasons): (Vec<_>, Vec<_>) =
+                (0..TRIES).map(|_| measured(|stream| stream.run(|| ()))).unzip();
+            let time = median(&times).expect("it was measured");
+            assert!(time.abs() < Nanoseconds(2.0), "{times:?}");
             let is_removed =
                 |reason: &Option<Reason>| matches!(reason, Some(Reason::NoLongerThanEmpty { .. }));
-            assert!(removed.iter().any(is_removed), "{removed:?}");
-            let (source, mut target) = (vec![1_u8; 16 << 10], vec![0; 16 << 10]);
-            let copied =
-                (0..5).map(|_| judged(|| black_box(&mut target).copy_from_slice(black_box(&source))));
-            let copied: Vec<_> = copied.collect();
+            assert!(reasons.iter().any(is_removed), "{reasons:?}");
+            let (source, target) = (vec![1_u8; 16 << 10], RefCell::new(vec![0; 16 << 10]));
+            let copied = (0..TRIES).map(|_| {
+                measured(|stream| {
+                    let target = &mut **target.borrow_mut();
+                    stream.run(|| black_box(target).copy_from_slice(black_box(&source)));
+                })
+            });
+            let copied: Vec<_> = copied.map(|(_, reason)| reason).collect();
             assert!(copied.iter().any(Option::is_none), "{copied:?}");
         });
         checked.join().expect("it holds");

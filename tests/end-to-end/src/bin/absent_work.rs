@@ -42,12 +42,6 @@ fn sums_for_nobody(x: &[f32], _y: &mut [f32], stream: &host::Stream) {
     stream.run(|| _ = x.iter().map(|x| x * 2.0));
 }
 
-/// A launch that declares nothing may do nothing.
-#[gpu_bench]
-fn does_nothing(stream: &host::Stream) {
-    stream.run(|| ());
-}
-
 /// What the compiler leaves of a parallel sum that nothing reads, over a TiB.
 #[gpu_bench(args(n = [SMALL]), setup = ones, bytes = 1_u64 << 40)]
 fn sums_in_parallel_for_nobody(x: &[f32], _y: &mut [f32], stream: &host::Stream) {
