@@ -106,8 +106,9 @@ pub(crate) unsafe fn keep_kernel_name(
             }
         });
     }
-    let there = with_modules(|modules| modules.kernels.get(&(module as usize)).map(|names| names.join(", ")));
-    let there = there.map_or_else(String::new, |names| format!("; it has: {names}"));
+    let there =
+        with_modules(|modules| modules.kernels.get(&(module as usize)).map(|names| names.join("`, `")));
+    let there = there.map_or_else(String::new, |names| format!("; it has `{names}`"));
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
 

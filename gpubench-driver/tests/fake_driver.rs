@@ -98,7 +98,7 @@ fn a_missing_kernel_is_told_with_those_that_are_there() {
         let module = Module::from_ptx(".version 7.7\n.entry copy()\n.entry fill()", &[]).expect("it loads");
         assert_eq!(module.get_function("swap").err(), Some(CudaError::NotFound));
         let detail = take_failure().and_then(|call| call.detail);
-        assert_eq!(detail.as_deref(), Some("the module has no kernel `swap`; it has: copy, fill"));
+        assert_eq!(detail.as_deref(), Some("the module has no kernel `swap`; it has `copy`, `fill`"));
         // A later failure has nothing of it.
         CurrentContext::synchronize().expect_err("the fake fails");
         assert_eq!(take_failure().expect("it failed").detail, None);

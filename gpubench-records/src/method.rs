@@ -201,7 +201,9 @@ impl Path {
     pub fn timer(self) -> &'static str {
         match self {
             Self::Graph => "events in a captured graph",
-            Self::Stream => "events on the stream, behind a delay",
+            Self::Stream => {
+                "events on the stream, after a delay that gives the host time to enqueue the launch"
+            }
             Self::Host => "the monotonic clock",
             Self::Device => "the device's own clock",
         }

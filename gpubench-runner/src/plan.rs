@@ -199,7 +199,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
                 "two benchmarks are called `{}`: {} and {}. Rename one of them, or write `name = \"…\"` in its \
-                 `#[gpu_bench(…)]`. Their names are the module and the function, without an enclosing function",
+                 `#[gpu_bench(…)]`. A name is the path of the module and the function; a function around it is not part of the name",
                 entry.path(),
                 place(first),
                 place(entry)

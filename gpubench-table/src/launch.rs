@@ -100,7 +100,7 @@ fn changed_phrase(written: &Written) -> String {
     let altered = changed_on_other_contents.map_or_else(String::new, |altered| {
         format!("; on memory that holds other values, {altered} changed")
     });
-    format!("{changed} of {examined} of memory changed, in blocks of {block_size}{altered}")
+    format!("{changed} of {examined} of memory changed, compared in blocks of {block_size}{altered}")
 }
 
 /// Returns the phrase that some writes may be missing; empty if all memory was examined.
@@ -214,7 +214,7 @@ mod tests {
         let told = |seen: LaunchInfo| writes_sentence(&counts, &seen).expect("there is something");
         assert_eq!(
             told(written(4096, None, None)),
-            "4 KiB of 1 MiB of memory changed, in blocks of 512 B; it declares 4 KiB written"
+            "4 KiB of 1 MiB of memory changed, compared in blocks of 512 B; it declares 4 KiB written"
         );
         assert!(
             told(written(0, Some("it copies to the host"), None)).contains("some writes may be missing: it")

@@ -111,9 +111,9 @@ fn coarse_timers(run: &Run) -> String {
             return None;
         }
         let step = timer.resolution;
-        let averages = timer
-            .averaged_resolution
-            .map_or_else(String::new, |resolution| format!(" (averages of samples resolve {resolution})"));
+        let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
+            format!(" (averages of samples are known to {resolution})")
+        });
         let words = format!("the timer steps by {step}{averages}: do more work per launch for exact times");
         Some((words, &*record.device))
     });

@@ -270,7 +270,7 @@ impl Notes {
             .map(|(note, rows)| format!("[{}] applies to {}", note + 1, format::counted(rows, "result")))
             .collect();
         let others = match self.have_other_figures {
-            true => "; its figures are those of the first (--csv and --markdown have those of each)",
+            true => "; figures are those of the first result (--csv and --markdown have those of each)",
             false => "",
         };
         (!counts.is_empty()).then(|| format!("{}{others}", counts.join(", ")))

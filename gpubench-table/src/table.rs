@@ -25,7 +25,7 @@ const MIN_NAME_WIDTH: usize = 16;
 const REASON_INDENT: usize = 4;
 /// The sentence that explains intervals of rows that several processes measured.
 const PROCESSES_MEANING: &str =
-    "± % of several processes: half of the 95 % prediction interval for the median of one more process";
+    "± % of several processes: the median of one more process is within this with a probability of 95 %";
 
 /// The table of a run whose rows are printed one after the other.
 #[derive(Debug, Default)]

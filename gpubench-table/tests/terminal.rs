@@ -448,7 +448,7 @@ fn a_reason_of_several_sizes_is_printed_once() {
     assert!(reasons.len() == 2 && reasons[0].contains("this one only 4.000 µs more"), "{text}");
     assert!(
         text.contains(
-            "[1] applies to 2 results; its figures are those of the first (--csv and --markdown have those of each)\n"
+            "[1] applies to 2 results; figures are those of the first result (--csv and --markdown have those of each)\n"
         ),
         "{text}"
     );

@@ -73,7 +73,7 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: the limit is
-    /// how much processes of one run differ; measure it with several, as by --runs 5
+    /// how much the times differ between the processes of the earlier run or revision. `ab` measures each in several, `cargo bench -- --runs 5` too
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }
@@ -93,7 +93,7 @@ pub(super) struct SelectionArgs {
     #[arg(long, value_name = "FILTER", help_heading = "Selection")]
     skip: Vec<String>,
 
-    /// Take only these values of an argument, as in n=1024,4096, and benchmarks that lack the argument
+    /// Take only results with these values of an argument, as in n=1024,4096; results without this argument stay
     #[arg(long = "arg", value_name = "NAME=VALUE,…", help_heading = "Selection")]
     args: Vec<ArgValues>,
 

@@ -59,7 +59,7 @@ gpubench_stats::stored! {
         StaleOutputs(Rewritten),
         /// A launch on fresh inputs takes longer than one on used inputs.
         #[error(
-            "faster on used inputs: one launch on fresh inputs takes {}, and the next on the same inputs {}; all samples are on used inputs: if \
+            "faster on used inputs: one cold launch on fresh inputs takes {}, and the next on the same inputs {}, overhead included; all samples are on used inputs: if \
              a launch changes an input `x`, add `restore = [x]`, which copies it back before each sample, or a `reset`; if it changes \
              none, measure again",
             .0.fresh,
@@ -193,7 +193,7 @@ gpubench_stats::stored! {
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
             "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's \
-             frequency may have changed in between: measure again with --lock-clocks; if they still disagree, later launches do other work",
+             frequency may have changed in between: measure again with --lock-clocks; if they still disagree: do later launches do other work than the first?",
             .slowdown.map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
         )]
         CuptiDisagrees {
@@ -410,13 +410,17 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
             BytesPerSecond::from(*peak)
         ),
         quantity => {
-            let (work, peak) = match quantity {
-                Quantity::Compute(_) => (format::operations(*work), FlopsPerSecond::from(*peak).to_string()),
-                _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string()),
+            let (work, peak, question) = match quantity {
+                Quantity::Compute(_) => (
+                    format::operations(*work),
+                    FlopsPerSecond::from(*peak).to_string(),
+                    "did all of it run, in this data type",
+                ),
+                _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string(), "did all of it run"),
             };
             format!(
-                "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: did all of it \
-                 run, in this data type, and is the count right?",
+                "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: {question}, \
+                 and is the count right?",
                 quantity.roof()
             )
         }

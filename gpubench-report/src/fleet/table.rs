@@ -22,7 +22,7 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     let mut text = String::new();
     if report.groups.is_empty() {
         let why = match report {
-            FleetReport { files: 0, .. } => "no run file was found there: give the files that `cargo bench -- --json FILE` wrote, or a folder of them".to_owned(),
+            FleetReport { files: 0, .. } => "found no run file: give the files that `cargo bench -- --json FILE` wrote, or a folder of them".to_owned(),
             _ if report.missing.is_empty() => format!("{read} without a selected result of a GPU"),
             _ => format!("{read} without a valid result of a GPU"),
         };

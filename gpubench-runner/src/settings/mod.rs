@@ -179,7 +179,7 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// `noise` instead of PERCENT: the limit is how much the times of the baseline's processes differ; save the baseline with several, as by --runs 5. Exit
+    /// `noise` instead of PERCENT: the limit is how much the times differ between the processes of the baseline: save it with `--runs 5`. Exit
     /// with 1 if a case is too noisy to decide.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,

@@ -380,7 +380,7 @@ const ROWS: [Fault; 23] = [
         "missing kernel",
         "no_such_kernel hot",
         "cuModuleGetFunction returned 500 (CUDA_ERROR_NOT_FOUND): named symbol not found (the module has no kernel \
-         `swap`; it has: nothing, stray, misaligned, traps, asserts, says, spins)",
+         `swap`; it has `nothing`, `stray`, `misaligned`, `traps`, `asserts`, `says`, `spins`)",
     ),
     (
         "too many threads",

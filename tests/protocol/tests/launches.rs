@@ -191,7 +191,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
     ended.shows("11 results: 8 valid, 3 suspect, 0 invalid");
     ended.shows(
-        "  writes    16 KiB of 16 KiB of memory changed, in blocks of 512 B; it declares 16 KiB written",
+        "  writes    16 KiB of 16 KiB of memory changed, compared in blocks of 512 B; it declares 16 KiB written",
     );
     ended.shows(
         "in blocks of 512 B; on memory that holds other values, 16 KiB changed; it declares 16 KiB written",

@@ -98,7 +98,7 @@ fn results_are_true(step: &str) {
             }
             let words = |step, part| {
                 format!(
-                    "cuda:0: the timer steps by {step} (averages of samples resolve {part}): do more work per launch for exact times"
+                    "cuda:0: the timer steps by {step} (averages of samples are known to {part}): do more work per launch for exact times"
                 )
             };
             ended.shows(&match step {

@@ -109,7 +109,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
-    let told = "resuming then: the new run leaves out 2 results that the filters do not select, such as a hot; the old run keeps everything";
+    let told = "resuming then: the new run leaves out 2 results that the filters do not select, such as a hot; the old run keeps them";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -155,7 +155,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 cases that failed for want of a device or of time: measured again",
-            "resuming then: the new run leaves out 1 result that the filters do not select, such as a against b hot; the old run keeps everything"
+            "resuming then: the new run leaves out 1 result that the filters do not select, such as a against b hot; the old run keeps them"
         ]
     );
 }
