@@ -23,7 +23,7 @@ use crate::output::{
     self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail, path_message,
 };
 
-/// The benchmark binaries to verify.
+/// The arguments of `cargo gpubench verify`.
 #[derive(Args)]
 pub(super) struct VerifyArgs {
     /// Verify this benchmark binary, and build none

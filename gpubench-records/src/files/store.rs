@@ -142,7 +142,7 @@ fn remove_oldest_runs(folder: &Path, run: &Run) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
         let ended = File::open(&records)
-            .is_ok_and(|file| is_unlocked(&file) && read(file).is_ok_and(|stored| stored.is_done()));
+            .is_ok_and(|file| try_lock(&file) && read(file).is_ok_and(|stored| stored.is_done()));
         if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
@@ -220,9 +220,9 @@ pub(super) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Returns true if the file could be locked, so that no process writes to it; false on file systems without
-/// locks.
-fn is_unlocked(file: &File) -> bool {
+/// Locks `file` until it is closed, so that no other process writes to it. Returns false if another process has locked it, or if it
+/// cannot be locked.
+fn try_lock(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
@@ -397,8 +397,8 @@ mod in_progress_tests {
         let path = folder.path().join("records.jsonl");
         let ours = create_locked(&path).expect("it can be made");
         let seen = || File::open(&path).expect("it is there");
-        assert!(is_locked(&seen()) && !is_unlocked(&seen()));
+        assert!(is_locked(&seen()) && !try_lock(&seen()));
         drop(ours);
-        assert!(!is_locked(&seen()) && is_unlocked(&seen()));
+        assert!(!is_locked(&seen()) && try_lock(&seen()));
     }
 }

@@ -98,7 +98,7 @@ pub struct Options {
     pub warning: Option<String>,
 }
 
-/// The task of a program.
+/// The action that the command line requests of a benchmark binary.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Measures the selected cases.

@@ -253,7 +253,7 @@ pub trait Device: Any {
     }
 }
 
-/// Reads the sensors of a device during a measurement, on a separate thread.
+/// The sensors of a device. The method reads them from a thread of its own during a measurement.
 pub trait Monitor: Send {
     /// Reads the sensors of the device now.
     fn read(&mut self) -> Reading;
@@ -345,9 +345,9 @@ pub trait Work {
         _ = keeps;
     }
 
-    /// Makes the inputs again after calling `set_allocation_seed`, for later launches. Keeps the first inputs
-    /// aside, and drops any inputs made in between. Returns false, the default, if the inputs cannot be made
-    /// or have other sizes; then launches use the first inputs.
+    /// Makes the inputs again at other addresses: calls `set_allocation_seed`, then makes them. Returns true if
+    /// later launches use the new inputs. Returns false, the default, if these cannot be made or have other
+    /// sizes: later launches then use the first inputs, which are kept for [`Self::restore_inputs`].
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         _ = set_allocation_seed;
         false

@@ -121,7 +121,8 @@ pub(super) struct Budget {
 const UNCOUNTED_HOST_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 impl Budget {
-    /// Starts a budget of `limit` now. `timer` reports whether the device is simulated.
+    /// Starts a budget of `limit` now. If `timer` is that of a simulated device, the first second of host time is not
+    /// counted.
     pub(super) fn new(limit: Nanoseconds, timer: Timer) -> Self {
         Self { limit, begin: Instant::now(), device: Nanoseconds::ZERO, simulated: timer.simulated }
     }

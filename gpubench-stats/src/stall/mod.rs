@@ -182,7 +182,8 @@ impl DramStall {
     }
 }
 
-/// Samples with their starts, in the order they ran. All values are nanoseconds.
+/// The start of each sample and the distance of its time from the median, in the order in which the samples ran. All values are
+/// nanoseconds.
 struct TimedSamples {
     /// The start of each sample, and the distance of its time from the median.
     each: Vec<(f64, f64)>,

@@ -42,7 +42,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Returns true if `error` means that the machine has no GPU, and false if it has one that cannot be used.
+/// Returns true if `error` means that the machine has no GPU or no driver, and false if it has one that cannot be used.
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),

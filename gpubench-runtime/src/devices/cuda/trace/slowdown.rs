@@ -83,7 +83,8 @@ impl EventTimer {
     }
 }
 
-/// Returns true if launch `number` of a group is an empty launch. `swapped` is true for every second group.
+/// Returns true if launch `number` of a group is an empty launch. In a pattern of four, the second and the third
+/// are empty launches, or the first and the fourth if `swapped` is true, which it is for every second group.
 fn is_empty_launch(number: usize, swapped: bool) -> bool {
     matches!(number % LAUNCHES_PER_PATTERN, 1 | 2) != swapped
 }

@@ -45,8 +45,9 @@ pub(crate) fn ran_during_capture(own: CUstream, calls: &[DriverCall]) -> bool {
     !work_per_other_stream(own, calls, false).is_empty()
 }
 
-/// Waits for `own` in the same way as for the second event of a launch. Returns the number of other streams
-/// on which work of the launch is still running.
+/// Returns the number of other streams on which work of the launch is still running when `own` has reached an
+/// event, as at the end of a sample. Returns 0 without waiting if the launch used no other stream. Destroyed
+/// streams do not count.
 pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
     let others = work_per_other_stream(own, calls, false);
     if others.is_empty() {
