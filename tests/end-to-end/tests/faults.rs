@@ -69,7 +69,7 @@ const FAILURES: [Fault; 14] = [
     ),
     (WHILE, "fails_when_cold cold", &["launch (warm-up, after 0 launches): too cold to start"]),
     (WHILE, "fails_later hot", &["launch (warm-up, after 73 launches): worn out"]),
-    (WHILE, "fails_later cold", &["launch (after 256 samples): worn out"]),
+    (WHILE, "fails_later cold", &["launch (after 128 samples): worn out"]),
 ];
 
 const WHILE: &str = "error of a launch after a while";
