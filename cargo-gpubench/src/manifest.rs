@@ -22,7 +22,7 @@ pub(crate) fn package_folder() -> Option<PathBuf> {
     here.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
-/// A `Cargo.toml` with the changes so far.
+/// A `Cargo.toml` with the changes so far, which [`Self::save`] writes.
 pub(crate) struct Manifest {
     pub path: PathBuf,
     document: DocumentMut,
@@ -31,7 +31,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the manifest in `folder`.
+    /// Reads the manifest in `folder`. A missing or malformed one is a usage error.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = without_current_folder(folder.join("Cargo.toml"));
         let text = fs::read_to_string(&path).map_err(|error| {
@@ -155,7 +155,7 @@ impl Manifest {
         true
     }
 
-    /// Replaces the file.
+    /// Replaces the file by the manifest with its changes. Line ends stay as they were.
     pub(crate) fn save(&self) -> Result<()> {
         let mut text = self.document.to_string();
         if self.has_crlf {
@@ -164,7 +164,7 @@ impl Manifest {
         replace(&self.path, &|out| out.write_all(text.as_bytes())).map_err(CommandError::at(&self.path))
     }
 
-    /// Returns the table `key`, which is added if it is missing.
+    /// Returns the table `key`, which is added if it is missing. A `key` with another value is an error.
     pub(crate) fn table_mut(&mut self, key: &str) -> Result<&mut dyn TableLike> {
         let not_a_table = self.not_a_table(key);
         let table = self.document.entry(key).or_insert_with(toml_edit::table);

@@ -36,7 +36,8 @@ pub(crate) struct PrintOptions {
 }
 
 impl PrintOptions {
-    /// Returns the width and the look of standard output.
+    /// Returns the page of standard output: lines as wide as the user wants, else as the variable `COLUMNS`,
+    /// else as the terminal.
     pub(crate) fn page(self) -> Page {
         Page::of(&io::stdout(), self.width)
     }
@@ -51,7 +52,7 @@ impl PrintOptions {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExportArgs(pub Vec<(Format, PathBuf)>);
 
-/// Returns the flag of a format.
+/// Returns the command-line flag of an export format, such as `--csv FILE`.
 fn format_flag(format: Format) -> Arg {
     let name = format.name;
     Arg::new(name)
@@ -91,14 +92,14 @@ pub(crate) struct ResultDestinations {
 }
 
 impl ResultDestinations {
-    /// Checks that every file can be written and is none of `run_files`, the files that the command reads.
+    /// Checks that every file can be written and is none of `sources`, the files that the command reads.
     pub(crate) fn new(files: &ExportArgs, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
         let exports = exports(files.0.clone()).map_err(CommandError::usage)?;
         exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
         Ok(Self { exports, options })
     }
 
-    /// Checks a JSON file in the same way. Without one, results are only printed.
+    /// Checks a JSON file as [`Self::new`] checks all. Without one, results are only printed.
     pub(crate) fn for_json(
         file: &Option<PathBuf>,
         sources: &[ExportTo],
@@ -108,7 +109,8 @@ impl ResultDestinations {
         Self::new(&ExportArgs(files), sources, options)
     }
 
-    /// Prints `text`, and writes `print_and_write` as JSON to the files.
+    /// Prints `text`, unless results are exported to standard output. Writes `answer` as JSON to all
+    /// destinations.
     pub(crate) fn print_and_write(&self, text: &str, answer: &impl Serialize) -> Result<()> {
         self.print_unless_exported(text)?;
         let write = |out: &mut dyn Write| {
@@ -126,14 +128,15 @@ impl ResultDestinations {
         print(text, self.options)
     }
 
-    /// Prints the table of a run below `title`, with explanations if `explained` is true.
+    /// Prints the table of a run below `title`, with explanations if `explained` is true. Prints nothing if
+    /// results are exported to standard output.
     pub(crate) fn print_run(&self, title: &str, run: &Run, explained: bool) -> Result<()> {
         let page = self.options.page();
         let explanation = if explained { explain(run, page) } else { String::new() };
         self.print_unless_exported(&format!("{title}{}{explanation}", render(run, page)))
     }
 
-    /// Writes a run to all files. Warns if it has no records, which most formats cannot show.
+    /// Writes a run to all destinations. Warns if it has no records, which most formats cannot show.
     pub(crate) fn write_run(&self, run: &Run) -> Result<()> {
         if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
             warn(&none);
@@ -167,12 +170,13 @@ pub(crate) fn error(error: &CommandError) {
     note(&format!("error: {error}"));
 }
 
-/// Returns the files from which these runs are read.
+/// Returns the files from which these runs are read. Standard input and baselines have none.
 pub(crate) fn run_files(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
     runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
 }
 
-/// Checks that `to` can be written and is none of `run_files`.
+/// Checks that `to` can be written and is none of `sources`. Does not open a pipe, whose reader would then
+/// see its end.
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
@@ -189,7 +193,7 @@ fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     Destination::open(path).map(drop).map_err(|error| CommandError::usage(path_message(path, error)))
 }
 
-/// Writes `contents` to a destination.
+/// Writes `contents` to a destination. A regular file is replaced as a whole.
 pub(crate) fn write_to(to: &ExportTo, contents: WriteContents<'_>) -> Result<()> {
     let file = match to {
         ExportTo::StandardOutput => Ok(None),
@@ -218,16 +222,17 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
+    /// Returns an error with this exit code and message.
     pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
         Self { exit, message: message.to_string() }
     }
 
-    /// Returns an error about a wrong command line.
+    /// Returns an error about a wrong command line, with the exit code [`Exit::Usage`].
     pub(crate) fn usage(message: impl Display) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// Returns an error about a failed operation.
+    /// Returns an error about a failed operation, with the exit code [`Exit::Failed`].
     pub(crate) fn failed(message: impl Display) -> Self {
         Self::new(Exit::Failed, message)
     }
@@ -237,7 +242,7 @@ impl CommandError {
         |error| Self::failed(path_message(path, error))
     }
 
-    /// Adds a prefix to the message.
+    /// Puts `what` and a colon before the message.
     pub(crate) fn with_context(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }
     }
@@ -257,7 +262,7 @@ impl<E: Error + 'static> From<E> for CommandError {
     }
 }
 
-/// Returns the message about an error on `path`.
+/// Returns the message about an error on `path`, which begins with the path.
 pub(crate) fn path_message(path: &Path, error: impl Display) -> String {
     format!("{}: {error}", path.display())
 }

@@ -13,7 +13,7 @@ use crate::signature::{Instantiation, LaunchFunction, Param, PassedBy, instantia
 pub(crate) struct Benchmark {
     pub options: AttributeOptions,
     pub launch: LaunchFunction,
-    /// The role of each parameter.
+    /// The role of each parameter, in the order of the parameters.
     pub roles: Vec<ParamRole>,
     /// The instances of the function: one, unless types or constants are swept.
     pub variants: Vec<Instantiation>,
@@ -26,9 +26,9 @@ pub(crate) struct Benchmark {
 pub(crate) enum ParamRole {
     /// The device makes the stream.
     Stream,
-    /// The axis of this index.
+    /// The axis with this index among those of `args`.
     Axis(usize),
-    /// The value that `setup` returned.
+    /// A value that `setup` returned.
     Input,
 }
 
@@ -75,7 +75,7 @@ impl Benchmark {
         self.params().filter_map(|(index, role, param)| (role == ParamRole::Input).then_some((index, param)))
     }
 
-    /// Returns the stream.
+    /// Returns the parameter that is the stream.
     pub(crate) fn stream(&self) -> &Param {
         &self.launch.params[self.stream]
     }
@@ -130,7 +130,8 @@ impl Benchmark {
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    /// Reports values of `setup` that are visibly no `Ok` of a tuple with one element for each input.
+    /// Reports values of `setup` that are visibly no `Ok` of a tuple with one element for each input. Calls
+    /// of other functions are not checked.
     fn check_setup_values(&self, errors: &mut Errors) {
         let Some(setup @ (UserCode::Closure(_) | UserCode::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
@@ -188,8 +189,8 @@ impl Benchmark {
         }
     }
 
-    /// Returns true if `check` is a closure with one more parameter than inputs and arguments, for the value
-    /// that the launch function returned.
+    /// Returns true if `check` is to be given the value that the launch function returned: the function
+    /// returns one, and `check` is a closure with one more parameter than inputs and arguments.
     pub(crate) fn checks_output(&self) -> bool {
         let given = self.inputs().count() + self.options.args.axes.len();
         let takes_more = matches!(&self.options.check, Some(UserCode::Closure(closure)) if closure.inputs.len() == given + 1);
@@ -289,8 +290,8 @@ fn check_safety(options: &AttributeOptions, launch: &LaunchFunction, errors: &mu
 const STREAM_RULE: &str =
     "it is the parameter that `stream = name` says, else the one named `stream`, else the last one";
 
-/// Returns the index of the stream among the parameters. Returns `None` and reports the mistake if no parameter
-/// can be the stream, or if it is an argument of `args`.
+/// Returns the index of the stream among the parameters, by [`STREAM_RULE`]. Returns `None` and reports the
+/// mistake if no parameter can be the stream, or if it is an argument of `args`.
 fn find_stream(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) -> Option<usize> {
     let Some(last) = launch.params.len().checked_sub(1) else {
         errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
@@ -326,7 +327,8 @@ pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
     param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
 }
 
-/// Reports a closure without exactly `given` parameters. `rule` is the part of the error message that lists them.
+/// Reports a closure without exactly `given` parameters. `rule` is the end of the error message, which says
+/// what the closure is given.
 fn check_closure_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {

@@ -10,7 +10,7 @@ use crate::errors::{generated, generated_at, generated_span};
 
 /// The user's code in `setup`, `reset` or `check`, by its form.
 pub(crate) enum UserCode {
-    /// A function to call.
+    /// The path of a function to call.
     Path(Expr),
     /// A closure, inlined so that the types of its parameters are known.
     Closure(ExprClosure),
@@ -49,8 +49,8 @@ pub(crate) fn without_parentheses(value: &Expr) -> &Expr {
     }
 }
 
-/// Returns true if `name` occurs in `code`, or may occur in a format string. A field of that name counts too: its
-/// variable is then bound and not used, which is harmless.
+/// Returns true if `name` occurs in `code`, or may occur in a format string there. A field of that name
+/// counts too: its variable is then bound and not used, which is harmless.
 pub(crate) fn may_mention(code: &impl ToTokens, name: &Ident) -> bool {
     let in_text = format!("{{{name}");
     any_token(code.to_token_stream(), &|token| match token {
@@ -87,9 +87,9 @@ pub(crate) fn first_variable_use(code: &Expr, name: &Ident) -> Option<Ident> {
     uses.1
 }
 
-/// Returns code that runs `body` after the statements `lets`. It is a closure that is called at once if `body`
-/// returns early or leaves its error type open. An open error type becomes a boxed error, to which every error
-/// and string converts.
+/// Returns code that runs `body` after the statements `lets`. It is a closure that is called at once if
+/// `body` has the return type `output`, returns early, uses `?` or leaves its error type open. Without
+/// `output`, `?` and an open error type have a boxed error, to which every error and string converts.
 pub(crate) fn run_inline(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
     let exits = Exits::from_code(body);
     let mixed = Span::mixed_site();
@@ -111,8 +111,9 @@ pub(crate) fn run_inline(lets: &TokenStream, body: &Expr, output: &ReturnType) -
     }
 }
 
-/// Returns `body` with its outermost braces marked as generated code. Within other braces, the compiler would
-/// call the user's braces unnecessary; but in a closure with a return type the user cannot omit them.
+/// Returns `body` with its outermost braces, if it is a block, marked as generated code. Within other braces,
+/// the compiler would call the user's braces unnecessary; but in a closure with a return type the user cannot
+/// omit them.
 fn with_generated_braces(body: &Expr) -> TokenStream {
     let tokens = body.to_token_stream();
     let Expr::Block(_) = body else { return tokens };
@@ -149,8 +150,8 @@ impl<'a> Exits<'a> {
         exits
     }
 
-    /// Returns true if there are returned values, and none of them determines the error type, so that the
-    /// compiler could not infer it.
+    /// Returns true if values leave the code, and none of them determines the error type of their `Result`,
+    /// so that the compiler could not infer it.
     fn is_open(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| value.is_some_and(leaves_error_open))
     }
@@ -184,7 +185,8 @@ impl<'a> Exits<'a> {
     }
 }
 
-/// Returns the expressions whose values leave the code, by its end or by `return`.
+/// Returns the expressions whose values leave the code, by its end or by `return`. Ways out without an
+/// expression are missing, and so is the end by a macro other than `vec!`, which may panic.
 pub(crate) fn returned_values(code: &Expr) -> impl Iterator<Item = &Expr> {
     Exits::from_code(code).values.into_iter().flatten()
 }
@@ -265,8 +267,8 @@ pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
 
-/// Returns code that computes a count without overflow, as a `gpubench::Exact`. `None` if `count` is not visibly
-/// arithmetic of whole numbers that can be evaluated twice.
+/// Returns code that computes a count without overflow, as a `gpubench::Exact`. Returns `None` if `count` has
+/// no operator, or is not visibly arithmetic of whole numbers that can be evaluated twice.
 pub(crate) fn exact_count(count: &Expr) -> Option<TokenStream> {
     match without_parentheses(count) {
         Expr::Binary(_) => exact_value(count),
@@ -308,8 +310,8 @@ fn exact_value(expr: &Expr) -> Option<TokenStream> {
     }
 }
 
-/// Returns true if the expression can be evaluated twice without side effects and costs: names, fields, `.len()`,
-/// `size_of` and casts of them.
+/// Returns true if the expression can be evaluated twice without side effects and at no cost: names, fields,
+/// dereferences, `.len()`, `size_of` and casts of them to integers.
 fn is_free_of_effects(expr: &Expr) -> bool {
     match without_parentheses(expr) {
         Expr::Path(_) => true,
@@ -330,7 +332,8 @@ fn is_free_of_effects(expr: &Expr) -> bool {
     }
 }
 
-/// Returns true for the name of a primitive integer type.
+/// Returns true if the type is written as a primitive integer type, such as `u32`. An alias or a path is
+/// none.
 fn is_integer(ty: &Type) -> bool {
     let name = ty.to_token_stream().to_string();
     let (sign, width) = name.split_at(name.len().min(1));

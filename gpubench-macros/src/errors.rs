@@ -13,6 +13,7 @@ use quote::ToTokens;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
+    /// Adds a mistake with this message, which the compiler reports at `tokens`.
     pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
@@ -36,7 +37,8 @@ impl Errors {
 }
 
 /// Returns a hint such as ``: did you mean `cold`?`` with the `known` name that is most similar to `given`.
-/// Returns an empty text if none is similar.
+/// Returns an empty text if even that differs in more than a third of the letters of `given`, and in more
+/// than one.
 pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToString>) -> String {
     let distances =
         known.into_iter().map(|name| name.to_string()).map(|name| (strsim::osa_distance(given, &name), name));

@@ -1,6 +1,6 @@
 //! Writes the registration of a benchmark: the `const` block that follows the function. All of its names have
 //! mixed-site hygiene and never clash with the user's names. The user's code runs in closures over `state`, the
-//! value of `setup_closure`. Each value has the span at which the compiler should report a wrong type.
+//! value of `setup`. Each value has the span at which the compiler should report a wrong type.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -87,7 +87,7 @@ impl Benchmark {
         generated!(&[#(#sweeps),*])
     }
 
-    /// Writes the `Entry { … }` of the benchmark with these variants.
+    /// Writes the `Entry { … }` of the benchmark. `variants` are the names of the constants of its instances.
     fn entry(&self, variants: &[Ident]) -> TokenStream {
         let name = self.options.name.as_ref().map_or_else(|| name_text(&self.launch.name), LitStr::value);
         let mut fields = self.options.data.fields(false);
@@ -161,7 +161,8 @@ impl Benchmark {
         used.map(|name| generated!(let #name = stream; let _ = #name;)).collect()
     }
 
-    /// Writes the closure that calls the function once.
+    /// Writes the closure that calls the launch function of this instance once, with the inputs and the
+    /// values of the axes.
     fn launch_closure(&self, variant: &Instantiation) -> TokenStream {
         let stream = &self.stream().ty;
         let state = self.destructure_state(|_| true);
@@ -211,7 +212,7 @@ impl Benchmark {
         }
     }
 
-    /// Writes `.counts(|inputs| …)`, if there are counts.
+    /// Writes `.counts(|state| …)`, which computes all counts; `None` if the user gives none.
     fn counts(&self) -> Option<TokenStream> {
         if self.options.counts.is_empty() {
             return None;
@@ -236,7 +237,7 @@ impl Benchmark {
         })
     }
 
-    /// Writes `.metrics(|inputs| …)`, if there are metrics.
+    /// Writes `.metrics(|state| …)`, which computes all metrics; `None` if the user gives none.
     fn metrics(&self) -> Option<TokenStream> {
         let metrics = &self.options.metrics;
         if metrics.is_empty() {
@@ -250,7 +251,7 @@ impl Benchmark {
         Some(generated!(.metrics(|state| { #lets ::core::result::Result::Ok(::std::vec![#(#values),*]) })))
     }
 
-    /// Writes `.reset(|inputs, stream| …)`, if there is a reset.
+    /// Writes `.reset(|state, stream| …)`; `None` if the benchmark has no `reset`.
     fn reset(&self) -> Option<TokenStream> {
         let reset = self.options.reset.as_ref()?;
         let ty = &self.stream().ty;
@@ -266,8 +267,8 @@ impl Benchmark {
         })
     }
 
-    /// Writes `.restore(|inputs| x)` for each restored input. The span of its name makes the compiler report a
-    /// type there that cannot be restored.
+    /// Writes `.restore(|state| x)` for each input in the option `restore`. The span of its name makes the
+    /// compiler report a type there that cannot be restored.
     fn restore(&self) -> TokenStream {
         let restored = self.options.restore.iter().filter_map(|name| {
             let (index, _) = self.inputs().find(|(_, param)| is_named(param, name))?;
@@ -278,6 +279,8 @@ impl Benchmark {
         restored.collect()
     }
 
+    /// Writes `.check(|state, output| …)`, in which `output` is `_` if the check does not take it; `None` if
+    /// the benchmark has no `check`.
     fn check_outputs(&self) -> Option<TokenStream> {
         let check = self.options.check.as_ref()?;
         let given = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
@@ -292,7 +295,8 @@ impl Benchmark {
         })
     }
 
-    /// Writes `.memory(|inputs, visit| …)`, if there are inputs.
+    /// Writes `.memory(|state, visit| …)`, which visits the memory of each input; `None` if there are no
+    /// inputs.
     fn memory(&self) -> Option<TokenStream> {
         let state = self.destructure_state(|_| true);
         let inputs: Vec<Ident> = self.inputs().map(|(index, _)| local_name(index)).collect();
@@ -308,8 +312,9 @@ impl Benchmark {
         Some(generated!(.skip_if(|| #condition, #why)))
     }
 
-    /// Writes code that applies `code` to the `output`, to the inputs, passed as `how` says, and to the other
-    /// `given` values. Returns the statements before it, and the expression.
+    /// Writes code that applies the user's `code` to the `output` of a launch, if it is given, to the inputs,
+    /// and to the other values `given`. Inputs are passed as `how` says, which maps the way in which the
+    /// launch function takes them. Returns the statements before the expression, and the expression.
     fn apply_to_inputs(
         &self,
         code: &UserCode,
@@ -328,8 +333,8 @@ impl Benchmark {
     }
 }
 
-/// Writes code that runs `code` on `axis_values`. A function or closure takes them as arguments; an expression uses
-/// the names that `bound` binds.
+/// Writes code that runs `code` on `values`. A function or closure takes them as arguments; an expression
+/// ignores them, and uses the names that the statements of `bound` bind.
 fn run_on(
     code: &UserCode,
     values: impl Iterator<Item = TokenStream>,
@@ -346,8 +351,9 @@ fn run_on(
     }
 }
 
-/// Writes `__gb::count("flops", value)?`, or the same for a metric. If the arithmetic of the value is visible, it
-/// is also computed without overflow.
+/// Writes `__gb::count("flops", value)?`, or the same for a metric. `function` is `count` or `metric`, and
+/// `given` its first arguments. If the arithmetic of the value is visible, the code also computes it without
+/// overflow.
 fn evaluated_count(function: &str, given: TokenStream, value: &Expr) -> TokenStream {
     let (prefix, value) = match exact_count(value) {
         Some(exact) => ("exact_", generated!(#exact, || #value)),
@@ -380,7 +386,7 @@ impl Benchmark {
     fn destructure_state(&self, used: impl Fn(usize) -> bool) -> TokenStream {
         let name = |index| if used(index) { local_name(index).into_token_stream() } else { generated!(_) };
         let names: Vec<TokenStream> = self.inputs().map(|(index, _)| name(index)).collect();
-        // At the function, which takes this many: the compiler expects as many as `setup_closure` made.
+        // At the function, which takes this many: the compiler expects as many as `setup` made.
         let function = generated_at(self.launch.name.span());
         match names.as_slice() {
             [name] => generated!(let #name = state;),
@@ -388,8 +394,8 @@ impl Benchmark {
         }
     }
 
-    /// Writes statements that convert the local of input `index` to the type of the parameter: `let p2: &[f32] =
-    /// &*p2;`.
+    /// Writes statements that convert the local variable of input `index` to the type of the parameter,
+    /// passed this way: `let p2: &[f32] = &*p2;`. By value, the input is cloned.
     fn convert_input(&self, index: usize, passed: PassedBy) -> TokenStream {
         let (local, param) = (local_name(index), &self.launch.params[index]);
         let (ty, value) = (param.ty_passed(passed), self.borrow_local(&local, passed));
@@ -401,15 +407,16 @@ impl Benchmark {
         generated!(#cloned let #local: #ty = #value;)
     }
 
-    /// Writes statements that convert each input to the type of its parameter, passed as `how` says.
+    /// Writes statements that take the inputs from `state` and convert each to the type of its parameter,
+    /// passed as `how` says.
     fn convert_all_inputs(&self, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let state = self.destructure_state(|_| true);
         let values = self.inputs().map(|(index, param)| self.convert_input(index, how(param.passed)));
         generated!(#state #(#values)*)
     }
 
-    /// Writes `let` statements for the names that `may_mention` selects: inputs by reference, mutable where `how`
-    /// says so, then axes by value.
+    /// Writes `let` statements for the names that `mentions` selects: inputs by reference, mutable where
+    /// `how` says so, then axes by value.
     fn bind_names(&self, mentions: impl Fn(&Ident) -> bool, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
@@ -427,7 +434,7 @@ impl Benchmark {
         generated!(#state #(#inputs)* #axes)
     }
 
-    /// Writes `let` statements for the axes that `may_mention` selects, by value.
+    /// Writes `let` statements for the axes that `mentions` selects, by value.
     fn bind_axes(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
         let axes = self.options.args.axes.iter().filter(|axis| mentions(&axis.name)).map(|axis| {
             let (name, value) = (&axis.name, axis_value(&axis.name));
@@ -438,7 +445,8 @@ impl Benchmark {
         axes.collect()
     }
 
-    /// Writes `&*p2` with the span of `setup_closure`'s value, so that the compiler reports a wrong type there.
+    /// Writes `&*p2`, `&mut *p2` or `p2`, for the way `passed`, with the span of the value of `setup`, so
+    /// that the compiler reports a wrong type there.
     fn borrow_local(&self, local: &Ident, passed: PassedBy) -> TokenStream {
         let (first, last) = self.setup_spans();
         let reference = match passed {
@@ -450,7 +458,8 @@ impl Benchmark {
         quote_spanned!(last=> #reference *#local)
     }
 
-    /// Returns the first and the last span of the code that makes the inputs: that of `setup_closure`.
+    /// Returns the first and the last span of the value of `setup`, which makes the inputs; twice the span of
+    /// generated code without a `setup`.
     fn setup_spans(&self) -> (Span, Span) {
         self.options.setup.as_ref().map_or_else(
             || (generated_span(), generated_span()),

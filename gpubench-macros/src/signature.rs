@@ -29,12 +29,13 @@ pub(crate) struct LaunchFunction {
 #[derive(Clone)]
 pub(crate) struct GenericParameter {
     pub name: Ident,
+    /// The type of a constant parameter; `None` for a type parameter.
     pub constant: Option<TokenStream>,
 }
 
 /// A parameter of the function.
 pub(crate) struct Param {
-    /// The name that expressions use; a pattern has none.
+    /// The name that expressions use; `None` for a pattern such as `(a, b)`.
     pub name: Option<Ident>,
     pub passed: PassedBy,
     /// The type without the outermost reference, as the type of a local variable.
@@ -183,7 +184,7 @@ impl Param {
         }
     }
 
-    /// Returns the parameter's name for messages, or its type if it has no name.
+    /// Returns the parameter for messages: its name, or `of type` and its type if it has no name.
     pub(crate) fn display_name(&self) -> String {
         match &self.name {
             Some(name) => format!("`{}`", name.unraw()),
@@ -236,7 +237,7 @@ fn local_type(ty: TokenStream, lifetimes: &[Lifetime], unnamed: &mut bool) -> To
 }
 
 /// Returns the attributes of the function that its registration needs too: `cfg` and `allow`, and an `allow`
-/// for each expected lint and for `deprecated`.
+/// for each expected lint and for `deprecated`. Other attributes are left out.
 fn registration_attributes(attributes: &[Attribute]) -> TokenStream {
     let mut copied = TokenStream::new();
     for attribute in attributes {

@@ -20,20 +20,24 @@ const TOOLS: [(&str, &str); 3] =
     [("suite", "gpubench"), ("nvbench", "NVBench"), ("do_bench", "Triton do_bench")];
 /// The tool that the others are compared with.
 const YARDSTICK: &str = "cupti";
-/// A time is near the yardstick within so many microseconds, or such a part of it.
+/// A time is near the yardstick if it differs by at most this many microseconds, or by this fraction of it if
+/// that is more.
 const NEAR: (f64, f64) = (0.15, 0.01);
 
+/// The document of `peers/compare.py --json`: the results of all tools.
 #[derive(Deserialize)]
 struct PeerComparison {
     environment: BTreeMap<String, String>,
     peers: BTreeMap<String, Tool>,
 }
 
+/// The results of a tool, by the name of the case.
 #[derive(Deserialize)]
 struct Tool {
     rows: BTreeMap<String, PeerRow>,
 }
 
+/// The time of a case according to a tool, in microseconds.
 #[derive(Deserialize)]
 struct PeerRow {
     us: f64,
@@ -46,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Draws the errors of all tools, and the limits of near times; `None` without results of the yardstick.
 fn drawing(comparison: &PeerComparison) -> Option<Panels> {
     let yardstick = &comparison.peers.get(YARDSTICK)?.rows;
     let mut tools = Vec::new();

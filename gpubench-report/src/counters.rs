@@ -4,9 +4,10 @@ use gpubench_records::{Cache, Counters, Measurement, NcuPass, Reason, Record};
 use gpubench_records::{Counts, Link, metrics};
 use gpubench_stats::Bytes;
 
-/// The fraction by which declared work and counters may differ.
+/// The fraction by which declared work and counters may differ without a reason in the verdict.
 const TOLERANCE: f64 = 0.1;
-/// The bytes of traffic that no benchmark declares: code, arguments and page tables.
+/// The bytes of traffic that no benchmark declares: code, arguments and page tables. Smaller differences of
+/// traffic are ignored.
 const UNDECLARED_BYTES: f64 = 256.0 * 1024.0;
 /// The operations that each thread may execute in addition to the declared ones, such as sums of several
 /// accumulators and indices.
@@ -14,10 +15,12 @@ const FLOPS_PER_THREAD: u64 = 32;
 /// The pipe of square roots, divisions and conversions, as Nsight Compute names it. The counters do not count its
 /// instructions as operations.
 const SPECIAL_FUNCTION_PIPE: &str = "xu";
+/// The number of threads for which one instruction of a warp is executed.
 const THREADS_PER_WARP: u64 = 32;
 
 /// Stores Nsight Compute's counters in `record`, and adds reasons to its verdict where they contradict its
-/// declared work. `last_level_cache` is the size of that cache, if known.
+/// declared work. `last_level_cache` is the size of that cache, if known. Of a failed pass, stores only the
+/// failure. Does nothing without a measurement.
 pub fn store_ncu_counters(record: &mut Record, pass: NcuPass, last_level_cache: Option<Bytes>) {
     let Some(measured) = &mut record.measurement else { return };
     if let NcuPass::Counted(counters) = &pass {
@@ -40,8 +43,9 @@ fn contradictions(
     moved.into_iter().chain(flops_mismatch(counters, measured)).collect()
 }
 
-/// Compares the counted traffic of a cold launch with its declared bytes. The launch reads all of its data from
-/// memory, and may leave writes in the last-level cache, up to the size of the cache.
+/// Compares the counted traffic of a cold launch with its declared bytes. The launch reads all of its data
+/// from memory, and may leave writes in the last-level cache, up to the size of the cache. Returns `None` if
+/// both agree, or if one is not known.
 fn traffic_mismatch(counters: &Counters, counts: &Counts, last_level_cache: Option<Bytes>) -> Option<Reason> {
     let moved = counters.moved()?;
     let (bytes, without_intermediates) = (counts.bytes?, counts.without_intermediates()?);
@@ -62,7 +66,8 @@ fn traffic_mismatch(counters: &Counters, counts: &Counts, last_level_cache: Opti
 }
 
 /// Compares the counted operations of the benchmark's data type with the declared ones. Instructions of the
-/// [`SPECIAL_FUNCTION_PIPE`] may be declared as operations or not.
+/// [`SPECIAL_FUNCTION_PIPE`] may be declared as operations or not. Returns `None` if both agree, or if one is
+/// not known.
 fn flops_mismatch(counters: &Counters, measured: &Measurement) -> Option<Reason> {
     let declared = measured.counts.flops?;
     let counted = counters.flops.iter().find(|counted| counted.data_type == measured.data_type)?.flops;

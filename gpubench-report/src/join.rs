@@ -13,7 +13,8 @@ use crate::stored_runs::NamedRun;
 /// result has the cases of all shares and lists missing ones.
 ///
 /// # Errors
-/// If the runs are neither repetitions nor shares of one split run.
+/// If there is no run, a single run that is no share, or runs that are neither repetitions nor shares of one
+/// split run.
 pub fn join(runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     match &runs[..] {
         [] => Err("there is no run to merge".to_owned()),
@@ -28,7 +29,7 @@ pub fn is_split_share(run: &Run) -> bool {
     split_task(run).is_some()
 }
 
-/// Returns the task that measured this share; `None` if the run is no share.
+/// Returns the task that measured this share of a split run; `None` if the run is no share.
 fn split_task(run: &Run) -> Option<&Task> {
     run.environment.task.as_ref().filter(|task| task.share == ShareMode::Split)
 }
@@ -59,7 +60,8 @@ fn join_shares(mut runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     Ok(joined)
 }
 
-/// Checks that all shares are of the same number of cases and tasks.
+/// Checks that all shares are of a run that was split into the same number of cases and tasks. The error
+/// names two that differ.
 fn check_same_split(runs: &[NamedRun]) -> Result<(), String> {
     let division =
         |named: &NamedRun| split_task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
@@ -75,7 +77,7 @@ fn check_same_split(runs: &[NamedRun]) -> Result<(), String> {
     ))
 }
 
-/// Returns the case of a record with the kind of its device in place of the device.
+/// Returns the case of a record as the same case on any device of its kind: with `cuda` in place of `cuda:0`.
 fn case_on_any_device(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
@@ -104,8 +106,9 @@ fn missing_cases(runs: &[NamedRun]) -> (usize, Option<String>) {
     (lost, (lost > 0).then(sentence))
 }
 
-/// Renames each device to `HOST/KIND:NUMBER`, such as `n1/cuda:0`. Tasks on one host may each call their own GPU `cuda:0`, so the GPUs of a
-/// host are numbered from 0 by their UUIDs.
+/// Renames each device to `HOST/KIND:NUMBER`, such as `n1/cuda:0`. Tasks on one host may each call their own
+/// GPU `cuda:0`. So the GPUs of a host are told apart by their UUIDs, and numbered from 0 in the order in
+/// which they occur. A device without a number keeps none, as in `n1/cpu`.
 fn rename_devices(runs: &mut [NamedRun]) {
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
@@ -135,8 +138,9 @@ fn rename_devices(runs: &mut [NamedRun]) {
     }
 }
 
-/// Removes copies of records, since a task that is started again begins with those of its earlier run, and
-/// failures of cases that were measured later. Returns a remark if cases were measured more than once.
+/// Removes copies of records, since a task that is started again begins with the records of its earlier run.
+/// Also removes failures of cases that any run has measured. Returns a remark if several runs have measured
+/// the same case.
 fn remove_duplicates(runs: &mut [NamedRun]) -> Option<String> {
     let measured: HashSet<PlannedCase> = runs
         .iter()

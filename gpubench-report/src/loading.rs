@@ -10,11 +10,12 @@ use gpubench_records::{
     Cache, CaseSelection, DeviceInfo, Record, Run, StoredRun, device_info::UUID, selection::names_device,
 };
 
-/// The name by which a user asks for standard input.
+/// The file name by which a user asks for standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// Returns the files that `given` names, and an error message for each path that cannot be read. A folder adds
-/// all `.json` and `.jsonl` files in it and in its subfolders, unless their names begin with a dot.
+/// Returns the files that `given` names, and an error message for each path that cannot be read. A given file
+/// may have any name. A folder adds all `.json` and `.jsonl` files in it and in its subfolders, unless their
+/// names begin with a dot.
 pub fn find_run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
     let (mut files, mut faults) = (BTreeSet::new(), Vec::new());
     let mut left = given.to_vec();
@@ -45,16 +46,17 @@ fn is_run_file_or_folder(entry: &DirEntry) -> bool {
         && !entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
-/// Loads the only run of the file at `path`: one JSON document, or the records of a run in progress.
+/// Loads the only run of the file at `path`: one JSON document, or the records of a run in progress. The path
+/// `-` is standard input.
 ///
 /// # Errors
-/// If the file cannot be read, or is not one run.
+/// If the file cannot be read, or does not have exactly one run.
 pub fn load(path: &Path) -> Result<StoredRun, LoadRunError> {
     only_run(load_all(path)?, path)
 }
 
-/// Returns the only element of `runs`, which were read from `path`. The error about several runs tells how to
-/// choose one.
+/// Returns the only element of `runs`, which were read from `path`. No element and several are an error,
+/// which tells how to choose one.
 pub(crate) fn only_run<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
     match (runs.pop(), runs.len()) {
         (Some(run), 0) => Ok(run),
@@ -66,7 +68,7 @@ pub(crate) fn only_run<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunErr
     }
 }
 
-/// Loads all runs of the file at `path`: one run, or a JSON list of runs.
+/// Loads all runs of the file at `path`: one run, or a JSON list of runs. The path `-` is standard input.
 ///
 /// # Errors
 /// If the file cannot be read, or has something other than runs.
@@ -93,8 +95,8 @@ fn parse_runs(contents: &[u8]) -> Result<Vec<StoredRun>, ReadError> {
     Ok(runs.into_iter().map(|run| validated(run).map(StoredRun::from)).collect::<Result<_, _>>()?)
 }
 
-/// Removes all cases from `run` that `selection` does not take, their comparisons with a baseline, and the
-/// devices that had only such cases.
+/// Removes the cases and skipped benchmarks from `run` that `selection` does not take. Also removes their
+/// comparisons with a baseline, and the devices that had only such cases.
 pub fn retain_selected(selection: &CaseSelection, run: &mut Run) {
     let named = run.devices.iter().filter(|info| is_device_selected(selection, info));
     let named: Vec<String> = named.map(|info| info.device.clone()).collect();
@@ -127,6 +129,7 @@ pub fn retain_selected(selection: &CaseSelection, run: &mut Run) {
     });
 }
 
+/// Returns true if `selection` names the device by its name, number, kind or UUID, or takes all devices.
 fn is_device_selected(selection: &CaseSelection, info: &DeviceInfo) -> bool {
     selection
         .device
@@ -134,13 +137,14 @@ fn is_device_selected(selection: &CaseSelection, info: &DeviceInfo) -> bool {
         .is_none_or(|wanted| wanted == "all" || names_device(wanted, &info.device, info.text(UUID)))
 }
 
-/// Returns the devices of all results and skipped benchmarks.
+/// Returns the names of the devices of all results and skipped benchmarks.
 fn devices_with_cases(run: &Run) -> HashSet<String> {
     let measured = run.records.iter().map(|record| &record.device);
     measured.chain(run.skipped.iter().map(|skipped| &skipped.device)).cloned().collect()
 }
 
-/// Returns the name of an argument in `selection` that no case of `run` has; `None` if all are known.
+/// Returns the first name of an argument in `selection` that no case or skipped benchmark of `run` has;
+/// `None` if all are known.
 pub fn unknown_arg<'a>(selection: &'a CaseSelection, run: &Run) -> Option<&'a str> {
     let measured = run.records.iter().flat_map(|record| &record.case.args);
     let all = || measured.clone().chain(run.skipped.iter().flat_map(|skipped| &skipped.args));

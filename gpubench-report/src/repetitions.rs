@@ -7,7 +7,7 @@ use gpubench_records::{DeviceInfo, PlannedCase, Program, Record, Run, device_inf
 
 use crate::stored_runs::NamedRun;
 
-/// Several runs joined into one.
+/// Several runs, repetitions or shares, joined into one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinedRun {
     /// The run. Its notes include the remarks.
@@ -18,7 +18,8 @@ pub struct JoinedRun {
     pub missing: Option<String>,
 }
 
-/// Joins runs in which the same build measured the same cases on the same devices.
+/// Joins runs in which the same build measured the same cases on the same devices. The result is the first
+/// run with the records of all, the earliest start and the sum of the wall times. Other runs are an error.
 pub(crate) fn join_repetitions(runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     let remarks = check_repetitions(&runs)?;
     let mut runs: Vec<Run> = runs.into_iter().map(|named| named.run).collect();
@@ -49,7 +50,8 @@ fn extend_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
     }
 }
 
-/// Checks that `runs` are repetitions. Returns remarks on differences that do not matter.
+/// Checks that `runs` are repetitions: of the same benchmark binary, on the same devices, and with different
+/// measurements of the same work. Returns remarks on runs of another build, whose cases no other run has.
 fn check_repetitions(runs: &[NamedRun]) -> Result<Vec<String>, String> {
     let mut cases: HashMap<PlannedCase, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
@@ -77,7 +79,8 @@ fn first_measurement<'a>(named: &'a NamedRun, record: &'a Record) -> Option<Meas
     Some(MeasuredRecord { run: &named.run, record, measurement: record.measurements().next()? })
 }
 
-/// Checks that two records of a case are different measurements of the same work, by the same method and build.
+/// Checks that two records of a case are different measurements of the same work, by the same method and
+/// build. A record that `--compare-with` interleaved is an error.
 fn check_repetition((one, first): RecordOfRun<'_>, (other, second): RecordOfRun<'_>) -> Result<(), String> {
     let (case, one_name, other_name) = (&first.case, &one.name, &other.name);
     let refused = |why: String| Err(format!("`{case}` {why}"));
@@ -129,7 +132,8 @@ fn check_same_binary(runs: &[NamedRun]) -> Result<(), String> {
     ))
 }
 
-/// Checks that devices with the same `key` have the same `identity`.
+/// Checks that devices with the same `key`, in any of the runs, have the same `identity`, and that all or
+/// none of them are fake.
 pub(crate) fn check_same_devices<'a, T: PartialEq>(
     runs: &'a [NamedRun],
     key: impl Fn(&'a DeviceInfo) -> &'a str,

@@ -22,7 +22,7 @@ pub struct NamedRun {
     pub run: Run,
 }
 
-/// The stored runs and baselines of a project.
+/// The folders with the stored runs and baselines of a project. Methods look for files when they are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRuns {
     home: PathBuf,
@@ -31,7 +31,8 @@ pub struct StoredRuns {
 }
 
 impl StoredRuns {
-    /// Returns the runs and baselines in `home`, the folder `gpubench` of a target folder.
+    /// Returns the runs and baselines in `home`, the folder `gpubench` of a target folder, which need not
+    /// exist.
     pub fn within(home: PathBuf) -> Self {
         Self { runs: home.join("runs"), home }
     }
@@ -52,7 +53,8 @@ impl StoredRuns {
         files::cargo_target_folder().or_else(above).or_else(state).map(Self::within)
     }
 
-    /// Returns the folder of the runs and baselines.
+    /// Returns the folder that contains those of baselines and, unless [`Self::with_runs`] sets another, of
+    /// runs.
     pub fn home(&self) -> &Path {
         &self.home
     }
@@ -180,8 +182,8 @@ impl StoredRuns {
         Ok(vec![run.into()])
     }
 
-    /// Splits `runs.json#2` into the name of the file and the number of a run in it. A file whose own name ends
-    /// in `#2` is not split.
+    /// Splits `runs.json#2` into the name of the file and the number of a run in it, from 1; `None` without a
+    /// number. A file whose own name ends in `#2` is not split.
     fn split_number<'a>(&self, wanted: &'a str) -> (&'a str, Option<usize>) {
         let split = wanted.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?)));
         match split {
@@ -203,6 +205,7 @@ impl StoredRuns {
         })
     }
 
+    /// Returns true if there is a baseline called `name`.
     fn is_baseline(&self, name: &str) -> bool {
         self.baselines().iter().any(|baseline| baseline == name)
     }

@@ -76,8 +76,8 @@ pub fn extension() -> Extension {
 }
 
 /// Runs `--tune`: races all selected problems, prints the results, and writes them to the file of
-/// `--save-tuning`, even after an error. Returns the exit code, which is [`Exit::Failed`] if a problem has no
-/// winner.
+/// `--save-tuning`, even after an error. With `-` as the file, prints JSON in place of the table. Returns the
+/// exit code, which is [`Exit::Failed`] if a problem has no winner.
 fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
     let began = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -125,7 +125,8 @@ fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, Sui
 /// The error message if no selected benchmark has `tune(…)`.
 const NOTHING_TO_TUNE: &str = "--tune: no selected benchmark has parameters to tune: to tune a parameter with several values, such as `BLOCK`, write `tune(BLOCK)` in the `#[gpu_bench(…)]` of the benchmark";
 
-/// A problem of a benchmark on a device in one cache state, with the jobs that measure its variants.
+/// A problem to race: the arguments of a benchmark that are not tuned, on a device in one cache state, with
+/// the jobs that measure its variants.
 struct Problem {
     entry: &'static Entry,
     device: String,
@@ -135,8 +136,8 @@ struct Problem {
     race: TunedProblem,
 }
 
-/// Groups jobs by problem: jobs of one problem differ only in tuned arguments. Skipped jobs are counted and
-/// left out. Jobs that are broken become failed variants.
+/// Groups jobs by problem: jobs of one problem differ only in tuned arguments. Jobs that the benchmark skips
+/// are left out, and only counted in their problem. Broken jobs become failed variants.
 fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = Vec::new();
     for (entry, job, status) in jobs {
@@ -167,8 +168,9 @@ fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem>
     problems
 }
 
-/// Races all problems of the session one after another, and adds each result to `tuning`. The remaining problems
-/// share the time until the `deadline` equally.
+/// Races all problems of the session one after another, and adds each result to `tuning`, also the unfinished
+/// one of a race that ends with an error. Each race may take an equal part of the time that is left until the
+/// `deadline`.
 fn race_all(
     session: &mut Session<'_>,
     tuning: &mut Tuning,

@@ -13,7 +13,7 @@
 
 use gpubench_stats::{TrimmedMean, bisect, mean, median_of};
 
-/// The minimum number of variants for a common noise.
+/// The minimum number of variants for a common noise. With fewer, each variant has its own.
 const MIN_VARIANTS: usize = 4;
 /// The smallest variance that counts, as a fraction of the median variance, because a few rounds may agree by
 /// chance. One in a thousand variances of eight pairs is smaller.
@@ -21,10 +21,10 @@ const MIN_VARIANCE_FRACTION: f64 = 0.05;
 /// The maximum ratio of a variant's variance to the common one. A variant above the maximum keeps its own variance.
 /// One in thirteen variances of eight pairs is above it by chance.
 const MAX_VARIANCE_RATIO: f64 = 2.0;
-/// The maximum degrees of freedom; a t distribution with this many counts as normal.
+/// The maximum degrees of freedom of a variance; a t distribution with this many counts as normal.
 const MAX_FREEDOM: f64 = 500.0;
 
-/// The noise of pairs of rounds, estimated from all variants of a race.
+/// The noise of pairs of rounds, estimated from all variants of a race: a variance of logarithms of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CommonNoise {
     /// The common variance of one pair of rounds.
@@ -63,9 +63,9 @@ impl CommonNoise {
         Some(Self { variance: (mean + shift).exp(), freedom, least })
     }
 
-    /// Returns `mean`, of this many pairs, with its variance moved towards the common one and more degrees of
-    /// freedom. Returns it unchanged if its variance is more than [`MAX_VARIANCE_RATIO`] times the common
-    /// one.
+    /// Returns `mean`, of this many pairs of rounds, with its variance moved towards the common one and more
+    /// degrees of freedom. Returns it unchanged if its variance is more than [`MAX_VARIANCE_RATIO`] times the
+    /// common one.
     pub(crate) fn moderate(&self, mean: TrimmedMean, pairs: usize) -> TrimmedMean {
         let variance = pair_variance(&mean, pairs);
         if variance > MAX_VARIANCE_RATIO * self.variance {

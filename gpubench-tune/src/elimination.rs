@@ -7,12 +7,13 @@ use gpubench_records::Counts;
 use gpubench_runner::__private::extension::{CaseResult, RunError};
 use gpubench_stats::Nanoseconds;
 
-/// The rounds in which two variants were measured interleaved.
+/// The rounds of one step, in which two variants were measured interleaved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DuelRounds {
-    /// The logarithm of the contender's time over the leader's, for each round.
+    /// The natural logarithm of the contender's time over the leader's, for each round. Two consecutive
+    /// rounds are a pair.
     pub logs: Vec<f64>,
-    /// The smallest difference of logarithms that these rounds resolve.
+    /// The smallest difference of natural logarithms that these rounds resolve.
     pub resolution: f64,
 }
 
@@ -24,8 +25,9 @@ pub(crate) trait MeasureVariants {
     /// Launches a variant once, and checks its outputs. Returns false if the benchmark has no check, and a
     /// failure for wrong outputs.
     fn check(&mut self, variant: usize) -> CaseResult<bool>;
-    /// Measures two variants interleaved, for one step. `coarse` are the times of the contender and of the
-    /// leader alone, if known. `is_first` is true in the first step of the contender, which is shorter.
+    /// Measures two variants interleaved, for one step of a race. `coarse` are the times of the contender and
+    /// of the leader alone, if known. `is_first` is true in the first step of the contender, which is
+    /// shorter.
     fn duel(
         &mut self,
         duel: Duel,
@@ -73,8 +75,9 @@ pub(crate) fn race(
     Ok(())
 }
 
-/// Measures each variant alone and stores its coarse time, or its failure. Measures the first variant again
-/// at the end, since clocks rise while a device warms up. Returns true if the budget was spent before the end.
+/// Measures each variant alone and stores its coarse time, or its failure. Skips variants that have failed.
+/// Measures the first variant again at the end, since clocks rise while a device warms up. Returns true if
+/// the budget was spent before the end.
 fn measure_alone(
     measurer: &mut dyn MeasureVariants,
     variants: &mut [TunedVariant],
@@ -97,7 +100,7 @@ fn measure_alone(
     Ok(false)
 }
 
-/// Returns true if there is a budget and the race has used it up.
+/// Returns true if the race has used up its time `budget`; false without one.
 fn is_budget_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) -> bool {
     budget.is_some_and(|budget| measurer.elapsed() >= budget)
 }
@@ -106,7 +109,7 @@ fn is_budget_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) 
 struct RaceRun<'a> {
     measurer: &'a mut dyn MeasureVariants,
     race: Race,
-    /// For each variant, true once its outputs were found right, or have no check.
+    /// For each variant, true once its outputs were found right, or the benchmark has no check.
     accepted: Vec<bool>,
     budget: Option<Nanoseconds>,
 }
@@ -138,7 +141,7 @@ impl RaceRun<'_> {
     }
 
     /// Measures two variants interleaved, and adds the rounds to the race. If the measurement fails, measures
-    /// each alone, and drops those that fail alone; if none does, drops the contender.
+    /// each alone and drops those that fail alone. If neither does, drops the contender.
     fn compare(&mut self, duel: Duel) -> Result<(), RunError> {
         let coarse = [duel.contender, duel.leader].map(|variant| self.race.variant(variant).coarse_time);
         let is_first = self.race.variant(duel.contender).pairs == 0;

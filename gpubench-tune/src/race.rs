@@ -17,7 +17,7 @@ use crate::tuning::{COARSE_FACTOR, RACE_ERROR, Standing, TunedVariant};
 use gpubench_records::Failure;
 use gpubench_stats::{Ratio, TrimmedMean, mean_of_rounds};
 
-/// The number of pairs of rounds in a step.
+/// The number of pairs of rounds in a step, the unit in which a race compares two variants.
 pub const PAIRS_OF_A_STEP: usize = 8;
 
 /// The interim analyses of an epoch: the number of steps of each contender before an analysis, and the
@@ -25,34 +25,34 @@ pub const PAIRS_OF_A_STEP: usize = 8;
 /// of a trimmed mean's interval is approximate.
 const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), (16, 0.24)];
 
-/// The number of epochs, from the first on, in which the leader may change early to a variant that only seems to
+/// The number of first epochs of a race in which the leader may change early to a variant that only seems to
 /// be faster. The first leader had the least of many single times, and so the most luck.
 const MAX_EARLY_LEADER_CHANGES: i32 = 2;
-/// The index, from 0, of the analysis in an epoch at which the leader may change early.
+/// The index, from 0 in [`ANALYSES`], of the analysis in an epoch at which the leader may change early.
 const EARLY_CHANGE_ANALYSIS: usize = 1;
 
-/// Two variants that a race compares next, by their numbers.
+/// Two variants, by their numbers, that a race asks to be compared next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Duel {
     pub contender: usize,
     pub leader: usize,
 }
 
-/// A variant in the race, with its measurements of this epoch.
+/// A variant in the race, the leader or another, with its measurements of this epoch.
 #[derive(Clone)]
 struct Contender {
     /// The variant with its standing, and with its ratio to the leader.
     variant: TunedVariant,
     /// The number of steps in this epoch.
     steps: usize,
-    /// The logarithm of this variant's time over the leader's, for each round of this epoch.
+    /// The natural logarithm of this variant's time over the leader's, for each round of this epoch.
     rounds: Vec<f64>,
     /// The sum of the resolutions of all steps in this epoch, as differences of logarithms.
     unresolved: f64,
 }
 
 impl Contender {
-    /// Returns true if the race has not decided this variant.
+    /// Returns true if the race has not decided this variant; false for the leader.
     fn is_racing(&self) -> bool {
         self.variant.standing == Standing::Undecided
     }
@@ -84,7 +84,8 @@ impl Epoch {
     }
 }
 
-/// A race of variants.
+/// A race of variants: their measurements so far, and the rule for the next comparison. It measures nothing
+/// itself.
 #[derive(Clone)]
 pub(crate) struct Race {
     /// The equivalence margin.
@@ -109,9 +110,9 @@ impl Race {
         race
     }
 
-    /// Returns the next two variants to compare for a step. Analyses the race when all contenders have the
-    /// steps of the next analysis. Returns `None` once all variants are decided, or after the last analysis
-    /// of an epoch.
+    /// Returns the next two variants to compare for a step. Before that, analyses the race if all contenders
+    /// have the steps of the next analysis, which may change the leader. Returns `None` once all variants are
+    /// decided, or after the last analysis of an epoch.
     pub(crate) fn next_duel(&mut self) -> Option<Duel> {
         loop {
             let Epoch { leader, analyses, .. } = self.epoch?;
@@ -128,9 +129,9 @@ impl Race {
         }
     }
 
-    /// Adds the rounds of a step: the logarithms of the contender's time over the leader's, and the smallest
-    /// difference that they resolve. Drops a last round without a partner. A step without rounds counts as a
-    /// step too, so that the race goes on.
+    /// Adds the rounds of a step: the natural logarithms of the contender's time over the leader's, and the
+    /// smallest difference that they resolve. Drops a last round that is not one of a pair. A step without
+    /// rounds counts as a step too, so that the race goes on.
     pub(crate) fn add_rounds(&mut self, duel: Duel, rounds: &[f64], resolution: f64) {
         let contender = &mut self.contenders[duel.contender];
         let pairs = rounds.len() / 2;
@@ -140,8 +141,8 @@ impl Race {
         contender.unresolved += resolution;
     }
 
-    /// Removes a variant that has failed from the race, and stores its failure. If it is the leader, the race
-    /// restarts.
+    /// Removes a variant that has failed from the race, and stores its failure. If it is the leader, a new
+    /// epoch begins with the fastest of the others.
     pub(crate) fn drop_failed(&mut self, variant: usize, failure: Failure) {
         self.contenders[variant].variant.fail(failure);
         self.contenders[variant].rounds.clear();
@@ -185,8 +186,8 @@ impl Race {
     }
 
     /// Begins an epoch with the fastest variant by coarse times as the leader. All variants within
-    /// [`COARSE_FACTOR`] of its time race, and those that are slower are left behind. Ends the last epoch
-    /// without a new one if there are no coarse times.
+    /// [`COARSE_FACTOR`] of its time race, also those that were decided before, and slower ones are left
+    /// behind. Without coarse times, the race has no epoch any more.
     fn restart_with_fastest(&mut self) {
         let times = self.contenders.iter().enumerate();
         let times = times.filter_map(|(number, one)| Some((number, one.variant.coarse_time?.as_f64())));

@@ -20,7 +20,7 @@ pub const SCHEMA: &str = TUNING.schema;
 /// of five problems from 3 to 236 µs.
 pub(crate) const COARSE_FACTOR: f64 = 1.15;
 
-/// The maximum fraction of all races in which any interval misses the truth.
+/// The maximum fraction of all races in which any interval misses the truth: 1 %.
 pub(crate) const RACE_ERROR: f64 = 0.01;
 
 gpubench_stats::stored! {
@@ -173,7 +173,7 @@ impl TunedProblem {
         Self { args, ended: RaceEnd::Stopped, variants: Vec::new(), skipped: 0, wall_time: Nanoseconds::ZERO }
     }
 
-    /// Returns the winner. `None` if some variant was not measured, or if all failed.
+    /// Returns the winner of the race. `None` if some variant was not measured, or if all failed.
     pub fn best(&self) -> Option<&TunedVariant> {
         self.of(Standing::Best).next()
     }
@@ -201,14 +201,15 @@ impl TunedVariant {
         }
     }
 
-    /// Marks the variant as failed, with this failure, and discards its ratio and its coarse time.
+    /// Marks the variant as failed, with this failure. Discards its ratio and its coarse time, so that it
+    /// does not race.
     pub(crate) fn fail(&mut self, failure: Failure) {
         (self.standing, self.failure) = (Standing::Failed, Some(failure));
         (self.ratio, self.decided_at, self.coarse_time) = (None, None, None);
     }
 
-    /// Returns the sort key of the variant: its standing, then its ratio to the best, or its coarse time if there
-    /// is no ratio.
+    /// Returns the sort key of the variant: its standing, then its ratio to the best. Without a ratio, that
+    /// is its coarse time in nanoseconds, or infinity.
     pub(crate) fn sort_key(&self) -> (Standing, f64) {
         let coarse = self.coarse_time.map_or(f64::INFINITY, Nanoseconds::as_f64);
         (self.standing, self.ratio.map_or(coarse, |ratio| ratio.value))
@@ -244,7 +245,8 @@ impl Tuning {
 /// all.
 const MAX_VARIANTS_PER_STANDING: usize = 8;
 
-/// Returns the text of a tuning: for each problem the best variant, its ties and the others.
+/// Returns the text of a tuning: for each problem the best variant, its ties and the others, at most eight of
+/// each standing.
 pub fn table(tuning: &Tuning, page: Page) -> String {
     let mut parts: Vec<String> = Vec::new();
     for info in &tuning.devices {
@@ -330,8 +332,8 @@ fn problem_text(problem: &TunedProblem, page: Page) -> String {
     text + &remarks.iter().map(|remark| styled_lines(remark, "  ", NOTE, page)).collect::<String>()
 }
 
-/// Returns the cells of a variant's line: its arguments, its time or its ratio to the best, the interval of
-/// the ratio, and `word`, the standing.
+/// Returns the cells of a variant's line: its arguments, its ratio to the best as a change, the interval of
+/// the ratio, and `word`, the standing. The best and a variant without a ratio have their coarse time.
 fn variant_cells(variant: &TunedVariant, word: &str) -> Vec<String> {
     let [ratio, interval] = match variant.ratio.filter(|_| variant.standing != Standing::Best) {
         Some(ratio) => [format::change(ratio.value), format::changes(ratio.low, ratio.high)],

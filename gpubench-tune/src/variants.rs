@@ -9,15 +9,17 @@ use gpubench_runner::__private::extension::{CaseResult, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
-/// The maximum sampling time of a variant alone. About forty samples of 12 µs, cold on an H200, are within 1
-/// % of many samples; the addresses of inputs change times by more than that.
+/// The maximum sampling time of a variant that is measured alone. About forty samples of 12 µs, cold on an
+/// H200, are within 1 % of many samples; the addresses of inputs change times by more than that.
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
-/// The precision that ends the sampling of a variant alone earlier.
+/// The half-width of the median's interval, as a fraction, at which the sampling of a variant alone ends
+/// earlier.
 const ALONE_PRECISION: f64 = 0.02;
 /// The warm-up time of a variant alone, unless the user requests a longer warm-up than the default. All variants
 /// but the first follow another one on a warm device, and the first is measured again at the end.
 const ALONE_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(0.000_5);
 /// The sampling time of a step, if launches are so short that more than the minimum number of samples fit.
+/// The maximum numbers of samples limit it further.
 const STEP_TIME: Nanoseconds = Nanoseconds::from_seconds(0.02);
 /// The minimum number of samples in a step. On an H200, for launches of 9 µs, pairs of rounds of 4 samples
 /// deviate by 1.6 %, of 16 by 0.7 %, of 64 by 0.4 %.
@@ -38,7 +40,7 @@ pub(crate) struct Variants<'a, 's> {
 }
 
 impl<'a, 's> Variants<'a, 's> {
-    /// Returns the variants that these jobs measure. The time of the race starts now.
+    /// Returns the variants that these jobs measure, in this order. The time of the race starts now.
     pub(crate) fn new(session: &'a mut Session<'s>, jobs: &'a [Job]) -> Self {
         Self { session, jobs, began: Instant::now() }
     }
@@ -89,14 +91,14 @@ fn duel_rounds(record: &Record) -> Result<DuelRounds, Failure> {
     Ok(DuelRounds { logs, resolution })
 }
 
-/// Returns the sampling options for a variant alone, whose time need not be precise. `usual` are the user's
-/// options.
-fn alone_sampling(usual: Sampling) -> Sampling {
+/// Returns the sampling options for a variant alone, whose time need not be precise. `requested` are the
+/// user's options.
+fn alone_sampling(requested: Sampling) -> Sampling {
     Sampling {
-        min_warm_up_time: if has_usual_warm_up(usual) {
-            usual.min_warm_up_time.min(ALONE_WARM_UP)
+        min_warm_up_time: if has_usual_warm_up(requested) {
+            requested.min_warm_up_time.min(ALONE_WARM_UP)
         } else {
-            usual.min_warm_up_time
+            requested.min_warm_up_time
         },
         precision: ALONE_PRECISION,
         samples: None,
@@ -104,31 +106,33 @@ fn alone_sampling(usual: Sampling) -> Sampling {
         max_time: ALONE_TIME,
         benchmark_max_time: false,
         energy: Some(false),
-        ..usual
+        ..requested
     }
 }
 
-/// Returns the sampling options for a step. `usual` are the user's options, and `times` the times of both
-/// variants. Without one of them, the step has the minimum number of samples. The first step of a contender is
-/// shorter.
-fn step_sampling(usual: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
+/// Returns the sampling options for a step. `requested` are the user's options, and `times` the times of both
+/// variants. The shorter both are, the more samples the step has; without one of them, the minimum number.
+/// The first step of a contender is shorter.
+fn step_sampling(requested: Sampling, times: [Option<Nanoseconds>; 2], is_first: bool) -> Sampling {
     let pair: Nanoseconds = times.map(|time| time.unwrap_or(STEP_TIME)).into_iter().sum();
     let fitting = (STEP_TIME / pair) as usize / MIN_STEP_SAMPLES * MIN_STEP_SAMPLES;
     let most = if is_first { MAX_FIRST_STEP_SAMPLES } else { MAX_STEP_SAMPLES };
     let samples = fitting.clamp(MIN_STEP_SAMPLES, most);
-    let warm_up_launches = usual.warm_up_launches.or(has_usual_warm_up(usual).then_some(STEP_WARM_UP_PAIRS));
+    let warm_up_launches =
+        requested.warm_up_launches.or(has_usual_warm_up(requested).then_some(STEP_WARM_UP_PAIRS));
     Sampling {
         warm_up_launches,
         samples: Some(samples),
         benchmark_max_time: false,
         energy: Some(false),
-        ..usual
+        ..requested
     }
 }
 
-/// Returns true if the user requests no longer warm-up than the default.
-fn has_usual_warm_up(usual: Sampling) -> bool {
-    usual.min_warm_up_time <= Sampling::USUAL.min_warm_up_time
+/// Returns true if the options that the user `requested` have no longer warm-up than the default. A race then
+/// shortens it.
+fn has_usual_warm_up(requested: Sampling) -> bool {
+    requested.min_warm_up_time <= Sampling::USUAL.min_warm_up_time
 }
 
 #[cfg(test)]
@@ -226,7 +230,7 @@ mod tests {
     /// What the user asks for beyond the usual warm-up is done before each step too.
     #[test]
     fn a_step_is_warmed_up_by_a_pair_or_as_the_user_wants_it() {
-        let launches = |usual: Sampling| step_sampling(usual, [None; 2], false).warm_up_launches;
+        let launches = |requested: Sampling| step_sampling(requested, [None; 2], false).warm_up_launches;
         assert_eq!(launches(Sampling::USUAL), Some(1));
         assert_eq!(launches(Sampling { min_warm_up_time: Nanoseconds::ZERO, ..OURS }), Some(1));
         assert_eq!(launches(Sampling { warm_up_launches: Some(7), ..OURS }), Some(7));

@@ -26,7 +26,7 @@ use super::benchmark_binaries::{BuildArgs, BuiltBinaries, BuiltBinary, refuse_sh
 use super::{combined_exit, revision::RevisionCheckouts, signals, stored::LimitArgs};
 use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
 
-/// The revisions to compare.
+/// The arguments of `cargo gpubench ab`.
 #[derive(Args)]
 pub(super) struct AbArgs {
     /// The earlier revision: a commit, a tag, a branch, or `.` for the working tree
@@ -124,8 +124,8 @@ fn common_binaries<'a>(
     Ok((both, others))
 }
 
-/// Returns the exit code for a comparison. A run without results counts as done, if its comparison lists what is
-/// missing.
+/// Returns the exit code for a comparison. Without results, it is that of the gate, or [`Exit::Done`] if the
+/// user sets no limit: the comparison then lists what is missing.
 fn exit_code(run: &Run) -> Exit {
     match Exit::of(run) {
         Exit::Nothing => run.gate().map_or(Exit::Done, |gate| gate.exit()),
@@ -133,7 +133,8 @@ fn exit_code(run: &Run) -> Exit {
     }
 }
 
-/// Prints the sentences about binaries that were not compared, and writes the files.
+/// Prints the sentences about binaries that were not compared, `others`, and writes the files. Only Markdown
+/// holds several runs.
 fn write_results(results: &ResultDestinations, runs: &[(String, Run)], others: &[String]) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
@@ -170,7 +171,7 @@ fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write
     others.iter().try_for_each(|other| writeln!(out, "- {}", escaped(other)))
 }
 
-/// The A/B pairs of processes of a benchmark binary in two revisions.
+/// The A/B pairs of processes of a benchmark binary in two revisions, earlier and later.
 struct ProcessPairs<'a> {
     sides: [ComparedRevision<'a>; 2],
     /// The target folder that all processes share for measurements of the machine, such as peaks.
@@ -192,7 +193,8 @@ struct ComparedRevision<'a> {
 }
 
 impl<'a> ProcessPairs<'a> {
-    /// Returns the pairs of a benchmark binary, given as earlier and later one, before any process ran.
+    /// Returns the pairs of a benchmark binary before any process ran. `revisions` has the name and the
+    /// binaries of the earlier and of the later revision.
     fn new(
         revisions: [(&'a str, &'a BuiltBinaries); 2],
         [then, now]: [&'a BuiltBinary; 2],
@@ -207,8 +209,9 @@ impl<'a> ProcessPairs<'a> {
         Self { sides, target: &here.target, args, interrupted: None }
     }
 
-    /// Measures pairs of processes until every result is decided. Returns the later revision's run with the
-    /// comparison; `None` if no revision has a run.
+    /// Measures pairs of processes until every result is decided, the time or the number of pairs is used up,
+    /// or a signal arrives. Returns the later revision's run with the comparison; `None` if no revision has a
+    /// run.
     fn measure_and_compare(&mut self) -> Result<Option<Run>> {
         let begin = Instant::now();
         let most = self.args.pairs;
@@ -247,8 +250,9 @@ impl<'a> ProcessPairs<'a> {
         self.compare_runs(error)
     }
 
-    /// Runs one process of a revision, with the cases that the user selected or only with those of these names.
-    /// Stores its run, and returns its exit code.
+    /// Runs one process of a revision, with the cases that the user selected, or only with those called
+    /// `names`. Adds its run to those of the revision, and returns its exit code. A wrong command line, a
+    /// missing device and a run that was not stored are errors.
     fn run_process(&mut self, side: RevisionSide, names: Option<&[String]>) -> Result<Exit> {
         // A signal between two processes reached none of them.
         self.interrupted = signals::received_signal();
@@ -291,7 +295,8 @@ impl<'a> ProcessPairs<'a> {
         Ok(exit)
     }
 
-    /// Returns the flags of a process.
+    /// Returns the flags of a process: those of the user, with `names` as whole names in place of the user's
+    /// filters.
     fn process_flags(&self, names: Option<&[String]>) -> Vec<String> {
         let AbArgs { filters, flags, .. } = self.args;
         let Some(names) = names else { return [&flags[..], filters].concat() };
@@ -301,8 +306,9 @@ impl<'a> ProcessPairs<'a> {
         [flags, &exact, names].concat()
     }
 
-    /// Compares the runs so far. `None` if neither revision has a run, or if a signal arrived before both had
-    /// one. Else a revision without a run has no results: those of the other one are new or missing.
+    /// Compares the runs so far. `error` is the probability of a wrong decision. Returns `None` if neither
+    /// revision has a run, or if a signal arrived before both had one. Else a revision without a run has no
+    /// results: those of the other one are new or missing.
     fn compare_runs(&self, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
@@ -373,8 +379,9 @@ fn stopping_checks(most: usize) -> Vec<usize> {
     doubled.take_while(|pairs| *pairs < most).chain([most]).collect()
 }
 
-/// Returns the order of the processes in a pair, counted from 0. Of two consecutive pairs, the first has a random
-/// order and the second the reverse, so that a steady drift adds the same to both revisions.
+/// Returns the order of the two processes of a pair, whose number `pair` counts from 0. Of two consecutive
+/// pairs, the first has a random order and the second the reverse, so that a steady drift adds the same to
+/// both revisions.
 fn process_order(seed: u64, pair: usize) -> [RevisionSide; 2] {
     let is_drawn = random(seed ^ (pair as u64 / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 1;
     if is_drawn == pair.is_multiple_of(2) {

@@ -16,7 +16,7 @@ use super::{combined_exit, init::GPUBENCH_CRATE, signals};
 use crate::manifest::package_folder;
 use crate::output::{self, CommandError, PrintOptions, Result, bail};
 
-/// The benchmark binaries to run.
+/// The arguments of `cargo gpubench run`.
 #[derive(Args)]
 pub(super) struct RunArgs {
     #[command(flatten)]
@@ -43,13 +43,13 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns true if `flags` has the flag `display_name`, as `--name VALUE` or `--name=VALUE`.
+/// Returns true if `flags` has the flag `name`, as `--name VALUE` or `--name=VALUE`.
 fn is_flag_given(flags: &[String], name: &str) -> bool {
     flags.iter().filter_map(|flag| flag.strip_prefix("--")?.split('=').next()).any(|flag| flag == name)
 }
 
-/// Runs the benchmark binaries one after another, until a signal arrives. Returns the name and the exit code of
-/// each.
+/// Runs the benchmark binaries one after another, until a signal arrives. Returns the name and the exit code
+/// of each that ran.
 fn run_binaries(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, Exit)>> {
     let mut ends = Vec::new();
     let count = built.binaries.len();
@@ -68,7 +68,8 @@ fn run_binaries(built: &BuiltBinaries, flags: &[String]) -> Result<Vec<(String, 
     Ok(ends)
 }
 
-/// Returns a line with the exit code of each benchmark binary, below a line with the combined one.
+/// Returns a line with the number of benchmark binaries and their combined exit code `all`, and below it a
+/// line with the exit code of each.
 fn exit_summary(ends: &[(String, Exit)], all: Exit) -> String {
     let width = ends.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let lines: String = ends.iter().map(|(name, exit)| format!("{name:width$}  {exit}\n")).collect();
@@ -107,10 +108,10 @@ const TOOLCHAIN_VARIABLES: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SO
 /// The time limit for an answer to `--version`. Another test harness may ignore the flag and measure.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A configuration of cargo for a workspace.
+/// The manifest, the folder and the target folder with which cargo is started for a workspace.
 #[derive(Default)]
 pub(super) struct Cargo {
-    /// The manifest; `None` for that of the folder.
+    /// The `Cargo.toml` that cargo reads; `None` for that of its folder.
     pub manifest: Option<PathBuf>,
     /// The folder in which cargo starts and finds its settings; `None` for the current one.
     pub folder: Option<PathBuf>,
@@ -128,6 +129,7 @@ pub(super) struct CargoMetadata {
     pub target_directory: PathBuf,
 }
 
+/// A package in the output of `cargo metadata`.
 #[derive(Deserialize)]
 pub(super) struct MetadataPackage {
     name: String,
@@ -147,6 +149,7 @@ struct MetadataDependency {
     path: Option<PathBuf>,
 }
 
+/// A target of a package, such as a library or a bench target, in the output of cargo.
 #[derive(Deserialize)]
 struct MetadataTarget {
     name: String,
@@ -162,17 +165,17 @@ pub(super) struct BenchTarget {
     version: String,
     manifest: PathBuf,
     name: String,
-    /// The features that cargo requires to build it.
+    /// The features without which cargo does not build it.
     required_features: Vec<String>,
 }
 
-/// A benchmark binary.
+/// A benchmark binary that cargo has built from a bench target.
 pub(super) struct BuiltBinary {
     pub target: BenchTarget,
     program: PathBuf,
 }
 
-/// The benchmark binaries that were built.
+/// The benchmark binaries that cargo has built, with the variable that they need to start.
 pub(super) struct BuiltBinaries {
     pub binaries: Vec<BuiltBinary>,
     /// The value of [`LIBRARY_PATH_VARIABLE`] with which `cargo bench` starts them.
@@ -190,7 +193,7 @@ struct BuildMessage {
 }
 
 impl Cargo {
-    /// Reads the packages of the workspace, without their dependencies.
+    /// Runs `cargo metadata`, and returns the packages of the workspace, without their dependencies.
     pub(super) fn metadata(&self, args: &BuildArgs) -> Result<CargoMetadata> {
         let answer =
             signals::run_tool(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
@@ -205,7 +208,8 @@ impl Cargo {
             .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))
     }
 
-    /// Builds bench targets. Programs that are no benchmark binaries of gpubench are left out.
+    /// Builds bench targets. Programs that are no benchmark binaries of gpubench are left out with a warning.
+    /// A failed build, a signal, and no binary that is left are errors.
     pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<BuiltBinaries> {
         let mut command =
             self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
@@ -236,7 +240,8 @@ impl Cargo {
         }
     }
 
-    /// Returns a command of cargo with these words.
+    /// Returns a command of cargo with these arguments, in the folder and with the manifest of `self`. Adds
+    /// `--locked` and `--offline` if the user gives them.
     fn command(&self, words: &[&str], args: &BuildArgs) -> Command {
         let chosen_by = env::var(TOOLCHAIN_VARIABLES[1]).unwrap_or_default();
         let is_by_folder = ["default", "path-override", "toolchain-file"].contains(&&*chosen_by);
@@ -273,7 +278,8 @@ pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Res
 }
 
 impl CargoMetadata {
-    /// Returns the folders of all path dependencies.
+    /// Returns the folders of all path dependencies, as absolute paths. Folders that are missing are left
+    /// out.
     pub(super) fn path_dependencies(&self) -> impl Iterator<Item = PathBuf> {
         let paths =
             self.packages.iter().flat_map(|package| &package.dependencies).filter_map(|it| it.path.as_ref());
@@ -281,7 +287,7 @@ impl CargoMetadata {
     }
 
     /// Returns the bench targets of packages that depend on gpubench, ordered by package and name: those that
-    /// `wanted` names, or all.
+    /// `wanted` names, or all. An unknown name and no target are errors.
     pub(super) fn bench_targets(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
@@ -314,6 +320,7 @@ impl CargoMetadata {
 }
 
 impl MetadataPackage {
+    /// Returns the bench targets of the package.
     fn bench_targets(&self) -> impl Iterator<Item = BenchTarget> {
         self.targets.iter().filter(|target| target.is_bench()).map(|target| BenchTarget {
             package: self.name.clone(),
@@ -326,13 +333,15 @@ impl MetadataPackage {
 }
 
 impl MetadataTarget {
+    /// Returns true for a bench target.
     fn is_bench(&self) -> bool {
         self.kind.iter().any(|kind| kind == "bench")
     }
 }
 
 impl BenchTarget {
-    /// Returns true if the package and the target have the same names, in the same or in another revision.
+    /// Returns true if the package and the target have the same names as those of `other`, which may be of
+    /// another revision.
     pub(super) fn has_names_of(&self, other: &Self) -> bool {
         (&self.package, &self.name) == (&other.package, &other.name)
     }
@@ -345,7 +354,8 @@ impl BuiltBinary {
     }
 }
 
-/// Returns true if the program is a benchmark binary of gpubench, according to its `--version`.
+/// Runs a program with `--version`, and returns true if it is a benchmark binary of gpubench. A program that
+/// takes longer than [`VERSION_TIMEOUT`] is killed, and is none.
 pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };

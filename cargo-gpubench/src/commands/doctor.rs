@@ -60,8 +60,8 @@ fn ncu_finding() -> Finding {
     }
 }
 
-/// Unlocks the clocks of the wanted devices, or of all if `wanted` is empty. Returns [`Exit::Failed`] if that
-/// failed for one.
+/// Unlocks the clocks of the devices in `wanted`, or of all if it is empty, and prints a line for each.
+/// Returns [`Exit::Failed`] if that failed for one. An unknown device is an error, before any is unlocked.
 fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     let devices = clocked_devices().map_err(|error| {
         CommandError::new(Exit::NoDevice, format!("there is no GPU whose clocks could be unlocked: {error}"))
@@ -90,7 +90,8 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Returns a line for each finding, with its advice below, and a line with the number of problems and warnings.
+/// Returns a line for each finding, with its advice below, and a line with the number of problems and
+/// warnings. `!` marks a problem, `?` a warning.
 fn findings_text(findings: &[Finding]) -> String {
     let topic = |finding: &Finding| match &finding.device {
         Some(device) => format!("{device} {}", finding.topic),

@@ -15,10 +15,12 @@ use crate::output::{CommandError, PrintOptions, Result, bail, path_message};
 
 /// The name of the crate that packages with benchmarks depend on.
 pub(super) const GPUBENCH_CRATE: &str = "gpubench";
-/// Templates of the first benchmark: for the CPU, and for a GPU by a CUDA binding. `NAME` is the bench target,
-/// `LIBRARY` the package's library.
+/// The template of a first benchmark for the CPU. In all templates, `NAME` is the bench target, and `LIBRARY`
+/// the library of the package.
 const HOST_TEMPLATE: &str = include_str!("../../templates/host.rs");
+/// The template of a first benchmark for a GPU that uses the crate cudarc.
 const CUDARC_TEMPLATE: &str = include_str!("../../templates/cudarc.rs");
+/// The template of a first benchmark for a GPU that uses the crate cust.
 const CUST_TEMPLATE: &str = include_str!("../../templates/cust.rs");
 /// The files of the kernel that the CUDA benchmarks launch: names and contents.
 const KERNEL_FILES: [(&str, &str); 2] = [
@@ -26,7 +28,7 @@ const KERNEL_FILES: [(&str, &str); 2] = [
     ("saxpy.ptx", include_str!("../../templates/saxpy.ptx")),
 ];
 
-/// The package that gets a benchmark.
+/// The arguments of `cargo gpubench init`.
 #[derive(Args)]
 pub(super) struct InitArgs {
     /// The folder of the package
@@ -132,7 +134,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Checks the name of the bench target.
+/// Checks that `name` begins with an ASCII letter and has only ASCII letters, digits, `-` and `_`.
 fn check_bench_name(name: &str) -> Result<()> {
     if name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter))
         && name.starts_with(|first: char| first.is_ascii_alphabetic())

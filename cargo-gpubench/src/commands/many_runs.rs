@@ -19,7 +19,7 @@ use super::revision::{commit_order, full_hash};
 use super::stored::{SelectionArgs, parse_percentage};
 use crate::output::{self, CommandError, PrintOptions, Result, ResultDestinations, bail};
 
-/// The history to read, and the changes to report.
+/// The arguments of `cargo gpubench history`.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct HistoryArgs {
@@ -91,7 +91,8 @@ pub(super) fn history(stored: &StoredRuns, args: &HistoryArgs, options: PrintOpt
     }
 }
 
-/// Adds all runs with these names to the history in `folder`. `commit` overrides the commit of a single run.
+/// Adds all runs with these names to the history in `folder`, and prints a note on each. `commit` overrides
+/// the commit of a single run; with several runs it is an error.
 fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<&str>) -> Result<Exit> {
     let mut runs = Vec::new();
     for name in names {
@@ -115,7 +116,7 @@ fn add_all(stored: &StoredRuns, names: &[String], folder: &Path, commit: Option<
     Ok(Exit::Done)
 }
 
-/// Reports the changes in the history in `folder`.
+/// Prints the changes in the history in `folder`, and writes them to the file that the user names.
 fn report_changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> Result<Exit> {
     let filters = parse_filters(&args.filters, false).map_err(CommandError::usage)?;
     let results = ResultDestinations::for_json(&args.json, &[], options)?;

@@ -153,7 +153,8 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
 /// The name of the program, which cargo calls as its subcommand.
 const PROGRAM_NAME: &str = "cargo-gpubench";
 
-/// Prints the completion script for the shell that the user names.
+/// Prints the completion script for the shell that the user names. Without a shell, the user gave no command:
+/// that is a usage error.
 fn print_completions(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
     let Some(shell) = args.completions else {
         bail!(Usage, "give a command: `cargo gpubench --help` lists them");
@@ -169,7 +170,8 @@ fn print_completions(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the runs and baselines of `--home`, else of the project in the current folder.
+/// Returns the runs and baselines of `--home`, else of the project in the current folder; there,
+/// `GPUBENCH_RUNS_DIR` replaces the folder of runs. A project without stored runs is an error.
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     if let Some(home) = &args.home {
         if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
@@ -192,8 +194,8 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     })
 }
 
-/// Returns the name of the newest run of the package in the current folder. Without a package or with `--home`,
-/// that is `last`.
+/// Returns the name of the newest run of the package in the current folder, which is an error if it has none.
+/// Without a package or with `--home`, returns `last`.
 fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String> {
     let folder = package_folder().filter(|_| args.home.is_none());
     let package =
@@ -201,7 +203,7 @@ fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String> {
     Ok(package.map_or_else(|| Ok(LAST.to_owned()), |package| stored.last_of_package(&package))?)
 }
 
-/// Loads the run that the user calls `name`, and warns about faults of its file.
+/// Loads the only run that the user calls `name`, and warns about faults of its file.
 fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun> {
     Ok(with_warnings(name.to_owned(), stored.load(name)?))
 }
@@ -212,7 +214,7 @@ fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>> {
     Ok(runs.map(|(name, stored)| with_warnings(name, stored)).collect())
 }
 
-/// Prints a warning for each fault of a loaded run.
+/// Returns a loaded run with its name, and prints a warning for each fault of its file.
 fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
     for fault in stored.faults() {
         output::warn(&format!("{name}: {fault}"));

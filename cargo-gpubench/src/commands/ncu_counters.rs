@@ -7,10 +7,12 @@ use gpubench_records::verification::{CountedFlops, PipeInstructions, StallReason
 use gpubench_records::{Counters, NcuPass};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The kernel before each launch of a case. Its number of blocks is the number of the case, from 1.
+/// The kernel that a profiled benchmark binary launches before each launch of a case. Its number of blocks is
+/// the number of the case, from 1.
 const MARKER_KERNEL: &str = "gpubench_empty";
 
-/// The names of metrics in Nsight Compute.
+/// The metric of a kernel's duration in Nsight Compute. The constants after it are the names of other
+/// metrics.
 const DURATION: &str = "gpu__time_duration.sum";
 const L1_HIT: &str = "l1tex__t_sector_hit_rate.pct";
 const L2_HIT: &str = "lts__t_sector_hit_rate.pct";
@@ -24,12 +26,15 @@ const ACTIVE_WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
 const REGISTERS_PER_THREAD: &str = "launch__registers_per_thread";
 const LOCAL_MEMORY_ACCESSES: [&str; 2] =
     ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
-/// The prefix and suffix of the metric of each reason for which warps wait, and of each pipe.
+/// The prefix and suffix of the metric of each reason for which warps wait: the mean number of warps that
+/// wait for it.
 const STALL_METRIC: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
+/// The prefix and suffix of the metric of each pipe: the number of instructions that it executed.
 const PIPE_METRIC: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
 /// The pipes of a multiprocessor whose instructions are counted.
 const PIPES: [&str; 9] = ["adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "uniform", "xu"];
-/// For each data type, the instructions for addition, for multiplication and for both.
+/// For each data type, the instructions for addition, for multiplication and for both in one, which counts as
+/// two operations.
 const FLOP_INSTRUCTIONS: [(&str, [&str; 3]); 3] =
     [("f32", ["fadd", "fmul", "ffma"]), ("f64", ["dadd", "dmul", "dfma"]), ("f16", ["hadd", "hmul", "hfma"])];
 
@@ -72,6 +77,7 @@ const SECTOR_BYTES: f64 = 32.0;
 /// The kernels of a case in all of its launches.
 #[derive(Clone, Default)]
 struct CaseKernels<'a> {
+    /// The kernels of all launches, in their order.
     all: Vec<&'a ProfiledKernel>,
     /// The number of launches.
     launches: usize,
@@ -79,8 +85,9 @@ struct CaseKernels<'a> {
     max_kernels: usize,
 }
 
-/// Assigns the kernels to `cases` cases by the marker kernels. Returns the counters of each case, or the reason
-/// that it has none. `failures` has the errors of cases, by their indices.
+/// Assigns the kernels to `cases` cases by the marker kernels: kernels belong to the case of the last marker
+/// before them. Returns the counters of each case, or the reason that it has none. `failures` has the errors
+/// of cases, by their indices from 0.
 pub(super) fn passes_of_cases(
     kernels: &[ProfiledKernel],
     cases: usize,
@@ -154,13 +161,15 @@ impl CaseKernels<'_> {
         }
     }
 
-    /// Returns the sum of a figure over the kernels of a launch; `None` if a kernel lacks it.
+    /// Returns the sum of a figure over the kernels of a launch, as the mean of all launches; `None` if a
+    /// kernel lacks it.
     fn total_per_launch(&self, figure: impl Fn(&ProfiledKernel) -> Option<f64>) -> Option<f64> {
         let sum: Option<f64> = self.all.iter().copied().map(figure).sum();
         sum.map(|sum| sum / self.launches as f64)
     }
 
-    /// Returns the mean of a metric over the kernels, weighted by their durations.
+    /// Returns the mean of a metric over the kernels that have it, weighted by their durations; `None` if
+    /// none has it.
     fn weighted_mean(&self, metric: &str) -> Option<f64> {
         let known = self
             .all
@@ -171,7 +180,7 @@ impl CaseKernels<'_> {
         (weights > 0.0).then(|| sum / weights)
     }
 
-    /// Returns the reason for which most warps wait.
+    /// Returns the reason for which most warps wait; `None` without such metrics.
     fn main_stall(&self) -> Option<StallReason> {
         let reasons = self.matching_metrics(STALL_METRIC).filter(|(reason, _)| *reason != "selected");
         let known = reasons.filter_map(|(reason, metric)| {
@@ -180,7 +189,8 @@ impl CaseKernels<'_> {
         known.max_by(|a, b| a.warps.total_cmp(&b.warps))
     }
 
-    /// Returns the number of instructions by pipe, the most first.
+    /// Returns the number of instructions of a launch by pipe, the most first. Pipes without instructions are
+    /// left out.
     fn pipes(&self) -> Vec<PipeInstructions> {
         let known = self.matching_metrics(PIPE_METRIC).filter_map(|(pipe, metric)| {
             let instructions = self.total_per_launch(|kernel| kernel.figure(metric))?.round() as u64;
@@ -217,11 +227,13 @@ impl ProfiledKernel {
     }
 }
 
-/// The headings of columns that are no metrics.
+/// The heading of the column with the names of kernels.
 const NAME_COLUMN: &str = "Kernel Name";
+/// The heading of the column with the numbers of blocks of kernels, such as `(4, 1, 1)`.
 const GRID_COLUMN: &str = "Grid Size";
 
-/// Parses the kernels of a table in CSV, which may be among other lines.
+/// Parses the kernels of a table in CSV, in the order of their launches. Other lines may be between its
+/// lines, and are skipped.
 pub(super) fn parse_kernels(printed: &str) -> Vec<ProfiledKernel> {
     let lines = printed.lines().map(str::trim_start).filter(|line| line.starts_with('"'));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
@@ -255,7 +267,8 @@ pub(super) fn parse_kernels(printed: &str) -> Vec<ProfiledKernel> {
     found
 }
 
-/// Returns the factor from a unit to the base unit. Some metrics ignore `--print-units base`.
+/// Returns the factor from a unit to the base unit, nanoseconds or bytes; 1 for any other unit. Some metrics
+/// ignore `--print-units base`.
 fn unit_factor(unit: &str) -> f64 {
     match unit.trim() {
         "s" | "second" => 1e9,
@@ -268,7 +281,7 @@ fn unit_factor(unit: &str) -> f64 {
     }
 }
 
-/// Parses a finite number, which may have commas between thousands.
+/// Parses a finite number, which may have commas between thousands; `None` for any other text.
 fn parse_number(text: &str) -> Option<f64> {
     text.replace(',', "").parse().ok().filter(|number: &f64| number.is_finite())
 }

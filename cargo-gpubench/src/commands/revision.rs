@@ -1,4 +1,4 @@
-//! Revisions of a repository as benchmark binaries, by the program `git_command`. The working tree is built where it is,
+//! Revisions of a repository as benchmark binaries, by the program `git`. The working tree is built where it is,
 //! and a commit in a git work tree of its own below the target folder.
 
 use std::collections::{BTreeSet, HashMap};
@@ -49,8 +49,8 @@ pub(super) struct Revision {
 }
 
 impl RevisionCheckouts {
-    /// Opens the workspace of the current folder, and waits until no other comparison uses its work trees. From
-    /// now on, signals end child processes, not this program.
+    /// Opens the workspace of the current folder, and waits until no other comparison uses its work trees,
+    /// which it then locks. From now on, signals end child processes, not this program.
     pub(super) fn open(args: &BuildArgs) -> Result<Self> {
         signals::listen()?;
         let workspace = Cargo::default().metadata(args)?;
@@ -88,7 +88,7 @@ impl RevisionCheckouts {
         self.target.join("gpubench")
     }
 
-    /// Returns the revision `name`; `.` is the working tree.
+    /// Returns the revision that the user calls `name`; `.` is the working tree. An unknown name is an error.
     pub(super) fn resolve(&self, name: &str) -> Result<NamedRevision> {
         if name == "." {
             return Ok(("the working tree".to_owned(), None));
@@ -145,8 +145,9 @@ impl Revision {
     }
 }
 
-/// Links the folder `path`, which is outside of the repository `repository_root`, to the place to which the same relative
-/// path leads from the work tree `tree`. Does nothing if that place is not in `gpubench_folder`.
+/// Links the folder `path`, which is outside of the repository `root`, to the place to which the same
+/// relative path leads from the work tree `tree`. Does nothing if that place is not in the folder `home`, or
+/// if something is there already.
 fn link_outside_folder(path: &Path, root: &Path, tree: &Path, home: &Path) -> Result<(), CommandError> {
     let Some(common) = root.ancestors().find(|folder| path.starts_with(folder)) else { return Ok(()) };
     let below = |path: &Path| path.strip_prefix(common).map(Path::to_owned).unwrap_or_default();
@@ -171,10 +172,11 @@ fn with_revision_name(error: CommandError, name: &str) -> CommandError {
 
 /// The number of digits of a hash in messages.
 const SHOWN_DIGITS: usize = 8;
-/// The variables by which git uses another repository than that of a folder, such as in a hook.
+/// The variables by which git uses another repository than that of a folder, such as in a hook. They are
+/// removed from the environment of git.
 const REPOSITORY_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 
-/// Returns a command of git in `folder`.
+/// Returns a command of git in `folder`, with these arguments.
 fn git_command(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(words);
@@ -199,7 +201,7 @@ fn query_git(folder: &Path, args: &[&str]) -> Result<Option<String>> {
     run_git(git_command(folder, args).stderr(Stdio::null()))
 }
 
-/// Returns the folder of the repository that contains `folder`.
+/// Returns the absolute folder of the repository that contains `folder`. A folder outside of any is an error.
 fn repository_root(folder: &Path) -> Result<PathBuf> {
     let root = query_git(folder, &["rev-parse", "--show-toplevel"])?;
     root.and_then(|root| Path::new(&root).canonicalize().ok()).ok_or_else(|| {
@@ -208,7 +210,8 @@ fn repository_root(folder: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Returns the hash of the commit that `name` means.
+/// Returns the full hash of the commit that `name` means: a commit, a tag or a branch. An unknown name is an
+/// error.
 fn commit_hash(root: &Path, name: &str) -> Result<String> {
     let commit = format!("{name}^{{commit}}");
     query_git(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
@@ -219,8 +222,9 @@ fn commit_hash(root: &Path, name: &str) -> Result<String> {
     })
 }
 
-/// Returns the position of each of these commits in the history of the current repository, in which parents come
-/// first. Commits that the repository lacks are missing; `None` without a repository.
+/// Returns the position of each of these commits in the history of the current repository, in which parents
+/// come before their children. The keys are the hashes as given, which may be shortened. Commits that the
+/// repository lacks are missing; `None` without a repository.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     let root = repository_root(Path::new(".")).ok()?;
     let whole = |commit: &&str| {
@@ -235,16 +239,17 @@ pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     Some(names.into_iter().filter_map(|(hash, name)| Some((name, *places.get(&*hash)?))).collect())
 }
 
-/// Returns the full hash of the commit in the current repository that begins with these digits; `None` if there
-/// is none.
+/// Returns the full hash of the commit in the current repository that begins with these digits; `None` if
+/// there is none, or several.
 pub(super) fn full_hash(digits: &str) -> Option<String> {
     let hash = repository_root(Path::new(".")).and_then(|root| commit_hash(&root, digits)).ok()?;
     // A branch may have such a name, and another commit.
     hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
 
-/// Checks out the commit `hash` in the git work tree in `sources`, and discards changes there. Ignored files
-/// stay, so that cargo rebuilds only what differs. Returns false if git fails.
+/// Checks out the commit `hash` and its submodules in the git work tree in `sources`, and discards changes
+/// there. Makes the work tree if it is missing or damaged. Ignored files stay, so that cargo rebuilds only
+/// what differs. Returns false if git fails.
 fn switch_work_tree(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
     let succeeds =
         |words: &[&str]| -> Result<bool> { Ok(run_git(&mut git_command(sources, words))?.is_some()) };

@@ -17,7 +17,8 @@ static FIRST_SIGNAL: AtomicU8 = AtomicU8::new(0);
 /// The id of the running child process; 0 without one.
 static CHILD_PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// Starts to catch the signals, until this process ends.
+/// Starts a thread that catches SIGHUP, SIGINT and SIGTERM, so that they do not end this program any more.
+/// [`on_signal`] handles them.
 pub(super) fn listen() -> Result<()> {
     let catch = || -> io::Result<()> {
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
@@ -26,7 +27,7 @@ pub(super) fn listen() -> Result<()> {
     catch().map_err(|error| CommandError::usage(format!("signals cannot be caught: {error}")))
 }
 
-/// Stores the first signal, and passes each signal on to the child process, except for Ctrl-C, which the terminal
+/// Stores the first signal. Passes each signal on to the child process, except for Ctrl-C, which the terminal
 /// sends to both.
 fn on_signal(signal: i32) {
     _ = FIRST_SIGNAL.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
@@ -41,7 +42,8 @@ fn on_signal(signal: i32) {
     }
 }
 
-/// Runs a program to its end, and passes signals on to it. `exit_of_child` is the exit code for a program that does not start.
+/// Runs a program to its end, and passes signals on to it. A program that does not start is an error with the
+/// exit code `exit`.
 pub(super) fn run_child(program: &mut Command, exit: Exit) -> Result<Output> {
     let ended = program.spawn().and_then(|child| {
         CHILD_PROCESS.store(child.id() as i32, Ordering::Relaxed);
@@ -53,14 +55,14 @@ pub(super) fn run_child(program: &mut Command, exit: Exit) -> Result<Output> {
     })
 }
 
-/// Runs cargo or git to its end. Returns its standard output; its messages go to standard error. A signal is an
-/// error.
+/// Runs cargo or git to its end, without standard input. Returns its standard output; its messages go to
+/// standard error. A signal is an error, but a failure of the program is not.
 pub(super) fn run_tool(program: &mut Command) -> Result<Output> {
     let ended = run_child(program.stdin(Stdio::null()).stdout(Stdio::piped()), Exit::Usage)?;
     interruption(ended.status).map_or(Ok(ended), |exit| Err(interrupted_error(exit)))
 }
 
-/// Returns the error of a command that a signal ended.
+/// Returns the error of a command that a signal ended. `exit` is the exit code for the signal.
 pub(super) fn interrupted_error(exit: Exit) -> CommandError {
     CommandError::new(exit, "a signal ended the command before it had a result to show")
 }
@@ -77,7 +79,8 @@ fn interruption(child: ExitStatus) -> Option<Exit> {
     received_signal().or_else(|| Exit::of_code(u8::try_from(128 + child.signal()?).ok()?))
 }
 
-/// Returns the exit code of a benchmark binary that ended with this status. A crash counts as [`Exit::Failed`].
+/// Returns the exit code of a benchmark binary that ended with this status, or that of a signal to it or to
+/// this program. A crash and an unknown code count as [`Exit::Failed`].
 pub(super) fn exit_of_child(status: ExitStatus) -> Exit {
     interruption(status).or_else(|| Exit::of_code(u8::try_from(status.code()?).ok()?)).unwrap_or(Exit::Failed)
 }

@@ -66,7 +66,7 @@ pub(super) struct MergeArgs {
     output: PathBuf,
 }
 
-/// The differences that matter in a comparison.
+/// The flags that set the limits of a comparison.
 #[derive(Args)]
 pub(super) struct LimitArgs {
     /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
@@ -107,7 +107,7 @@ pub(super) struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    /// Parses the flags as a benchmark binary does.
+    /// Returns the selection that the flags make, as a benchmark binary does. A wrong pattern is an error.
     pub(super) fn selection(&self) -> Result<CaseSelection> {
         Ok(CaseSelection {
             filters: parse_filters(&self.names, self.exact).map_err(CommandError::usage)?,
@@ -178,7 +178,8 @@ pub(super) fn report(
     Ok(exit)
 }
 
-/// Returns the contents of `file` if it is a tuning.
+/// Returns the contents of `file` if it is a tuning; `None` for any other file, and for a name that is no
+/// regular file.
 fn read_tuning(file: &str) -> Option<Vec<u8>> {
     // A pipe can be read only once, when it is loaded as a run.
     let json = Path::new(file).is_file().then(|| fs::read(file).ok())??;
@@ -186,8 +187,8 @@ fn read_tuning(file: &str) -> Option<Vec<u8>> {
 }
 
 impl LimitArgs {
-    /// Sets the limits of a comparison in `run`. The equivalence margin is the user's, else that of the run, and
-    /// never above the regression threshold.
+    /// Sets the limits of a comparison in `run`: the regression threshold of the user, and the equivalence
+    /// margin. The margin is the user's, else that of the run, and never above the threshold.
     pub(super) fn apply_to(&self, run: &mut Run) {
         let (margin, threshold) = (&mut run.sampling.equivalence_margin, self.fail_on_regression);
         *margin = equivalence_margin(self.equivalence_margin, threshold, *margin);
@@ -230,7 +231,8 @@ pub(super) fn compare(
     Ok(Exit::of(&run))
 }
 
-/// Runs the command `merge`. Unreadable shares of a split run are only warnings, since a task may have died while it wrote one.
+/// Runs the command `merge`. Unreadable shares of a split run are only warnings, since a task may have died
+/// while it wrote one; the exit code is then [`Exit::Failed`].
 pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
     let results = ResultDestinations::for_json(
         &Some(args.output.clone()),

@@ -44,7 +44,8 @@ pub(super) struct VerifyArgs {
     flags: Vec<String>,
 }
 
-/// The beginning of the names of devices that Nsight Compute supports.
+/// The beginning of the names of devices that Nsight Compute supports. Cases on other devices get no
+/// counters.
 const COUNTED_DEVICES: &str = "cuda:";
 
 /// Runs the command.
@@ -61,7 +62,7 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
                 add_counters(args, &binary, &mut run);
                 results.print_run("", &run, args.explain)?;
                 results.write_run(&run)?;
-                ends.push(exit_of_child(&run));
+                ends.push(exit_of_verified(&run));
             }
         }
         if let Some(interrupted) = signals::received_signal() {
@@ -71,7 +72,8 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
     Ok(combined_exit(ends))
 }
 
-/// Returns the command of each benchmark binary, with the user's filters and flags.
+/// Returns the command of each benchmark binary, with the user's filters and flags. Builds the binaries,
+/// unless the user names one.
 fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
     if let Some(program) = &args.program {
         let program =
@@ -93,8 +95,9 @@ fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
     Ok(built.binaries.iter().map(|suite| built.command(suite, &args.flags)).collect())
 }
 
-/// Returns the exit code for a verified run: [`Exit::Failed`] if counters contradict a case or a case has none.
-fn exit_of_child(run: &Run) -> Exit {
+/// Returns the exit code for a verified run: [`Exit::Failed`] if counters contradict a case or could not be
+/// read, [`Exit::NoDevice`] if no case ran on an NVIDIA GPU, or a worse one of the run itself.
+fn exit_of_verified(run: &Run) -> Exit {
     let is_contradicted =
         |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
     let is_right = |record: &Record| {
@@ -125,7 +128,8 @@ fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
     Ok(Ok(load(&file)?.run))
 }
 
-/// Adds counters to the records of a run. Each device and cache state needs a process of its own.
+/// Adds counters, or the reason that there are none, to the records of a run on NVIDIA GPUs. Starts Nsight
+/// Compute once for each device and cache state. A failure is only a warning.
 fn add_counters(args: &VerifyArgs, binary: &Command, run: &mut Run) {
     let mut groups: BTreeMap<(String, Cache), Vec<PlannedCase>> = BTreeMap::new();
     for record in run.records.iter().filter(|record| record.measurement.is_some()) {
@@ -154,7 +158,9 @@ fn add_counters(args: &VerifyArgs, binary: &Command, run: &mut Run) {
     }
 }
 
-/// Counts cases in one process. If Nsight Compute knows none of the metrics, counts only the basic ones.
+/// Counts cases, which have the same device and cache state, in one process. If Nsight Compute counts
+/// nothing, for a reason that is not among [`REFUSALS`], such as an unknown metric, tries again with only the
+/// basic metrics.
 fn count_cases(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<Vec<NcuPass>, String> {
     let ncu = find_ncu()?;
     let limit = args.timeout.saturating_mul(cases.len() as u32);
@@ -177,7 +183,7 @@ fn count_cases(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Re
     Err(refused)
 }
 
-/// The number of launches of each case that are counted.
+/// The number of launches of each case that Nsight Compute counts. The counters of the case are their means.
 const LAUNCHES_PER_CASE: usize = 3;
 /// The time between two checks whether Nsight Compute has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -197,11 +203,11 @@ const REFUSALS: [(&str, &str); 6] = [
 /// The beginning of a reason that quotes a message of Nsight Compute.
 const QUOTE_PREFIX: &str = "ncu reports: ";
 
-/// The output of Nsight Compute.
+/// The output of Nsight Compute, with the errors of the benchmark binary that it ran.
 struct NcuOutput {
     /// Its standard output, then its standard error.
     printed: String,
-    /// The errors of cases, by their indices.
+    /// The errors of cases, by their indices from 0, which the benchmark binary wrote.
     failures: BTreeMap<usize, String>,
     /// A sentence on how it ended.
     ending: String,
@@ -230,7 +236,8 @@ pub(super) fn find_ncu() -> Result<PathBuf, String> {
     })
 }
 
-/// Returns the folders in `root` whose names begin with `beginning`, the last name first.
+/// Returns the entries of the folder `root` whose names begin with `beginning`, the last name first; none if
+/// it cannot be read.
 fn folders_with_prefix(root: &str, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let fitting = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
@@ -239,8 +246,8 @@ fn folders_with_prefix(root: &str, beginning: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a benchmark binary under Nsight Compute. It launches each of these cases, which have the same cache
-/// state, a few times.
+/// Runs a benchmark binary under Nsight Compute, and kills both after `limit`. The binary launches each of
+/// these cases, which have the same cache state, [`LAUNCHES_PER_CASE`] times.
 fn run_ncu(
     ncu: &Path,
     binary: &Command,

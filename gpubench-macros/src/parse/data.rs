@@ -37,8 +37,8 @@ const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d")
 pub(crate) struct GroupableOptions(Vec<(Ident, TokenStream)>);
 
 impl GroupableOptions {
-    /// Parses the option `name`, if it is one of [`GROUP_OPTIONS`], and adds it. Returns false for any other
-    /// option.
+    /// Parses the option `name`, if it is one of [`GROUP_OPTIONS`], and adds it. Mistakes in its value are
+    /// reported. Returns false and reads nothing for any other option.
     pub(crate) fn parse_option(
         &mut self,
         name: &Ident,
@@ -63,8 +63,8 @@ impl GroupableOptions {
         Ok(true)
     }
 
-    /// Writes the options as fields of `BenchmarkOptions`: `cold: true, …`. If `of_group` is true, the field of
-    /// `parse_tags` is `group_tags`.
+    /// Writes the options as fields of `BenchmarkOptions`: `cold: true, …`. If `of_group` is true, the field
+    /// of the option `tags` is `group_tags`.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
         let fields = self.0.iter().map(|(name, value)| {
             let group = if of_group && name == "tags" { "group_" } else { "" };
@@ -119,8 +119,8 @@ pub(crate) fn parse_name_part(option: &Ident, value: &Expr, errors: &mut Errors)
     Some(Some(name.clone()))
 }
 
-/// Parses `cold`, `cold = true` or `cold = false`, and returns the value as code. Returns `None` and reports the
-/// mistake for anything else.
+/// Parses what follows the name of a switch: nothing, `= true` or `= false`. Returns the value as code.
+/// Returns `None` and reports the mistake for anything else.
 fn parse_switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option<TokenStream> {
     if !input.peek(Token![=]) && !input.peek(token::Paren) {
         return Some(generated!(true));
@@ -140,7 +140,7 @@ fn parse_switch(name: &Ident, input: ParseStream, errors: &mut Errors) -> Option
     }
 }
 
-/// Returns the value of `parse_data_type` as code. Reports any value but a string that is not empty.
+/// Returns the value of `data_type` as code. Reports any value but a string that is not empty.
 fn parse_data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let text = literal_text(value).filter(|text| !text.value().is_empty());
     if text.is_none() {
@@ -149,7 +149,8 @@ fn parse_data_type(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     text.map(ToTokens::to_token_stream)
 }
 
-/// Returns the value of `max_time` or `timeout` as `Some(seconds)`. Reports any value but a positive number.
+/// Returns the value of `max_time` or `timeout`, which `name` says, as the code `Some(seconds)`. Reports any
+/// value but a positive number.
 fn parse_seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let seconds = literal_number(value).filter(|seconds| *seconds > 0.0 && seconds.is_finite());
     if seconds.is_none() {
@@ -158,8 +159,8 @@ fn parse_seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<Toke
     seconds.map(some_code)
 }
 
-/// Returns the value of `parse_tags` as a slice of strings. Reports a value that is no list of strings, and tags that
-/// are empty or contain a comma.
+/// Returns the value of `tags` as a slice of strings. Reports a value that is no list of strings, and tags
+/// that are empty or contain a comma.
 fn parse_tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let tags: Option<Vec<&LitStr>> = match list {
         Expr::Array(array) => array.elems.iter().map(literal_text).collect(),
@@ -175,7 +176,8 @@ fn parse_tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     Some(generated!(&[#(#tags),*]))
 }
 
-/// Returns the value of `link` as `Some(Link::…)`; reports any value but `h2d`, `d2h`, `d2d` and `p2p`.
+/// Returns the value of `link` as the code `Some(Link::…)`. Reports any value but `h2d`, `d2h`, `d2d` and
+/// `p2p`.
 fn parse_link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let written = value.to_token_stream().to_string();
     if let Some((_, variant)) = LINKS.iter().find(|(link, _)| *link == written) {
@@ -187,7 +189,7 @@ fn parse_link(value: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     None
 }
 
-/// Writes `Some(value)` with its full path.
+/// Writes `Some(value)`, with the full path of `Some`.
 pub(crate) fn some_code(value: impl ToTokens) -> TokenStream {
     generated!(::core::option::Option::Some(#value))
 }

@@ -56,7 +56,7 @@ pub(crate) struct AttributeOptions {
     /// The inputs that a generated reset puts back.
     pub restore: Vec<Ident>,
     pub check: Option<UserCode>,
-    /// The condition that leaves arguments out, and its reason.
+    /// The condition under which a case is skipped, and the reason.
     pub skip_if: Option<(Expr, LitStr)>,
     /// The options `bytes`, `reads`, `writes`, `intermediates`, `flops` and `items` with their values.
     pub counts: Vec<NamedExpr>,
@@ -85,7 +85,8 @@ pub(crate) struct Metric {
 }
 
 impl AttributeOptions {
-    /// Parses the options between the parentheses of the attribute. Mistakes go to `errors`.
+    /// Parses the options between the parentheses of the attribute. Mistakes go to `errors`, and an option
+    /// with a mistake may keep its default.
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let parser = |input: ParseStream| {
@@ -98,7 +99,8 @@ impl AttributeOptions {
         options
     }
 
-    /// Parses the value of the option `name` from `input`, and stores it.
+    /// Parses the value of the option `name` from `input`, and stores it. An unknown option is reported, and
+    /// its value is skipped.
     fn parse_option(&mut self, name: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         if self.data.parse_option(name, input, errors)? {
             return Ok(());
@@ -209,8 +211,8 @@ fn parse_metric(option: &Ident, input: ParseStream) -> syn::Result<Metric> {
     Ok(Metric { name, unit, value: input.parse()? })
 }
 
-/// Parses comma-separated options: calls `option` with each name and the input after it. Reports an option that
-/// is given twice, except for `metric`.
+/// Parses comma-separated options: calls `option` with each name and the input after it. An option that is
+/// given twice is reported and skipped, except for `metric`.
 pub(crate) fn parse_each_option(
     input: ParseStream,
     errors: &mut Errors,
@@ -277,7 +279,7 @@ fn parse_separated(
     }
 }
 
-/// Parses `= VALUE` with `parse`. Returns an error if there is no value.
+/// Parses `= VALUE` with `parse`. Returns an error that names the option `name` if there is no value.
 fn value<T>(
     name: &Ident,
     input: ParseStream,

@@ -10,7 +10,7 @@ use super::{NamedExpr, display_tokens, literal_number, parse_separated, skip_val
 use crate::code::without_parentheses;
 use crate::errors::Errors;
 
-/// The arguments of `parse_args`, with their values.
+/// The arguments of the option `args`, with their values.
 #[derive(Default)]
 pub(crate) struct ArgSweeps {
     /// All arguments, in order.
@@ -19,14 +19,14 @@ pub(crate) struct ArgSweeps {
     pub sweeps: Vec<usize>,
 }
 
-/// The choices for a type parameter, or for a constant parameter if `parse_group` is true.
+/// The choices for a type parameter, or for a constant parameter if `constant` is true.
 pub(crate) struct GenericChoices {
     pub name: Ident,
     pub constant: bool,
     pub values: Vec<TokenStream>,
 }
 
-/// Parses the value of `parse_args`: `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
+/// Parses the value of `args`: `(n = [1, 2], zip(m = 3..5, k = ["a", "b"]))`.
 pub(super) fn parse_args(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<ArgSweeps> {
     let mut args = ArgSweeps::default();
     parse_list(option, "arguments with their values: `args(n = [1, 2])`", input, errors, |input, errors| {
@@ -55,8 +55,8 @@ pub(super) fn parse_args(option: &Ident, input: ParseStream, errors: &mut Errors
 }
 
 impl ArgSweeps {
-    /// Parses the values of the argument `name`, and adds it. Reports an argument that is given twice, has no
-    /// values, or is a bare number.
+    /// Parses the values of the argument `name`, and adds it. An argument that is given twice, has no values
+    /// or is a bare number is reported and not added.
     fn parse_axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         let value = value(&name, input, Expr::parse)?;
         if self.axes.iter().any(|arg| arg.name.unraw() == name.unraw()) {
@@ -83,7 +83,8 @@ fn is_number(value: &Expr) -> bool {
     }
 }
 
-/// Reports zipped lists whose lengths differ from that of the first, as far as lengths are visible.
+/// Reports zipped lists whose lengths differ from that of the first. Only literal lists have a length here;
+/// ranges and calls are not checked.
 fn check_zip_lengths(axes: &[NamedExpr], errors: &mut Errors) {
     let mut lists = axes.iter().filter_map(|axis| match &axis.value {
         Expr::Array(array) => Some((axis, array.elems.len())),
@@ -99,7 +100,7 @@ fn check_zip_lengths(axes: &[NamedExpr], errors: &mut Errors) {
     }
 }
 
-/// Parses the value of `parse_tune`: `(BLOCK, UNROLL)`.
+/// Parses the value of `tune`: `(BLOCK, UNROLL)`. Reports a name that is given twice.
 pub(super) fn parse_tune(option: &Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<Vec<Ident>> {
     let mut tuned: Vec<Ident> = Vec::new();
     parse_list(
@@ -120,7 +121,8 @@ pub(super) fn parse_tune(option: &Ident, input: ParseStream, errors: &mut Errors
     Ok(tuned)
 }
 
-/// Parses the value of `types`, `(T = [f32, f64])`, or with `parse_group` that of `consts`, `(BLOCK = [128, 256])`.
+/// Parses the value of `types`, `(T = [f32, f64])`, or that of `consts` if `constant` is true, `(BLOCK =
+/// [128, 256])`. Reports and drops a choice and a parameter that is given twice.
 pub(super) fn parse_choices<T: Parse + ToTokens>(
     option: &Ident,
     constant: bool,

@@ -15,18 +15,18 @@ pub(crate) struct GpuPlacement {
     /// The number of the GPU on its host.
     pub(crate) number: usize,
     pub(crate) uuid: String,
-    /// The number of the process: no two runs agree in the time that they took.
+    /// The number of the process, by which the times that runs took differ.
     pub(crate) process: usize,
 }
 
-/// Reads a file of `docs/results`.
+/// Reads a JSON file of `docs/results`.
 pub(crate) fn recorded(name: &str) -> Value {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results");
     let json = fs::read(results.join(name)).expect("it is recorded");
     serde_json::from_slice(&json).expect("it is JSON")
 }
 
-/// The whole suite on an H200.
+/// Returns the recorded run of the whole suite on an H200.
 pub(crate) fn template() -> Value {
     recorded("h200/suite.json")
 }
@@ -42,7 +42,9 @@ pub(crate) fn case_name(record: &Value) -> String {
     format!("{benchmark}[{}] {cache}", args.collect::<Vec<_>>().join(","))
 }
 
-/// Returns the run of `template` at a place, with the records that have a median there and this many samples of each.
+/// Returns the run of `template` as if measured on the GPU `place`. `median` returns the median in
+/// nanoseconds of a record, which is given with its index, or `None` to leave the record out. All times are
+/// scaled to it. Each record has this many samples.
 pub(crate) fn run_at(
     template: &Value,
     place: &GpuPlacement,
@@ -80,7 +82,8 @@ pub(crate) fn run_at(
     run
 }
 
-/// Makes all times of a measurement longer by this factor, and all rates lower.
+/// Multiplies all times of a measurement by `ratio`, and divides all rates by it. Repeats or drops samples to
+/// have this many.
 fn scale(measured: &mut Value, ratio: f64, samples: usize) {
     let overhead = measured["timer"]["overhead"].as_f64().expect("a time");
     let events = measured["event_times"].as_array().expect("events").iter();
@@ -97,6 +100,7 @@ fn scale(measured: &mut Value, ratio: f64, samples: usize) {
     multiply(measured, rates.chain(shares), 1.0 / ratio);
 }
 
+/// Multiplies the numbers at these JSON pointers by `factor`. Skips places without a number.
 fn multiply(value: &mut Value, places: impl Iterator<Item = String>, factor: f64) {
     for place in places {
         if let Some(number) = value.pointer_mut(&place)
@@ -120,7 +124,7 @@ pub(crate) fn four_h200s(folder: &Path) -> Vec<PathBuf> {
     .collect()
 }
 
-/// The names of the files of these runs, and what is in them.
+/// Returns the names and contents of the twelve files.
 fn runs_of_four_h200s() -> Vec<(String, String)> {
     let (template, medians) = (template(), recorded("four-h200/medians.json"));
     let rows = medians["rows"].as_object().expect("rows");

@@ -68,14 +68,14 @@ pub(crate) const USUAL: Scenario = Scenario {
     tails: None,
 };
 
-/// A fleet with its truth.
+/// A simulated fleet: its observations, and the GPUs that are slow in truth.
 pub(crate) struct Simulated {
     observations: Vec<FleetObservation>,
     roofs: Vec<usize>,
     hosts: Vec<usize>,
     /// The GPUs that are slow by 3 %.
     pub(crate) slow_everywhere: Vec<usize>,
-    /// Those that are slow by 10 % on one roof.
+    /// The GPUs that are slow by 10 % on one roof, each with the number of that roof.
     pub(crate) slow_on_one: Vec<(usize, usize)>,
 }
 
@@ -113,14 +113,15 @@ impl Simulated {
         Self { observations, roofs, hosts, slow_everywhere, slow_on_one }
     }
 
-    /// The standings of each GPU.
+    /// Returns the comparisons of each GPU with the others, according to gpubench.
     pub(crate) fn judged(&self) -> Vec<Vec<GpuComparison>> {
         let roofs: Vec<Bottleneck> = self.roofs.iter().map(|roof| ROOFS[*roof].0).collect();
         let fleet = Fleet { observations: &self.observations, roofs: &roofs, hosts: &self.hosts };
         judge(fleet, RULES)
     }
 
-    /// Adds what `found` has of the truth to `score`; `found` tells if a GPU is slow.
+    /// Adds to `score` how many planted GPUs are in `found`, and how many others. `found` has true for each
+    /// GPU that a rule calls slow.
     pub(crate) fn score(&self, score: &mut Score, found: &[bool]) {
         let is_planted = |gpu: &usize| {
             self.slow_everywhere.contains(gpu) || self.slow_on_one.iter().any(|(slow, _)| slow == gpu)
@@ -133,7 +134,8 @@ impl Simulated {
         score.wrong += (0..found.len()).filter(|gpu| found[*gpu] && !is_planted(gpu)).count();
     }
 
-    /// The mean time of each GPU on each roof, over the cases, as a share of the case's mean over GPUs.
+    /// Returns the mean time of each GPU on each roof over the cases, as a fraction of the mean of the case
+    /// over all GPUs.
     fn means(&self) -> Vec<Vec<f64>> {
         let mut of_case = vec![(0.0, 0.0); self.roofs.len()];
         for it in &self.observations {
@@ -150,7 +152,7 @@ impl Simulated {
         sums.into_iter().map(|roofs| roofs.into_iter().map(|(sum, count)| sum / count).collect()).collect()
     }
 
-    /// The rule "more than one standard deviation and 10 % above the mean".
+    /// Finds slow GPUs by the rule "more than one standard deviation and 10 % above the mean" on a roof.
     pub(crate) fn beyond_one_sigma_and_a_tenth(&self) -> Vec<bool> {
         self.by_roof(|times, time| {
             let count = times.len() as f64;
@@ -160,11 +162,13 @@ impl Simulated {
         })
     }
 
-    /// The rule "a rate of less than 90 % of the best".
+    /// Finds slow GPUs by the rule "a rate of less than 90 % of the best" on a roof.
     pub(crate) fn a_tenth_below_the_best(&self) -> Vec<bool> {
         self.by_roof(|times, time| times.iter().copied().fold(f64::INFINITY, f64::min) / time < 0.9)
     }
 
+    /// Returns true for each GPU that is slow on any roof. `is_slow` is given the times of all GPUs on a
+    /// roof, and the time of one.
     fn by_roof(&self, is_slow: impl Fn(&[f64], f64) -> bool) -> Vec<bool> {
         let means = self.means();
         let mut found = vec![false; means.len()];
@@ -178,7 +182,7 @@ impl Simulated {
     }
 }
 
-/// The findings in several fleets, beside the truth.
+/// The findings of one rule in several fleets, with the numbers of planted slow GPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Score {
     pub(crate) everywhere: usize,
@@ -189,15 +193,16 @@ pub(crate) struct Score {
     pub(crate) wrong: usize,
 }
 
-/// True for each GPU that is slow on a roof.
+/// Returns true for each GPU that is slow on a roof.
 pub(crate) fn slow_gpus(result: &[Vec<GpuComparison>]) -> Vec<bool> {
     result.iter().map(|of| of.iter().any(|on| on.verdict == GpuVerdict::Slow)).collect()
 }
 
-/// The GPUs that are slow everywhere, and those that are on a roof.
+/// The GPUs to be made slow everywhere, and those to be made slow on one roof, each with that roof.
 type Planted = (Vec<usize>, Vec<(usize, usize)>);
 
-/// The effects of each GPU on each roof, and the GPUs to be made slow.
+/// Returns the effects of each GPU on each roof, as natural logarithms without the planted ones, and the GPUs
+/// to be made slow.
 fn effects(scenario: Scenario, hosts: &[usize], random: &mut StdRng) -> (Vec<Vec<f64>>, Planted) {
     let draw = |random: &mut StdRng| match scenario.tails {
         None => normal(random),
@@ -227,6 +232,7 @@ fn effects(scenario: Scenario, hosts: &[usize], random: &mut StdRng) -> (Vec<Vec
     (effects, (everywhere, on_one))
 }
 
+/// Draws from the standard normal distribution.
 fn normal(random: &mut StdRng) -> f64 {
     Normal::new(0.0, 1.0).expect("it is a distribution").sample(random)
 }

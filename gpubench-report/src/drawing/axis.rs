@@ -11,14 +11,14 @@ pub struct Axis {
     pub label: String,
     /// The unit of its values.
     pub unit: AxisUnit,
-    /// The positions of its values.
+    /// The scale, linear or logarithmic.
     pub scale: Scale,
 }
 
-/// The positions of values on an axis.
+/// The scale of an axis, linear or logarithmic, with the rule for its ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear, from 0 on.
+    /// Linear, with 0 on the axis.
     Linear,
     /// Linear around the values; need not contain 0.
     LinearAroundValues,
@@ -83,14 +83,16 @@ impl Axis {
         PositionedAxis { end: end.min(WIDTH - reach), ..placed }
     }
 
-    /// Returns ticks at round values of the unit in which they are shown.
+    /// Returns ticks that are round in the unit in which the axis shows the larger of `low` and `high`. They
+    /// enclose both.
     fn linear_ticks(&self, low: f64, high: f64) -> Vec<f64> {
-        let (amount, _) = self.unit.thinned_ticks(low.abs().max(high.abs()));
+        let (amount, _) = self.unit.fitting_unit(low.abs().max(high.abs()));
         round_ticks(low / amount, high / amount).into_iter().map(|tick| tick * amount).collect()
     }
 }
 
 impl Scale {
+    /// Returns true for a linear scale, with or without 0.
     fn is_linear(self) -> bool {
         matches!(self, Self::Linear | Self::LinearAroundValues)
     }
@@ -100,7 +102,8 @@ impl Scale {
         value.is_finite() && (self.is_linear() || value > 0.0)
     }
 
-    /// Returns the linear coordinate of a value: itself, or its logarithm.
+    /// Returns a coordinate that is proportional to the position on the axis: the value itself on a linear
+    /// scale, else its base-2 logarithm. A logarithmic scale needs a value above 0.
     fn coordinate(self, value: f64) -> f64 {
         if self.is_linear() { value } else { value.log2() }
     }
@@ -109,16 +112,19 @@ impl Scale {
 /// An axis that is fitted to values, with its start and end in pixels.
 pub(super) struct PositionedAxis<'a> {
     pub axis: &'a Axis,
+    /// The value of the first tick, at `start`.
     from: f64,
+    /// The value of the last tick, at `end`.
     to: f64,
     pub start: f64,
     pub end: f64,
-    /// The values of the ticks, and their texts.
+    /// The values of the ticks in ascending order, each with its text.
     pub ticks: Vec<(f64, String)>,
 }
 
 impl PositionedAxis<'_> {
-    /// Returns the pixel at a value.
+    /// Returns the pixel at a value, which the scale must be able to show. It may be beyond the ends of the
+    /// axis.
     pub(super) fn position(&self, value: f64) -> f64 {
         let [from, to, value] = [self.from, self.to, value].map(|value| self.axis.scale.coordinate(value));
         self.start + (value - from) / (to - from) * (self.end - self.start)
@@ -129,7 +135,7 @@ impl PositionedAxis<'_> {
         (self.start + self.end) / 2.0
     }
 
-    /// Returns true if the value is between the first and the last tick.
+    /// Returns true if the scale can show the value, and it is between the first and the last tick.
     pub(super) fn contains_value(&self, value: f64) -> bool {
         let slack = 1e-9 * (self.to - self.from);
         self.axis.scale.can_show(value) && (self.from - slack..=self.to + slack).contains(&value)
@@ -192,11 +198,11 @@ pub struct AxisUnit(&'static [(f64, &'static str)]);
 impl AxisUnit {
     /// Numbers without a unit.
     pub const NUMBER: Self = Self(&[(1.0, "")]);
-    /// Fractions, shown as percentages.
+    /// Fractions, such as 0.5, shown as percentages.
     pub const PART: Self = Self(&[(0.01, "%")]);
-    /// Times, given in nanoseconds.
+    /// Times, given in nanoseconds and shown in ns, µs, ms or s.
     pub const TIME: Self = Self(&[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")]);
-    /// Bytes, shown in binary units.
+    /// Bytes, shown in B, KiB, MiB, GiB or TiB.
     pub const BYTES: Self = Self(&[
         (1.0, "B"),
         (1024.0, "KiB"),
@@ -208,32 +214,34 @@ impl AxisUnit {
     pub const BANDWIDTH: Self = Self(&[(1e9, "GB/s")]);
     /// Bytes per second, shown as GiB/s.
     pub const GIBIBYTES: Self = Self(&[(1_073_741_824.0, "GiB/s")]);
-    /// Floating-point operations per second.
+    /// Floating-point operations per second, shown in GFLOP/s, TFLOP/s or PFLOP/s.
     pub const THROUGHPUT: Self = Self(&[(1e9, "GFLOP/s"), (1e12, "TFLOP/s"), (1e15, "PFLOP/s")]);
-    /// Hertz.
+    /// Clock rates, given in hertz and shown in MHz.
     pub const CLOCK: Self = Self(&[(1e6, "MHz")]);
     /// Watts.
     pub const POWER: Self = Self(&[(1.0, "W")]);
     /// Degrees Celsius.
     pub const TEMPERATURE: Self = Self(&[(1.0, "°C")]);
 
-    /// Returns the text of a value in the unit that fits it.
+    /// Returns the text of a value in the largest unit in which it is at least 1.
     pub(super) fn format(self, value: f64) -> String {
         self.format_like(value, value)
     }
 
-    /// Returns the text of a value in the unit that fits `largest`. The text of zero has no unit.
+    /// Returns the text of a value in the unit of `largest`, as for the ticks of one axis. The text of zero
+    /// has no unit.
     fn format_like(self, value: f64, largest: f64) -> String {
         if value == 0.0 {
             return "0".to_owned();
         }
-        let (amount, unit) = self.thinned_ticks(largest);
+        let (amount, unit) = self.fitting_unit(largest);
         let space = if unit.is_empty() { "" } else { " " };
         format!("{}{space}{unit}", format::number(value / amount))
     }
 
-    /// Returns the largest unit in which the value is at least 1, with its factor.
-    fn thinned_ticks(self, value: f64) -> (f64, &'static str) {
+    /// Returns the factor and the name of the largest unit in which the value is at least 1, else those of
+    /// the smallest unit.
+    fn fitting_unit(self, value: f64) -> (f64, &'static str) {
         let fits = self.0.iter().rev().find(|(amount, _)| value.abs() >= amount * (1.0 - 1e-9));
         *fits.unwrap_or(&self.0[0])
     }

@@ -11,10 +11,10 @@ use crate::xml_escaped;
 
 /// The margin at the edges of a drawing, in pixels.
 pub(super) const MARGIN: f64 = 16.0;
-/// The width of a letter in the title over that of other letters.
+/// The ratio of the width of a letter in the title to that of other letters.
 const TITLE_WIDTH_RATIO: f64 = 1.42;
 
-/// The look of a series.
+/// The style of a series: with a line, with markers, or with both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesStyle {
     /// A line with a marker at each point.
@@ -85,19 +85,19 @@ fn file_style() -> String {
     format!("{SHAPE_RULES}{light}@media (prefers-color-scheme:dark){{{dark}}}")
 }
 
-/// The point of a text that lies at its position.
+/// The part of a text that is at the position given for it.
 pub(super) enum TextAnchor {
     Start,
     Middle,
     End,
 }
 
-/// A drawing as SVG.
+/// A drawing, which [`Self::svg`] returns as an SVG file. Its parts are added from top to bottom.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     title: String,
     description: String,
-    /// The height so far, in pixels.
+    /// The height so far, in pixels: the next part begins below it.
     pub(super) height: f64,
     body: String,
 }
@@ -156,7 +156,7 @@ impl Drawing {
         )
     }
 
-    /// Adds text with these CSS classes. `y` is the position of its baseline.
+    /// Adds text with these CSS classes. `y` is the position of its baseline. An empty text adds nothing.
     pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: TextAnchor, classes: &str, text: &str) {
         if text.is_empty() {
             return;
@@ -186,8 +186,8 @@ impl Drawing {
         ));
     }
 
-    /// Adds the marker of series `index`. It shows `title` when a reader points at it, and is a link if there is
-    /// a `target`.
+    /// Adds the marker of series `index`. It shows `title` when a reader points at it, and is a link to
+    /// `target` if there is one.
     pub(super) fn marker(&mut self, (x, y): (f64, f64), index: usize, title: &str, target: Option<&str>) {
         let (shape, is_hollow) = MARKERS[index % COLOUR_COUNT];
         let filled = if is_hollow { "hollow".to_owned() } else { fill_class(index) };
@@ -202,14 +202,14 @@ impl Drawing {
         }
     }
 
-    /// Adds a line through these points.
+    /// Adds a line through these points, in pixels, with these CSS classes.
     pub(super) fn polyline(&mut self, points: &[(f64, f64)], classes: &str) {
         let points = points.iter().map(|(x, y)| format!("{},{}", pixels(*x), pixels(*y)));
         self.add_element(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", joined(points, " ")));
     }
 
-    /// Adds a legend: the name of each series with a sample of its style, or with a filled box for `None`. Adds
-    /// nothing for fewer than two names.
+    /// Adds a legend: the name of each series with a sample of its style, or with a filled box for `None`.
+    /// Leaves out series without a name. Adds nothing if fewer than two have a name.
     pub(super) fn legend<'a>(&mut self, series: impl Iterator<Item = (&'a str, Option<SeriesStyle>)>) {
         const SAMPLE: f64 = 34.0;
         let named: Vec<_> = series.enumerate().filter(|(_, (name, _))| !name.is_empty()).collect();
@@ -299,7 +299,7 @@ pub(super) fn stroke_class(index: usize) -> String {
     format!("s{}", index % COLOUR_COUNT)
 }
 
-/// Returns the width of the widest of these texts, in pixels.
+/// Returns the approximate width of the widest of these texts, in pixels; 0 without texts.
 pub(super) fn widest_text(texts: impl Iterator<Item: AsRef<str>>) -> f64 {
     texts.map(|text| text_width(text.as_ref())).fold(0.0, f64::max)
 }

@@ -4,17 +4,18 @@ use super::axis::{Axis, PositionedAxis};
 use super::canvas::{Drawing, MARGIN, SeriesStyle, TextAnchor, stroke_class, widest_text};
 use super::text_width;
 
-/// The least distance in pixels between two points of a line that both have markers.
+/// The least horizontal distance in pixels from a marker on a line to the point before it. A closer point has
+/// no marker.
 const MIN_MARKER_DISTANCE: f64 = 5.0;
 
-/// The points of one line or colour.
+/// The points of one line or colour in a [`Panel`].
 #[derive(Clone, Debug)]
 pub struct PlotSeries {
     /// The name, for the legend.
     pub name: String,
     /// The points, in the order in which the line joins them.
     pub points: Vec<PlotPoint>,
-    /// The look.
+    /// The style: a line, markers, or both.
     pub style: SeriesStyle,
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn all_points(series: &[PlotSeries]) -> impl Iterator<Item = &PlotPoi
     series.iter().flat_map(|series| &series.points)
 }
 
-/// A labelled line across a plot.
+/// A labelled straight line across a plot, vertical or horizontal.
 #[derive(Clone, Debug)]
 pub struct ReferenceLine {
     upright: bool,
@@ -65,12 +66,12 @@ pub struct ReferenceLine {
 }
 
 impl ReferenceLine {
-    /// Returns a vertical line at this value.
+    /// Returns a vertical line at this value of the horizontal axis.
     pub fn x(value: f64, label: impl Into<String>) -> Self {
         Self { upright: true, value, label: label.into() }
     }
 
-    /// Returns a horizontal line at this value.
+    /// Returns a horizontal line at this value of the vertical axis.
     pub fn y(value: f64, label: impl Into<String>) -> Self {
         Self { upright: false, value, label: label.into() }
     }
@@ -88,13 +89,14 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Returns all values on the horizontal axis.
+    /// Returns the values of all points and vertical lines on the horizontal axis.
     fn x_values(&self) -> impl Iterator<Item = f64> {
         let points = all_points(&self.series).map(|point| point.x);
         points.chain(self.marks.iter().filter(|mark| mark.upright).map(|mark| mark.value))
     }
 
-    /// Fits the vertical axis to all values, between these heights in pixels.
+    /// Fits the vertical axis to the values of all points and horizontal lines, between these heights in
+    /// pixels.
     fn fit_y_axis(&self, top: f64, bottom: f64) -> PositionedAxis<'_> {
         let values = all_points(&self.series).map(|point| point.y);
         let marks = self.marks.iter().filter(|mark| !mark.upright).map(|mark| mark.value);
@@ -136,7 +138,8 @@ impl Plot<'_> {
             .then(|| (self.x.position(point.x), self.y.position(point.y)))
     }
 
-    /// Draws the markers of a series. Markers on a line are left out where they would overlap.
+    /// Draws the markers of a series. On a line, a point has no marker if it is closer than
+    /// [`MIN_MARKER_DISTANCE`] to the point before it.
     fn draw_markers(&self, drawing: &mut Drawing, index: usize, series: &PlotSeries) {
         let mut before = f64::NEG_INFINITY;
         for point in &series.points {
@@ -153,7 +156,8 @@ impl Plot<'_> {
         }
     }
 
-    /// Draws a reference line across the plot, with its label at its start.
+    /// Draws a reference line across the plot, with its label at its start. Draws nothing if its value is
+    /// outside the axis.
     fn draw_reference_line(&self, drawing: &mut Drawing, mark: &ReferenceLine) {
         let (x, y) = (self.x, self.y);
         let axis = if mark.upright { x } else { y };

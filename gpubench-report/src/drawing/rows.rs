@@ -36,7 +36,7 @@ pub struct RowChart {
     pub marks: Vec<ReferenceLine>,
 }
 
-/// The look of a chart's rows.
+/// The style of the rows of a [`RowChart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStyle {
     /// A bar for each value.

@@ -60,13 +60,13 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 
 /// A test: a case, a skipped benchmark, or a case of the baseline that was not measured.
 struct JunitTest {
-    /// The benchmark.
+    /// The path of the benchmark, which is the class name of the test.
     class: String,
     name: String,
-    /// The wall time.
+    /// The wall time of all processes that measured the case; 0 if it was not measured.
     took: Nanoseconds,
     outcome: TestOutcome,
-    /// The reasons, the deciding one first.
+    /// The reasons for the outcome or for a suspect verdict, the deciding one first; may be empty.
     text: String,
     /// The percentiles of the samples, if the case was measured.
     times: Option<String>,
@@ -83,7 +83,8 @@ enum TestOutcome {
     Error,
 }
 
-/// Returns the tests of a run, with the outcome of the gate.
+/// Returns a test for each case and each skipped benchmark, with the outcome of the gate. Adds one for each
+/// case of the baseline that was not measured, and one if the gate compared nothing.
 fn tests(run: &Run) -> Vec<JunitTest> {
     let (gate, several_devices) = (run.gate(), has_several_devices(run));
     let of_record = |record: &Record| {
@@ -115,13 +116,14 @@ fn tests(run: &Run) -> Vec<JunitTest> {
 }
 
 impl JunitTest {
-    /// Returns a test without a time.
+    /// Returns a test without a time and percentiles, for a case that was not measured.
     fn new(class: &str, name: &str, outcome: TestOutcome, text: String) -> Self {
         let (took, times) = (Nanoseconds::ZERO, None);
         Self { class: class.to_owned(), name: name.to_owned(), took, outcome, text, times }
     }
 
-    /// Returns the test of a record, before the gate.
+    /// Returns the test of a record, by its verdict alone: valid and suspect cases pass. The gate may add a
+    /// worse outcome later.
     fn from_record(record: &Record, name: &str) -> Self {
         let (state, reasons) = (record.verdict.state, &record.verdict.reasons);
         let is_error =
@@ -140,7 +142,8 @@ impl JunitTest {
         Self { took, times, ..Self::new(&record.case.benchmark, name, outcome, text) }
     }
 
-    /// Adds the outcome of the gate. Its sentence comes first, because the first line is the message.
+    /// Adds the outcome of the gate; the worse one of both stays. The sentence of the gate comes first,
+    /// because the first line is the message. Does nothing if the case passed the gate.
     fn add_gate(&mut self, gated: &GatedCase) {
         let about = &gated.about;
         let (outcome, sentence) = match gated.outcome {

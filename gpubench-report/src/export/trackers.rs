@@ -37,7 +37,8 @@ pub(super) fn write_bmf(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     write_json(&cases.into(), out)
 }
 
-/// Returns a value with the finite ends of its interval, as the format writes it. `interval` may be empty.
+/// Returns a value with the ends of its interval, as the format writes it. Leaves out ends that are negative
+/// or not finite. `interval` may be empty.
 fn bmf_measure(value: f64, interval: &[f64]) -> Value {
     let ends = ["lower_value", "upper_value"].into_iter().zip(interval);
     let ends = ends.filter(|(_, end)| end.is_finite() && **end >= 0.0);
@@ -84,9 +85,9 @@ fn write_json(value: &Value, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{value:#}")
 }
 
-/// Samples further from the quartiles than this many interquartile ranges are outliers.
+/// Samples further from the quartiles than this many interquartile ranges are outliers in CodSpeed's format.
 const OUTLIER_RANGES: f64 = 1.5;
-/// Samples further from the mean than this many standard deviations are outliers.
+/// Samples further from the mean than this many standard deviations are outliers in CodSpeed's format.
 const OUTLIER_DEVIATIONS: f64 = 3.0;
 
 /// Writes CodSpeed's walltime results, as its Rust integrations write them and its runner reads them: `walltime_results.rs` of

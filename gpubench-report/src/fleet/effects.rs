@@ -7,8 +7,8 @@ use gpubench_stats::median_of;
 
 use super::runs::Bottleneck;
 
-/// The least noise of a case, as a standard deviation of logarithms of times. Processes on one GPU do not agree
-/// better, so that a case with equal times does not decide alone.
+/// The lower limit of the noise of a case: a standard deviation of natural logarithms of times, so about 0.1
+/// %. Processes on one GPU do not agree better, so that a case with equal times does not decide alone.
 const LEAST_NOISE: f64 = 0.001;
 /// Deviations of more than this many times the noise of a case get less weight (Huber, *Robust estimation of a
 /// location parameter*, 1964).
@@ -19,22 +19,23 @@ const SIGMA_PER_MAD: f64 = 1.482_602_2;
 /// values.
 const SIGMA_PER_DIFFERENCE_QUARTILE: f64 = 2.219_1;
 /// The statistical efficiency of [`spread_within`], relative to the usual standard deviation.
+/// [`efficient_freedom`] reduces degrees of freedom by this factor.
 const EFFICIENCY: f64 = 0.82;
 
 /// The median time of a case on a GPU in a process. Cases, GPUs and processes have numbers from 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FleetObservation {
-    /// The case.
+    /// The index of the case in [`Fleet::roofs`].
     pub case: usize,
-    /// The GPU.
+    /// The index of the GPU in [`Fleet::hosts`].
     pub gpu: usize,
-    /// The process.
+    /// The number of the process, which no other process on this GPU has.
     pub process: usize,
     /// The natural logarithm of the median time.
     pub log_time: f64,
 }
 
-/// The measurements of GPUs of one model, which measured the same cases.
+/// The measurements of GPUs of one model, which measured the same cases, for [`judge`](super::judge()).
 #[derive(Clone, Copy, Debug)]
 pub struct Fleet<'a> {
     /// The observations, in any order.
@@ -45,11 +46,12 @@ pub struct Fleet<'a> {
     pub hosts: &'a [usize],
 }
 
-/// For each case, the deviation of a process from the usual time, as a difference of logarithms. NaN where the
-/// process did not measure the case.
+/// For each case, the natural logarithm of its time in one process, less the usual one of the case. NaN where
+/// the process did not measure the case.
 type ProcessDeviations = Vec<f64>;
 
-/// The effect of a GPU on the cases of a bottleneck, as a difference of logarithms of times.
+/// How much longer than usual the cases of one bottleneck take on one GPU, as a difference of natural
+/// logarithms of times.
 pub(super) struct GpuEffect {
     /// The host of the GPU.
     pub host: usize,
@@ -57,15 +59,16 @@ pub(super) struct GpuEffect {
     pub value: f64,
     /// The effect of each process, in ascending order.
     pub processes: Vec<f64>,
-    /// The number of cases.
+    /// The number of cases that the GPU measured.
     pub cases: usize,
     /// The standard error of the effect, from the differences between its cases.
     pub error_of_cases: f64,
 }
 
 impl GpuEffect {
-    /// Returns the effect of a GPU, the median of the effects of its processes; `None` without a process. The caller sets `cases` and
-    /// `error_of_cases`.
+    /// Returns the effect of a GPU on this host: the median of `processes`, the effects of its processes in
+    /// any order. Returns `None` without a process. The effect has no `cases` and no `error_of_cases` yet:
+    /// the caller sets them.
     pub(super) fn new(host: usize, mut processes: Vec<f64>) -> Option<Self> {
         Some(Self { host, value: median_of(&mut processes)?, processes, cases: 0, error_of_cases: 0.0 })
     }
@@ -78,8 +81,8 @@ impl GpuEffect {
     }
 }
 
-/// Returns the effects of GPUs on each bottleneck, by the number of the GPU. GPUs that measured none of its cases
-/// are missing.
+/// Returns the effects of GPUs on each bottleneck, by the number of the GPU. The usual time of a case is the
+/// median of all GPUs. GPUs that measured none of the cases of a bottleneck are missing there.
 pub(super) fn gpu_effects(fleet: &Fleet<'_>) -> BTreeMap<Bottleneck, BTreeMap<usize, GpuEffect>> {
     let mut gpus: Vec<BTreeMap<usize, ProcessDeviations>> = vec![BTreeMap::new(); fleet.hosts.len()];
     for it in fleet.observations {
@@ -97,7 +100,8 @@ pub(super) fn gpu_effects(fleet: &Fleet<'_>) -> BTreeMap<Bottleneck, BTreeMap<us
     roofs.into_iter().map(|(roof, cases)| (roof, effects_on_bottleneck(&gpus, fleet.hosts, &cases))).collect()
 }
 
-/// Returns the effect of each GPU on the bottleneck of `cases`.
+/// Returns the effect of each GPU on the bottleneck of `cases`, by the number of the GPU. `gpus` has the
+/// deviations of each process of each GPU. GPUs that measured none of the cases are missing.
 fn effects_on_bottleneck(
     gpus: &[Vec<ProcessDeviations>],
     hosts: &[usize],
@@ -119,8 +123,9 @@ fn effects_on_bottleneck(
         .collect()
 }
 
-/// Returns the noise of each of `cases`: the spread of its deviations around the median deviation of all `cases`
-/// in a process.
+/// Returns the noise of each of `cases` over all processes of all GPUs: the spread of its deviation around
+/// the median deviation of all `cases` in the same process. The noise is a standard deviation, at least
+/// [`LEAST_NOISE`].
 fn case_noise(gpus: &[Vec<ProcessDeviations>], cases: &[usize]) -> Vec<f64> {
     let processes = gpus.iter().flatten();
     let centers: Vec<(&ProcessDeviations, f64)> =
@@ -146,7 +151,8 @@ fn finite_median(values: impl Iterator<Item = f64>) -> f64 {
     median_of(&mut values.filter(|value| value.is_finite()).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
-/// Huber's mean of values, with its standard error and their number.
+/// Huber's mean of values, in which outliers have less weight, with its standard error and the number of
+/// values.
 struct HuberMean {
     mean: f64,
     error: f64,
@@ -154,7 +160,7 @@ struct HuberMean {
 }
 
 impl HuberMean {
-    /// Averages values, each with its noise; `None` if there are none.
+    /// Averages values, each given with its noise, a standard deviation; `None` if there are no values.
     fn new(values: &[(f64, f64)]) -> Option<Self> {
         let mut mean = median_of(&mut values.iter().map(|(value, _)| *value).collect::<Vec<_>>())?;
         // The sums of the weights, of the weighted residuals, and of the squares of these.

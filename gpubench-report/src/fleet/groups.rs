@@ -11,18 +11,19 @@ use super::judge::{FleetRules, judge};
 use super::runs::{Bottleneck, FleetMeasurement, FleetRun, ModelAndBuild};
 use super::{BottleneckCases, FleetGpu, FleetGroup, GpuVerdict};
 
-/// The cases that are missing or left out, by their file, GPU or model, and by the reason. Without cases, all of
-/// it is left out.
+/// The parts of runs that are missing or left out: the names of cases, by the file, GPU or model that lacks
+/// them and by the reason. Without names, all of the file, GPU or model is left out.
 #[derive(Default)]
 struct LeftOutParts(BTreeMap<(String, String), BTreeSet<String>>);
 
 impl LeftOutParts {
-    /// Adds `case` of the file, GPU or model `of`; all of it for `None`.
+    /// Adds `case` of the file, GPU or model `of`, with the reason `why`. `None` stands for all of its cases.
     fn add(&mut self, of: &str, why: &str, case: Option<&str>) {
         self.0.entry((of.to_owned(), why.to_owned())).or_default().extend(case.map(str::to_owned));
     }
 
-    /// Returns a sentence for each file, GPU or model and reason.
+    /// Returns a sentence for each pair of a file, GPU or model and a reason. Of several cases, it names the
+    /// first and their number.
     fn sentences(self) -> Vec<String> {
         self.0
             .into_iter()
@@ -37,8 +38,8 @@ impl LeftOutParts {
 /// The GPUs of a model by UUID, each with its measurements.
 type ModelGpus = (ModelAndBuild, BTreeMap<String, (FleetGpu, Vec<FleetMeasurement>)>);
 
-/// Judges the GPUs of `runs` in groups that can be compared, the largest first. Also returns a sentence for each
-/// part that is missing or left out.
+/// Judges the GPUs of `runs` in groups of one model and build, the largest group first. Counts a measurement
+/// once that several runs contain. Also returns a sentence for each part that is missing or left out.
 pub(super) fn judged_groups(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGroup>, Vec<String>) {
     // A run that resumed others has their measurements too, and replaces them.
     runs.sort_by_key(|run| Reverse(run.resumed));
@@ -75,11 +76,13 @@ pub(super) fn judged_groups(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<
     (groups, missing.sentences())
 }
 
-/// Judges the GPUs of a model. Cases that cannot be compared are left out and added to `missing`.
+/// Judges the GPUs of a model and build. Leaves out measurements whose method or declared work differs from
+/// that of most, and cases that fewer than half of the GPUs have. Adds to `missing` what it leaves out, and
+/// the cases that only some GPUs lack.
 fn judged_group((model, gpus): ModelGpus, rules: FleetRules, missing: &mut LeftOutParts) -> FleetGroup {
     let (mut gpus, readings): (Vec<FleetGpu>, Vec<Vec<FleetMeasurement>>) = gpus.into_values().unzip();
     name_by_uuid(&mut gpus);
-    set_unusual_facts(&mut gpus, &readings);
+    set_unusual_reasons(&mut gpus, &readings);
     let mut cases: BTreeMap<&str, Vec<(usize, &FleetMeasurement)>> = BTreeMap::new();
     for (gpu, reading) in readings.iter().enumerate().flat_map(|(gpu, of)| of.iter().map(move |it| (gpu, it)))
     {
@@ -131,7 +134,7 @@ fn judged_group((model, gpus): ModelGpus, rules: FleetRules, missing: &mut LeftO
     FleetGroup { build: model.describe_build(), model: model.name, fake: model.fake, hosts, roofs, gpus }
 }
 
-/// Returns the most frequent of `values`; `None` if there are none.
+/// Returns the most frequent of `values`, any of them if several are equally frequent; `None` without values.
 fn most_frequent<T: PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: Vec<(T, usize)> = Vec::new();
     for value in values {
@@ -143,9 +146,9 @@ fn most_frequent<T: PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(value, _)| value)
 }
 
-/// Adds to each GPU's facts the causes that slowed most of its cases, and then removes the facts that most GPUs
-/// share.
-fn set_unusual_facts(gpus: &mut [FleetGpu], readings: &[Vec<FleetMeasurement>]) {
+/// Adds to each GPU's `reasons` the causes that slowed more than half of its measurements. Then removes from
+/// all GPUs the reasons that more than half of them have.
+fn set_unusual_reasons(gpus: &mut [FleetGpu], readings: &[Vec<FleetMeasurement>]) {
     for (gpu, readings) in gpus.iter_mut().zip(readings) {
         let causes: BTreeSet<&String> = readings.iter().flat_map(|reading| &reading.causes).collect();
         let count = |cause| readings.iter().filter(|reading| reading.causes.contains(cause)).count();
@@ -158,8 +161,9 @@ fn set_unusual_facts(gpus: &mut [FleetGpu], readings: &[Vec<FleetMeasurement>]) 
     gpus.iter_mut().for_each(|gpu| gpu.reasons.retain(|fact| 2 * counts[fact] <= all));
 }
 
-/// Names GPUs by the first part of their UUIDs where several GPUs of a host have the same device name: a
-/// scheduler may give each task one GPU, and each task then calls its own `cuda:0`.
+/// Replaces the names of devices by the first part of their UUIDs, such as `GPU-1a2b3c4d`, where several GPUs
+/// of a host have the same name. A scheduler may give each task one GPU, and each task then calls its own
+/// `cuda:0`.
 fn name_by_uuid(gpus: &mut [FleetGpu]) {
     let mut places = BTreeMap::<String, usize>::new();
     gpus.iter().for_each(|gpu| *places.entry(gpu.host_and_device()).or_default() += 1);

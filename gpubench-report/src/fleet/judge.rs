@@ -20,16 +20,17 @@ const MIN_GPUS: usize = 4;
 /// spread between processes. Outliers are then excluded from the comparison of other GPUs, so that slow GPUs do
 /// not hide behind their own spread.
 const MANY_GPUS: usize = 8;
-/// GPUs further from the median than this quantile of Student's t distribution are outliers.
+/// GPUs are outliers if they are further from the median than the spread times the value that Student's t
+/// exceeds, to either side, with a probability of 1 in 10,000.
 const OUTLIER_QUANTILE: f64 = 0.9999;
-/// The least standard deviation between GPUs: a tenth of the best agreement between processes, since equal
-/// medians are chance.
+/// The lower limit of the standard deviation between GPUs, of natural logarithms of times: a tenth of the
+/// best agreement between processes, since equal medians are chance.
 const LEAST_SPREAD: f64 = 1e-4;
-/// An effect is too imprecise for a verdict if the half-width of its interval exceeds this many times the least
-/// effect that counts.
+/// An effect is too imprecise for a verdict if the half-width of its interval exceeds this many times the
+/// least effect that counts as slow. It is precise enough if its whole interval is below that effect.
 const MAX_HALF_WIDTHS: f64 = 10.0;
 
-/// The limits of verdicts.
+/// The limits of verdicts, which the user chooses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FleetRules {
     /// The least effect that counts as slow, as a fraction.
@@ -38,7 +39,7 @@ pub struct FleetRules {
     pub false_discoveries: f64,
 }
 
-/// A verdict on a GPU, for one bottleneck or for all.
+/// A verdict on a GPU, for one bottleneck or for all. The verdict for all is the first in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GpuVerdict {
@@ -46,7 +47,7 @@ pub enum GpuVerdict {
     Slow,
     /// It is like the other GPUs, as far as the data show.
     Normal,
-    /// The data do not suffice.
+    /// The data do not suffice for a verdict.
     NotEnoughData,
 }
 
@@ -54,7 +55,7 @@ pub enum GpuVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum InsufficientData {
-    /// There are only this many GPUs.
+    /// Only this many GPUs measured cases of the bottleneck.
     #[error("{0} of its model and build, and a verdict needs {MIN_GPUS}")]
     Gpus(usize),
     /// No GPU has two processes, and there are few GPUs: a disturbed process looks like a slow GPU.
@@ -76,21 +77,22 @@ pub struct GpuComparison {
     pub effect: f64,
     /// The 95 % interval of the effect.
     pub interval: [f64; 2],
-    /// The probability that a GPU like the others is this slow; `None` if that was not tested.
+    /// The probability that a GPU like the others is at least this slow; 1 if the effect is too small to
+    /// count as slow. `None` if it was not tested, because data lack.
     pub p: Option<f64>,
     /// The verdict.
     pub verdict: GpuVerdict,
     /// The reason that there is no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lack: Option<InsufficientData>,
-    /// The number of cases.
+    /// The number of its cases that the GPU measured.
     pub cases: usize,
-    /// The number of processes.
+    /// The number of processes that measured them on the GPU.
     pub processes: usize,
 }
 
 /// Compares each GPU of `fleet` with the others, for each bottleneck of its cases. Returns the comparisons of
-/// each GPU, ordered by bottleneck.
+/// each GPU, ordered by bottleneck; none for the bottlenecks of which it measured no case.
 ///
 /// # Panics
 /// If an observation has a case without a bottleneck, or a GPU without a host.
@@ -119,7 +121,8 @@ pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<GpuComparison>> {
         .collect()
 }
 
-/// Finds slow GPUs, each with the number of a bottleneck. `tests` has for each GPU the numbers of its bottlenecks with p-values.
+/// Finds slow GPUs: returns pairs of a GPU and a bottleneck, by their numbers. `tests` has for each GPU the
+/// numbers of its bottlenecks with their p-values. `rate` is the false discovery rate, as a fraction.
 ///
 /// A slow GPU is slow on several bottlenecks. In one test over all pairs of GPU and bottleneck, these many true findings would admit false ones on other
 /// GPUs. So the rate is limited over GPUs first, and then within those found (Benjamini & Bogomolov, *Selective inference on multiple
@@ -136,8 +139,8 @@ fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Combines p-values by Simes' inequality into the p-value of the hypothesis that none is an effect; `None` if
-/// there are none.
+/// Combines the p-values of `tests` by Simes' inequality into the p-value of the hypothesis that none is an
+/// effect; `None` if there are none.
 fn simes(tests: &[(usize, f64)]) -> Option<f64> {
     let mut sorted: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
     sorted.sort_by(f64::total_cmp);
@@ -148,15 +151,16 @@ fn simes(tests: &[(usize, f64)]) -> Option<f64> {
 struct BottleneckEffects {
     roof: Bottleneck,
     gpus: BTreeMap<usize, GpuEffect>,
-    /// The GPUs that are outliers.
+    /// The GPUs that are far from the median, fast or slow; empty for fewer than [`MANY_GPUS`].
     outliers: BTreeSet<usize>,
-    /// The GPUs that were found to be slow.
+    /// The GPUs that [`judge`] has found to be slow so far.
     slow: BTreeSet<usize>,
     /// The standard deviation between processes; 0 if no GPU has two.
     between_processes: f64,
     /// The degrees of freedom of `between_processes`; 0 if no GPU has two processes.
     freedom: usize,
-    /// The mean variance of an effect from its processes.
+    /// The mean over all GPUs of the variance of an effect that comes from the differences between its
+    /// processes.
     variance_of_processes: f64,
     /// The reason that no GPU can be judged.
     lack: Option<InsufficientData>,
@@ -196,8 +200,8 @@ impl BottleneckEffects {
         column
     }
 
-    /// Summarizes the GPUs that are neither outliers nor slow, without the GPU `except`; `None` if there are
-    /// none.
+    /// Summarizes the GPUs with which others are compared: all that are neither outliers nor found to be
+    /// slow, without the GPU `except`. `None` if there are none.
     fn reference_gpus(&self, except: Option<usize>) -> Option<ReferenceGpus> {
         let gpus = self.gpus.iter().filter(|(number, _)| {
             Some(**number) != except && !self.outliers.contains(number) && !self.slow.contains(number)
@@ -206,8 +210,9 @@ impl BottleneckEffects {
         ReferenceGpus::new(&gpus, self.variance_of_processes.max(LEAST_SPREAD.powi(2)))
     }
 
-    /// Returns the probability that a GPU like the others has this GPU's effect: 1 if the effect is below
-    /// `least`, and `None` if data lack.
+    /// Returns the probability that a GPU like the others has at least this GPU's effect: 1 if the effect is
+    /// below `least`, a fraction of the time. Returns `None` if data lack, or if the GPU measured no case of
+    /// the bottleneck.
     fn p_value(&self, number: usize, least: f64) -> Option<f64> {
         let gpu = self.gpus.get(&number).filter(|_| self.lack.is_none())?;
         let others = self.reference_gpus(Some(number))?;
@@ -221,7 +226,8 @@ impl BottleneckEffects {
         Some(t_tail_probability(difference / variance.sqrt(), others.effective_count - 1.0))
     }
 
-    /// Compares a GPU with the others; `None` if it measured no case of the bottleneck.
+    /// Compares a GPU with the others; `None` if it measured no case of the bottleneck. The effect is 0 if
+    /// there are no others. `least` is the least effect that counts as slow, as a fraction.
     fn comparison(&self, number: usize, least: f64) -> Option<GpuComparison> {
         let gpu = self.gpus.get(&number)?;
         let (center, of_center) = match self.reference_gpus(Some(number)) {
@@ -266,7 +272,8 @@ struct ReferenceGpus {
 }
 
 impl ReferenceGpus {
-    /// Summarizes the effects of GPUs, each given with its host; `None` if there are none.
+    /// Summarizes the effects of GPUs, each given with its host; `None` if there are none. `least_variance`
+    /// is the lower limit of the variance.
     fn new(gpus: &[(usize, f64)], least_variance: f64) -> Option<Self> {
         if gpus.is_empty() {
             return None;
@@ -303,8 +310,8 @@ impl ReferenceGpus {
     }
 }
 
-/// Returns the probability that Student's t exceeds `t`. Interpolates linearly between whole degrees of freedom,
-/// which is never below the exact value.
+/// Returns the probability that Student's t exceeds `t`, to one side. Interpolates linearly between whole
+/// degrees of freedom, which is never below the exact value. Fewer than one degree counts as one.
 fn t_tail_probability(t: f64, freedom: f64) -> f64 {
     let freedom = freedom.max(1.0);
     let (whole, part) = (freedom as usize, freedom.fract());

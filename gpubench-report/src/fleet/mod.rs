@@ -20,7 +20,7 @@ pub use self::table::render;
 /// The name and version of the JSON format of a [`FleetReport`].
 pub const FLEET_SCHEMA: &str = "gpubench-fleet/2";
 
-/// The report on a fleet.
+/// The report on a fleet, which `cargo gpubench fleet` prints and writes as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct FleetReport {
     /// [`FLEET_SCHEMA`].
@@ -29,7 +29,7 @@ pub struct FleetReport {
     pub least: f64,
     /// The fraction of GPUs reported as slow that may be wrong, on average.
     pub false_discoveries: f64,
-    /// The number of files.
+    /// The number of files that were found, also those that cannot be read.
     pub files: usize,
     /// The number of runs.
     pub runs: usize,
@@ -65,7 +65,7 @@ pub struct BottleneckCases {
     pub cases: Vec<String>,
 }
 
-/// A GPU.
+/// A GPU of a [`FleetGroup`], with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct FleetGpu {
     /// Its UUID.
@@ -86,7 +86,7 @@ pub struct FleetGpu {
 }
 
 impl FleetReport {
-    /// Judges the GPUs of `fleet`.
+    /// Judges the GPUs of `fleet` in groups of one model and build.
     pub fn new(fleet: FleetRuns, rules: FleetRules) -> Self {
         let (files, runs, mut missing) = (fleet.files, fleet.runs.len(), fleet.unread);
         let (groups, others) = groups::judged_groups(fleet.runs, rules);
@@ -120,13 +120,14 @@ impl FleetGroup {
 }
 
 impl FleetGpu {
-    /// Returns a GPU without a verdict. `reasons` has all that is known about it.
+    /// Returns a GPU without a verdict or runs. `reasons` has all that is known about it;
+    /// [`FleetReport::new`] removes the reasons that most GPUs share.
     fn new(uuid: String, host: String, device: String, reasons: Vec<String>) -> Self {
         let verdict = GpuVerdict::NotEnoughData;
         Self { uuid, host, device, verdict, roofs: Vec::new(), runs: Vec::new(), reasons }
     }
 
-    /// Returns the host and the device, such as `node1 cuda:0`.
+    /// Returns the host and the device, such as `node1 cuda:0`; the device alone if the host is not known.
     pub fn host_and_device(&self) -> String {
         format!("{} {}", self.host, self.device).trim_start().to_owned()
     }

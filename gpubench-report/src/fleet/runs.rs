@@ -15,10 +15,10 @@ use super::FleetGpu;
 use crate::history::Circumstances;
 use crate::loading::{find_run_files, load_all, retain_selected};
 
-/// The runs of a fleet.
+/// The runs of a fleet, for [`FleetReport::new`](super::FleetReport::new).
 #[derive(Debug, Default)]
 pub struct FleetRuns {
-    /// The number of files.
+    /// The number of files that were found, also those that cannot be read.
     pub files: usize,
     /// The runs.
     pub(super) runs: Vec<FleetRun>,
@@ -57,8 +57,8 @@ pub(super) struct ModelAndBuild {
 pub(super) struct FleetMeasurement {
     /// The name of the case.
     pub case: String,
-    /// The number of the process in its run, the fastest first, because a record does not tell which process
-    /// measured what.
+    /// The number of the process in its record, from 0 for the fastest, because a record does not tell which
+    /// process measured what. `judged_groups` replaces it by a number that no other process of the fleet has.
     pub process: usize,
     /// The natural logarithm of the median.
     pub log_time: f64,
@@ -66,9 +66,10 @@ pub(super) struct FleetMeasurement {
     pub roof: Bottleneck,
     /// The declared work and the method. Only medians with equal ones are comparable.
     pub method: Circumstances,
-    /// The bits of its median and of its wall time, which no other measurement of the GPU has.
+    /// The bits of its median and of its wall time, which no other measurement of the GPU has. Equal bits
+    /// reveal a measurement that two runs contain.
     pub identity: [u64; 2],
-    /// Sentences on what may have slowed it.
+    /// Phrases for what may have slowed it, such as a limit of the clocks.
     pub causes: Vec<String>,
 }
 
@@ -177,7 +178,8 @@ fn gpu_properties(info: &DeviceInfo) -> Vec<String> {
     own.chain(bus.map(|peak| format!("bus to the host {}", peak.method))).collect()
 }
 
-/// Returns the commit of the package; `None` if its files differed from the commit.
+/// Returns the commit of the package. Returns `None` without a commit, and also unless the files are known to
+/// be equal to those of the commit.
 fn clean_commit(program: &Program) -> Option<&str> {
     let package = program.package.as_ref().filter(|package| package.dirty == Some(false))?;
     package.commit.as_deref()
@@ -197,7 +199,7 @@ impl ModelAndBuild {
 }
 
 impl FleetMeasurement {
-    /// Returns the measurement of each process of a record.
+    /// Returns the measurement of each process of a record, the fastest first.
     fn from_record(record: &Record, info: &DeviceInfo, program: &Program) -> Vec<Self> {
         let mut all: Vec<&Measurement> = record.measurements().collect();
         all.sort_by(|a, b| a.median().total_cmp(&b.median()));
@@ -222,12 +224,12 @@ impl FleetMeasurement {
     }
 }
 
-/// A peak limits a case that reaches this fraction of it. Below, something else determines the time.
+/// A peak limits a case that reaches at least this fraction of it. Below, something else determines the time.
 const MIN_PEAK_FRACTION: f64 = 0.4;
 /// Traffic in one direction is neglected if it is below this fraction of the other direction.
 const NEGLIGIBLE_TRAFFIC: f64 = 0.05;
 
-/// The part of a GPU that limits the time of a case, in the order in which tables show them.
+/// The part of a GPU that limits the time of a case. The order of the variants is that of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
@@ -258,7 +260,9 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// Returns the bottleneck of a measurement on the device `info`: the peak of which it reaches the largest fraction.
+    /// Returns the bottleneck of a measurement on the device `info`: the peak of which it reaches the largest
+    /// fraction. Returns [`Self::Latency`] if no fraction reaches [`MIN_PEAK_FRACTION`]. Only without any
+    /// fractions, a declared link of L2 or P2P is the bottleneck.
     fn from_measurement(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Self {
         let fractions = &measured.metrics.peak_fractions;
         let most = fractions.iter().max_by(|a, b| a.fraction.total_cmp(&b.fraction));
@@ -276,8 +280,8 @@ impl Bottleneck {
         }
     }
 
-    /// Returns the bottleneck of a case that reaches the peak of the memory, by the directions of its declared
-    /// traffic. It is the cache if that holds all data from one launch to the next.
+    /// Returns the bottleneck of a case that reaches the peak of the memory, by the directions of its
+    /// declared traffic. It is the cache if the case is hot and the last-level cache holds all of its data.
     fn from_traffic(counts: &Counts, cache: Cache, info: &DeviceInfo) -> Self {
         let fits = |size: Bytes| counts.without_intermediates().is_some_and(|bytes| Bytes(bytes) <= size);
         let each_way = counts.intermediates.unwrap_or(0) as f64 / 2.0;

@@ -11,9 +11,10 @@ use gpubench_table::{
 
 use super::{FleetGpu, FleetGroup, FleetReport, GpuVerdict};
 
-/// The most slow GPUs, and the most missing parts, that are listed.
+/// The most entries that a section lists, such as slow GPUs or missing parts. A last line has the number of
+/// the others.
 const MAX_LISTED: usize = 20;
-/// The most GPUs of a group for a table of all GPUs.
+/// A group of more GPUs has no table of each GPU.
 const MAX_TABLE_GPUS: usize = 16;
 
 /// Returns the report as lines of `page`.
@@ -113,7 +114,8 @@ fn gpu_table(group: &FleetGroup, page: Page) -> String {
     table + "  time over that of the others; ! slow, ? not enough data, - not measured\n"
 }
 
-/// Returns a line for each reason without a verdict, with the number of GPUs.
+/// Returns a line for each reason without a verdict, with the number of GPUs. A GPU counts for the first of
+/// its bottlenecks without a verdict.
 fn insufficient_data_lines(group: &FleetGroup) -> impl Iterator<Item = String> {
     let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
     for lack in group.gpus.iter().filter_map(|gpu| gpu.roofs.iter().find_map(|on| on.lack)) {

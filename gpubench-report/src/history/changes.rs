@@ -60,8 +60,8 @@ pub fn changes(values: &[f64]) -> Vec<LevelChange> {
         .collect()
 }
 
-/// Returns the indices of the steps in `found`, the strongest first, whose range contains no stronger step; in
-/// the order of time.
+/// Returns the indices of steps of `found`, which is ordered by strength, the strongest first. Leaves out a
+/// step whose range contains a stronger step. The indices are in the order of time.
 fn without_overlaps(found: &[LevelStep]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for step in found {
@@ -74,8 +74,9 @@ fn without_overlaps(found: &[LevelStep]) -> Vec<usize> {
 }
 
 impl PrefixSums {
-    /// Returns the strongest step between the neighbours of each of these indices. Drops the weakest step until
-    /// all are stronger than `needed`.
+    /// Moves each of `places`, indices of steps, to the strongest step between its neighbours, and returns
+    /// these steps. While the weakest is not above the strength `needed`, drops it and locates the others
+    /// again.
     fn located_again(&self, mut places: Vec<usize>, needed: f64) -> Vec<LevelStep> {
         loop {
             for number in 0..places.len() {
@@ -92,14 +93,15 @@ impl PrefixSums {
         }
     }
 
-    /// Returns the strongest step between the neighbours of the change with this number.
+    /// Returns the strongest step between the neighbours of `places[number]`, or up to an end of the series
+    /// where it has no neighbour.
     fn step_between_neighbours(&self, places: &[usize], number: usize) -> LevelStep {
         let begin = if number == 0 { 0 } else { places[number - 1] };
         let end = places.get(number + 1).copied().unwrap_or(self.len());
         self.strongest_step(begin, end)
     }
 
-    /// Converts a step to a change with its intervals.
+    /// Converts a step of logarithms to a change: a ratio of levels, with its interval and that of its index.
     fn level_change(&self, step: &LevelStep) -> LevelChange {
         let LevelStep { begin, at, end, .. } = *step;
         let size = self.step_size(begin, at, end);

@@ -22,7 +22,7 @@ pub use self::table::render;
 /// The name and version of the JSON format of a [`HistoryReport`].
 pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
 
-/// The changes that a report has.
+/// The rules that select the changes of a report, given by the user.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryRules {
     /// The least change, as a fraction of the time.
@@ -95,7 +95,7 @@ pub struct CaseChange {
 }
 
 impl History {
-    /// Finds the changes of all cases.
+    /// Finds the changes of all cases that `rules` ask for.
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
         let faults = self.faults.clone();
         let (runs, series) = self.into_series();
@@ -116,7 +116,8 @@ impl History {
     }
 }
 
-/// Returns all series of a case with their changes.
+/// Finds the changes in all series of a case, and marks the series that are over. `runs` has the label of
+/// each run of the history.
 fn with_changes(mut all: Vec<TimeSeries>, runs: &[RunLabel], rules: HistoryRules) -> Vec<TimeSeries> {
     let several_devices = all.windows(2).any(|pair| pair[0].uuid() != pair[1].uuid());
     // A series is over if another has enough runs after its last one to look for changes in them.
@@ -139,7 +140,7 @@ impl TimeSeries {
         self.points.len() < MIN_SERIES_LENGTH
     }
 
-    /// Returns the UUID of its device.
+    /// Returns the UUID of its device; `None` if the device has none.
     pub fn uuid(&self) -> Option<&str> {
         self.circumstances.gpu()
     }
@@ -149,7 +150,8 @@ impl TimeSeries {
         self.points.iter().map(|point| point.time.as_f64()).collect()
     }
 
-    /// Stores the changes that `rules` ask for. `names_device` adds the UUID of the device to them.
+    /// Stores in the series those of its changes that `rules` ask for. `names_device` adds the UUID of the
+    /// device to them.
     fn find_changes(&mut self, runs: &[RunLabel], rules: HistoryRules, names_device: bool) {
         let times = self.times();
         // The last runs of a series that is over are none of the last ones.
@@ -215,7 +217,8 @@ impl HistoryReport {
         }
     }
 
-    /// Returns true for a slowdown after which the case is as fast again, within the equivalence margin.
+    /// Returns true if `change` is a slowdown, and the case is as fast again as before it, within the
+    /// equivalence margin. Returns false for every speedup.
     pub fn is_undone(&self, change: &CaseChange) -> bool {
         change.ratio > 1.0 && change.remains < 1.0 + self.equivalence_margin
     }

@@ -19,11 +19,11 @@ use crate::loading::find_run_files;
 /// The JSON document in a file of a history.
 #[derive(Deserialize, Serialize)]
 struct HistoryDocument<R> {
-    /// The number of the run, from 0.
+    /// The run: a [`HistoryRun`], or a reference to one.
     run: R,
 }
 
-/// A run in a history.
+/// A run in a history, as its file stores it: one time for each case, without samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HistoryRun {
@@ -82,10 +82,11 @@ impl HistoryRun {
         kept
     }
 
-    /// Reads the contents of a file.
+    /// Parses the contents of a file of a history, and compares them with their checksum.
     ///
     /// # Errors
-    /// If the contents are no run of a history, or were changed after they were written.
+    /// If the contents are no run of a history, or were changed after they were written, or have a time that
+    /// is not above zero.
     pub fn parse(contents: &[u8]) -> Result<Self, String> {
         let HistoryDocument::<Self> { run } = HISTORY.read(contents).map_err(|error| error.to_string())?;
         if check_line(contents) != Checksum::Fits {
@@ -107,7 +108,8 @@ impl HistoryRun {
     }
 }
 
-/// Returns the time of a record for a history; `None` without a usable measurement. Adds new circumstances to `all`.
+/// Returns the time of a record for a history; `None` without a usable measurement. Adds the record's
+/// circumstances to `all`, unless they are there.
 fn history_case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
     let measured = record.usable_measurement()?;
     let first = measured.median();
@@ -132,7 +134,8 @@ pub struct Circumstances(BTreeMap<String, String>);
 const GPU_NAME: &str = "GPU";
 
 impl Circumstances {
-    /// Returns the circumstances of a measurement on the device `info` by this program.
+    /// Returns the circumstances of a measurement by this program on the device `info`. Without `info`, the
+    /// properties of the device are missing, such as its UUID and its driver.
     pub fn new(measured: &Measurement, info: Option<&DeviceInfo>, program: &Program) -> Self {
         let property = |name| Some(info?.text(name)?.to_owned());
         // A part of a GPU has other counts, such as of multiprocessors, and is another device.
@@ -166,7 +169,8 @@ impl Circumstances {
         self.0.get(GPU_NAME).map(String::as_str)
     }
 
-    /// Returns the differences from `earlier` as texts, such as `driver 570 → 580`.
+    /// Returns the differences from `earlier` as texts, such as `driver 570 → 580`. A fact that one of both
+    /// lacks is shown as `not known`.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let text = |facts: &Self, name| facts.0.get(name).map_or("not known", String::as_str).to_owned();
         let names: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
@@ -179,8 +183,9 @@ impl Circumstances {
 /// The folder of runs without a commit, or with one that is not a hash.
 const NO_COMMIT: &str = "no-commit";
 
-/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own commit. Returns its
-/// file, and true if the same run was there before.
+/// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own commit. With a
+/// given `commit`, the run counts as one without changed files. Returns its file, and true if the same run
+/// was there before.
 ///
 /// # Errors
 /// If no result of the run is usable, or the file cannot be written.
@@ -207,12 +212,14 @@ pub fn add_to_history(folder: &Path, run: &Run, commit: Option<&str>) -> Result<
     Ok((file, false))
 }
 
-/// Returns true if the text can be the hash of a commit, or its first 7 digits or more.
+/// Returns true if the text can be the hash of a commit, or the beginning of one: at least 7 hexadecimal
+/// digits.
 pub fn is_commit_hash(commit: &str) -> bool {
     commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The position of each commit in the history of the repository, by its hash as stored runs have it.
+/// The position of each commit in the history of the repository, lower for earlier ones. Its key is the hash
+/// as stored runs have it, which may be shortened.
 pub type CommitOrder = HashMap<String, usize>;
 
 /// A case of a benchmark binary.
@@ -227,21 +234,22 @@ pub struct CaseOfBinary {
     pub fake: bool,
 }
 
-/// A time in a series.
+/// The time of a case in one run. Of several devices without a UUID, it is the geometric mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePoint {
-    /// The number of its run.
+    /// The index of its run in the history, from 0 for the first.
     pub run: usize,
     /// The time of a launch.
     pub time: Nanoseconds,
 }
 
-/// The comparable times of a case: those with the same circumstances.
+/// The comparable times of a case over the runs of a history: those with the same circumstances.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TimeSeries {
     /// The circumstances.
     pub circumstances: Circumstances,
-    /// True if a later series of the case replaced it, so that its changes no longer matter.
+    /// True if another series of the case has enough runs after the last run of this one to search them for
+    /// changes. The changes of this series then no longer matter.
     pub is_over: bool,
     /// The changes, the newest first.
     pub changes: Vec<CaseChange>,
@@ -289,7 +297,7 @@ impl History {
         Ok(Self { faults, ..Self::new(runs) })
     }
 
-    /// Returns the commits of its runs.
+    /// Returns the commits of its runs, as the runs store them.
     pub fn commits(&self) -> BTreeSet<&str> {
         self.runs.iter().filter_map(|run| run.commit.as_deref()).collect()
     }
@@ -315,7 +323,8 @@ impl History {
         Self { runs: runs.into_iter().map(|(_, run)| run).collect(), ..self }
     }
 
-    /// Returns the runs, and the series of each case, the earliest first.
+    /// Returns a label of each run, and the series of each case, the earliest first. Times of several devices
+    /// without a UUID in one run are averaged.
     pub(super) fn into_series(self) -> (Vec<RunLabel>, HashMap<CaseOfBinary, Vec<TimeSeries>>) {
         let (mut labels, mut cases) = (Vec::new(), HashMap::new());
         for (number, run) in self.runs.into_iter().enumerate() {

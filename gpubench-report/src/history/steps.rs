@@ -7,7 +7,7 @@ use gpubench_stats::{median_of, random};
 
 /// The least number of values on each side of a step. A single value is an outlier.
 const MIN_SIDE_LENGTH: usize = 2;
-/// The longest ranges that begin at each value.
+/// The length up to which a range begins at each value. Longer ranges begin at each half of their length.
 const MAX_DENSE_LENGTH: usize = 8;
 
 /// A step within the values `begin..end`: those from `at` on have another level than those before.
@@ -23,7 +23,7 @@ pub(super) struct LevelStep {
 pub(super) struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
-    /// The standard deviation of the noise of the series.
+    /// The standard deviation of the noise of the series, from [`noise_deviation`].
     noise: f64,
 }
 
@@ -45,6 +45,7 @@ impl PrefixSums {
         }
     }
 
+    /// Returns the number of values of the series.
     pub(super) fn len(&self) -> usize {
         self.values.len() - 1
     }
@@ -103,7 +104,7 @@ impl PrefixSums {
         self.mean(at, end) - self.mean(begin, at)
     }
 
-    /// Returns the strongest step of each range.
+    /// Returns the strongest step of each range. The ranges have the lengths of [`range_lengths`].
     pub(super) fn range_steps(&self) -> impl Iterator<Item = LevelStep> {
         range_lengths(self.len()).flat_map(move |length| {
             let stride = if length <= MAX_DENSE_LENGTH { 1 } else { length / 2 };
@@ -113,8 +114,8 @@ impl PrefixSums {
         })
     }
 
-    /// Returns the first and the last index that `step` may have, with a confidence of 95 %: all whose likelihood
-    /// is close enough to that of its own index, by [`LIKELIHOOD_DISTANCE`].
+    /// Returns the first and the last index that `step` may have, with a confidence of 95 %. These indices
+    /// are as likely as its own index, up to [`LIKELIHOOD_DISTANCE`].
     pub(super) fn index_interval(&self, step: &LevelStep) -> (usize, usize) {
         let LevelStep { begin, at, end, .. } = *step;
         let variance = self.variance(begin, at, end);
@@ -131,19 +132,20 @@ impl PrefixSums {
 /// √0.95) (Hansen, *Econometrica* 68, 2000).
 const LIKELIHOOD_DISTANCE: f64 = 7.352_277;
 
-/// Returns the lengths of the ranges in a series of `length` values: all of it, and then each shorter by a factor
-/// of √2.
+/// Returns the lengths of the ranges in a series of `length` values: all of it, and then each shorter by a
+/// factor of √2, down to twice [`MIN_SIDE_LENGTH`].
 fn range_lengths(length: usize) -> impl Iterator<Item = usize> {
     let exact =
         std::iter::successors(Some(length as f64), |exact| Some(exact * std::f64::consts::FRAC_1_SQRT_2));
     exact.map(|exact| exact.round() as usize).take_while(|length| *length >= 2 * MIN_SIDE_LENGTH)
 }
 
-/// The least noise of a series, as a fraction of its values. Repeated readings of a clock with few digits seem to
-/// have none.
+/// The lower limit of the noise of a series, a standard deviation of logarithms of times. Repeated readings
+/// of a clock with few digits seem to have none.
 const MIN_NOISE: f64 = 1e-4;
 
-/// The number of permutations of a series' noise.
+/// The number of random permutations of a series' noise, with whose steps the steps of the series are
+/// compared.
 pub(super) const PERMUTATIONS: usize = 199;
 
 /// The most neighbours on each side from which the level at a value is estimated.
@@ -153,7 +155,8 @@ const MAX_NEIGHBOURS: usize = 5;
 /// values in clusters: most neighbours are in the same cluster, so that the first sees only the noise within one.
 const NOISE_QUANTILES: [(f64, f64); 2] = [(0.5, 0.674_490), (0.75, 1.150_349)];
 
-/// Returns the standard deviation of `values` around a level that may change, from the differences of neighbours.
+/// Returns the standard deviation of `values` around a level that may change, from the differences of
+/// neighbours; at least [`MIN_NOISE`].
 fn noise_deviation(values: &[f64]) -> f64 {
     let mut differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     if differences.is_empty() {

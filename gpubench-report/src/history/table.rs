@@ -11,9 +11,9 @@ use gpubench_table::{
 
 use super::{CaseChange, HistoryReport, RunLabel, changes::MIN_SERIES_LENGTH};
 
-/// The number of digits of a commit hash that are shown.
+/// The number of digits of a commit hash that the table shows.
 const HASH_DIGITS: usize = 8;
-/// The number of letters of a device's UUID that are shown, as in `GPU-1a2b3c4d`.
+/// The number of letters of a device's UUID that the table shows, as in `GPU-1a2b3c4d`.
 const UUID_LETTERS: usize = 12;
 
 /// Returns the report as lines of `page`.
@@ -57,12 +57,13 @@ fn change_rows(report: &HistoryReport) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns the date of a run.
+/// Returns the date in UTC on which a run began, such as `2026-08-01`.
 fn day(label: &RunLabel) -> String {
     time_of_day(label.started).split('T').next().unwrap_or_default().to_owned()
 }
 
-/// Returns the commits of a change as a range of git, `AFTER..UNTIL`.
+/// Returns the commits of a change as a range of git, `AFTER..UNTIL`. A `+` follows the commit of a run with
+/// changed files. A run without a commit is shown by its start time.
 fn commit_range(change: &CaseChange) -> String {
     let commit = |label: &RunLabel| match &label.commit {
         None => time_of_day(label.started),
@@ -74,7 +75,7 @@ fn commit_range(change: &CaseChange) -> String {
     format!("{}..{}", commit(&change.after), commit(&change.until))
 }
 
-/// Returns the number of changes, of slower and of faster ones, as text.
+/// Returns the number of changes, and how many of them are slower and faster, as text.
 fn count_changes(report: &HistoryReport) -> String {
     let changes = report.changes();
     let slower = changes.iter().filter(|(_, change)| change.ratio > 1.0).count();

@@ -9,9 +9,9 @@ use maud::{Markup, html};
 use super::run::definition_list;
 use super::view::{PageCase, PageView};
 
-/// The most rows whose figures are explained in words.
+/// The number of rows whose figures the page explains in words. Later rows have only their figures.
 const MAX_EXPLAINED_ROWS: usize = 3000;
-/// The most clock readings of a row that are drawn.
+/// The most clock readings of a row that are drawn. Of more, every second is drawn, every third, and so on.
 const MAX_CLOCK_READINGS: usize = 100;
 
 /// A function that returns the text of a cell, and the number by which the column is sorted.
@@ -130,7 +130,7 @@ fn case_row(view: &PageView<'_>, case: &PageCase<'_>, columns: &[CaseColumn], is
     }
 }
 
-/// Returns the cell with the change of a compared case.
+/// Returns the cell with the change of a case, which is empty if the case was not compared.
 fn change_cell(case: &PageCase<'_>) -> Markup {
     let change = case.change();
     let is = |answer| change.is_some_and(|(_, it)| it == answer);
@@ -187,8 +187,8 @@ fn traced_operations(times: &CuptiTimes) -> Markup {
     }
 }
 
-/// Returns an element with the samples as data attributes, in which the script draws them, and a description for
-/// screen readers.
+/// Returns an element with the samples as data attributes, from which the script draws them, and a
+/// description for screen readers. Returns nothing without samples.
 fn sample_data(view: &PageView<'_>, case: &PageCase<'_>, measured: &Measurement) -> Markup {
     let Some(drawn) = DrawnSamples::new(&measured.times(), samples_per_row(view.cases.len())) else {
         return html! {};
@@ -211,8 +211,8 @@ fn sample_data(view: &PageView<'_>, case: &PageCase<'_>, measured: &Measurement)
     }
 }
 
-/// Returns clock readings over the samples, as `SAMPLES:MEGAHERTZ` separated by spaces. SAMPLES is the number of
-/// samples before.
+/// Returns clock readings over the samples, as `SAMPLES:MEGAHERTZ` separated by spaces. SAMPLES is the number
+/// of samples before the reading. Returns `None` for fewer than two readings.
 fn clock_readings(measured: &Measurement) -> Option<String> {
     let clock = measured.samples.device_clock.as_ref().filter(|clock| clock.over_time.len() > 1)?;
     let step = clock.over_time.len().div_ceil(MAX_CLOCK_READINGS);
@@ -237,11 +237,12 @@ fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
 
 /// The number of bins of a histogram.
 const BINS: usize = 60;
-/// The most samples that are drawn of a row.
+/// The most samples that are drawn of a row. Of more, the lowest and the highest of each stretch are drawn.
 const MAX_ROW_SAMPLES: usize = 600;
-/// The fewest samples that are drawn of a row, if it has more.
-const MIN_CURVE_VALUES: usize = 64;
-/// The most samples that are drawn of all rows together.
+/// The fewest samples of a row that are drawn, if it has more, however many rows the page has.
+const MIN_ROW_SAMPLES: usize = 64;
+/// The most samples that are drawn of all rows together. A page with very many rows exceeds it, since each of
+/// them has [`MIN_ROW_SAMPLES`].
 const MAX_PAGE_SAMPLES: usize = 1_200_000;
 
 /// The samples of a row, compact enough for a page with thousands of rows.
@@ -259,9 +260,9 @@ struct DrawnSamples {
     pub order: String,
 }
 
-/// Returns the number of samples that are drawn of each row, in a page with this number of rows.
+/// Returns the largest number of samples that are drawn of each row, in a page with this number of rows.
 fn samples_per_row(rows: usize) -> usize {
-    (MAX_PAGE_SAMPLES / rows.max(1)).clamp(MIN_CURVE_VALUES, MAX_ROW_SAMPLES)
+    (MAX_PAGE_SAMPLES / rows.max(1)).clamp(MIN_ROW_SAMPLES, MAX_ROW_SAMPLES)
 }
 
 impl DrawnSamples {
@@ -286,8 +287,9 @@ impl DrawnSamples {
     }
 }
 
-/// Returns all times, or of more than `most` the lowest and the highest of each group of neighbours, so that
-/// outliers remain. The order of measurement is kept.
+/// Returns all times if they are at most `most`. Else divides them into stretches of consecutive times, and
+/// returns the lowest and the highest of each stretch, so that outliers remain. The order of measurement is
+/// kept.
 fn thinned(times: &[f64], most: usize) -> Vec<f64> {
     if times.len() <= most {
         return times.to_vec();
@@ -303,8 +305,8 @@ fn thinned(times: &[f64], most: usize) -> Vec<f64> {
     thinned
 }
 
-/// Returns the histogram of times in [`BINS`] equal bins from `low` to `high`, as hexadecimal digits. Times above
-/// `high` are left out.
+/// Returns the histogram of times in [`BINS`] equal bins from `low` to `high`: two hexadecimal digits for
+/// each bin, which is `ff` for the fullest. Times above `high` are left out.
 fn histogram(sorted: &[f64], low: f64, high: f64) -> String {
     let mut counts = [0_usize; BINS];
     for time in sorted {

@@ -14,9 +14,9 @@ use crate::drawing::{
     Axis, AxisUnit, COLOUR_COUNT, Drawing, Panel, Panels, PlotSeries, ReferenceLine, SeriesStyle, all_points,
 };
 
-/// The least number of different values of an argument for a curve.
+/// The least number of different values of an argument for a curve. A sweep with fewer is not drawn.
 const MIN_CURVE_VALUES: usize = 3;
-/// The most sweeps that are drawn.
+/// The most sweeps that are drawn. The page says how many there are if there are more.
 const MAX_SWEEPS: usize = 60;
 
 /// Returns the drawings of all sweeps.
@@ -104,7 +104,7 @@ fn combine_groups(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
     all
 }
 
-/// Returns the value of an argument that is a positive number; `None` for any other.
+/// Returns the value of an argument that is a positive, finite number; `None` for any other, such as a text.
 fn numeric_value(arg: &Arg) -> Option<f64> {
     arg.value.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
@@ -115,7 +115,8 @@ impl<'a> ArgSweep<'a> {
         self.rows.iter().map(|(value, _)| value.to_bits()).collect::<BTreeSet<_>>().len() >= MIN_CURVE_VALUES
     }
 
-    /// Draws time, and bandwidth or throughput, over the argument.
+    /// Draws time, and bandwidth or else throughput, over the argument. The axis of times is logarithmic if
+    /// they differ by more than a factor of 20.
     fn drawing(&self, view: &PageView<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.curves(|row| Some(row.it.median().as_f64()));
@@ -148,7 +149,8 @@ impl<'a> ArgSweep<'a> {
         .drawing()
     }
 
-    /// Returns the values `of` the cases as curves: one for hot and one for cold cases, or one for each benchmark of a combined sweep.
+    /// Returns curves of the values that `of` returns for the cases: one for hot and one for cold cases, or
+    /// one for each benchmark of a combined sweep. Cases for which `of` returns `None` are left out.
     fn curves(&self, of: impl Fn(&MeasuredCase<'_>) -> Option<f64>) -> Vec<PlotSeries> {
         if self.shared_name.is_some() {
             let of_row = |row: &MeasuredCase<'a>| &*row.case.record.case.benchmark;
@@ -168,7 +170,8 @@ impl<'a> ArgSweep<'a> {
     }
 
     /// Returns a vertical line at the value for which a launch touches as many bytes as the last-level cache
-    /// holds, interpolated between two cases. `None` if no two cases enclose it.
+    /// holds, interpolated between two cases. Returns `None` if no two cases enclose it, or if combined
+    /// benchmarks touch different numbers of bytes.
     fn cache_size_line(&self, view: &PageView<'_>) -> Option<ReferenceLine> {
         let cache = view
             .run
@@ -198,7 +201,8 @@ impl<'a> ArgSweep<'a> {
 /// The most cases in a roofline. Of more cases, it shows every second, every third, and so on.
 const MAX_POINTS: usize = 1500;
 
-/// Returns a roofline for each device.
+/// Returns a roofline for each device that has cases with a throughput and an intensity, and a known peak of
+/// its memory. Returns nothing without such a device.
 pub(super) fn rooflines_section(view: &PageView<'_>) -> Markup {
     let drawn: Vec<(String, Drawing)> = view
         .run
@@ -224,8 +228,9 @@ pub(super) fn rooflines_section(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// Draws the throughput of cases over their arithmetic intensity, with the peaks of the device; `None` without
-/// such cases or a peak of the memory.
+/// Draws the throughput of cases over their arithmetic intensity, with the peaks of the device `info`. Leaves
+/// out cases without one of both. Returns `None` if no case is left, or if the peak of the memory is not
+/// known.
 fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {
         let (intensity, rate) = (row.it.metrics.arithmetic_intensity?, row.it.metrics.throughput?);

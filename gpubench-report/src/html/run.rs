@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::view::{PageCase, PageView};
 
-/// The most suspect and invalid results that the summary lists.
+/// The most suspect and invalid results that the summary lists. Then a line has the number of the others.
 const MAX_LISTED_RESULTS: usize = 6;
 
 /// Returns the top of the page: the devices, the number of results of each verdict, and the suspect and invalid
@@ -27,7 +27,8 @@ pub(super) fn summary(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// Returns a list of suspect and invalid results, the worst first, each with a reason.
+/// Returns a list of suspect and invalid results, the worst first, each with its first reason. Lists at most
+/// [`MAX_LISTED_RESULTS`], and the number of the others.
 fn doubtful_results(view: &PageView<'_>) -> Markup {
     let mut cases: Vec<_> =
         view.cases.iter().filter(|case| !case.record.verdict.reasons.is_empty()).collect();
@@ -51,13 +52,13 @@ fn doubtful_results(view: &PageView<'_>) -> Markup {
 /// Returns the end of the page, folded: the method, the machine and the devices.
 pub(super) fn appendix(run: &Run) -> Markup {
     html! {
-        details { summary { "Method" } (method(run)) }
+        details { summary { "Method" } (measurement_method(run)) }
         details { summary { "Environment" } (environment(run)) }
     }
 }
 
-/// Returns a description of the method.
-fn method(run: &Run) -> Markup {
+/// Returns a description of the method of measurement: how long cases are sampled, and how.
+fn measurement_method(run: &Run) -> Markup {
     let sampling = &run.sampling;
     html! {
         p {
@@ -118,7 +119,7 @@ fn device(info: &DeviceInfo) -> Markup {
     }
 }
 
-/// A row of a table of comparisons.
+/// A row of a table of comparisons, with a baseline or of interleaved cases.
 struct ComparisonRow {
     name: String,
     compared: Option<ComparedTimes>,
@@ -177,7 +178,8 @@ fn baseline_results(view: &PageView<'_>, check: &BaselineComparison) -> Markup {
     }
 }
 
-/// Returns a row for each case that was interleaved with another case.
+/// Returns a row for each case that was interleaved with another case, if both were measured and their ratio
+/// is known.
 fn interleaved_rows(view: &PageView<'_>) -> Vec<ComparisonRow> {
     let row = |case: &PageCase<'_>| {
         let other = case.record.compared.as_ref()?;
@@ -196,8 +198,9 @@ fn interleaved_rows(view: &PageView<'_>) -> Vec<ComparisonRow> {
     view.cases.iter().filter_map(row).collect()
 }
 
-/// Returns the number of each answer, and a table of all comparisons whose answer is not "same", the slower ones
-/// first. `times` are the headings of the columns with times.
+/// Returns a heading with the number of each answer, and a table of the comparisons without the answer
+/// "same": the slower ones first, those that were not compared last. `times` are the headings of the columns
+/// with times.
 fn comparison_table(title: &str, times: [&str; 2], mut rows: Vec<ComparisonRow>) -> Markup {
     let count = |answer| rows.iter().flat_map(|row| &row.compared).filter(|it| it.answer == answer).count();
     let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);

@@ -8,27 +8,27 @@ use gpubench_table::text::{plain, split_path};
 
 use crate::drawing::{PlotPoint, PlotSeries, SeriesStyle};
 
-/// A case of the page.
+/// A case of the page, which has a row of its table.
 #[derive(Clone, Copy)]
 pub(super) struct PageCase<'a> {
     /// The index of its record, by which the page refers to it.
     pub number: usize,
     pub record: &'a Record,
-    /// The length of the module path that all names begin with.
+    /// The length in bytes of the module path that all names begin with.
     prefix: usize,
-    /// The comparison of the case with the baseline.
+    /// The comparison of the case with the baseline, if there is one.
     finding: Option<&'a BaselineFinding>,
-    /// The number of the same case in the other cache state.
+    /// The number of the same case in the other cache state, if the run has it.
     pub partner: Option<usize>,
 }
 
-/// A case with its usable measurement.
+/// A case with its usable measurement, for drawings.
 pub(super) struct MeasuredCase<'a> {
     pub case: PageCase<'a>,
     pub it: &'a Measurement,
 }
 
-/// A run with its cases.
+/// A run with its cases, from which all sections of the page are made.
 pub(super) struct PageView<'a> {
     pub run: &'a Run,
     pub cases: Vec<PageCase<'a>>,
@@ -39,8 +39,8 @@ pub(super) struct PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// Returns `name`, which may be of a case in another run, without the module path that all names of this run
-    /// begin with.
+    /// Returns `name` without the module path that all names of this run begin with. It may be the name of a
+    /// case in another run: a name that begins otherwise stays whole.
     pub(super) fn without_prefix<'n>(&self, name: &'n str) -> &'n str {
         name.strip_prefix(self.prefix).unwrap_or(name)
     }
@@ -82,7 +82,7 @@ impl MeasuredCase<'_> {
     }
 }
 
-/// Returns a series of the hot points and a series of the cold points.
+/// Returns a series of the hot points and a series of the cold points, either of which may be empty.
 pub(super) fn hot_and_cold(points: &[(Cache, PlotPoint)], style: SeriesStyle) -> Vec<PlotSeries> {
     let of = |cache: Cache| {
         let points = points.iter().filter(|(it, _)| *it == cache).map(|(_, point)| point.clone());
@@ -102,8 +102,8 @@ impl PageCase<'_> {
         format!("{} {}", self.short_name(), self.record.case.cache)
     }
 
-    /// Returns the ratio of the time to that of the baseline or of the interleaved case, and the answer; `None`
-    /// if it was not compared.
+    /// Returns the ratio of the time to that of the baseline, or else to that of the interleaved case, and
+    /// the answer. Returns `None` if the case was compared with neither.
     pub(super) fn change(&self) -> Option<(Ratio, Answer)> {
         match (self.finding, &self.record.compared) {
             (Some(BaselineFinding::Compared { ratio, answer, .. }), _) => Some((*ratio, *answer)),
