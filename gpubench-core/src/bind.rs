@@ -279,7 +279,7 @@ operators! {
     Shr shr = |one, other| one.checked_shr(u32::try_from(other).ok()?);
 }
 
-/// An operand of [`exact!`], of any type.
+/// An operand of [`exact!`], of any type. The macro wraps it, so that autoref selects its [`ExactValue`].
 pub struct ExactOperand<'a, T>(pub &'a T);
 
 /// Returns `$value` as an [`Exact`] number, which is unknown if the value is no whole number. Autoref selects

@@ -36,6 +36,7 @@ pub struct Bound<'a, S: ?Sized, T, O = ()> {
     check: Option<CheckOutputs<'a, T, O>>,
     memory: Option<VisitMemory<'a, T>>,
     skip_if: Option<(Condition<'a>, &'static str)>,
+    /// True if the output of each launch is kept for `check` until the next launch.
     keeps_output: bool,
     // Dropped in this order, because inputs may need their stream's device.
     output: Option<O>,
@@ -125,7 +126,7 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
         Self { skip_if: Some((Box::new(condition), why)), ..self }
     }
 
-    /// Returns the inputs; an error before `setup`.
+    /// Returns the inputs; an error before `setup`, or after they were dropped or stashed.
     fn inputs(&self) -> Result<&T, CaseError> {
         self.inputs.as_ref().map(|inputs| &inputs.value).ok_or_else(not_set_up)
     }
@@ -254,8 +255,9 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     }
 }
 
-/// Returns true if inputs of `size` bytes are large enough for the bytes that one launch reads or writes according
-/// to `counts`. Otherwise the launch uses other memory too.
+/// Returns true if inputs of `size` bytes are large enough for the bytes that one launch reads or writes
+/// according to `counts`. Half of the `bytes` count, since a byte may be both read and written. If it is
+/// false, the launch uses other memory too.
 fn fits_in_inputs(counts: &Counts, size: u64) -> bool {
     let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
     reads.max(writes).max(bytes / 2) <= size

@@ -71,7 +71,7 @@ impl Stream {
     }
 
     /// Returns the number of elements in a block, to divide `len` elements of type `T` among the threads: one
-    /// block for each thread, but none smaller than 64 KiB.
+    /// block for each thread, but none smaller than 64 KiB. It may thus be more than `len`.
     #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
         len.div_ceil(self.threads()).max(MIN_BLOCK_BYTES / size_of::<T>().max(1))

@@ -50,7 +50,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// An input of `memory!`, of any type.
+/// An input of `memory!`, of any type. The macro wraps it, so that autoref selects its [`ShowMemory`].
 pub struct InputOperand<'a, T>(pub &'a T);
 
 /// A type whose values own no other memory and refer to none.

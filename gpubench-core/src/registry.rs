@@ -285,7 +285,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the bytes moved without the intermediates. In them, a byte counts at most once as read and once as written.
+    /// Returns the bytes moved without the intermediates; `None` if no bytes are counted. In them, a byte
+    /// counts at most once as read and once as written.
     #[must_use]
     pub fn without_intermediates(&self) -> Option<u64> {
         self.bytes.map(|bytes| bytes.saturating_sub(self.intermediates.unwrap_or_default()))

@@ -182,7 +182,7 @@ static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 /// The number of kernels that were launched during the current watch.
 static WATCHED_KERNELS: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls a function when it is dropped, also by a panic.
+/// Calls a function when it is dropped, also if a panic drops it.
 struct OnDrop(fn());
 
 impl Drop for OnDrop {
@@ -232,8 +232,9 @@ fn add_call(call: impl FnOnce() -> DriverCall) {
     });
 }
 
-/// Adds a query of unfinished work to the watch of this thread, if it is watched. A query of the same handle
-/// as the last call's only raises that call's count. `about` is the handle of the stream or event.
+/// Adds a query of unfinished work to the watch of this thread, if it is watched. If the last call was a
+/// query of the same handle, only raises the count of that call. `about` is the handle of the stream or
+/// event.
 pub(crate) fn add_poll(call: &'static str, about: u64) {
     _ = WATCH.try_with(|watch| {
         let Some(Watch { calls, .. }) = &mut *watch.borrow_mut() else { return };
@@ -311,11 +312,11 @@ pub(crate) fn add_work(
     });
 }
 
-/// `CU_STREAM_CAPTURE_STATUS_NONE`
+/// The status of a stream that is not captured: `CU_STREAM_CAPTURE_STATUS_NONE`.
 const CAPTURE_STATUS_NONE: c_int = 0;
 
 /// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
-/// the driver cannot tell.
+/// the driver does not report it.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
     let mut status = CAPTURE_STATUS_NONE;

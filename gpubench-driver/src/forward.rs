@@ -109,9 +109,9 @@ pub(crate) use forwarders;
 /// per kind of default stream.
 static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `out`, which `cuGetProcAddress` stored there, by its forwarder. If
-/// there is none and the function may allocate memory, stores the call as one with unlisted memory. The first
-/// call reads `forwarders`.
+/// Replaces the driver's function at `out`, which `cuGetProcAddress` stored there, by its forwarder. If there
+/// is none and the function may allocate memory, stores the call as one with unlisted memory. Only the first
+/// call in a process reads `forwarders`; later ones use the map that it made.
 ///
 /// # Safety
 /// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.

@@ -21,7 +21,7 @@ use crate::types::{
 
 /// `CU_STREAM_SET_CAPTURE_DEPENDENCIES`: replace the nodes that the next captured work depends on.
 const SET_CAPTURE_DEPENDENCIES: c_uint = 1;
-/// `CU_STREAM_CAPTURE_STATUS_ACTIVE`
+/// The status of a stream that is captured, and whose capture is valid: `CU_STREAM_CAPTURE_STATUS_ACTIVE`.
 const CAPTURE_IS_ACTIVE: c_uint = 1;
 /// The flags of an instantiation that do not change how a child graph runs:
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`.
@@ -145,7 +145,8 @@ pub(crate) unsafe fn list_executable_with_params(
     }
 }
 
-/// Destroys the clone of an executable that was changed: it no longer does the same work.
+/// Destroys the clone of an executable that a call changed, or tried to change: the executable may no longer
+/// do the same work. From then on its launches cannot be captured. The result code of the call is ignored.
 pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
     let clone = executables()
         .living
@@ -241,8 +242,9 @@ pub(crate) unsafe fn launch_graph_ptsz(executable: CUgraphExec, stream: CUstream
 struct ActiveCapture {
     number: c_ulonglong,
     graph: CUgraph,
-    /// The nodes that the next work of the stream depends on, and their number.
+    /// The nodes that the next work of the stream depends on.
     before: *const CUgraphNode,
+    /// The number of these nodes.
     count: usize,
 }
 

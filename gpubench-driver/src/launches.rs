@@ -18,7 +18,8 @@ use crate::types::{
     CUlaunchConfig, CUstream,
 };
 
-/// The most kernels of a watch whose properties the driver is queried for: the first ones.
+/// The driver is queried for the properties of this many kernels of a watch, the first ones. Later kernels
+/// have no properties.
 const MAX_KERNELS_WITH_INFO: usize = 8;
 
 /// Adds work on the NULL stream, and the host's wait for it, to the watch.
@@ -28,7 +29,8 @@ pub(crate) fn add_blocking_work(code: u32, work: Enqueued) {
     add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
-/// Adds a wait for a stream, or a query that found it busy, to the watch.
+/// Adds a wait for a stream to the watch, or a query that found it busy. A query that found the stream done
+/// counts as a wait. Adds nothing if the call failed.
 pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
     add_wait_or_poll(code, stream, Some(stream));
@@ -39,7 +41,8 @@ pub(crate) fn add_stream_destruction(code: u32, stream: CUstream) {
     add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
 
-/// Adds a wait for an event, or a query that found its work unfinished. The stream of the event is not known.
+/// Adds a wait for an event to the watch, or a query that found its work unfinished. A query that found the
+/// work done counts as a wait. The stream of the event is not known. Adds nothing if the call failed.
 pub(crate) fn add_event_wait(code: u32, event: CUevent) {
     add_wait_or_poll(code, event as u64, None);
 }
@@ -116,11 +119,13 @@ pub(crate) unsafe fn add_configured_kernel_launch(
     unsafe { add_kernel_launch(code, function, grid, block, config.sharedMemBytes, config.hStream) };
 }
 
-/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`
+/// The number of the attribute with the static shared memory of a block, in bytes:
+/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`.
 const ATTRIBUTE_STATIC_SHARED: c_int = 1;
-/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`
+/// The number of the attribute with the local memory of a thread, in bytes:
+/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`.
 const ATTRIBUTE_LOCAL: c_int = 3;
-/// `CU_FUNC_ATTRIBUTE_NUM_REGS`
+/// The number of the attribute with the registers of a thread: `CU_FUNC_ATTRIBUTE_NUM_REGS`.
 const ATTRIBUTE_REGISTERS: c_int = 4;
 
 /// Queries the driver about a kernel with this block size and dynamic shared memory in bytes. `None` if a

@@ -58,11 +58,13 @@ pub fn library_path() -> Option<PathBuf> {
 }
 
 /// Returns the driver's function of this name; `None` without a driver, or if the driver lacks the function.
+/// Opens the driver if nothing has opened it yet.
 pub(crate) fn driver_function(name: &str) -> Option<Function> {
     find_symbol(&open_once().ok()?.library, name)
 }
 
-/// Returns the reason that the driver's library could not be opened; `None` if it is open, of whatever version.
+/// Returns the reason that the driver's library could not be opened; `None` if it is open, of whatever
+/// version. Opens it if nothing has tried yet.
 pub(crate) fn open_error() -> Option<&'static LoadError> {
     open_once().err()
 }
@@ -193,11 +195,11 @@ macro_rules! unrecorded {
 }
 pub(crate) use unrecorded;
 
-/// The environment variable with the path of the driver's library, to open instead of the system's
-/// `libcuda.so.1`.
+/// The environment variable with the path of the driver's library. If it is set and not empty, that library
+/// is opened instead of the system's `libcuda.so.1`, and no other is tried.
 pub const LIBCUDA_VARIABLE: &str = "GPUBENCH_LIBCUDA";
 
-/// The oldest supported driver: CUDA 11.7, driver 515. Older ones cannot load the suite's own kernels, whose
+/// The oldest supported driver: CUDA 11.7, driver 515. Older ones cannot load gpubench's own kernels, whose
 /// PTX is ISA 7.7.
 pub const MINIMUM_VERSION: Version = Version { major: 11, minor: 7 };
 

@@ -37,21 +37,25 @@ pub enum MemoryKind {
     Variable,
 }
 
-/// The memory that calls of this process allocated and did not free.
+/// The memory that calls of this process allocated and did not free, and the calls that make this list
+/// incomplete. The forwarders fill it; [`memory`], [`memory_growth`] and [`first_unlisted_call`] read it.
 struct Allocations {
     /// The ranges by address, each with the handle of its module or [`NO_MODULE`].
     ranges: BTreeMap<u64, (MemoryRange, usize)>,
     /// The number of the next range.
     next_number: u64,
     on_devices: DeviceBytes,
+    /// The C name of the first call that may have led to memory which is not in `ranges`.
     first_unlisted_call: Option<&'static str>,
 }
 
-/// The bytes that are allocated on devices.
+/// The bytes that are allocated on devices, managed memory included.
 struct DeviceBytes {
+    /// The bytes at present.
     now: u64,
-    /// The bytes at the last call of [`memory_growth`], and the most at once since.
+    /// The bytes at the last call of [`memory_growth`].
     before: u64,
+    /// The most bytes at once since that call.
     peak: u64,
 }
 
@@ -99,7 +103,8 @@ pub fn first_unlisted_call() -> Option<&'static str> {
     with_allocations(|known| known.first_unlisted_call)
 }
 
-/// Adds a range of memory. `module` is the handle of the module of a variable, or [`NO_MODULE`].
+/// Adds a range of memory under the next number. It replaces a range that begins at the same address.
+/// `module` is the handle of the module of a variable, or [`NO_MODULE`].
 fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     with_allocations(|known| {
         let memory = MemoryRange { address, bytes: bytes as u64, kind, number: known.next_number };

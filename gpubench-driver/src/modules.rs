@@ -14,7 +14,7 @@ use crate::memory::{add_variable, remove_module_variables};
 use crate::result::set_detail;
 use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
-/// `CUDA_ERROR_NOT_FOUND`
+/// The driver's result if a module lacks the requested kernel: `CUDA_ERROR_NOT_FOUND`.
 const NOT_FOUND: u32 = 500;
 
 /// The modules and kernels that this process loaded and looked up, by their handles.
@@ -47,8 +47,8 @@ pub(crate) fn kernel_number(function: CUfunction) -> u64 {
         .unwrap_or(function as u64)
 }
 
-/// Stores the kernels and variables of a module that was loaded from PTX, and reports the call to the watch.
-/// If the call failed, sets the log of the driver's compiler as its detail.
+/// Reports the loading of a module to the watch. If the module was loaded from PTX, also stores its kernels
+/// and variables, or the log of the driver's compiler as the detail of a failed call.
 ///
 /// # Safety
 /// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.

@@ -10,16 +10,18 @@ use std::{env, path::PathBuf, ptr, sync::OnceLock};
 
 use libloading::Library;
 
-/// The environment variable with the path of the NVML library, if the system's loader does not find it.
+/// The environment variable with the path of the NVML library. If it is set and not empty, that library is
+/// opened instead of [`DEFAULT_LIBRARY`], and no other is tried.
 const NVML_VARIABLE: &str = "GPUBENCH_LIBNVML";
 /// The name of the NVML library that the system's loader searches by default.
 const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// `NVML_SUCCESS`
+/// The code of a successful call: `NVML_SUCCESS`.
 const SUCCESS: u32 = 0;
-/// `NVML_ERROR_NO_PERMISSION`
+/// The code of a call that needs a permission which the user lacks: `NVML_ERROR_NO_PERMISSION`.
 const NO_PERMISSION: u32 = 4;
-/// `NVML_ERROR_INSUFFICIENT_SIZE`
+/// The code of a call whose result does not fit into the given buffer: `NVML_ERROR_INSUFFICIENT_SIZE`. The
+/// call has then stored the number of results.
 const INSUFFICIENT_SIZE: u32 = 7;
 
 /// The clocks of a GPU, as `nvmlClockType_t` numbers them.

@@ -111,9 +111,9 @@ struct AxisSteps {
 
 impl AxisSteps {
     /// Returns the steps of `axes`, with the values that the user gives in `given` or those that the axes
-    /// list. If the user gives values for some of the axes, keeps the listed steps with these values. Returns
-    /// an error if an axis has no values, or if the listed values of several axes differ in number; wrong
-    /// values of the user are stored in `refused`.
+    /// list. Equal steps are kept once. If the user gives values for some of the axes, keeps the listed steps
+    /// with these values. Returns an error if an axis has no values, or if the listed values of several axes
+    /// differ in number; wrong values of the user are stored in `refused`.
     fn new(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
@@ -352,6 +352,6 @@ pub enum JobStatus {
     Measured,
     /// It is left out, for the reason that its benchmark gives.
     Skipped(String),
-    /// Listing its arguments failed.
+    /// An axis does not have one of its arguments, or the code that decides whether to skip it failed.
     Broken(Failure),
 }

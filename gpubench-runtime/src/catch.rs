@@ -9,7 +9,9 @@ use std::{any::Any, env, mem};
 
 use gpubench_records::{Failure, Stage};
 
-/// Runs `code`, and returns its result. A panic of `code` becomes a failure of `stage`.
+/// Runs `code`, and returns its result. A panic of `code` becomes a failure of `stage`. Meanwhile panics of
+/// all threads print nothing. Panics of this thread are then forgotten; those of other threads are remembered
+/// for [`panic_in_detached_thread`].
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let before = begin_catching();
     let result =

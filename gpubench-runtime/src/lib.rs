@@ -46,14 +46,15 @@ pub mod __private {
         pub use crate::method::{RoundLayout, Rounds, compare, measure};
     }
 
-    /// Returns the package of a suite, as cargo describes it to its compiler. Its commit is found when a run begins.
+    /// Returns the package of a suite, as cargo describes it to its compiler, or `None` without a name. Its
+    /// commit is found when a run begins.
     pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) -> Option<Package> {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let (version, folder) = (text(version), text(folder));
         name.map(|name| Package { name: name.to_owned(), version, folder, commit: None, dirty: None })
     }
 
-    /// Returns true if the module of this path is the crate itself.
+    /// Returns true if the module of this path is the crate itself: the path has no `::`.
     pub const fn is_crate_root(module_path: &str) -> bool {
         let (path, mut at) = (module_path.as_bytes(), 0);
         while at < path.len() {

@@ -28,15 +28,16 @@ pub fn generic_args(variant: &Variant) -> Vec<Arg> {
     variant.generics.iter().map(arg).collect()
 }
 
-/// Returns true if `args` contain the types and constants of `variant`.
+/// Returns true if `args` contain all types and constants of `variant`. Other arguments do not matter, so
+/// that a variant without types and constants matches any.
 pub(crate) fn matches_generics(variant: &Variant, args: &[Arg]) -> bool {
     generic_args(variant).iter().all(|arg| args.contains(arg))
 }
 
-/// Passes the axes and the case of `variant` to `visit`, and returns the result.
+/// Passes the axes and the case of `variant` to `visit`, and returns the result. Calls `visit` once at most.
 ///
 /// # Errors
-/// Returns an error if the user's code for the axes panics, or if `visit` fails.
+/// Returns an error if the user's code for the axes panics, if it shows no case, or if `visit` fails.
 pub(crate) fn visit_case<T>(
     variant: &Variant,
     visit: impl FnOnce(&[&[&dyn ArgAxis]], &mut CaughtCase<'_>) -> Result<T, Failure>,
@@ -105,7 +106,8 @@ impl CaughtCase<'_> {
         catch_step(Stage::Check, || self.0.check())
     }
 
-    /// Drops what the launch function returned.
+    /// Drops the value that the launch function returned, if it is kept, and keeps no later ones. A panic of
+    /// its `drop` is a failure.
     pub(crate) fn drop_output(&mut self) -> Result<(), Failure> {
         catch(Stage::Check, || {
             self.0.keep_output(false);

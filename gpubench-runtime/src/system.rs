@@ -46,7 +46,8 @@ fn pretty_name(release: &str) -> Option<String> {
     Some(name.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Returns the variables that can change times, if they are set. Of a path it returns the last part, since folders may have the names of
+/// Returns the names and values of the environment variables that can change times ([`TIME_VARIABLES`]), as
+/// far as they are set and not empty. Of a path it returns the last part, since folders may have the names of
 /// users.
 pub fn time_variables() -> BTreeMap<String, String> {
     let set = TIME_VARIABLES.iter().filter_map(|name| {
@@ -57,8 +58,9 @@ pub fn time_variables() -> BTreeMap<String, String> {
     set.collect()
 }
 
-/// Returns the number of processors whose time this process may use, if it is limited: the lowest limit of its control groups and of those
-/// that they are in, in both versions of control groups. `read` reads a file of the machine.
+/// Returns the number of processors whose time this process may use, such as 1.5, or `None` if it is not
+/// limited: the lowest limit of its control groups and of those that they are in, in both versions of control
+/// groups. `read` reads a file of the machine.
 pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     // Version 2 names no controllers.
@@ -82,7 +84,7 @@ pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
 }
 
 /// Divides a quota of processor time by its period. Returns `None` if there is no limit: the quota is `max`
-/// or negative.
+/// or not positive, or a value cannot be parsed.
 fn quota_in_processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
@@ -115,7 +117,8 @@ impl<'a> Stat<'a> {
         self.0.first() == Some(&"R")
     }
 
-    /// Returns the processor time that the process has used, in clock ticks: user time plus system time.
+    /// Returns the processor time that the process or thread has used, in clock ticks: user time plus system
+    /// time. Returns `None` if a field is missing.
     pub(crate) fn ticks(&self) -> Option<u64> {
         Some(self.number(14)? + self.number(15)?)
     }
@@ -188,8 +191,9 @@ pub(crate) fn kill_own_process_group() -> ! {
     process::abort()
 }
 
-/// Exits if this process is a forked child of the worker: a launch may call `fork` and return in both processes. Otherwise the number of
-/// processes would double with each launch. In the worker this reads one value in memory, since it is part of the time on the CPU.
+/// Kills the worker and its process group, with a message, if this process is a forked child of the worker: a
+/// launch may call `fork` and return in both processes. Otherwise the number of processes would double with
+/// each launch. In the worker this reads one value in memory, since it is part of the time on the CPU.
 #[inline]
 pub(crate) fn exit_if_forked_child() {
     if gpubench_driver::is_forked_copy() {

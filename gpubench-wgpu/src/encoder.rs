@@ -24,6 +24,7 @@ struct EncoderState {
     device: Device,
     queue: wgpu::Queue,
     errors: DeviceErrors,
+    /// The commands that were encoded and not submitted yet; `None` if there are none.
     commands: RefCell<Option<CommandEncoder>>,
     /// The number of passes and commands that launch functions encoded since the last call of
     /// [`Encoder::take_encoded`].
@@ -94,8 +95,8 @@ impl Encoder {
         self.0.encoded.take()
     }
 
-    /// Returns an error of the device that [`Self::wait`] has not returned yet, in wgpu's words; `None` if
-    /// there is none.
+    /// Returns the loss of the device, or else the first error that [`Self::wait`] has not returned yet, in
+    /// wgpu's words. Returns `None` if there is neither. Does not forget the error.
     pub(crate) fn untaken_error(&self) -> Option<String> {
         self.0.errors.lock().current()
     }

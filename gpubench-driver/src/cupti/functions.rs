@@ -27,7 +27,7 @@ pub(super) const NO_MORE_RECORDS: u32 = 12;
 /// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`: also flush buffers that are not full.
 const FLUSH_FORCED: u32 = 1;
 
-/// An open CUPTI library.
+/// An open CUPTI library, and calls of its functions.
 pub(super) struct Functions {
     pub library: PathBuf,
     opened: Library,

@@ -16,7 +16,8 @@ pub use crate::cupti::records::{Activity, ActivityKind};
 mod functions;
 mod records;
 
-/// The environment variable with the path of the CUPTI library to open.
+/// The environment variable with the path of the CUPTI library to open. If it is set and not empty, no other
+/// library is tried.
 pub const CUPTI_VARIABLE: &str = "GPUBENCH_CUPTI";
 
 /// The oldest supported version, as CUPTI numbers it: that of CUDA 11.0.
@@ -55,8 +56,8 @@ fn open() -> Result<Cupti, CuptiError> {
     }
 }
 
-/// Opens the first candidate that can be opened. If there is none, returns the error of the first candidate
-/// that is a file, or [`CuptiError::NotFound`] if none is a file.
+/// Opens the first candidate that can be opened and is new enough. If there is none, returns the error of the
+/// first candidate that is a file, or [`CuptiError::NotFound`] if none is a file.
 fn open_first(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
     let mut first = None;
     for library in candidates {

@@ -49,13 +49,12 @@ pub enum NotInterposed {
 }
 
 /// Makes this process's later `dlopen` of `libcuda.so.1` and `libcuda.so` return the functions of this crate,
-/// so that
-/// [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries that open the driver
-/// themselves, such as the CUDA runtime. Also opens the driver.
+/// so that [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries that open the
+/// driver themselves, such as the CUDA runtime. Also opens the driver.
 ///
 /// `GPUBENCH_LIBCUDA` must hold the path of the driver's library; a parent process finds it with
-/// [`library_path`](crate::library_path). Call this before any code that may open the driver. Later calls return the
-/// first result.
+/// [`library_path`](crate::library_path). Call this before any code that may open the driver. Later calls
+/// return the first result.
 ///
 /// # Errors
 /// Returns the reason if this is not possible. Calls that are linked with the program are watched all the

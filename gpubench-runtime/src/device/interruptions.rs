@@ -17,10 +17,11 @@ const LARGEST_READING_PART: f64 = 0.1;
 /// The number of readings whose mean is the time of one reading.
 const COST_READINGS: usize = 8;
 
-/// Waits count only if other programs used at least this fraction of the time of one processor. Otherwise the
-/// threads of the launches wait for each other.
+/// Waits count only if other programs used at least this fraction of the time of one processor since the
+/// first sample, and more than [`TICK_ERROR`]. Otherwise the threads of the launches wait for each other.
 const LEAST_OTHERS_PART: f64 = 0.1;
-/// The error of the processor times that the operating system counts in ticks (30 ms).
+/// The error of the processor times that the operating system counts in ticks (30 ms). Other programs with no
+/// more time than this count as none.
 const TICK_ERROR: Nanoseconds = Nanoseconds(30e6);
 
 /// The waits of the threads of a launch since the first sample, and the samples that they interrupted.
@@ -118,8 +119,9 @@ impl Interruptions {
         sum(&self.now).waited_since(sum(&self.first))
     }
 
-    /// Returns one mark per sample, true if a thread waited during it. Returns `None` if other programs
-    /// hardly used the processors, or if their use is not counted.
+    /// Returns one mark per sample, true if a thread waited during it. Returns `None` if other programs used
+    /// the processors for no more than 30 ms, or for no more than a tenth of the time since the first sample.
+    /// Also returns `None` if their use is not counted.
     pub(super) fn interrupted_samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
         let others = device.others_time()? - self.others_time_before?;
         let elapsed = Nanoseconds::from(self.begin.elapsed());

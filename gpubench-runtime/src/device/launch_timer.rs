@@ -133,8 +133,9 @@ impl ThreadTime {
     }
 }
 
-/// Calls `time` many times with work that does nothing, and returns the readings: [`FEWEST_EMPTY_READINGS`],
-/// and more until [`EMPTY_READINGS_BUDGET`] is over.
+/// Calls `time` many times with work that does nothing, and returns the readings. Takes at least
+/// [`FEWEST_EMPTY_READINGS`], then more until there are [`MOST_EMPTY_READINGS`] or [`EMPTY_READINGS_BUDGET`]
+/// is over.
 pub(crate) fn read_empty_spans(
     mut time: impl FnMut(&mut dyn Work) -> Result<Nanoseconds, Failure>,
 ) -> Result<Vec<Nanoseconds>, Failure> {
@@ -148,18 +149,22 @@ pub(crate) fn read_empty_spans(
     Ok(readings)
 }
 
-/// The shortest sample in units of the resolution of the timer, which is then at most 1 % of the sample.
+/// A sample shorter than this many steps of the timer contains several launches. The resolution of the timer
+/// is then at most 1 % of a sample.
 const LEAST_TIMER_STEPS: f64 = 100.0;
-/// The shortest sample (1 µs): reading a clock takes some tens of nanoseconds, and varies by a few.
+/// A sample shorter than this (1 µs) contains several launches: reading a clock takes some tens of
+/// nanoseconds, and varies by a few.
 const SHORTEST_SAMPLE: Nanoseconds = Nanoseconds(1e3);
-/// The most launches of a batch. This many empty launches take longer than a resolution of a microsecond.
+/// The most launches of a batch, even if they are together too short for the timer. This many empty launches
+/// take longer than a resolution of a microsecond.
 const LARGEST_BATCH: usize = 1 << 16;
 /// The number of times that each batch size is timed. The fastest one counts, since other work on the machine
 /// makes launches look longer.
 const TIMINGS_PER_BATCH_SIZE: usize = 3;
 
-/// Returns true if a sample with this event time is too short for the timer, so that a sample needs several
-/// launches.
+/// Returns true if a sample with this event time, less the overhead of `timer`, is too short for the timer,
+/// so that a sample needs several launches. Too short is less than 1 µs or 100 steps of the timer, whichever
+/// is more.
 pub(super) fn is_too_short(event: Nanoseconds, timer: Timer) -> bool {
     event - timer.overhead < SHORTEST_SAMPLE.max(LEAST_TIMER_STEPS * timer.resolution)
 }

@@ -92,8 +92,8 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Returns the most memory of devices that this process had allocated at once since this was called before, beyond that allocated
-    /// then; nothing if it is not known.
+    /// Returns the most device memory that this process had allocated at once since the previous call, beyond
+    /// the memory that was allocated at that call. Returns `None`, the default, if it is not known.
     #[doc(hidden)]
     fn memory_growth(&mut self) -> Option<Bytes> {
         None
@@ -295,9 +295,10 @@ pub struct TraceOptions {
     pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
-/// Returns `done`, the result of a step of the user's code, or a failure if the step left another device
-/// current, where all later work would go. `left` describes that other device, and is `None` if there was
-/// none. The caller has already made the right device current again.
+/// Returns `done`, the result of a step of the user's code, unless the step left another device current,
+/// where all later work would go: then returns a failure that says so, after the failure of the step if there
+/// is one. `left` describes that other device, and is `None` if there was none. The caller has already made
+/// the right device current again.
 pub(crate) fn check_context_unchanged<T>(
     stage: Stage,
     done: Result<T, Failure>,

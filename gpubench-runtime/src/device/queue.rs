@@ -257,9 +257,13 @@ pub struct Readings {
 /// The stored results of the calibrations of a device. Each is measured once.
 #[derive(Debug, Default)]
 pub struct Calibration {
+    /// The timer of each launch mode and state of the cache that was calibrated so far.
     pub(crate) timers: HashMap<(LaunchMode, Cache), Timer>,
+    /// The marginal time of an empty launch; `None` until it is measured.
     pub(crate) marginal_empty_launch: Option<MarginalEmptyLaunch>,
+    /// The period of the DRAM stall; `None` before a search, or if the search found none.
     pub(crate) dram_stall: Option<DramStallPeriod>,
+    /// The verification of each flush that was verified so far.
     pub(crate) flushes: HashMap<Flush, FlushVerification>,
 }
 
@@ -271,6 +275,7 @@ pub struct Calibration {
 /// launches wait equally.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MarginalEmptyLaunch {
+    /// The time that the launch adds.
     pub(crate) time: Nanoseconds,
     /// The standard error of `time`.
     pub(crate) error: Nanoseconds,

@@ -104,7 +104,7 @@ struct SingleLaunchSampler<'a, D> {
     method: Method,
     /// The number of launches in a sample.
     launches: usize,
-    /// The shortest event time of the last group.
+    /// The shortest event time of a launch in the last group; `None` before the first group.
     fastest: Option<Nanoseconds>,
     /// The waits of threads since the samples began; `None` during the warm-up, or if they are not counted.
     interruptions: Option<Interruptions>,

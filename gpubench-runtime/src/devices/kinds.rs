@@ -55,7 +55,8 @@ pub mod ceilings {
 /// The name of the kind whose measured peaks are stored in the cache of the user: the CPU.
 pub const KIND_WITH_CACHED_PEAKS: &str = Stream::KIND;
 
-/// Returns all kinds: those that come with gpubench, then those that the program registers.
+/// Returns all kinds: those that come with gpubench, then those that the program registers. A registered kind
+/// with the name of an earlier one is left out.
 pub fn listed() -> &'static [&'static DeviceKind] {
     static ALL_KINDS: OnceLock<Vec<&'static DeviceKind>> = OnceLock::new();
     ALL_KINDS.get_or_init(|| {

@@ -25,12 +25,13 @@ use crate::method::marginal::{DELAYS_PER_SEQUENCE, marginal_empty_launch, time_b
 use crate::method::path::SamplingPath;
 use crate::method::recorded_path::RecordedPath;
 
-/// The number of samples in a calibration group.
+/// The number of samples in a calibration group, unless the device limits the time of a calibration.
 pub(super) const SAMPLES_PER_GROUP: usize = 64;
-/// The number of groups that are discarded before those that count.
+/// The number of groups that are discarded before those that count. If the device limits the time, one small
+/// group is discarded instead.
 const WARM_UP_GROUPS: usize = 2;
 /// The number of calibration groups that count: this many around nothing, and this many around empty
-/// launches.
+/// launches. A device that limits the time may get fewer, down to [`FEWEST_LIMITED_GROUPS`].
 pub(super) const COUNTED_GROUPS: usize = 8;
 /// The fewest and the most samples in a calibration group if the device limits the time. A first group of the
 /// fewest samples is then the warm-up.
@@ -109,8 +110,9 @@ pub fn timer(queue: &mut dyn Queue, mode: LaunchMode, cache: Cache) -> Result<Ti
     Ok(timer)
 }
 
-/// Measures groups of samples of `work`, in the same way as samples of a case. Discards warm-up groups. A
-/// `work` that does nothing measures the empty-span reading.
+/// Measures [`COUNTED_GROUPS`] groups of samples of `work`, or fewer if the device limits the time, in the
+/// same way as samples of a case. Discards warm-up groups. A `work` that does nothing measures the empty-span
+/// reading.
 fn calibration_groups(
     queue: &mut dyn Queue,
     (mode, cache): (LaunchMode, Cache),
@@ -230,14 +232,15 @@ pub fn time_once(queue: &mut dyn Queue, work: &mut dyn Work, flush: Flush) -> Re
 /// The number of groups that [`median_time`] takes with a coarse timer.
 const GROUPS_OF_COARSE_TIMER: usize = 16;
 
-/// The number of timed reads in a group.
+/// The number of timed reads in a group of the search for the DRAM stall.
 const READS_PER_GROUP: usize = 64;
 /// The number of groups that are discarded first, since the clock of an idle GPU takes some milliseconds to
 /// rise.
 const WARM_UP_READ_GROUPS: usize = 2;
-/// The number of groups in which a search looks for the period.
+/// The number of groups of reads in which one search looks for the period of the DRAM stall.
 const COUNTED_READ_GROUPS: usize = 16;
-/// The most searches for the period. On H200s the first search succeeded in ten of eleven processes.
+/// The most searches for the period of the DRAM stall. If all fail, the calibration has no period. On H200s
+/// the first search succeeded in ten of eleven processes.
 const SEARCHES: usize = 2;
 
 /// Searches for the period of the DRAM stall by timing reads of half the size of the cache, and stores the

@@ -12,18 +12,21 @@ use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, interpolated_median, trimmed_
 use crate::device::{SampledGroup, Sampler};
 use crate::method::group_size::MIN_GROUPS;
 
-/// Takes groups with checked readings, and counts the faults of the clock.
+/// Takes groups of samples, drops samples with invalid readings, and counts the faults of the clock. One
+/// value serves all groups of a case or comparison.
 pub(super) struct CheckedGroups {
     pub timer: Timer,
     /// The number of launches in each sample: 2 for a pair, otherwise 1.
-    launches: usize,
+    launches_per_sample: usize,
     faults: ClockFaults,
 }
 
-/// The cost of one or more groups.
+/// The cost of one group of samples, or the sum for several groups. The size of later groups and the time
+/// left of a budget follow from it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupCost {
-    /// The number of samples or pairs, including those with invalid event times.
+    /// The number of samples or pairs that ran, including those that were dropped since their event time is
+    /// invalid.
     pub samples: usize,
     /// The device time of the groups, or their host time if the reading of the device is invalid.
     pub device: Nanoseconds,
@@ -48,8 +51,8 @@ impl CheckedGroups {
     pub(super) fn new(sampler: &mut dyn Sampler) -> Result<Self, Failure> {
         let timer = sampler.timer()?;
         if timer.is_valid() {
-            let launches = if sampler.partner_method().is_some() { 2 } else { 1 };
-            return Ok(Self { timer, launches, faults: ClockFaults::default() });
+            let launches_per_sample = if sampler.partner_method().is_some() { 2 } else { 1 };
+            return Ok(Self { timer, launches_per_sample, faults: ClockFaults::default() });
         }
         let Timer { resolution, empty_span, overhead, .. } = timer;
         let [step, empty_span, overhead] = [resolution, empty_span, overhead].map(Nanoseconds::as_f64);
@@ -59,8 +62,9 @@ impl CheckedGroups {
         Err(Failure::new(Stage::Sampling, message))
     }
 
-    /// Takes a group of at most `samples` samples or pairs. Returns it without the samples whose event time
-    /// is invalid, and with its cost.
+    /// Takes a group of at most `samples` samples or pairs. Counts its invalid readings as faults of the
+    /// clock, and drops samples with an invalid event time, so that the returned group may be empty. The
+    /// returned cost includes dropped samples. Fails if the sampler takes no sample.
     pub(super) fn take(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -69,7 +73,7 @@ impl CheckedGroups {
         let begin = Instant::now();
         let mut group = sampler.group(samples)?;
         let wall = begin.elapsed().into();
-        let samples = group.events.len() / self.launches;
+        let samples = group.events.len() / self.launches_per_sample;
         if samples == 0 {
             return Err(Failure::new(Stage::Sampling, "took no samples"));
         }
@@ -78,10 +82,10 @@ impl CheckedGroups {
         let device = self.faults.count(events, group.elapsed, wall, (resolution, simulated));
         let spent = if simulated { device } else { device.max(wall) };
         let are_times = |sample: &[Nanoseconds]| sample.iter().all(|event| is_plausible_time(*event));
-        let kept: Vec<bool> = group.events.chunks(self.launches).map(are_times).collect();
+        let kept: Vec<bool> = group.events.chunks(self.launches_per_sample).map(are_times).collect();
         let mut starts = kept.iter();
         group.starts.retain(|_| starts.next() == Some(&true));
-        let mut events = kept.iter().flat_map(|kept| std::iter::repeat_n(*kept, self.launches));
+        let mut events = kept.iter().flat_map(|kept| std::iter::repeat_n(*kept, self.launches_per_sample));
         group.events.retain(|_| events.next() == Some(true));
         Ok((group, GroupCost { samples, device, spent }))
     }
@@ -89,12 +93,12 @@ impl CheckedGroups {
     /// Returns the event times of the first launch of each sample: all event times, or for pairs those of the
     /// first work.
     pub(super) fn first_launch_events(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
-        group.events.iter().step_by(self.launches).copied().collect()
+        group.events.iter().step_by(self.launches_per_sample).copied().collect()
     }
 
     /// Returns the overhead of `group` according to its empty launches: their median event time minus the
-    /// marginal time of an empty launch, at least 0. Returns `None` if the group has no empty launches, or if
-    /// the result is not finite.
+    /// marginal time of an empty launch, at least 0. Returns `None` if the group has no empty launches, if
+    /// the timer has no marginal time, or if the result is not finite.
     pub(super) fn overhead(&self, group: &SampledGroup) -> Option<Nanoseconds> {
         let empty = interpolated_median(&group.empty_events, self.timer.resolution)?;
         // An overhead is never negative; the verdict on a broken clock follows from the readings themselves.
@@ -102,7 +106,7 @@ impl CheckedGroups {
             .filter(|overhead| overhead.is_finite())
     }
 
-    /// Returns the clock faults so far, or `None` if there are none.
+    /// Returns the numbers of invalid readings in all groups so far, or `None` if every reading was valid.
     pub(super) fn faults(&self) -> Option<ClockFaults> {
         self.faults.found()
     }
@@ -117,7 +121,7 @@ pub(super) struct Budget {
     simulated: bool,
 }
 
-/// The host time that is free on a simulated device.
+/// On a simulated device, a [`Budget`] does not count this much host time after its start (1 s).
 const UNCOUNTED_HOST_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 impl Budget {
@@ -133,7 +137,7 @@ impl Budget {
     }
 
     /// Returns the time that was spent since the start of the budget: the larger of device time and host
-    /// time.
+    /// time. On a simulated device, the first second of host time does not count.
     pub(super) fn spent(&self) -> Nanoseconds {
         let wall = Nanoseconds::from(self.begin.elapsed());
         self.device.max(if self.simulated { wall - UNCOUNTED_HOST_TIME } else { wall })
@@ -176,7 +180,8 @@ const UNCANCELLED_VARIANCE: f64 = 0.1;
 /// Corrects `overheads` and the shared error of `timer` by `biases`. Each bias is the overhead of one group
 /// according to the second clock minus its overhead according to the first. Adds the trimmed mean of the
 /// biases to each overhead. Returns this mean, which is the time according to the first clock minus the time
-/// according to the second. Returns `None`, and changes nothing, for fewer than [`MIN_GROUPS`] biases.
+/// according to the second. Returns `None`, and changes nothing, for fewer than [`MIN_GROUPS`] biases or a
+/// mean that is not finite.
 ///
 /// A group has the same number of samples with each clock, and the same noise. If all groups have a bias, the
 /// corrected time is that of the second clock, with nearly the interval of the first. Otherwise the shared

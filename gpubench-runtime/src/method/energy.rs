@@ -11,7 +11,7 @@ use gpubench_stats::{Joules, Nanoseconds, Watts};
 /// Back-to-back launches run at least this long, unless the time left for the case is shorter. They go on
 /// until there are enough updates of the counter, at most for [`LONGEST_RUN`].
 const SHORTEST_RUN: Duration = Duration::from_secs(1);
-/// Back-to-back launches run at most this long.
+/// No batch of back-to-back launches begins later than this after the measurement of the energy was begun.
 const LONGEST_RUN: Duration = Duration::from_secs(2);
 /// The fewest intervals between updates of the counter, from the first update to the last. With fewer, there
 /// is no result.
@@ -26,9 +26,10 @@ const BATCH_TIME: Nanoseconds = Nanoseconds(50e6);
 const MAX_BATCH_LAUNCHES: f64 = 16_384.0;
 
 /// Measures the energy of a launch: launches back-to-back while another thread reads the energy counter of
-/// `monitor`. Stops after `left` at the latest, according to the host clock. `each` is the approximate time
-/// of a launch, and determines the batch size. Returns the reason as an error if the device has no counter,
-/// the launches cannot run back-to-back, one fails, or there are too few updates.
+/// `monitor`. Begins no batch of launches later than `left` or [`LONGEST_RUN`] after the call, whichever is
+/// less. `each` is the approximate time of a launch, and determines the batch size. Returns the reason as an
+/// error if the device has no counter, the launches cannot run back-to-back, one fails, or there are too few
+/// updates.
 pub(crate) fn measure_energy(
     sampler: &mut dyn Sampler,
     each: Nanoseconds,

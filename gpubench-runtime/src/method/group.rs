@@ -106,7 +106,7 @@ pub(super) struct GroupRunner<'a> {
     pub pre_launch_delay: Duration,
     /// The number of slots enqueued so far, which determines the phase of delays for a coarse timer.
     enqueued: usize,
-    /// The shortest sample of the last group; `None` before the first group.
+    /// The shortest event time in the last group; `None` before the first group.
     pub shortest: Option<Nanoseconds>,
 }
 
@@ -146,18 +146,21 @@ impl<'a> GroupRunner<'a> {
         Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
     }
 
-    /// Returns the number of slots for a group of `samples` samples, at most `longest`. Interleaved launches
-    /// have an even number of slots, and at least 2.
-    pub(super) fn slot_count(&self, samples: usize, longest: usize) -> usize {
+    /// Returns the number of slots for a group of `samples` samples, at most `most_slots`. Interleaved empty
+    /// launches take a second slot for each sample. For a pair of cases, `samples` counts the launches of
+    /// both, and is rounded down to an even number. Interleaved launches have at least 2 slots, even if
+    /// `most_slots` is less.
+    pub(super) fn slot_count(&self, samples: usize, most_slots: usize) -> usize {
         match self.works.partner {
-            Partner::None => samples.min(longest),
-            Partner::Empty(_) => 2 * samples.min(longest / 2).max(1),
-            Partner::Case(_) => (samples.min(longest) / 2 * 2).max(2),
+            Partner::None => samples.min(most_slots),
+            Partner::Empty(_) => 2 * samples.min(most_slots / 2).max(1),
+            Partner::Case(_) => (samples.min(most_slots) / 2 * 2).max(2),
         }
     }
 
-    /// Enqueues a sample in each of `slots`, timed by `clock`: reset, delay or flush, reading, launch,
-    /// reading. Hot groups begin with an untimed launch, except for long launches. Hot samples of a pair each
+    /// Enqueues a sample in each of `slots`, timed by `clock`: reset, delay (hot) or flush (cold), reading,
+    /// launch, reading. If the work of the host belongs to the launch, waits for the stream before each
+    /// sample. Hot groups begin with an untimed launch, except for long launches. Hot samples of a pair each
     /// follow an untimed launch of their own work.
     pub(super) fn enqueue(&mut self, slots: Range<usize>, clock: Clock) -> Result<(), Failure> {
         let Self { queue, works, .. } = self;

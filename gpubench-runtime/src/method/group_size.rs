@@ -4,7 +4,7 @@
 use super::checked::GroupCost;
 use gpubench_stats::Nanoseconds;
 
-/// The fewest samples at which the stop rule may end sampling.
+/// The fewest samples at which the stop rule may end sampling. The budget may end it with fewer.
 pub(super) const MIN_SAMPLES: usize = 30;
 /// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: more
 /// groups narrow the interval.
@@ -13,9 +13,9 @@ pub(super) const MIN_GROUPS: usize = 8;
 /// The target time of a group (10 ms). It is less if the budget is too short for [`GROUPS_OF_BUDGET`] such
 /// groups.
 const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
-/// The number of groups that a budget should have time for.
+/// Groups are short enough for the budget of a case to have time for this many.
 const GROUPS_OF_BUDGET: f64 = 12.0;
-/// The most samples of a group.
+/// A group has at most this many samples or pairs, however short they are.
 const LARGEST_GROUP: usize = 256;
 /// The largest factor by which a group is larger than the previous group.
 const LARGEST_GROWTH: usize = 8;
@@ -64,14 +64,16 @@ impl GroupSize {
         }
     }
 
-    /// Returns the smallest size of a group whose samples take `cost` each.
+    /// Returns the fewest samples of the next group, if each takes `cost`: [`Self::fewest`], or as many as
+    /// fit into the longest time of a group if that is less. Rounds down to a power of two, at least 1.
     fn smallest_size(&self, cost: Nanoseconds) -> usize {
         largest_power_of_two(samples_within(self.longest, cost).min(self.fewest)).max(1)
     }
 
     /// Returns the number of samples of the next group for a remaining budget of `left`: the largest power of
     /// two up to the current size whose estimated time is at most `left`, plus 10 % of it, plus the target
-    /// time of a group. Returns 0 if nothing is left. Before the first group, returns the current size.
+    /// time of a group. Returns 0 if nothing is left, or if not even one sample fits. Before the first group,
+    /// returns the current size whatever is left.
     pub(super) fn size_within(self, left: Nanoseconds) -> usize {
         let Some(cost) = self.cost else { return self.samples };
         let time = if left > Nanoseconds::ZERO {
@@ -88,9 +90,9 @@ impl GroupSize {
         self.cost.is_some_and(|cost| cost * samples as f64 <= time)
     }
 
-    /// Adapts the size to the target time after a group of this cost, at most by a factor of
-    /// [`LARGEST_GROWTH`], since the first launches of a case do not predict later ones. Sizes are powers of
-    /// two, so that they do not follow every change of the cost.
+    /// Adapts the size to the target time after a group of this cost. The size grows at most by a factor of
+    /// [`LARGEST_GROWTH`], since the first launches of a case do not predict later ones, and to at most
+    /// [`LARGEST_GROUP`]. Sizes are powers of two, so that they do not follow every change of the cost.
     pub(super) fn adapt(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;

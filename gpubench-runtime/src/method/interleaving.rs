@@ -95,10 +95,13 @@ pub struct ComparedSamples {
     pub comparison: Comparison,
 }
 
-/// Compares two launches until the comparison is decided or a budget is spent: `max_time` of `sampling`, or
-/// `limit` on the host clock, including the time to make inputs. `rounds` makes the inputs and samplers;
-/// `seed` determines the layouts of all rounds. A thread reads the sensors of `monitor` meanwhile. Calls
-/// `report_step` before the warm-up, and before and after every round.
+/// Compares two launches until the comparison is decided, a budget is spent, or [`MAX_ROUNDS`] rounds were
+/// taken. The budget is `max_time` of `sampling`, or `limit` on the host clock including the time to make
+/// inputs; it is checked after each pair of rounds. If `sampling` requests a number of samples, that number
+/// of pairs is taken instead, whatever their time.
+///
+/// `rounds` makes the inputs and samplers; `seed` determines the layouts of all rounds. A thread reads the
+/// sensors of `monitor` meanwhile. Calls `report_step` before the warm-up, and before every round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
@@ -252,7 +255,9 @@ impl RunningComparison {
         })
     }
 
-    /// Takes the pairs of the round with this number, and adds them to the comparison.
+    /// Takes the pairs of the round with this number, and adds them to the comparison. The number of pairs
+    /// follows from the time left, at least [`FEWEST_PAIRS_PER_ROUND`], or from the number that the user
+    /// requests.
     fn take_round(
         &mut self,
         number: usize,
@@ -299,7 +304,8 @@ impl RunningComparison {
 }
 
 /// Returns the number of pairs of round `number`, counted from zero, if all rounds together have `samples`
-/// pairs. The number of rounds is even, and the sizes of rounds differ by one pair at most.
+/// pairs. The number of rounds is even and from 4 to 16, and their sizes differ by one pair at most. Returns
+/// 0 for later rounds.
 fn pairs_in_round(number: usize, samples: usize) -> usize {
     let rounds = (samples / FEWEST_PAIRS_PER_ROUND)
         .next_multiple_of(2)

@@ -67,8 +67,9 @@ fn marginal_times_after_delays(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>
     (0..EMPTY_LAUNCH_MEASUREMENTS).map(|_| marginal_time_after_delays(queue, &mut *empty)).collect()
 }
 
-/// Measures once the marginal time of `work` after a delay: the time of a sequence with launches minus that
-/// without, divided by [`DELAYS_PER_SEQUENCE`].
+/// Returns the marginal time of `work` after a delay: the time of a sequence with launches minus that
+/// without, divided by [`DELAYS_PER_SEQUENCE`]. It is the median of two such differences, or of three if the
+/// two disagree.
 fn marginal_time_after_delays(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     let [with, without] = [record_delays(queue, Some(work))?, record_delays(queue, None)?];
     let read = |queue: &mut dyn Queue, sequence: &Batch| -> Result<Nanoseconds, Failure> {

@@ -38,7 +38,7 @@ pub use self::sampler::{Chosen, pair_sampler, sampler};
 pub use crate::method::sampler::choose_flush;
 
 /// The number of launches that validate a case, in addition to its warm-up and its samples: the checked
-/// launch, and two launches on fresh inputs.
+/// launch, and two launches on fresh inputs. Sampling leaves time for this many launches.
 pub(crate) const VALIDATION_LAUNCHES: usize = 3;
 
 /// Launches longer than this (10 ms) are steady from the first launch on, since the extra cost of a first
@@ -51,8 +51,10 @@ const SHORT_LAUNCH: Nanoseconds = Nanoseconds(5000.0);
 
 /// Warms up and samples one case until the result is precise enough or the budget is spent. The budget is
 /// `max_time` of `sampling`, compared with the device time or the host time of all launches, whichever is
-/// more. Sampling ends before `deadline`, with time left for the launches that validate them. A thread reads
-/// the sensors of `monitor` meanwhile. Calls `report_step` at each step.
+/// more. If a launch is so long that the budget has no time for samples, the last group of the warm-up serves
+/// as the samples. Sampling ends before `deadline`, with time left for the launches that validate them.
+///
+/// A thread reads the sensors of `monitor` meanwhile. Calls `report_step` at each step.
 ///
 /// # Errors
 /// Returns an error if a launch or the device fails, or if its clock gives no times.
@@ -177,7 +179,8 @@ pub fn measure(
     })
 }
 
-/// Returns for each sample the time since the start of the previous sample; 0 for the first sample.
+/// Returns for each sample the time since the start of the previous sample; 0 for the first sample. Empty
+/// without starts.
 fn start_intervals(starts: &[Nanoseconds]) -> Vec<Nanoseconds> {
     let previous = starts.first().into_iter().chain(starts);
     starts.iter().zip(previous).map(|(start, previous)| *start - *previous).collect()

@@ -31,7 +31,9 @@ impl<'a> SamplingPath<'a> {
         }
     }
 
-    /// Takes a group of `samples` samples, or of fewer if the path cannot enqueue as many at once.
+    /// Takes a group of about `samples` samples: fewer if the path cannot enqueue as many at once, and at
+    /// least one sample or pair if launches are interleaved. For a pair of cases, `samples` counts the
+    /// launches of both.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         match self {
             Self::Recorded(path) => path.group(samples),
@@ -48,7 +50,7 @@ impl<'a> SamplingPath<'a> {
     }
 }
 
-/// The most launches that are enqueued at once: the launch queue takes this many without blocking.
+/// The most slots of a group on the stream: the launch queue takes this many launches without blocking.
 const MOST_QUEUED_LAUNCHES: usize = 64;
 /// The longest delay on the device before a group, while the host enqueues the group.
 const LONGEST_GROUP_DELAY: Duration = Duration::from_millis(2);
@@ -64,7 +66,8 @@ const LONGEST_PREQUEUE_DELAY: Duration = Duration::from_millis(100);
 /// Pre-enqueued launches are repeated until this many were enqueued within their delay, or this many were
 /// not.
 const PREQUEUED_LAUNCHES: usize = 3;
-/// The time that enqueueing the first group is assumed to take.
+/// The time that the host is assumed to need to enqueue a first group (0.5 ms). The delay before later groups
+/// follows from the time of the group before.
 const ASSUMED_ENQUEUE_TIME: Duration = Duration::from_micros(500);
 
 /// Samples launches on the stream: enqueues each group after a delay on the device that lasts about as long
@@ -72,7 +75,7 @@ const ASSUMED_ENQUEUE_TIME: Duration = Duration::from_micros(500);
 pub(super) struct StreamPath {
     /// The time that the host took to enqueue the last group.
     last_enqueue_time: Duration,
-    /// The most slots that the host can enqueue within the longest delay.
+    /// The most slots that the host can enqueue within the longest delay, from 2 to [`MOST_QUEUED_LAUNCHES`].
     most_slots: usize,
     /// The number of consecutive groups of one sample that took longer to enqueue than the longest delay.
     groups_exceeding_delay: usize,
@@ -128,9 +131,10 @@ impl StreamPath {
     }
 
     /// Returns the median event time of [`PREQUEUED_LAUNCHES`] pre-enqueued launches, each enqueued while the
-    /// GPU executes a delay. Returns `None` if the samples were pre-enqueued too, if the delay would be
-    /// longer than [`LONGEST_PREQUEUE_DELAY`], or if the launches were not enqueued within their delay, for
-    /// example because a launch waits for earlier work.
+    /// GPU executes a delay. The overhead is not subtracted. Returns `None` if the samples were pre-enqueued
+    /// too, as they are unless their enqueueing exceeds the longest delay. Also returns `None` if the delay
+    /// would be longer than [`LONGEST_PREQUEUE_DELAY`], or if [`PREQUEUED_LAUNCHES`] launches were not
+    /// enqueued within their delay, for example because a launch waits for earlier work.
     pub(super) fn prequeued_time(
         &self,
         groups: &mut GroupRunner<'_>,

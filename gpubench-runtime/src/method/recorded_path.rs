@@ -18,7 +18,7 @@ use crate::device::{Batch, Clock, SampledGroup};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, interpolated_median, median};
 
-/// The number of groups that are also sampled between stamps.
+/// The number of groups, from the first samples of a case on, that are also sampled between stamps.
 const STAMPED_GROUPS: usize = 16;
 /// The longest launch that is also sampled between stamps (200 µs). For longer launches, the error of events
 /// is negligible.
@@ -41,7 +41,8 @@ pub(super) struct RecordedPath<'a> {
     back_to_back: Option<(Batch, usize)>,
     /// True if the inputs can be relocated; `None` until that is known.
     can_relocate: Option<bool>,
-    /// True if the next group's inputs will be relocated.
+    /// True if the inputs were relocated before this group. The next group then gets new inputs too, and
+    /// cannot be recorded in advance.
     relocates: bool,
     /// The number of further groups that are also sampled between stamps.
     stamped_groups_left: usize,
@@ -66,8 +67,9 @@ impl<'a> RecordedPath<'a> {
         }
     }
 
-    /// Takes a group of `samples` samples, or of as many as a batch has slots for. Meanwhile records the next
-    /// group, if its inputs and its size are expected to be the same.
+    /// Takes a group of `samples` samples, or of as many as a batch has slots for. While stamps are enabled,
+    /// also runs a second batch of samples between stamps, and stores the overhead that follows from it in
+    /// the group. Meanwhile records the next group, if its inputs and its size are expected to be the same.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let slots = self.next_slots(samples);
         self.groups_taken += 1;
@@ -113,8 +115,8 @@ impl<'a> RecordedPath<'a> {
     }
 
     /// Records and submits a batch of `samples` samples between stamps, interleaved with empty launches.
-    /// Returns the batch and its number of slots. Returns `None` if no more groups have stamps, or if the
-    /// launch is longer than [`LONGEST_STAMPED_LAUNCH`].
+    /// Returns the batch and its number of slots. Returns `None` if no more groups have stamps, if the launch
+    /// is longer than [`LONGEST_STAMPED_LAUNCH`], or if no group was read before.
     fn submit_stamped(&mut self, samples: usize) -> Result<Option<(Batch, usize)>, Failure> {
         let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED_LAUNCH);
         if self.stamped_groups_left == 0 || is_long {
@@ -164,7 +166,7 @@ impl<'a> RecordedPath<'a> {
         }
     }
 
-    /// Returns the most slots of a batch.
+    /// Returns the most slots of a batch, which is half of the slots of the queue.
     fn capacity(&self) -> usize {
         self.groups.queue.properties().capacity
     }
@@ -187,8 +189,8 @@ impl<'a> RecordedPath<'a> {
         self.groups.record(mode.copied, |groups| groups.enqueue(slots, mode.clock))
     }
 
-    /// Launches at least `launches` times back-to-back, in batches, and waits. Returns the exact number of
-    /// launches.
+    /// Launches at least `launches` times back-to-back, in batches, and waits. Rounds up to whole batches,
+    /// whose length the first call determines. Returns the exact number of launches.
     pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
         let replays = queue.properties().replays;
@@ -212,7 +214,9 @@ impl<'a> RecordedPath<'a> {
         Ok(submissions * length)
     }
 
-    /// Returns the time that one more hot launch adds to a series of back-to-back launches.
+    /// Returns the time that one more hot launch adds to a series of back-to-back launches: the median of a
+    /// fixed number of measurements (0 without any, which does not happen). It contains no overhead of the
+    /// timer, and noise may make it negative.
     pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
         let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first().launch());

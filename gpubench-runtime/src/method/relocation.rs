@@ -38,9 +38,10 @@ impl InputRelocator {
         }
     }
 
-    /// Relocates the inputs before a group, unless a sample takes longer than [`LONGEST_RELOCATION`]
-    /// according to `cost`. If the first relocation takes too long, restores the first inputs, and later
-    /// calls do nothing.
+    /// Relocates the inputs before a group. Does nothing from the first time that a sample takes longer than
+    /// [`LONGEST_RELOCATION`] according to `cost`, the time of one sample of the last group, or that the
+    /// inputs keep their addresses. If the first relocation takes too long, restores the first inputs, and
+    /// later calls do nothing.
     pub(super) fn relocate(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -95,7 +96,8 @@ const SIZES_AROUND_L2: [u64; 2] = [2, 4];
 
 /// Returns true if inputs can be relocated: their size differs enough from the size of the L2, and a launch
 /// succeeds on relocated inputs and again on the first ones. A launch on the first ones fails if `setup`
-/// keeps state of the newest inputs outside of the inputs. Restores the first inputs.
+/// keeps state of the newest inputs outside of the inputs. Returns false if the size is not known. Restores
+/// the first inputs.
 pub(super) fn can_relocate(
     queue: &mut dyn Queue,
     work: &mut dyn Work,

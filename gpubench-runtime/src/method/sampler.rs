@@ -29,7 +29,8 @@ struct QueueSampler<'a> {
     _setting: Option<Box<dyn Any>>,
 }
 
-/// How a device samples a case: the launch mode, the flush, and a setting of the device.
+/// How a device samples a case: the launch mode, the flush, and a setting of the device. The device makes it,
+/// and [`sampler`] or [`pair_sampler`] takes it.
 pub struct Chosen {
     /// How launches run and are timed.
     pub mode: LaunchMode,
@@ -172,11 +173,13 @@ impl Sampler for QueueSampler<'_> {
     }
 }
 
-/// The time for the additional launches on the stream of a case whose samples are recorded.
+/// The host time (0.5 s) for the additional launches on the stream of a case whose samples are recorded. One
+/// group that counts is always taken.
 const STREAM_TIME_BUDGET: Duration = Duration::from_millis(500);
 
 /// Returns the median time of a launch on the stream, including the gaps between its kernels, which a
-/// recorded batch does not have. The overhead is subtracted.
+/// recorded batch does not have. The overhead is subtracted. Takes launches for about [`STREAM_TIME_BUDGET`]
+/// at most.
 pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, Failure> {
     let timer = timer(groups.queue, LaunchMode::AT_ONCE, groups.cache)?;
     let mut path = StreamPath::default();
@@ -194,7 +197,8 @@ pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, F
     Ok(median(&events).unwrap_or_default() - timer.overhead)
 }
 
-/// The number of timed reads of a measurement. As many reads before them are discarded.
+/// The number of timed reads of one measurement in the verification of a flush. As many reads before them are
+/// discarded.
 const READS_PER_MEASUREMENT: usize = 16;
 /// The size of the read that tests whether lines were evicted, in quarters of the size of the L2. One quarter
 /// fits as a whole even into an L2 of two halves that keeps a copy in each half.
@@ -204,14 +208,16 @@ const EVICTION_TEST_QUARTERS: usize = 1;
 /// own data.
 const DIRTY_TEST_QUARTERS: usize = 3;
 
-/// The number of failed verifications after which a flush is rejected. On two H200s, one of six first
-/// verifications failed, on a GPU that had been idle: it found 83.6 % of the lines evicted.
+/// The number of failed verifications after which the usual flush is rejected, on devices that have another
+/// flush. Other flushes are verified once. On two H200s, one of six first verifications failed, on a GPU that
+/// had been idle: it found 83.6 % of the lines evicted.
 const VERIFICATION_ATTEMPTS: usize = 3;
 
 /// Chooses and verifies the flush before cold samples, and returns the method of samples on `path` with that
 /// flush. If `wanted` names a flush, it is used even if its verification fails. Otherwise the first flush
-/// that empties the cache and leaves it clean is used. Hot samples have no flush. The reason for the choice,
-/// and doubts about it, are part of the method.
+/// that empties the cache and leaves it clean is used, or the usual flush if none does. Hot samples, and cold
+/// samples for which `wanted` names [`Flush::None`], have no flush and no verification. The reason for the
+/// choice, and doubts about it, are part of the method.
 ///
 /// # Errors
 /// Returns an error if the device does not have the user's flush, or if a read fails.
@@ -239,9 +245,10 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
     Ok(method)
 }
 
-/// Returns the first flush of the device that passes verification, with its verification. If it is not the
-/// usual flush, the third value is the objection to the usual one. If none passes, returns the usual flush
-/// with its objection.
+/// Returns the first flush of the device that passes verification, with its verification. A flush passes if
+/// it evicts the cache and leaves it clean; [`Flush::Write`] may leave it dirty, unless it is the usual
+/// flush. If the result is not the usual flush, the third value is the objection to the usual one. If none
+/// passes, returns the usual flush with its objection.
 fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerification, Option<String>), Failure> {
     let QueueProperties { usual_flush: usual, other_flushes, cache_name, .. } = queue.properties();
     let mut verification = verify_flush(queue, usual)?;

@@ -77,8 +77,10 @@ impl SampleCollector {
     }
 
     /// Takes groups until the stop policy ends sampling, the budget or the deadline is reached, or there are
-    /// as many samples as the user requested. Takes one group at least. `size` adapts to the time of the
-    /// groups.
+    /// as many samples as the user requested. Takes one group at least. Exceeds the budget for the
+    /// [`SMALLEST_SAMPLE`] samples of an interval if they fit into the extended time of `sampling`. If the
+    /// user requests a number of samples, only the deadline ends sampling earlier. `size` adapts to the time
+    /// of the groups.
     pub(super) fn take_samples(
         sampler: &mut dyn Sampler,
         checked: &mut CheckedGroups,
@@ -221,7 +223,7 @@ fn shares_processors(sampler: &mut dyn Sampler) -> bool {
 }
 
 /// Returns true if threads of the launches waited for processors that other programs used, for more than a
-/// negligible part of the time.
+/// negligible part of the time ([`MAX_SCHEDULER_DELAY`]). Returns false if the device does not measure that.
 fn is_kept_waiting(sampler: &mut dyn Sampler) -> bool {
     sampler.processor_wait().is_some_and(|waited| waited > MAX_SCHEDULER_DELAY)
 }

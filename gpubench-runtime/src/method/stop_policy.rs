@@ -72,8 +72,8 @@ impl<'a> StopPolicy<'a> {
     }
 
     /// Checks `time`, the summary of `samples` samples, which took `spent`, and determines when the next
-    /// check is due. Pass true for `is_last` at the final check, which uses a rule of its own. Launches that
-    /// share processors with other programs are given up later.
+    /// check is due. Without `time`, it determines only that. Pass true for `is_last` at the final check,
+    /// which uses a rule of its own. Launches that share processors with other programs are given up later.
     pub(super) fn interim_check(
         &mut self,
         samples: usize,
@@ -103,9 +103,10 @@ impl<'a> StopPolicy<'a> {
         self.next_check = (later * samples as f64).ceil() as usize;
     }
 
-    /// Returns true if sampling should end now, after `spent`. Sampling goes on for [`TIME_BEFORE_GIVING_UP`]
-    /// if other programs keep threads of the launches waiting, since all samples so far may be from one time
-    /// slice of those programs.
+    /// Returns true if sampling should end now, after `spent`: the interval is narrow enough, or the last
+    /// check found that the budget cannot make it so. Sampling of a narrow interval goes on for
+    /// [`TIME_BEFORE_GIVING_UP`] if other programs keep threads of the launches waiting, since all samples so
+    /// far may be from one time slice of those programs.
     pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
         let cheap = if self.is_fine {
             Nanoseconds::ZERO

@@ -11,7 +11,8 @@ use gpubench_records::{Failure, Sampling, Step, WarmUpSummary};
 use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
 
-/// Two successive groups agree if their medians differ by at most this fraction.
+/// Two successive groups agree if their medians differ by at most this fraction, or by the resolution of the
+/// timer if that is more.
 const MEDIAN_AGREEMENT: f64 = 0.01;
 /// With this many groups after the first, a median within the range of the earlier ones counts as steady,
 /// since it shows no trend.

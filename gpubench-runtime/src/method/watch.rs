@@ -30,7 +30,8 @@ impl SensorWatch {
     }
 
     /// Stops the thread, and returns the conditions of the samples, which were taken from `begin` to `end`: a
-    /// summary, and at most `most` single readings. Returns `None` if there was no thread, or if it panicked.
+    /// summary, and at most `most` single readings, evenly spaced. If no reading was made in that time, the
+    /// summary is of the last reading before it. Returns `None` if there was no thread, or if it panicked.
     pub(super) fn into_conditions(
         mut self,
         begin: Instant,

@@ -20,9 +20,9 @@ const MAX_PAUSES: usize = 600;
 /// gets no cooler.
 const MAX_PAUSES_WITHOUT_FALL: usize = 100;
 
-/// Reads the sensor until its value is at most `threshold`, and calls `pause` before each further reading.
-/// Gives up after 60 s, or after 10 s without a new lowest value. Returns the first and the last value, or
-/// `None` if the device has no such sensor.
+/// Reads the sensor of `threshold` until its value is at most `threshold`, and calls `pause` before each
+/// further reading; `pause` must wait for [`READING_INTERVAL`]. Gives up after 60 s, or after 10 s without a
+/// new lowest value. Returns the first and the last value, or `None` if the sensor has no reading.
 pub(super) fn wait_until_cool(
     monitor: &mut dyn Monitor,
     threshold: HeatLevel,
@@ -48,7 +48,7 @@ pub(super) fn wait_until_cool(
 /// The processor time, in ticks of 10 ms, after which a thread that was runnable at each observation counts
 /// as busy. A pool's thread spins for a moment before it sleeps.
 const BUSY_TICKS: u64 = 8;
-/// The longest time for which threads are observed.
+/// The longest time for which the threads that run after a job are observed.
 const MAX_OBSERVATION: Duration = Duration::from_millis(800);
 /// The pause between two observations of the threads.
 const OBSERVATION_INTERVAL: Duration = Duration::from_millis(1);
@@ -64,8 +64,9 @@ pub(super) fn arithmetic_fingerprint() -> [u64; 5] {
     results.map(|result| black_box(result).to_bits())
 }
 
-/// Observes the other threads of this process for at most [`MAX_OBSERVATION`]. Returns true if one of them
-/// uses processor time without a pause. Returns false at once if no other thread runs.
+/// Observes the other threads of this process for at most [`MAX_OBSERVATION`]. Returns true as soon as one of
+/// them has used [`BUSY_TICKS`] of processor time and was runnable at each observation. Returns false at once
+/// if no other thread is runnable, as on systems without `/proc`.
 pub(super) fn has_busy_threads() -> bool {
     let begin = Instant::now();
     let mut always = running_threads();

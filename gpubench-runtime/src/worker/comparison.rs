@@ -115,7 +115,8 @@ fn measure_pair(
     Ok(record)
 }
 
-/// Returns `failure` with a message that begins with the benchmark `with`, since its step failed.
+/// Returns `failure` with a message that begins with `with`, the benchmark of `--compare-with`, since the
+/// failed step is one of its steps.
 fn name_partner_in(mut failure: Failure, with: &BenchmarkId) -> Failure {
     failure.message.insert_str(0, &format!("in `{with}`, the benchmark of --compare-with: "));
     failure
@@ -171,7 +172,8 @@ impl Rounds for InterleavedCases<'_> {
 }
 
 impl InterleavedCases<'_> {
-    /// Runs a step of the case with this index. The message of a failure of case 1 names its benchmark.
+    /// Runs a step, such as making inputs, of the case with this index: 0 for the benchmark of the job, 1 for
+    /// the benchmark that it is compared with. The message of a failure of case 1 names its benchmark.
     fn run_step<T>(
         &mut self,
         index: usize,

@@ -14,7 +14,7 @@ use gpubench_records::{DeviceInfo, Failure, Measurement, Reason, Relaunch, Reuse
 use gpubench_stats::{Bytes, Nanoseconds, median};
 
 /// The number of pairs of launches, on fresh and on used inputs, that are timed while all earlier pairs are
-/// suspicious, however long they take.
+/// suspicious, however long they take. Also the most launches on the inputs as the samples left them.
 const MIN_PAIRS: usize = 3;
 /// The number of pairs that are timed within [`TIME_FOR_MORE_PAIRS`] while all earlier pairs are suspicious:
 /// other programs slow single launches of microseconds by any factor.
@@ -69,13 +69,14 @@ impl FollowUpLaunches<'_> {
         measurement: &mut Measurement,
         info: &DeviceInfo,
     ) -> Vec<Reason> {
-        let left = if on_used_inputs { self.time_on_sampled_inputs(measurement.median()) } else { Ok(None) };
+        let on_sampled_inputs =
+            if on_used_inputs { self.time_on_sampled_inputs(measurement.median()) } else { Ok(None) };
         restore_inputs(&mut self.case, self.device);
-        let used = left.and_then(|left| {
+        let used = on_sampled_inputs.and_then(|on_sampled_inputs| {
             let failed = if on_used_inputs { self.relaunch_on_used_inputs(measurement)? } else { None };
-            Ok((left, failed))
+            Ok((on_sampled_inputs, failed))
         });
-        let (left, check_failed) = match used {
+        let (on_sampled_inputs, check_failed) = match used {
             Ok(used) => used,
             Err(failure) => {
                 let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
@@ -87,7 +88,7 @@ impl FollowUpLaunches<'_> {
             }
         };
         let time = (setup_time, time_until(deadline));
-        let mut reasons = self.check_on_fresh_inputs(time, left, check_failed, measurement);
+        let mut reasons = self.check_on_fresh_inputs(time, on_sampled_inputs, check_failed, measurement);
         // The host's time of a launch on the CPU is the time itself.
         if reasons.is_empty() && !info.runs_program_code {
             match self.call_time(measurement.median()) {
@@ -102,9 +103,10 @@ impl FollowUpLaunches<'_> {
         reasons
     }
 
-    /// Times a launch on the inputs that the samples used. Returns `None` if the device cannot time it.
-    /// Repeats a launch that is faster than the samples' `median` and returns the slowest time: other
-    /// programs may have slowed the samples but not this launch.
+    /// Returns the slowest time of one to [`MIN_PAIRS`] cold launches on the inputs as the samples left them.
+    /// Launches again only while that time is suspiciously shorter than `median`, the time of the samples:
+    /// other programs may have slowed the samples but not these launches. Returns `None` if the device cannot
+    /// time a launch, or if host work belongs to the launch.
     fn time_on_sampled_inputs(&mut self, median: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
         let Some(mut slowest) = self.time_cold_launch(InputState::Used)? else { return Ok(None) };
         for _ in 1..MIN_PAIRS {
@@ -117,8 +119,8 @@ impl FollowUpLaunches<'_> {
     }
 
     /// Launches again on the inputs of the checked launch, to see whether a launch on restored memory has the
-    /// same outputs, and whether later launches still write them. Stores that in `measurement`. Runs the
-    /// benchmark's check if outputs differ, and returns its failure.
+    /// same outputs, and whether later launches still write them. Stores that in `measurement`. If outputs
+    /// differ, runs the benchmark's check, and returns its failure or `None` if it passes.
     fn relaunch_on_used_inputs(&mut self, measurement: &mut Measurement) -> Result<Option<Failure>, Failure> {
         self.case.0.keep_output(true);
         measurement.relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
@@ -130,15 +132,16 @@ impl FollowUpLaunches<'_> {
         Ok(check_failed)
     }
 
-    /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this if
-    /// `time_left` until the timeout is shorter than `setup_time` and the launches. `left` is the time of a
-    /// launch on the inputs of the samples: a launch function that consumes its inputs is faster on used
-    /// inputs. Adds the findings to those in `measurement`, and returns the reasons against the case, with
-    /// `check_failed` among them; after [`Reason::SetupNotRepeatable`] it has no inputs.
+    /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this,
+    /// with a reason against the case, if `time_left` until the timeout is shorter than `setup_time` and the
+    /// launches. `on_sampled_inputs` is the time of a launch on the inputs as the samples left them: a launch
+    /// function that consumes its inputs is faster on used inputs. Adds the findings to those in
+    /// `measurement`, and returns the reasons against the case, with `check_failed` among them; after
+    /// [`Reason::SetupNotRepeatable`] it has no inputs.
     pub(super) fn check_on_fresh_inputs(
         &mut self,
         (setup_time, time_left): (Duration, Duration),
-        left: Option<Nanoseconds>,
+        on_sampled_inputs: Option<Nanoseconds>,
         check_failed: Option<Failure>,
         measurement: &mut Measurement,
     ) -> Vec<Reason> {
@@ -152,7 +155,7 @@ impl FollowUpLaunches<'_> {
         } else if let Err(failure) = self.recreate_inputs() {
             Some(Reason::SetupNotRepeatable(failure))
         } else {
-            self.launch_fresh_and_used(left, measurement).err().map(|failure| {
+            self.launch_fresh_and_used(on_sampled_inputs, measurement).err().map(|failure| {
                 let mut failure = failure.at(Step::Afterwards(launches));
                 failure.message.push_str(LAUNCH_KEEPS_STATE_HINT);
                 Reason::FailedAfterwards(failure)
@@ -192,7 +195,7 @@ impl FollowUpLaunches<'_> {
     /// those in `measurement`.
     fn launch_fresh_and_used(
         &mut self,
-        left: Option<Nanoseconds>,
+        on_sampled_inputs: Option<Nanoseconds>,
         measurement: &mut Measurement,
     ) -> Result<(), Failure> {
         self.case.0.keep_output(true);
@@ -202,7 +205,7 @@ impl FollowUpLaunches<'_> {
         let used = self.time_cold_launch(InputState::Used)?;
         // If the first launch has no time, the second one is the freshest.
         let reuse = match (fresh.or(used), used) {
-            (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, left)?),
+            (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, on_sampled_inputs)?),
             _ => None,
         };
         let earlier = measurement.relaunch.take().unwrap_or_default();
@@ -210,20 +213,25 @@ impl FollowUpLaunches<'_> {
         Ok(())
     }
 
-    /// Times more pairs of launches while launches on used inputs are faster than on fresh inputs. Returns
-    /// the fastest time on fresh inputs and the slowest on used inputs, of all pairs, so that one disturbed
-    /// launch does not count.
-    fn confirm_reuse(&mut self, first: Reuse, left: Option<Nanoseconds>) -> Result<Reuse, Failure> {
-        let (mut reuse, mut left) = (first, left);
-        let with_left = |reuse: Reuse, left: Option<Nanoseconds>| Reuse {
-            used: left.map_or(reuse.used, |left| left.min(reuse.used)),
+    /// Times more pairs of launches while launches on used inputs are faster than on fresh inputs, at most
+    /// [`MAX_PAIRS`] with the `first` pair. Returns the fastest time on fresh inputs and the slowest on used
+    /// inputs, of all pairs, so that one disturbed launch does not count. The time `on_sampled_inputs`
+    /// replaces the time on used inputs if it is shorter.
+    fn confirm_reuse(
+        &mut self,
+        first: Reuse,
+        on_sampled_inputs: Option<Nanoseconds>,
+    ) -> Result<Reuse, Failure> {
+        let (mut reuse, mut on_sampled_inputs) = (first, on_sampled_inputs);
+        let with_sampled = |reuse: Reuse, on_sampled_inputs: Option<Nanoseconds>| Reuse {
+            used: on_sampled_inputs.map_or(reuse.used, |on_sampled_inputs| on_sampled_inputs.min(reuse.used)),
             ..reuse
         };
         let mut renewed = false;
         let begin = Instant::now();
         for pair in 1..MAX_PAIRS {
             let is_enough = pair >= MIN_PAIRS && begin.elapsed() > TIME_FOR_MORE_PAIRS;
-            if is_enough || !with_left(reuse, left).is_faster() {
+            if is_enough || !with_sampled(reuse, on_sampled_inputs).is_faster() {
                 break;
             }
             let mut inputs = InputState::Used;
@@ -231,14 +239,15 @@ impl FollowUpLaunches<'_> {
                 self.recreate_inputs()?;
                 inputs = InputState::Fresh;
                 if !std::mem::replace(&mut renewed, true) {
-                    left = left.map(|left| NEW_ADDRESS_SLOWDOWN * left);
+                    on_sampled_inputs =
+                        on_sampled_inputs.map(|on_sampled_inputs| NEW_ADDRESS_SLOWDOWN * on_sampled_inputs);
                 }
             }
             let (fresh, used) = (self.time_cold_launch(inputs)?, self.time_cold_launch(InputState::Used)?);
             let (Some(fresh), Some(used)) = (fresh.or(used), used) else { break };
             reuse = Reuse { fresh: reuse.fresh.min(fresh), used: reuse.used.max(used) };
         }
-        Ok(with_left(reuse, left))
+        Ok(with_sampled(reuse, on_sampled_inputs))
     }
 
     /// Times a launch after a flush of the cache. Returns `None` if the device cannot time it, or if host

@@ -279,7 +279,9 @@ const LAUNCHES_ON_USED_INPUTS: f64 = 8.0;
 /// The time that launches on used inputs may take even if the time budget of the case is spent.
 const MIN_USED_INPUTS_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
-/// Returns true if the budget of a case allows the launches on used inputs, in addition to those on fresh ones.
+/// Returns true if [`LAUNCHES_ON_USED_INPUTS`] launches fit into the rest of `budget`, the time budget of a
+/// case, in addition to those on fresh inputs. If the rest is less than [`MIN_USED_INPUTS_TIME`], that time
+/// counts instead.
 fn has_time_for_used_inputs(budget: Nanoseconds, samples: &Samples) -> bool {
     let each = samples.time.median;
     let spent = samples.warm_up.elapsed + samples.device_time + method::VALIDATION_LAUNCHES as f64 * each;
@@ -382,8 +384,9 @@ fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: 
     cache == Cache::Hot && quick && little && !accumulates
 }
 
-/// Returns the options with which CUPTI traces launches of a case as they were sampled: same cache state,
-/// flush and allocation seeds.
+/// Returns the options with which CUPTI traces launches of a case: the cache state and the flush of its
+/// samples. If the inputs were relocated between the samples, they are also relocated here, but with newly
+/// drawn allocation seeds. On a simulated device, the seeds are the same.
 fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
     let samples = &measured.samples;
     let seed = RoundLayout::random_seed(samples.timer.simulated);
@@ -395,6 +398,7 @@ fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
 /// Reports the steps of a case to the supervisor. Reports the number of samples only when it has doubled: a
 /// message between two groups of samples costs microseconds.
 pub(super) struct StepReporter<'a> {
+    /// The last step that began. A failure of the case names it.
     pub step: Step,
     /// The number of samples from which on the next report is due.
     next_sample_report: usize,

@@ -30,10 +30,10 @@ use gpubench_stats::Bytes;
 
 pub use self::pipe::{PROFILED_FLAG, ProfiledCases, read_reply, send_request, serve, serve_profiled};
 
-/// The first argument of a worker process.
+/// The first argument of a worker process, by which a benchmark binary recognises that it is one.
 pub const FLAG: &str = "--gpubench-worker";
 
-/// A request to a worker.
+/// A request that the supervisor sends to a worker. The worker answers one at a time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
@@ -56,7 +56,7 @@ pub enum Request {
     Writes {
         /// The job.
         job: Job,
-        /// The size of the memory that need not be exceeded.
+        /// The size at which the search may stop: memory beyond it is of no interest.
         enough: Bytes,
     },
     /// Launch a job this many times between numbered marks, for a profiler.
@@ -97,7 +97,8 @@ pub enum Request {
     End,
 }
 
-/// A job to measure.
+/// A job to measure, with everything that the worker needs for it. The supervisor sends it in
+/// [`Request::Measure`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MeasureRequest {
     /// The job.
@@ -117,7 +118,8 @@ pub struct MeasureRequest {
     pub unchecked: bool,
 }
 
-/// A reply of a worker. Each is sent at once.
+/// A reply of a worker to its supervisor, sent at once. One request may have several replies; [`Self::Done`]
+/// is the last, unless the worker ends before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
@@ -137,7 +139,7 @@ pub enum Reply {
         #[serde(with = "gpubench_records::raw")]
         pass: CuptiPass,
     },
-    /// A job was launched once: true if its outputs were checked, or the failure.
+    /// A job was launched once, or for a profiler: true if its outputs were checked, or the failure.
     Tested(Result<bool, Failure>),
     /// The size of the memory that launches of a job write, whatever values it held before; `None` if that is
     /// unknown.
@@ -146,7 +148,8 @@ pub enum Reply {
     Listed(Result<ListedCases, Failure>),
     /// The partner of the next job, or the reason that it has none.
     Paired(Result<ComparisonTarget, String>),
-    /// The path of the driver's library, for other workers.
+    /// The path of the driver's library, for other workers; `None` if it could not be loaded, or if its path
+    /// is not UTF-8.
     Library(Option<PathBuf>),
     /// The devices of the next kind, or the reason that there are none.
     Devices(Result<Vec<Available>, String>),

@@ -18,7 +18,9 @@ pub(super) struct PreparedCase {
     pub counts: Counts,
     /// The benchmark's own metrics, of one launch.
     pub metrics: Vec<UserMetric>,
+    /// True if the outputs passed the benchmark's check; false if they were not checked.
     pub checked: bool,
+    /// The observations of the checked launch; empty if it was not observed.
     pub launch_info: LaunchInfo,
     /// The peak of the device memory that `setup` allocated; `None` if unknown, and in a comparison.
     pub setup_memory: Option<Bytes>,
@@ -51,9 +53,10 @@ impl PreparedCase {
         })
     }
 
-    /// Resets the inputs, launches once on them, and checks the outputs. Returns an error if the launch makes
-    /// driver calls that invalidate any measured time. If `options` is `None`, neither observes the launch
-    /// nor checks its outputs.
+    /// Resets the inputs, launches once on them, and checks the outputs. Launches and observes once more if
+    /// the launch did something that only first launches may do, such as loading code. Returns an error if
+    /// the launch makes driver calls that invalidate any measured time. If `options` is `None`, neither
+    /// observes the launch nor checks its outputs.
     pub(super) fn launch_and_check(
         case: &mut CaughtCase<'_>,
         options: Option<&BenchmarkOptions>,
@@ -164,9 +167,9 @@ pub(super) fn with_driver_message(mut failure: Failure, device: &mut dyn Device)
     failure
 }
 
-/// Returns true, and replies [`Reply::DeviceLost`], if `device` is lost after a failure. A worker process
-/// exits within that reply, because objects of a lost device must not be dropped: only an in-process worker
-/// returns true.
+/// Synchronizes `device`. If that fails, the device is lost: replies [`Reply::DeviceLost`], and returns true.
+/// A worker process exits within that reply, because objects of a lost device must not be dropped: only an
+/// in-process worker returns true.
 pub(super) fn report_lost_device(device: &mut dyn Device, reply: &mut dyn FnMut(Reply)) -> bool {
     let lost = device.synchronize().is_err();
     if lost {

@@ -11,7 +11,7 @@ use crate::encoder::{Encoder, Kernel, buffer};
 
 /// The default flush: a read, which leaves no cache line to be written back.
 pub(crate) const DEFAULT_FLUSH: Flush = Flush::Read;
-/// The environment variable with the size of the last-level cache, in MiB.
+/// The environment variable with the size of the last-level cache, in MiB. Without it, a size is assumed.
 const CACHE_SIZE_VARIABLE: &str = "GPUBENCH_WGPU_CACHE_MIB";
 /// The number of bytes that a workgroup of [`MEMORY_SHADERS`] reads, fills or copies.
 pub(crate) const BYTES_PER_WORKGROUP: u64 = 256 * 4 * 16;
@@ -65,14 +65,15 @@ fn assumed_mib(kind: DeviceType) -> u64 {
 #[derive(Clone)]
 pub(crate) struct SweepBuffer {
     pub buffer: Buffer,
+    /// The size of the buffer in bytes, a multiple of [`BYTES_PER_WORKGROUP`].
     pub size: u64,
     read: Kernel,
     fill: Kernel,
 }
 
 impl SweepBuffer {
-    /// Creates a buffer of `size`, or of the largest size that can be bound, and encodes a launch that fills
-    /// it: wgpu's zeros may be stored compressed.
+    /// Creates a buffer of `size`, or of the largest size that can be bound, rounded down to a multiple of
+    /// [`BYTES_PER_WORKGROUP`]. Encodes a launch that fills it: wgpu's zeros may be stored compressed.
     pub(crate) fn new(encoder: &Encoder, size: Bytes) -> Self {
         let limits = encoder.device().limits();
         let largest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -96,8 +97,9 @@ impl SweepBuffer {
         self.fill.launch(encoder, self.size / BYTES_PER_WORKGROUP);
     }
 
-    /// Encodes a flush of a cache of this size, which is half of the region's: a read of the region, or a
-    /// clear of as many bytes as the cache has. Encodes nothing for `None` and `Lines`.
+    /// Encodes a flush of a cache of the size `cache`, which is half of the buffer's: for `Write` a clear of
+    /// as many bytes as the cache has, for `Read` and `Discard` a read of the buffer. Encodes nothing for
+    /// `None` and `Lines`.
     pub(crate) fn flush(&self, flush: Flush, cache: Bytes, encoder: &Encoder) {
         match flush {
             // Lines are refused where a flush is chosen.
@@ -111,8 +113,9 @@ impl SweepBuffer {
     }
 }
 
-/// Creates the region by whose reads a flush is verified: `quarters` quarters of the cache's size. A single
-/// quarter is at most [`MAX_PROBE_SIZE`] if the size of the cache is assumed.
+/// Creates the buffer by whose reads a flush is verified: `quarters` quarters of the cache's size. A single
+/// quarter is at most [`MAX_PROBE_SIZE`] if the size of the cache is assumed. Also encodes a launch that
+/// fills the buffer.
 pub(crate) fn region_to_read(device: &Wgpu, quarters: usize) -> SweepBuffer {
     let size = Bytes(device.cache.size.0 / 4 * quarters as u64);
     let is_small = quarters == 1 && device.cache.is_assumed;

@@ -227,7 +227,8 @@ impl Device for Wgpu {
     }
 }
 
-/// The features that an adapter needs so that launches on it can be timed.
+/// The features that an adapter needs so that launches on it can be timed. An adapter without them is listed
+/// with a fault.
 const TIMESTAMP_FEATURES: Features =
     Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 

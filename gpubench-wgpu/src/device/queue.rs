@@ -16,7 +16,8 @@ use crate::device::timestamps::{MAX_SLOTS, Span};
 use crate::device::{Wgpu, flush, is_software};
 use crate::encoder::{Encoder, Kernel, buffer};
 
-/// The time limit for the groups of a calibration. After a flush on a software adapter, few groups fit.
+/// The time limit for the groups of a calibration (0.2 s). After a flush on a software adapter, only the
+/// fewest groups fit.
 const CALIBRATION_LIMIT: Duration = Duration::from_millis(200);
 
 /// The commands of a recorded batch, and the timestamp slots that they write.

@@ -18,7 +18,9 @@ pub(crate) const MAX_SLOTS: usize = MAX_QUERIES as usize / 2;
 /// are read back through.
 pub(crate) struct LaunchTimestamps {
     queries: QuerySet,
+    /// The buffer on the device that resolved timestamps are written to.
     resolved: Buffer,
+    /// The copy of `resolved` that the host maps and reads.
     read: Buffer,
     /// The slots that were written since the last call of [`Self::take_used`].
     used: Range<usize>,
@@ -51,7 +53,7 @@ impl LaunchTimestamps {
         commands.write_timestamp(&self.queries, 2 * slot as u32 + 1);
     }
 
-    /// Returns the range of slots that were started since the last call.
+    /// Returns the range of slots that were started since the last call, and begins a new range.
     pub(crate) fn take_used(&mut self) -> Range<usize> {
         std::mem::replace(&mut self.used, 0..0)
     }

@@ -23,8 +23,8 @@ pub(crate) struct CallError {
     location: &'static Location<'static>,
 }
 
-/// Returns the last failed call that the forwarders recorded, which they then forget, or else a call with
-/// the result `code`.
+/// Returns the last failed call that the forwarders recorded, and makes them forget it. If they recorded
+/// none, returns an unnamed call with the result `code`.
 fn failed_call(code: CUresult) -> Call {
     gpubench_driver::take_failure().unwrap_or(Call {
         symbol: "a driver call",
@@ -95,7 +95,8 @@ pub(crate) unsafe fn pointer_attribute<T: Default>(
 pub(crate) struct PrimaryContext(pub(crate) CUcontext);
 
 impl PrimaryContext {
-    /// Retains the primary context of `device`, and makes it current for the calling thread.
+    /// Retains the primary context of `device`, and makes it current for the calling thread. The context is
+    /// never released.
     pub(crate) fn retain(device: CUdevice) -> Result<Self, DeviceError> {
         let mut context = std::ptr::null_mut();
         // SAFETY: `context` is valid for writing a context, and the driver has listed the device.

@@ -12,7 +12,8 @@ use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times}
 /// The number of the capability `CAP_SYS_ADMIN`, which profilers need.
 const CAP_SYS_ADMIN_BIT: u32 = 21;
 
-/// Returns findings on the driver, each GPU, and the permissions and tools for clock locks and profiling.
+/// Returns findings on the driver, each GPU, and the permissions and tools for clock locks and profiling. If
+/// the driver cannot be loaded, this is the only finding.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
     let none = count().err();
@@ -42,7 +43,8 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Returns true if `error` means that the machine has no GPU or no driver, and false if it has one that cannot be used.
+/// Returns true if `error` means that the machine has no GPU or no driver, and false if it has one that
+/// cannot be used.
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
@@ -93,7 +95,8 @@ fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
     settings.chain(processes).chain(slowed).collect()
 }
 
-/// Returns a finding on the setting `name` of a GPU, or `None` if the setting does not affect measurements.
+/// Returns a finding on the setting `name` of a GPU: a good one if `value` is as it should be. Returns `None`
+/// for settings that do not affect measurements.
 fn setting_finding(name: &str, value: &str) -> Option<Finding> {
     let of = |level, advice: &str| Some(Finding::with_advice(name, level, value, advice));
     match (name, value) {

@@ -123,7 +123,8 @@ pub(crate) struct PersistingL2Disabled {
 
 impl PersistingL2Disabled {
     /// Disables persisting L2, and makes persisting lines normal. Does nothing and returns `None` without a
-    /// flush, or if the context allows no persisting lines, which is the default.
+    /// flush, if the GPU has no persisting L2, or if the context allows no persisting lines, which is the
+    /// default.
     pub(crate) fn begin(flush: Flush) -> Result<Option<Self>, CallError> {
         if flush == Flush::None {
             return Ok(None);

@@ -28,8 +28,8 @@ impl Capture {
         Ok(Self { stream, ended: false })
     }
 
-    /// Returns the nodes that were captured so far, in order. Returns none if the capture was invalidated;
-    /// ending it then returns the reason.
+    /// Returns the nodes that were captured so far, in order, with the nodes of a child graph in its place.
+    /// The list is empty if the capture was invalidated; ending it then returns the reason.
     pub(crate) fn nodes(&self) -> Result<Vec<Node>, CallError> {
         let mut status = sys::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();

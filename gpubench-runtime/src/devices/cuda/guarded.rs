@@ -26,10 +26,12 @@ pub(crate) type LaunchOp = (bool, StreamOp);
 pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
     context: PrimaryContext,
+    /// The stream that is given to the launches; null if launches may enqueue anything.
     stream: CUstream,
     /// The operations of each checked launch; `None` if launches may enqueue anything.
     checked: Option<Vec<Rc<[LaunchOp]>>>,
-    /// The shortest time so far of a call of the launch function.
+    /// The shortest time so far of a call of the launch function. Stays `None` if launches may enqueue
+    /// anything.
     min_host_call_time: Option<Nanoseconds>,
     /// The failure of a launch whose operations differ from those of all checked launches. Such a launch fails on
     /// any path of sampling.
@@ -191,8 +193,9 @@ impl Drop for ContextRestoreGuard {
 /// The threads per block of the empty kernel that identifies the case.
 const MARKER_THREADS: u32 = 32;
 
-/// Launches `work` `launches` times while the profiler switch of the driver is on, so that Nsight Compute
-/// counts what runs. An empty kernel with `number` + 1 blocks precedes each launch and identifies the case.
+/// Launches `work` `launches` times, each after a reset, while the profiler switch of the driver is on, so
+/// that Nsight Compute counts what runs. The switch is off during resets. An empty kernel with `number` + 1
+/// blocks precedes each launch and identifies the case.
 pub(crate) fn profile(
     device: &Cuda,
     work: &mut dyn Work,

@@ -50,7 +50,8 @@ use gpubench_stats::{Bytes, Nanoseconds, format};
 /// The first compute capability whose L2 can drop lines without writing them back.
 const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 
-/// The driver result `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.
+/// The driver result `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`: the PTX is newer than the driver. Its message gets
+/// a hint.
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
 /// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
@@ -345,7 +346,8 @@ impl Cuda {
         Ok(stream)
     }
 
-    /// Returns the flush before cold samples if the user requests none.
+    /// Returns the flush before cold samples if the user requests none: [`Flush::Discard`] if the GPU can
+    /// drop lines of its L2, otherwise [`Flush::Read`].
     fn usual_flush(&self) -> Flush {
         if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
     }

@@ -13,7 +13,8 @@ use crate::devices::cuda::kernels::{EmptyKernels, EmptyLaunch};
 use gpubench_records::{Failure, Flush};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 
-/// The most slots, and so the most timed launches, in a graph.
+/// The most slots, and so the most timed launches, in a graph. The queue has slots and events for two such
+/// graphs. Larger groups of samples are reduced to this number of launches.
 const MOST_SLOTS_PER_GRAPH: usize = 64;
 
 /// The graphs and the events of the queue of a GPU.

@@ -13,10 +13,12 @@ use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
 
-/// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`.
+/// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`: another stream joined the capture, and the
+/// captured stream was not made to wait for it.
 const UNJOINED_CAPTURE: u32 = 904;
 
-/// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path.
+/// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path,
+/// unless `wanted` names the stream or the work of the host belongs to the launch.
 pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
@@ -86,17 +88,17 @@ fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failur
 /// The operations of a launch that graphs can capture.
 #[derive(Clone, Copy)]
 struct CapturedWork {
-    /// The number of kernels.
+    /// The number of kernels of the launch, without its reset.
     kernels: usize,
-    /// The number of kernels, copies and memsets.
+    /// The number of kernels, copies and memsets of the launch, without its reset.
     operations: usize,
     /// True if the launch is a single operation.
     is_single_operation: bool,
 }
 
-/// Chooses the path of samples. The inner result contains the operations of a launch if graphs are chosen, or
-/// the reason, as a phrase, for the stream. Returns a failure if the user requests graphs and they cannot
-/// capture the launch.
+/// Chooses the path of samples. Both inner results are normal: `Ok` means graphs, with the operations of a
+/// launch, and `Err` means the stream, with the reason as a phrase. The outer result is a failure if the user
+/// requests graphs and they cannot capture the launch, or if the launch cannot be sampled on any path.
 fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
@@ -113,10 +115,10 @@ fn choose_path(
     Ok(chosen)
 }
 
-/// Returns the method `of_flush` with the path that [`choose_path`] chose: the number of operations for
-/// graphs, or the reason for the stream.
-fn method_with_path(of_flush: &Method, chosen: &Result<CapturedWork, String>) -> Method {
-    let mut method = of_flush.clone();
+/// Returns `with_flush`, the method with the chosen flush, with the path that [`choose_path`] chose: the
+/// number of operations for graphs, or the reason for the stream.
+fn method_with_path(with_flush: &Method, chosen: &Result<CapturedWork, String>) -> Method {
+    let mut method = with_flush.clone();
     match chosen {
         Ok(CapturedWork { kernels, operations, .. }) => {
             method.path = Path::Graph;
@@ -127,10 +129,10 @@ fn method_with_path(of_flush: &Method, chosen: &Result<CapturedWork, String>) ->
     method
 }
 
-/// Captures a reset and one launch, and inspects the captured nodes. The inner result contains the operations
-/// of the launch if graphs can capture it, otherwise the reason as a phrase. Returns a failure if the launch
-/// cannot be sampled on any path: it enqueues nothing, or other work than the checked launch, or works on
-/// streams that its own stream does not wait for.
+/// Captures a reset and one launch, and inspects the captured nodes. Both inner results are normal: `Ok` has
+/// the operations of the launch if graphs can capture it and run it again, `Err` the reason, as a phrase, why
+/// they cannot. The outer result is a failure if the launch cannot be sampled on any path: it enqueues
+/// nothing, or other work than the checked launch, or works on streams that its own stream does not wait for.
 fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<CapturedWork, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.

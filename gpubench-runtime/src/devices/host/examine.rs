@@ -22,7 +22,8 @@ fn findings(machine: &Machine, processors: &[usize]) -> Vec<Finding> {
     [cpu, examine_governor(machine, processors)].into_iter().chain(examine_quota(machine)).collect()
 }
 
-/// Examines the frequency governor of `processors`.
+/// Returns the finding on the frequency governor of `processors`: a note if one of them has another governor
+/// than `performance`. An unknown governor counts as good.
 fn examine_governor(machine: &Machine, processors: &[usize]) -> Finding {
     let of = |processor: &usize| {
         machine.read(&format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_governor"))

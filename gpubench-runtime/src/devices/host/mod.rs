@@ -43,7 +43,7 @@ pub struct Host {
     sweep: FlushSweep,
     /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
-    /// The files with the times of the threads of the pool.
+    /// The files with the times of the threads of the pool; empty if one of them cannot be opened.
     schedstats: Vec<File>,
     spinning_workers: SpinningWorkers,
     /// The processors that the threads of the pool may use.
@@ -206,7 +206,8 @@ fn time_launch(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     launched.map(|()| time.into())
 }
 
-/// The most new pages during a launch whose time counts.
+/// The most new pages (minor page faults) during a launch after the samples whose time counts. A launch that
+/// meets more is slowed by the operating system, and its time is dropped.
 const MOST_NEW_PAGES: u64 = 8;
 
 /// Makes the operating system supply all known pages of the inputs of `work`. Linux supports this since 5.14.

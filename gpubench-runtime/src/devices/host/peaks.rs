@@ -20,9 +20,11 @@ use crate::system::thread_time;
 
 /// The number of measurements of a peak, of which the best counts.
 const MEASUREMENTS_PER_PEAK: usize = 5;
-/// The largest fraction by which the best two measurements of a certain peak differ. Also the largest
-/// fraction of the processor time that other programs may use meanwhile.
-const LARGEST_PART: f64 = 0.1;
+/// A peak is uncertain if its best two measurements differ by more than this fraction of the best.
+const LARGEST_DIFFERENCE: f64 = 0.1;
+/// If other programs use more than this fraction of the processor time during the measurements, all peaks are
+/// uncertain.
+const LARGEST_OTHERS_PART: f64 = 0.1;
 /// The processor time of the measuring thread for one measurement of the copy rate.
 const COPY_BUDGET: Duration = Duration::from_millis(60);
 /// The processor time of the measuring thread for one measurement of the rate of fused multiply-adds.
@@ -36,9 +38,9 @@ const CLOCK_TIME_FACTOR: u32 = 5;
 /// less than the time slice that a scheduler gives to one program.
 const PIECES_PER_COPY: usize = 16;
 
-/// Measures all peaks of the CPU; no rate of fused multiply-adds if it has none. Copies one half of `buffer` over the other. Both halves together must be
-/// larger than the last-level cache, and their pages must exist. `processors` are those that this process may
-/// use.
+/// Measures all peaks of the CPU: the rate of copies, and the rates of fused multiply-adds in f32 and f64 if
+/// the CPU has them. Copies one half of `buffer` over the other. Both halves together must be larger than the
+/// last-level cache, and their pages must exist. `processors` are those that this process may use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), other_programs_time(processors));
     let copies = std::array::from_fn(|_| copy_rate(stream, buffer));
@@ -55,14 +57,15 @@ pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usi
     peaks.into_iter().map(Peak::uncertain).collect()
 }
 
-/// Returns true if `others`, the processor time of other programs, is more than [`LARGEST_PART`] of the time
-/// `elapsed` of this number of processors. Returns false if it is unknown.
+/// Returns true if `others`, the processor time of other programs, is more than [`LARGEST_OTHERS_PART`] of
+/// the time `elapsed` of this number of processors. Returns false if it is unknown.
 fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: usize) -> bool {
-    others.is_some_and(|others| others > LARGEST_PART * processors as f64 * elapsed)
+    others.is_some_and(|others| others > LARGEST_OTHERS_PART * processors as f64 * elapsed)
 }
 
 /// Returns the best of the measured `rates` as a peak. It is uncertain if the second best is lower by more
-/// than [`LARGEST_PART`]. The text of its method is `method` with the number of measurements and the date.
+/// than [`LARGEST_DIFFERENCE`]. The text of its method is `method` with the number of measurements and the
+/// date.
 fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_PER_PEAK]) -> Peak {
     rates.sort_by(|one, other| other.total_cmp(one));
     let [best, second, ..] = rates;
@@ -70,7 +73,7 @@ fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_
     let day = today.split('T').next().unwrap_or_default();
     let method = format!("{method}, best of {MEASUREMENTS_PER_PEAK} on {day}");
     let peak = Peak::new(quantity, Rate(best), PeakSource::Measured, method);
-    if best - second <= LARGEST_PART * best { peak } else { peak.uncertain() }
+    if best - second <= LARGEST_DIFFERENCE * best { peak } else { peak.uncertain() }
 }
 
 /// Measures a copy of one half of `buffer` to the other. Returns the bytes read and written per second, from
@@ -117,7 +120,8 @@ fn seconds_of(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
 }
 
 /// Repeats `run` until the calling thread has used the processor time `budget`, and at least `least` times.
-/// Stops earlier after [`CLOCK_TIME_FACTOR`] times `budget` according to the clock.
+/// Stops after [`CLOCK_TIME_FACTOR`] times `budget` according to the clock in any case, even if `run` was
+/// called less often.
 fn repeat_for(budget: Duration, least: usize, mut run: impl FnMut()) {
     let (begin, ran) = (Instant::now(), thread_time());
     for runs in 1.. {

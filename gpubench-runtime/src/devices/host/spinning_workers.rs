@@ -23,7 +23,7 @@ const PING_PAUSE: Duration = Duration::from_micros(100);
 pub(super) struct SpinningWorkers {
     workers: Arc<Workers>,
     policy: WakeUpPolicy,
-    /// True once no worker spins and none was called.
+    /// True once no worker spins, until the workers are called to spin again.
     asleep: bool,
 }
 
@@ -74,12 +74,14 @@ impl SpinningWorkers {
         launched
     }
 
-    /// Returns true if the next launch should wait for spinning workers.
+    /// Returns true if the next launch should wait for spinning workers. Always returns false if the pool has
+    /// no thread but the calling one.
     fn are_needed(&self) -> bool {
         !self.workers.each.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }
 
-    /// Calls the workers, and waits until all spin. Returns false if some do not in the time of the policy.
+    /// Calls the workers, and waits until all spin and answer a ping, which succeeds with one missing worker
+    /// in [`WORKERS_PER_MISSING_ONE`]. Returns false if they do not within the longest wait of the policy.
     fn wake(&self, stream: &PinnedPool) -> bool {
         let (begin, patience) = (Instant::now(), self.policy.next_wait());
         while begin.elapsed() < patience {
@@ -96,8 +98,8 @@ impl SpinningWorkers {
         false
     }
 
-    /// Makes all workers stop spinning, and waits for that. A spinning worker makes a launch of 80 ns on this
-    /// thread take 140 ns.
+    /// Makes all workers stop spinning, and waits for that, at most [`SPIN_TIME`]. A spinning worker makes a
+    /// launch of 80 ns on this thread take 140 ns.
     fn stop_spinning(&mut self) {
         if self.asleep {
             return;
@@ -188,7 +190,8 @@ impl Workers {
         !self.each.iter().any(|worker| worker.spins.load(Ordering::Acquire))
     }
 
-    /// Returns true if a worker has executed work of a launch.
+    /// Returns true if a worker has executed work of any launch since this state was made, once for each
+    /// sampler.
     fn worked(&self) -> bool {
         self.worked.load(Ordering::Relaxed)
     }
@@ -344,7 +347,8 @@ impl WakeUpPolicy {
         (gave_work || self.with_workers < tries) && !self.is_very_long() && self.workers_are_in_time()
     }
 
-    /// Returns the longest time that the next launch waits for the workers.
+    /// Returns the longest time that the next launch waits for the workers: [`LONGEST_WAIT`], or less before
+    /// a short back-to-back launch.
     fn next_wait(&self) -> Duration {
         let of = |shortest: Duration| {
             shortest.saturating_mul(WAIT_PER_SHORTEST).clamp(SHORTEST_WAIT, LONGEST_WAIT)
@@ -352,12 +356,14 @@ impl WakeUpPolicy {
         self.shortest.filter(|_| self.back_to_back).map_or(LONGEST_WAIT, of)
     }
 
-    /// Returns true if even the shortest launch is longer than [`VERY_LONG_LAUNCH`].
+    /// Returns true if even the shortest launch is longer than [`VERY_LONG_LAUNCH`]. Returns false before the
+    /// first launch.
     fn is_very_long(&self) -> bool {
         self.shortest.is_some_and(|shortest| shortest > VERY_LONG_LAUNCH)
     }
 
-    /// Returns false if too many launches waited in vain for the workers.
+    /// Returns false if too many launches waited in vain for the workers: more than [`LATE_LAUNCHES`] plus
+    /// one in [`LAUNCHES_PER_LATE_ONE`] of those with workers.
     fn workers_are_in_time(&self) -> bool {
         self.without_workers <= LATE_LAUNCHES + self.with_workers / LAUNCHES_PER_LATE_ONE
     }

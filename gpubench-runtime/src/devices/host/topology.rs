@@ -14,8 +14,8 @@ pub fn cpu_name() -> String {
     model.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH))
 }
 
-/// Returns the names, such as `L1d cache`, and sizes of the data caches of the first processor, nearest
-/// first.
+/// Returns the names, such as `L1d cache`, and sizes of the data caches of the first processor that this
+/// process may use, nearest first. Empty if the operating system does not report them.
 pub(super) fn data_caches() -> Vec<(String, Bytes)> {
     let first = allowed_processors().first().copied().unwrap_or(0);
     let name = |cache: &DataCache| format!("L{}{} cache", cache.level, if cache.unified { "" } else { "d" });
@@ -40,7 +40,8 @@ struct DataCache {
     shared_by: String,
 }
 
-/// Returns the data caches of `processor`, nearest first.
+/// Returns the data caches of `processor`, nearest first, without those whose properties are not all
+/// reported.
 fn data_caches_of(processor: usize) -> Vec<DataCache> {
     let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{processor}/cache"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -63,7 +64,8 @@ fn read_cache(folder: &Path) -> Option<DataCache> {
     })
 }
 
-/// Parses a size such as `33792K`, and returns it in bytes.
+/// Parses a size such as `33792K`, and returns it in bytes. The suffixes are K and M, powers of 1024. Returns
+/// `None` for other text.
 fn parse_size(text: &str) -> Option<Bytes> {
     let (number, shift) = match (text.strip_suffix('K'), text.strip_suffix('M')) {
         (Some(number), _) => (number, 10),
@@ -73,7 +75,8 @@ fn parse_size(text: &str) -> Option<Bytes> {
     Some(Bytes(number.parse::<u64>().ok()? << shift))
 }
 
-/// Returns the processors that the calling thread may use.
+/// Returns the numbers of the processors that the calling thread may use. If there are too many for the
+/// system call to report, assumes the lowest numbers.
 #[cfg(target_os = "linux")]
 pub(super) fn allowed_processors() -> Vec<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity};

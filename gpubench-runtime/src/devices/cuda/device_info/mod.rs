@@ -44,7 +44,7 @@ pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
     Ok((0..count()?).map(describe_gpu).collect())
 }
 
-/// Returns the number of GPUs, which is not 0.
+/// Initializes the driver, and returns the number of GPUs, at least 1. No GPU is an error, [`NoGpu::None`].
 pub(super) fn count() -> Result<usize, NoGpu> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
     let refused = |error: CallError| NoGpu::Refused(error.cause);
@@ -100,7 +100,7 @@ pub(crate) fn info(ordinal: usize) -> Result<DeviceInfo, DeviceError> {
     Ok(info)
 }
 
-/// Returns the device with this number.
+/// Initializes the driver, and returns the device with this number.
 pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
     let mut device = 0;
     // SAFETY: there are no flags yet, and `device` is valid for writing one.

@@ -18,7 +18,7 @@ const THROTTLE_REASONS: [(u64, &str); 6] = [
     (0x80, "power brake"),
 ];
 
-/// The names of `nvmlComputeMode_t` in `nvidia-smi`, in lower case.
+/// The names of `nvmlComputeMode_t` in `nvidia-smi`, in lower case. The index is the value of the mode.
 const COMPUTE_MODES: [&str; 4] = ["default", "exclusive thread", "prohibited", "exclusive process"];
 
 /// The sensors of one GPU.
@@ -35,7 +35,8 @@ impl Sensors {
         })
     }
 
-    /// Counts the processes with a context on the GPU. For a process that has no context itself.
+    /// Counts all processes with a context on the GPU; `None` if the library does not report them. Only a
+    /// process without a context of its own may take them all for other processes.
     #[cfg(feature = "doctor")]
     pub(crate) fn processes(self) -> Option<u32> {
         self.0.compute_processes().ok()
@@ -62,8 +63,8 @@ impl Sensors {
         readings.into_iter().filter_map(|(name, value)| Some(Property::new(name, value.ok()?))).collect()
     }
 
-    /// Counts the other processes with a context on the GPU: all but one. In a container, this process does not know
-    /// its own number outside.
+    /// Counts the other processes with a context on the GPU: all but one, which is assumed to be this
+    /// process. In a container, this process does not know its own number outside.
     fn other_processes(self) -> Result<u32, NvmlError> {
         Ok(self.0.compute_processes()?.saturating_sub(1))
     }
@@ -161,12 +162,13 @@ const NVLINK_VERSIONS: [(u32, &str, f64); 7] = [
     (6, "NVLink 4", 25.0),
     (7, "NVLink 5", 50.0),
 ];
-/// The most NVLinks of a GPU.
+/// The number of NVLinks of a GPU that are queried, from link 0 on. No GPU of [`NVLINK_VERSIONS`] has more.
 const MOST_NVLINKS: u32 = 18;
 
-/// `NVML_GPU_VIRTUALIZATION_MODE_NONE`
+/// The virtualization mode of a GPU without a hypervisor: `NVML_GPU_VIRTUALIZATION_MODE_NONE`. The reported
+/// links of such a GPU are the real ones.
 const BARE_METAL: u32 = 0;
-/// `NVML_GPU_VIRTUALIZATION_MODE_VGPU`
+/// The virtualization mode of a virtual GPU: `NVML_GPU_VIRTUALIZATION_MODE_VGPU`. It gets no peaks of links.
 const VIRTUAL_GPU: u32 = 2;
 
 /// Returns the peaks of this GPU's links: NVLink, and PCIe if `pcie` is true because the GPU reaches the host by it.
@@ -197,15 +199,16 @@ struct LinkLimit {
     method: String,
 }
 
-/// Returns the limit of PCIe, for the fastest generation that both the GPU and the system support, since an idle link drops to a
-/// slower one.
+/// Returns the limit of PCIe, for the fastest generation that both the GPU and the system support, since an
+/// idle link drops to a slower one. Returns `None` if the library does not report the generation or the
+/// lanes.
 fn host_link(device: NvmlDevice) -> Option<LinkLimit> {
     let (generation, lanes) = (device.pcie_generation().ok()?, device.pcie_lanes().ok()?);
     pcie_limit(generation, lanes, device.pcie_lanes_now().ok())
 }
 
-/// Returns the limit of PCIe of this generation with `lanes` lanes. `present` is the number of lanes in use now; the
-/// derivation mentions it if it is lower. Returns `None` for an unknown generation.
+/// Returns the limit of PCIe of this generation with `lanes` lanes. `present` is the number of lanes in use
+/// now; the derivation mentions it if it is lower. Returns `None` for an unknown generation, or for no lanes.
 fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkLimit> {
     let (_, gigatransfers, counts, all) = PCIE_GENERATIONS.iter().find(|(known, ..)| *known == generation)?;
     let value = f64::from(lanes) * gigatransfers * 1e9 * counts / all / 8.0;
@@ -216,14 +219,18 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkL
     (lanes > 0).then_some(LinkLimit { value, method })
 }
 
-/// Returns the limit of all active NVLinks together; `None` if there are none, or if a version is unknown. They may lead to a switch, and through it to any other GPU. They may also
-/// lead to several GPUs, some links to each: then no two GPUs have the whole limit between them.
+/// Returns the limit of all active NVLinks together; `None` if there are none, or if their versions are
+/// unknown or differ.
+///
+/// The links may lead to a switch, and through it to any other GPU. They may also lead to several GPUs, some
+/// links to each: then no two GPUs have the whole limit between them.
 fn peer_links(device: NvmlDevice) -> Option<LinkLimit> {
     let active = (0..MOST_NVLINKS).filter(|link| device.nvlink_state(*link).is_ok_and(|state| state != 0));
     nvlink_limit(&active.map(|link| device.nvlink_version(link).ok()).collect::<Option<Vec<_>>>()?)
 }
 
-/// Returns the limit of NVLinks of these versions together; `None` if they differ, or if there are none.
+/// Returns the limit of NVLinks of these versions together; `None` if they differ, if there are none, or if
+/// the version is not in [`NVLINK_VERSIONS`].
 fn nvlink_limit(versions: &[u32]) -> Option<LinkLimit> {
     let (first, others) = versions.split_first()?;
     let (_, name, gigabytes) = NVLINK_VERSIONS.iter().find(|(version, ..)| version == first)?;

@@ -11,7 +11,9 @@ use gpubench_stats::Rate;
 /// The attributes of the driver from which peaks are computed. An attribute that the driver hides is 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Attributes {
+    /// The compute capability, such as (9, 0).
     pub capability: (u64, u64),
+    /// The number of multiprocessors.
     pub multiprocessors: u64,
     /// The clock of the multiprocessors, in hertz.
     pub clock: u64,
@@ -24,8 +26,10 @@ pub(crate) struct Attributes {
 /// The text in the name of an instance of a GPU that MIG divided.
 const MIG_NAME_PART: &str = " MIG ";
 
-/// Returns the peaks of the GPU `name`. If an attribute is hidden, as in a part of a card or a virtual GPU, its peak is
-/// unknown, even if the whole card's is stated. A part that reports the whole card's bus gets no memory peak from it.
+/// Returns the peaks of the GPU `name`: those computed from `attributes`, and those of the data sheet if this
+/// exact name is in [`DATASHEETS`]. If an attribute is hidden, as in a part of a card or a virtual GPU, its
+/// peak is unknown, even if the data sheet states it. A MIG instance, which reports the whole card's bus,
+/// gets no memory peak, and uncertain compute peaks.
 pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let part = name.contains(MIG_NAME_PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };

@@ -28,8 +28,9 @@ const READ_MOVER: Mover = Mover { threads: 256, batch: 4 };
 const WRITE_MOVER: Mover = Mover { threads: 1024, batch: 2 };
 /// The bytes of a chunk. Each moved size is a multiple of it.
 const CHUNK_BYTES: u64 = 32 << 10;
-/// The bytes moved through the memory or within the L2 (4 GiB), if the memory of the GPU is large enough.
-/// Neither the start of the launch nor the contents of the L2 matter then.
+/// The bytes moved through the memory or within the L2 (4 GiB). Neither the start of the launch nor the
+/// contents of the L2 matter then. Through the memory, an eighth of the memory of the GPU is moved if that is
+/// less.
 const MOST_MOVED_BYTES: u64 = 4 << 30;
 /// The bytes swept within the L2, as a divisor of its size, so that all of them stay in the L2.
 const CACHE_SIZE_DIVISOR: u64 = 2;

@@ -10,16 +10,19 @@ const MARK_KERNEL: &str = "gpubench_delay";
 /// The prefix of the names of the kernels of gpubench.
 const OWN_KERNEL_PREFIX: &str = "gpubench_";
 
-/// What was enqueued in a traced group.
+/// The launches that were enqueued together and traced. [`find_launches`] compares the records of CUPTI with
+/// it.
 #[derive(Clone, Copy)]
 pub(super) struct EnqueuedGroup {
     /// The number of launches.
     pub launches: usize,
-    /// The number of mark kernels before each launch. The flush and the launch follow the last of them.
+    /// The number of mark kernels before each launch: 2 if a reset is between them, otherwise 1. The flush
+    /// and the launch follow the last of them.
     pub marks: usize,
     /// The number of operations of the flush before each launch.
     pub flush: usize,
-    /// The number of operations of a launch, or `None` if it is unknown.
+    /// The number of operations of a launch that went through the forwarders; a traced launch has at least as
+    /// many records. `None` if it is unknown: the records of a launch are then not counted.
     pub pieces: Option<usize>,
 }
 
@@ -72,7 +75,8 @@ pub(crate) fn stamp_step(launches: &[TracedLaunch]) -> Nanoseconds {
 }
 
 /// Finds the launches of a group in `records`, which must be in the order in which the host enqueued them.
-/// The error is a sentence on the first difference from `expected`.
+/// Ignores records before the first mark, and resets. The error is a sentence on the first difference from
+/// `expected`, or on an invalid time.
 pub(super) fn find_launches(
     records: Vec<Activity>,
     expected: &EnqueuedGroup,
@@ -151,7 +155,7 @@ pub(super) fn activity_name(piece: &Activity) -> String {
     piece.name.clone().unwrap_or_else(|| kind.to_owned())
 }
 
-/// Returns true for a kernel that separates launches.
+/// Returns true for the delay kernel, whose records separate the launches of a group.
 fn is_mark(record: &Activity) -> bool {
     record.name.as_deref() == Some(MARK_KERNEL)
 }

@@ -40,8 +40,9 @@ fn begin_prequeued(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Resul
     if cache == Cache::Hot { work.launch() } else { Ok(()) }
 }
 
-/// Enqueues a reset, a delay kernel whose record separates this launch from the previous one, the flush, and
-/// a launch. If there is a `pair` of events, they are recorded around the launch.
+/// Enqueues a reset, a delay kernel whose record marks the begin of this launch, the flush, and a launch. If
+/// `work` has a reset, another such mark precedes the reset. If there is a `pair` of events, they are
+/// recorded around the launch.
 fn enqueue_launch(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -125,7 +126,7 @@ const INPUT_SETS: usize = RELOCATIONS_PER_TRACE + 1;
 const DISCARDED_LAUNCHES: usize = 2;
 /// The assumed additional time of a launch for its flush and for tracing (40 µs).
 const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
-/// The most operations of a launch that are reported by name.
+/// The most operations of a launch that are reported by name. Later ones are only counted.
 const MOST_NAMED_ACTIVITIES: usize = 32;
 
 /// Traces launches of `work` after the samples of its case. Returns their times according to CUPTI with their
@@ -186,8 +187,8 @@ pub(crate) fn trace_case(
     })
 }
 
-/// Returns the first operations of the launches, with the names that they have in the first launch. The time
-/// of each is the mean over all launches.
+/// Returns the first [`MOST_NAMED_ACTIVITIES`] operations of the launches, with the names that they have in
+/// the first launch. The time of each is the mean over all launches that have an operation at this position.
 fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
     let first = launches.first().map_or(&[][..], |launch| &launch.pieces);
     let named = first.iter().enumerate().take(MOST_NAMED_ACTIVITIES).map(|(position, piece)| {

@@ -89,8 +89,9 @@ fn is_empty_launch(number: usize, swapped: bool) -> bool {
     matches!(number % LAUNCHES_PER_PATTERN, 1 | 2) != swapped
 }
 
-/// Returns the number of groups, and the number of patterns in each group, that fit into the budget. A launch
-/// takes `time`, and `overhead` for its flush.
+/// Returns the number of groups, and the number of patterns in each group, that fit into the budget: at least
+/// [`FEWEST_GROUPS`] groups of one pattern, even if these exceed it. A launch takes `time`, and `overhead`
+/// for its flush.
 fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
     let pattern = 2.0 * time + LAUNCHES_PER_PATTERN as f64 * overhead;
     let patterns =

@@ -15,8 +15,8 @@ use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
 /// still report that it is busy.
 const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 
-/// Counts the operations that were not captured, for each stream except `own`. If `waits_count` is true,
-/// leaves out the operations that the host waited for later.
+/// Counts the operations that were not captured, for each stream except `own`. Allocations on a stream do not
+/// count. If `waits_count` is true, leaves out the operations that the host waited for later.
 fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
     let mut streams = HashMap::new();
     for call in calls {
@@ -99,14 +99,16 @@ pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     )
 }
 
-/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
+/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work of a
+/// launch on them is an observation of its own.
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
 /// A launch counts as waiting for work if it queries this many times in succession whether the work is done.
 const LEAST_POLLS_OF_WAIT: usize = 2;
 
-/// Returns what a launch with these driver calls does in addition to its work on `own`, the gravest
-/// observation first.
+/// Returns what a launch with these driver calls does that a reader of its time should know, the gravest
+/// observation first. Work on streams other than `own` is one of them. Host functions, allocations, graphs
+/// and waits are observed on any stream, also on `own`. Kernels, copies and memsets on `own` are not.
 pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
     let [mut waits, mut asks, mut allocates, mut loads, mut switches] = [const { Vec::new() }; 5];
     let [mut on_default, mut host_functions, mut in_order, mut graphs] = [0; 4];

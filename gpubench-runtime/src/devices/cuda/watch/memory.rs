@@ -17,9 +17,9 @@ use gpubench_stats::Bytes;
 /// The kernels that compute fingerprints and invert bits.
 const MEMORY_PTX: &str = include_str!("../kernels/memory.ptx");
 
-/// The most blocks with a fingerprint. A table of their fingerprints takes 8 MiB.
+/// The most blocks with a fingerprint, in a table of 8 MiB. For more memory, blocks are larger.
 const MOST_FINGERPRINTS: usize = 1 << 20;
-/// The most regions whose changes are counted at once.
+/// The most regions whose changes are counted at once. More regions are counted one part after another.
 const REGIONS_PER_COUNT: usize = 64;
 /// The size of the smallest block: the amount that a warp reads at once.
 const SMALLEST_BLOCK_BYTES: u64 = 512;
@@ -42,7 +42,7 @@ pub(crate) struct Regions {
     pub block: Bytes,
 }
 
-/// A table of fingerprints.
+/// One of the two tables of fingerprints of a [`WriteDetector`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FingerprintTable {
     /// The fingerprints from before a launch.
@@ -51,7 +51,7 @@ pub(crate) enum FingerprintTable {
     After,
 }
 
-/// Stores and compares fingerprints of memory.
+/// Stores fingerprints of the memory of a GPU, and compares them with later ones. Each open GPU has one.
 pub(crate) struct WriteDetector {
     fingerprint: LoadedKernel,
     complement: LoadedKernel,
@@ -100,8 +100,10 @@ impl WriteDetector {
         Ok(write_detector)
     }
 
-    /// Returns the memory that a launch on this device can reach, oldest allocation first. Returns an error
-    /// with the reason if some of it cannot be read.
+    /// Returns the memory that a launch on this device can reach, oldest allocation first, without the
+    /// allocations of gpubench itself. Returns an error with the reason if some of it cannot be read, if
+    /// there is more managed memory than the device has free, or if there are too many allocations for a
+    /// table.
     pub(crate) fn reachable(&self) -> Result<Regions, DeviceError> {
         if let Some(call) = gpubench_driver::first_unlisted_call() {
             return Err(DeviceError::new(format!("there is memory by {call}")));
@@ -274,12 +276,14 @@ fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
     OWN_ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the number that the forwarders will give the next allocation.
+/// Returns a number above those of all existing allocations. The next allocation gets this number, or a
+/// higher one if later allocations were freed.
 pub(crate) fn next_allocation_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }
 
-/// Returns the free and the total memory of the device, or `None` if the driver does not report them.
+/// Returns the free and the total memory of the device of the current context, or `None` if the driver does
+/// not report them.
 pub(crate) fn free_and_total_memory() -> Option<(Bytes, Bytes)> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both are valid for writing a size.

@@ -18,17 +18,19 @@ use crate::device::{Device, DeviceError, Work};
 use gpubench_records::{Failure, LaunchInfo, LaunchedKernel, Multiprocessors, Observation, Stage, Written};
 use gpubench_stats::{Bytes, format};
 
-/// The most kernels of a launch that are reported by name.
+/// The most kernels of a launch that are reported by name. Later ones are only counted.
 const MOST_KERNELS: usize = 4;
 /// The delay on the device before a launch that is observed again.
 const OBSERVATION_DELAY: Duration = Duration::from_micros(300);
 /// A launch leaks memory if each of this many successive launches keeps memory.
 const LEAK_TEST_LAUNCHES: usize = 8;
-/// The most allocations that a case may have for [`writes_on_inverted_inputs`].
+/// The most allocations that a case may have for [`writes_on_inverted_inputs`]. With more, its writes stay
+/// unknown.
 const MOST_INVERTED_ALLOCATIONS: usize = 64;
 
 /// Launches `work` once, and waits for it. Returns its kernels, the memory that it wrote, and what else it
 /// does. Stores its operations, its time and its memory in `device`, for comparison with later launches.
+/// Returns a failure if work of the launch is still running on another stream when the given stream is done.
 pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchInfo, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.store_fingerprints(FingerprintTable::Before, &regions)?;
@@ -109,8 +111,9 @@ fn kept_memory(before: Bytes) -> Option<Observation> {
     (bytes > Bytes::ZERO).then_some(Observation::KeepsMemory { bytes })
 }
 
-/// Returns the size of the memory that launches of `work` change if that memory holds other values, as soon
-/// as it is at least `enough`. Returns `None` if the memory cannot be read or has too many allocations.
+/// Returns the size of the memory that launches of `work` change if that memory holds other values. Stops
+/// once the size is at least `enough`. Returns `None` if the memory cannot be read, or has more than
+/// [`MOST_INVERTED_ALLOCATIONS`] allocations.
 ///
 /// Inverts every bit of one allocation at a time, the newest first, since results are mostly allocated after
 /// inputs, and counts the blocks that change. A reset precedes each launch, so that its other inputs are
@@ -162,7 +165,8 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 }
 
 /// Returns a failure if work of the launch is still running on another stream after the given stream has
-/// ended.
+/// ended. The failure says that the work is elsewhere, or, if nothing was enqueued on the given stream, that
+/// there is none.
 fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
     let running = calls::count_running_streams(device.stream, calls)
         .map_err(|error| Failure::new(Stage::Launch, error))?;
@@ -237,7 +241,7 @@ fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
 }
 
 /// Returns an enqueued operation, and true if it is on the stream `own`. Returns `None` for other calls, and
-/// for operations that launches are not compared by.
+/// for allocations, by which launches are not compared.
 fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     match call {
         DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.stream_op()?)),

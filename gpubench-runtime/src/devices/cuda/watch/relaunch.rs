@@ -15,10 +15,11 @@ use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
 use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The most allocations that are copied before a launch on fresh inputs, to be compared with later launches.
+/// With more, nothing is copied, and later launches are not compared.
 const MOST_COPIED_REGIONS: usize = 64;
-/// The most memory that is copied for that (4 GiB). Outputs in further allocations are not compared.
+/// The most memory that is copied before a launch on fresh inputs (4 GiB). With more, nothing is copied.
 const MOST_COPIED_BYTES: Bytes = Bytes(4 << 30);
-/// A copy takes at most the free memory divided by this.
+/// A copy that would take more than the free memory divided by this is not made.
 const FREE_MEMORY_DIVISOR: u64 = 4;
 /// The most launches that show whether an output is written again. Two contents alternate before them, so
 /// that a launch that cycles through up to three buffers meets each buffer with each content.
@@ -36,8 +37,9 @@ pub(super) struct MemoryCopy {
 }
 
 impl MemoryCopy {
-    /// Copies the device memory among `regions`. Returns `None` if there is none, too much, or too many
-    /// allocations.
+    /// Copies the device memory among `regions`, and waits. Returns `None` if there is none, too much for
+    /// [`MOST_COPIED_BYTES`] or a quarter of the free memory, or more than [`MOST_COPIED_REGIONS`]
+    /// allocations, or if the copy fails.
     pub(super) fn new(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
         let mut regions = regions.clone();
         regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
@@ -164,8 +166,9 @@ pub(crate) fn time_cold_launch(
     Ok(Some(time).filter(|_| device.baseline.as_ref().is_some_and(|baseline| !baseline.is_managed())))
 }
 
-/// Restores all copied memory to its state before the last launch on fresh inputs. Returns false, and
-/// restores nothing, if there is no copy.
+/// Restores all copied memory that still exists to its state before the last launch on fresh inputs, and
+/// waits. Returns false, and restores nothing, if there is no copy, or if the reachable memory cannot be
+/// read.
 pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
     let Some((baseline, copy)) = device.baseline.as_ref().and_then(|it| Some((it, it.before.as_ref()?)))
     else {
