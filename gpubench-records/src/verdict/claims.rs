@@ -87,7 +87,8 @@ pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
     written.changed_on_other_contents.map(|_| most_changed(written))
 }
 
-/// Returns the declared writes, or all declared bytes if they do not distinguish reads from writes; `None` if only reads are declared.
+/// Returns the declared writes, or all declared bytes without intermediates if they do not distinguish reads from writes. `None` if only reads
+/// are declared, or nothing.
 fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     match (counts.reads, counts.writes, counts.without_intermediates()) {
         (_, Some(claimed), _) | (None, None, Some(claimed)) => Some(Bytes(claimed)),
@@ -95,7 +96,8 @@ fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     }
 }
 
-/// Returns the reason against a launch that declares writes and changes no memory, whatever its contents.
+/// Returns the reason against a launch that declares writes and changes no memory, whatever its contents. `None` unless a launch on memory
+/// with other contents was tried.
 fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
     let nothing = written.changed_nothing() && written.writes_on_other_contents == Some(false);
     let claimed = claimed_writes(counts).filter(|_| nothing)?;

@@ -100,7 +100,7 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     }
 }
 
-/// Returns why an observation makes a launch invalid or suspect, and the remedy.
+/// Returns why an observation makes a launch invalid or suspect, and the remedy; for a harmless one, that it is timed with the launch.
 pub fn observation_hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",

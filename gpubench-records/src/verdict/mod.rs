@@ -169,7 +169,7 @@ pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<R
     Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
 }
 
-/// The fraction of its highest value by which a clock may fall and still count as steady.
+/// The fraction of its highest value by which a clock may fall and still count as steady. If it falls further, the result is suspect.
 const CLOCK_FALL_TOLERANCE: f64 = 0.03;
 
 /// Returns the reservation about a clock that fell or was throttled during sampling. `counted` is the clock according to the device's own
