@@ -312,7 +312,7 @@ fn device_properties<'a>(measured: MeasuredRecord<'a>) -> &'a [Property] {
 }
 
 /// The assumed relative difference between processes that share the host's processors or memory with other
-/// programs: for launches on a CPU, and for copies between host and device.
+/// programs: for launches on a CPU, for those that waited for one, and for copies between host and device.
 const SHARED_HOST_SPREAD: f64 = 0.4;
 /// The assumed relative difference between processes that have a GPU to themselves.
 const OWN_GPU_SPREAD: f64 = 0.02;

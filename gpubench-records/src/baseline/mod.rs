@@ -13,7 +13,7 @@ pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
-/// A baseline in memory: the runs that were saved under one name. `files` reads it, and [`check`] compares a
+/// A baseline in memory: the runs that were saved under one name. `files` reads it, and [`check()`] compares a
 /// run with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
