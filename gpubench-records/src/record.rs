@@ -12,7 +12,7 @@ use crate::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
-/// The name of this format.
+/// The name and version of the format of stored runs, in their field `schema`. Readers refuse any other.
 pub const SCHEMA: &str = "gpubench/3";
 
 gpubench_stats::stored! {
@@ -321,7 +321,7 @@ impl Record {
         PlannedCase { benchmark, args, device: self.device.clone(), cache }
     }
 
-    /// Returns the measurement unless the record is invalid: invalid numbers are shown beside the reason, and neither
+    /// Returns the measurement; `None` if the case failed or the verdict is invalid. Invalid numbers are shown with the reason, and neither
     /// compared nor tracked.
     pub fn usable_measurement(&self) -> Option<&Measurement> {
         self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)

@@ -271,8 +271,8 @@ impl Samples {
 #[doc(hidden)]
 pub const MAX_SCHEDULER_DELAY: f64 = 0.1;
 
-/// The shortest call of the launch function that can count as host-bound. The driver needs some microseconds
-/// to enqueue a kernel.
+/// A call of the launch function must take longer than this, 100 µs, to count as host-bound. The driver needs some
+/// microseconds to enqueue a kernel.
 const MIN_HOST_BOUND_CALL: Nanoseconds = Nanoseconds(100_000.0);
 /// The factor by which a call of the launch function must exceed the launch's time to count as host-bound.
 const HOST_BOUND_FACTOR: f64 = 4.0;
@@ -284,7 +284,8 @@ pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) 
     events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
 }
 
-/// Finds the DRAM stall in these event times; `None` if `starts` are unknown, the device has no stall, or the launch does not wait for memory.
+/// Finds the DRAM stall in these event times less their overheads. `None` if `starts` are unknown, the device has no stall, or the launch does
+/// not wait for memory.
 pub fn stall(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],

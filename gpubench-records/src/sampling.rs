@@ -3,7 +3,7 @@
 use crate::{Flush, HeatLevel, Path, comparison::DEFAULT_EQUIVALENCE_MARGIN};
 use gpubench_stats::Nanoseconds;
 
-/// The most samples of a case whose number the user does not fix: more would cost memory and tell nothing new.
+/// The most samples of a case whose number the user does not fix: sampling ends there, since more would cost memory and tell nothing new.
 pub const MAX_AUTOMATIC_SAMPLES: usize = 1 << 16;
 
 /// The most samples that a user may ask for; more are refused. A case's record is one line of the run's file, and a reader takes no longer one.

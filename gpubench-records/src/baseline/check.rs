@@ -125,12 +125,13 @@ struct RunCases<'a> {
 /// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
-/// Returns the key that cases share which differ only in their arguments.
+/// Returns the key of a case, which is the same for cases that differ only in their arguments.
 fn benchmark_key(case: &CaseId) -> BenchmarkKey<'_> {
     (&case.benchmark, &case.model, case.cache)
 }
 
 impl<'a> RunCases<'a> {
+    /// Collects the cases of `run`, and compares their arguments with those of `baseline`.
     fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
         let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
         let mut then: HashMap<_, bool> = HashMap::new();
@@ -198,6 +199,7 @@ pub struct MeasuredRecord<'a> {
 }
 
 impl<'a> MeasuredRecord<'a> {
+    /// Returns the device of the record; `None` if the run does not describe it.
     fn device_info(&self) -> Option<&'a DeviceInfo> {
         self.run.device_of(self.record)
     }
@@ -307,6 +309,7 @@ fn shared_device_properties<'a>(
     })
 }
 
+/// Returns the properties of the device; empty if the run does not describe it.
 fn device_properties<'a>(measured: MeasuredRecord<'a>) -> &'a [Property] {
     measured.device_info().map_or(&[], |info| &info.properties)
 }

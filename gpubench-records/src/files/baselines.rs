@@ -28,8 +28,8 @@ impl BaselineLocation {
         Self { name: name.to_owned(), path }
     }
 
-    /// Reads all runs of the baseline, and orders them by the times in the names of their files, the newest first. A file with another
-    /// name has the time at which its run began.
+    /// Reads all runs of the baseline: the only one of a file, or those of all `.json` files of a folder. Orders them by the times in the names
+    /// of their files, the newest first. A file with another name has the time at which its run began.
     ///
     /// # Errors
     /// Returns an error if there is no run, or if a file is no run.

@@ -91,7 +91,7 @@ pub fn fingerprint() -> Option<String> {
     }
 }
 
-/// The last second that has a text: the end of the year 9999.
+/// The last second since 1970 that has a text: the end of the year 9999. Later times are shown as this one.
 const LAST_SECOND: u64 = 253_402_300_799;
 
 /// Formats a number of seconds since 1970 as a UTC time, such as `2026-08-01T12:33:10Z`. Times after the year 9999, as in a damaged file, count
@@ -143,12 +143,12 @@ pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
 /// The form of the time in a run's name: each `0` stands for any digit.
 const TIME_FORM: &str = "0000-00-00T00-00-00Z";
 
-/// Returns true if a run of ours may have this name.
+/// Returns true if gpubench gives such names to runs: a time, alone or with a number or a task's label after `-`.
 pub(super) fn is_run_name(name: &str) -> bool {
     parse_run_name(name).is_some()
 }
 
-/// Sorts the names of runs by their times, the latest last, behind names that are not of ours. Those of one second are in the
+/// Sorts the names of runs by their times, the latest last, after all names that gpubench does not give. Those of one second are in the
 /// order of their numbers. Clocks of hosts differ: only for runs of one host is this the order in which they began.
 pub(super) fn sort_run_names(names: &mut [String]) {
     names.sort_by_cached_key(|name| {

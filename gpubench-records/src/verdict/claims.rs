@@ -9,8 +9,8 @@ use crate::{Cache, DeclaredWork, DeviceInfo, LaunchInfo, Measurement, Quantity, 
 use crate::{Counts, Link};
 use gpubench_stats::Bytes;
 
-/// The fraction by which declared bytes may exceed the observed bytes: authors round their counts. Observed bytes are whole blocks, and thus
-/// rather too many.
+/// The fraction by which declared bytes may exceed the observed bytes before the traffic counts as too high: authors round their counts.
+/// Observed bytes are whole blocks, and thus rather too many.
 const DECLARED_TOLERANCE: f64 = 0.1;
 /// The number of bytes by which declared reads may exceed the memory of the launch: constants and arguments are in no allocation. A GPU has 64 KiB
 /// of constant memory.
@@ -47,7 +47,7 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns the reason against declared work (`claim`) that the observed writes contradict.
+/// Returns the first reason against declared work (`claim`) that the observed writes contradict; `None` if they do not.
 pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reason> {
     let written = seen.written.as_ref();
     let excess = || written.and_then(|written| excess(&claim.counts, claim.link, written));
