@@ -13,7 +13,7 @@ use gpubench_runtime::worker::{Reply, Request};
 /// longer for each of many GPUs.
 const EXAMINE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Examines this machine, kind by kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
+/// Examines this machine for each kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
 /// that asks it. The program must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
 ///
 /// # Errors

@@ -94,8 +94,8 @@ impl FoundDevices {
         devices
     }
 
-    /// Selects the devices for `wanted`. If the user names none: the first GPU that works, or this machine's CPU if there is no
-    /// GPU; and every kind of device that a program has added.
+    /// Selects the devices for `wanted`. If the user names none, selects the first GPU that works, or this machine's CPU if there is no GPU, and
+    /// a device of every kind that a program has added.
     ///
     /// # Errors
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
@@ -153,8 +153,8 @@ impl FoundDevices {
         Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
 
-    /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
-    /// missing, nothing is selected at all.
+    /// Returns the missing kinds that `wanted` would select: those of benchmarks if it is `None` or `all`, else none. A device that it names is
+    /// not among them: if that is missing, nothing is selected at all.
     pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<MissingKind> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));

@@ -16,7 +16,7 @@ use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
 
-/// The stack size of a device thread. With `--in-process`, user code runs on it and expects the stack of a
+/// The stack size of a device thread, 8 MiB. With `--in-process`, user code runs on it and expects the stack of a
 /// main thread.
 const STACK_BYTES: usize = 8 << 20;
 /// The time limit for write detection: its launches on unexpected values may hang. After it, nothing is known about the writes.
@@ -360,7 +360,7 @@ pub(super) struct Scheduled {
     pub thread: usize,
     /// The number of its group, which the plan's order determines: jobs that differ only in their device have the same.
     pub group: usize,
-    /// What it shares with jobs on other devices.
+    /// The resource that it shares with jobs on other devices: nothing, the link between host and devices, or the whole machine.
     pub shares: SharedResource,
 }
 

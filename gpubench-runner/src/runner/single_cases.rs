@@ -21,8 +21,8 @@ pub struct SingleCases<'a> {
     confirmed: ConfirmedFailures,
 }
 
-/// The number of cases of a benchmark that fail twice at a stage. After that, its further failures at this
-/// stage are not retried: they probably have the same cause, and each retry costs a process.
+/// The number of cases of a benchmark that must fail twice, at the same stage, before its further failures at
+/// this stage are no longer retried: they probably have the same cause, and each retry costs a process.
 const MAX_CONFIRMED_FAILURES: usize = 3;
 
 /// The number of failures that a retry has confirmed, by benchmark and stage.
@@ -49,6 +49,7 @@ impl ConfirmedFailures {
 pub type CaseResult<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
+    /// Creates an access to workers of `supervisor`, none of which is started yet.
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
         let confirmed = ConfirmedFailures::default();
         Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }

@@ -20,10 +20,10 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest wait for a worker that was killed. The driver may block its exit until a kernel is done.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest time from the signal that ends a worker to the signal that ends this process: a scheduler
-/// signals all processes of a job in any order.
+/// The longest wait, after an external signal ended a worker, for the same signal to this process: a scheduler
+/// signals all processes of a job in any order. Without one, the worker's end counts as a failure of its case.
 const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
-/// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker may still run.
+/// The longest time for a worker to open its device, unless the limit of a case is longer: a kernel of a killed worker may still run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers requests: a worker process, this process with `--in-process`, or a script in tests.

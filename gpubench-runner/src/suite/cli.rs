@@ -46,6 +46,7 @@ struct SuiteArgs {
 const RESULT_FLAGS: [&str; 6] =
     ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
 
+// The flags of actions in place of a measurement.
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the selected benchmarks, with their arguments
@@ -287,7 +288,7 @@ impl Caller {
     }
 }
 
-/// The text after the flags in --help.
+/// The text after the flags in --help, which `-h` leaves out.
 const HELP_NOTES: &str = "\
 A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). \
 Flags that take lists can be repeated. `-` as a FILE is standard output.

@@ -66,8 +66,8 @@ impl<'a> Planner<'a> {
         Ok(Self { purpose, entries, options, selection, lister, share })
     }
 
-    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
-    /// rest is measured on the devices of that run, unless the user or the scheduler names others.
+    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run. If the run is one of several tasks, its plan has only
+    /// this task's cases. The rest of an earlier run is measured on the devices of that run, unless the user or the scheduler names others.
     pub(super) fn run_setup(
         &mut self,
         program: Program,
@@ -226,7 +226,8 @@ pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
     kinds
 }
 
-/// The endings of files that programs are built from. Changes to other files leave a program unchanged.
+/// The endings of files that programs are built from. Only if such a file is newer than the program is the commit unknown: changes to other
+/// files leave a program unchanged.
 const SOURCE_ENDINGS: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 

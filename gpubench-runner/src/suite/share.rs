@@ -106,7 +106,8 @@ fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)
 }
 
-/// The key of cases that one task measures together: a kind of device, and a benchmark with its arguments. Hot and cold cases have the same key.
+/// The key of cases that one task measures together: a kind of device such as `cuda`, and a benchmark with its arguments. Hot and cold cases
+/// have the same key.
 type CaseGroup = (String, BenchmarkId);
 
 /// Returns the key of a job's cases.
