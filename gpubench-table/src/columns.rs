@@ -106,7 +106,7 @@ pub(super) enum Tables {
     Both,
     /// The printed one.
     Printed,
-    /// Markdown's: the printed one shows the same beside the name.
+    /// Markdown's: the printed one shows the same as a mark before the name.
     Markdown,
     /// Neither, unless the user chooses the column.
     OnRequest,

@@ -171,7 +171,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     ))
 }
 
-/// Returns the sentence about the periodic DRAM stall, and its share of a launch of this `time`.
+/// Returns the sentence about the periodic DRAM stall, and the stalls that a launch of this `time` meets.
 fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();

@@ -251,8 +251,8 @@ impl Notes {
         reasons.into_iter().map(note).collect()
     }
 
-    /// Returns the note for a reason against `case`. Reasons with the same `kind` share a number; only the
-    /// first has `text`. Counts the row.
+    /// Returns the note for a reason against `case`, and counts the row. Reasons with the same `kind`, their words without
+    /// figures, have one number; only the first has `text`.
     fn note_for(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
         if let Some((number, first)) = self.numbers.get(&kind) {
             self.have_other_figures |= text != *first;

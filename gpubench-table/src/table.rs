@@ -63,7 +63,7 @@ pub struct TableWriter {
     printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
 
-/// The module and the device label of a group of rows, which share a head.
+/// The module and the device label of a group of rows. Each group begins with a line of column heads.
 type GroupKey = (String, String);
 
 /// The columns that the page has room for, and the width of the name column.
@@ -75,6 +75,7 @@ struct ColumnLayout {
 }
 
 impl ColumnLayout {
+    /// Returns true if the page has room for this column.
     fn contains(&self, column: &Column) -> bool {
         self.columns.iter().any(|other| other.is(column))
     }

@@ -99,6 +99,7 @@ fn slowdown_phrase(times: &CuptiTimes) -> String {
         .map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
 }
 
+/// Returns `agrees` or `disagrees`.
 fn agreement_word(agree: bool) -> &'static str {
     if agree { "agrees" } else { "disagrees" }
 }
