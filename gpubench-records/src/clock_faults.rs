@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 
 use gpubench_stats::{Nanoseconds, format};
 
-/// The longest plausible time, eleven days.
+/// The longest plausible time, eleven days. A longer reading counts as no time.
 const LONGEST_TIME: Nanoseconds = Nanoseconds(1e15);
 /// The fraction by which the sum of a group's samples may exceed the group's time: clocks are read at
 /// different moments.

@@ -7,7 +7,7 @@ use gpubench_stats::{Nanoseconds, Ratio};
 
 use crate::Cache;
 
-/// The default equivalence margin, as a fraction: smaller differences of times count as the same.
+/// The default equivalence margin, as a fraction: differences of times up to it count as the same.
 pub const DEFAULT_EQUIVALENCE_MARGIN: f64 = 0.005;
 
 gpubench_stats::stored! {

@@ -96,7 +96,8 @@ gpubench_stats::stored! {
 }
 
 impl SensorRange {
-    /// Summarises `readings`: the range of each quantity, and every throttle reason once.
+    /// Summarises `readings`: the range of each quantity, the largest number of other processes, and every
+    /// throttle reason once. A quantity that no reading has is `None`.
     pub fn of(readings: &[Reading]) -> Self {
         let mut slowed_by: Vec<String> =
             readings.iter().flat_map(|reading| reading.throttle_reasons.iter().cloned()).collect();
@@ -141,7 +142,8 @@ gpubench_stats::stored! {
 }
 
 impl HeatLevel {
-    /// Returns the level of the same kind in a reading, if the sensors have it.
+    /// Returns the temperature of `reading` if this level is one, and the power if it is that; `None` if the
+    /// sensors do not have it.
     pub fn read(self, reading: &Reading) -> Option<Self> {
         match self {
             Self::Temperature(_) => reading.temperature.map(Self::Temperature),

@@ -115,15 +115,15 @@ gpubench_stats::stored! {
     }
 }
 
-/// The property that identifies an NVIDIA GPU.
+/// The name of the property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
-/// The threads that share a launch on a CPU.
+/// The name of the property for the number of threads that share a launch on a CPU.
 pub const THREADS: &str = "threads";
-/// The clock of the multiprocessors.
+/// The name of the property for the clock of the multiprocessors.
 pub const CLOCK: &str = "clock";
-/// The release of the driver, from its management library.
+/// The name of the property for the release of the driver, from its management library.
 pub const DRIVER: &str = "driver";
-/// The version of CUDA that the driver is for.
+/// The name of the property for the version of CUDA that the driver is for.
 pub const DRIVER_FOR_CUDA: &str = "driver for CUDA";
 
 impl DeviceInfo {
@@ -166,22 +166,22 @@ impl DeviceInfo {
         self.peaks.sort_by_key(Peak::precedence);
     }
 
-    /// Returns the value of the property `name`, if the device has it.
+    /// Returns the value of the first property `name`; `None` if the device has none.
     fn property(&self, name: &str) -> Option<&Value> {
         self.properties.iter().find(|property| property.name == name).map(|property| &property.value)
     }
 
-    /// The clock of the multiprocessors that the device states, if it does.
+    /// Returns the clock of the multiprocessors that the device states; `None` if it states none.
     pub fn clock(&self) -> Option<Hertz> {
         if let Value::Hertz(clock) = self.property(CLOCK)? { Some(*clock) } else { None }
     }
 
-    /// The property `name`, if it is a count.
+    /// Returns the property `name`; `None` if the device lacks it, or if it is no count.
     pub fn count(&self, name: &str) -> Option<u64> {
         if let Value::Count(count) = self.property(name)? { Some(*count) } else { None }
     }
 
-    /// The property `name`, if it is a text.
+    /// Returns the property `name`; `None` if the device lacks it, or if it is no text.
     pub fn text(&self, name: &str) -> Option<&str> {
         if let Value::Text(text) = self.property(name)? { Some(text) } else { None }
     }
@@ -239,7 +239,8 @@ impl Quantity {
         }
     }
 
-    /// Returns the quantity that the command line and files call `name`: a bandwidth, or else the arithmetic of the data type `name`.
+    /// Returns the quantity that the command line and files call `name`: a bandwidth, or else the arithmetic of the data type `name`, even if
+    /// no such data type is known.
     pub fn named(name: &str) -> Self {
         let found = BANDWIDTH_NAMES.iter().find(|(word, _)| *word == name);
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())
@@ -268,7 +269,8 @@ impl Quantity {
     }
 }
 
-/// Returns the usual name of a data type, such as `FP32` or `BF16 tensor`; unknown ones unchanged.
+/// Returns the usual name of a data type, such as `FP32` for `f32` or `BF16 tensor` for `bf16 tensor`. A name without a number of bits
+/// is unchanged.
 fn data_type_name(precision: &str) -> Cow<'_, str> {
     let format = precision.split(' ').next().unwrap_or_default();
     let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());

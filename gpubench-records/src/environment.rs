@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, str::FromStr};
 use crate::{Property, Value};
 use gpubench_stats::format;
 
-/// The variables that can change times. The CUDA driver and NVIDIA's libraries read them.
+/// The environment variables that can change times, which a run stores. The CUDA driver and NVIDIA's libraries read them.
 pub const TIME_VARIABLES: [&str; 5] = [
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
@@ -57,7 +57,8 @@ pub fn shown_quota(processors: f64) -> String {
     format!("{} processors", format::number(processors))
 }
 
-/// Returns the effect of a setting on the times of launches; `None` if it has none with this value.
+/// Returns the effect of a setting on the times of launches, for some with a remedy; `None` if it has none with this value, or if the
+/// setting is not known.
 pub fn effect_on_times(name: &str, value: &str) -> Option<&'static str> {
     match (name, value) {
         ("CUDA_LAUNCH_BLOCKING", "0") | ("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100") => None,
@@ -144,7 +145,7 @@ impl Part {
         self.of
     }
 
-    /// Divides this part into `part.of` parts and returns the one with the number `part.number`; its number counts the parts of earlier parts.
+    /// Divides this part into `part.of` parts and returns the one with the number `part.number`, as a part of the whole: 3/4 of 2/2 is 7/8.
     #[must_use]
     pub fn divided(self, part: Self) -> Self {
         Self { number: (self.number - 1) * part.of + part.number, of: self.of * part.of }

@@ -86,7 +86,8 @@ gpubench_stats::stored! {
 }
 
 impl Failure {
-    /// Creates a failure in `stage` with this message, or with a placeholder if the message is empty.
+    /// Creates a failure in `stage` with this message, or with a placeholder if the message is empty, and
+    /// without a step.
     pub fn new(stage: Stage, message: impl Display) -> Self {
         let message = message.to_string();
         let is_empty = message.trim().is_empty();

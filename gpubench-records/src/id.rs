@@ -17,7 +17,8 @@ pub struct DeviceId<'a> {
 }
 
 impl<'a> DeviceId<'a> {
-    /// Parses a name such as `host`, `cuda:1`, or `n1/cuda:1` with a host before it.
+    /// Parses a name such as `host`, `cuda:1`, or `n1/cuda:1` with a host before it, which is dropped. The number is 0 if there is none.
+    /// Text after `:` that is no number is part of the kind.
     pub fn parse(device: &'a str) -> Self {
         let device = device.rsplit_once('/').map_or(device, |(_, device)| device);
         let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));

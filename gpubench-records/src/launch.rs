@@ -103,7 +103,7 @@ impl Written {
         Self { unseen_reason: Some(why.into()), ..Self::default() }
     }
 
-    /// Returns true if all memory was compared and nothing changed.
+    /// Returns true if nothing changed and all memory that the launch can reach was compared.
     pub fn changed_nothing(&self) -> bool {
         self.changed == Bytes::ZERO && self.unseen_reason.is_none()
     }
@@ -256,7 +256,7 @@ impl Relaunch {
 }
 
 impl Reuse {
-    /// The factor and the time by which a launch on fresh inputs must exceed one on used inputs, which then
+    /// The factor and the time by both of which a launch on fresh inputs must exceed one on used inputs, which then
     /// counts as faster. Single launches on the same inputs differ by less.
     const MIN_FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
 

@@ -5,7 +5,8 @@ use crate::metrics::{Counts, Link, crossing_intermediates};
 use crate::{Cache, DeviceInfo, Flush, Method, Peak, PeakSource, Quantity, Samples, Timer};
 use gpubench_stats::{Bytes, Nanoseconds, Rate};
 
-/// The work that a launch declares, and how its samples were taken.
+/// The work that a launch declares (`counts`, `data_type`, `link`), and three facts that gpubench observed, which limit what the declaration can
+/// mean: `cold`, `written` and `operations`. [`Measurement::declared_work`](crate::Measurement::declared_work) makes it, and verdicts read it.
 #[derive(Clone, Copy, Debug)]
 pub struct DeclaredWork<'a> {
     /// The work that it does.
@@ -14,11 +15,11 @@ pub struct DeclaredWork<'a> {
     pub data_type: &'a str,
     /// The link that its bytes cross.
     pub link: Option<Link>,
-    /// True if none of its data is in the last-level cache when it begins.
+    /// True if none of its data is in the last-level cache when it begins: each sample followed a flush.
     pub cold: bool,
     /// The most bytes that it can have written, according to write detection; `None` if that is not known.
     pub written: Option<Bytes>,
-    /// The number of kernels, copies and memsets of a launch; `None` if it is not known.
+    /// The observed number of kernels, copies and memsets of a launch; `None` if it is not known.
     pub operations: Option<usize>,
 }
 
@@ -41,27 +42,27 @@ gpubench_stats::stored! {
     }
 }
 
-/// The factor by which a throughput may exceed a peak from attributes or the datasheet. The true clock may be
+/// The factor by which arithmetic throughput may exceed a peak from attributes or the datasheet. The true clock may be
 /// higher than the reported one: a GeForce's by a tenth, overclocked by a fifth.
 const MAX_OVER_CLOCK_PEAK: f64 = 1.25;
 
-/// A measured peak is what one program reached, and another may do better: on an H200 the ceiling that is furthest below its
-/// limit, `f64_tensor`, reaches 49 % of it, and `l2_write` half of `l2_read`. Five times that gap is left for a machine that
-/// did something else while its ceiling was measured.
+/// The factor by which a rate may exceed a measured peak. That is what one program reached, and another may do better: on an H200 the ceiling
+/// that is furthest below its limit, `f64_tensor`, reaches 49 % of it, and `l2_write` half of `l2_read`. Five times that gap is left for a
+/// machine that did something else while its ceiling was measured.
 const MAX_OVER_MEASURED_PEAK: f64 = 10.0;
 
-/// The error of a time by events from which the overhead of an empty launch is subtracted.
+/// The possible error of a time by events from which the overhead of an empty launch is subtracted.
 pub(crate) const OVERHEAD_ERROR: Nanoseconds = Nanoseconds(300.0);
 /// The additional error for each kernel of a launch but the first: the gap between two kernels of a graph depends on their positions in it.
 /// On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and eight take 15.1 to 15.8 µs, in results that differ only in the work
 /// between the launches.
 pub(crate) const OVERHEAD_ERROR_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
-/// The fraction of a launch's time up to which its times on two clocks agree.
+/// The fraction of a launch's time up to which its times on two clocks agree, however long it is.
 pub(crate) const RELATIVE_AGREEMENT: f64 = 0.01;
 
 /// Returns true if samples start with none of the launch's data in the last-level cache: cold, after a flush
-/// whose verification did not fail.
+/// whose verification did not fail. A flush that was not verified counts.
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
@@ -85,7 +86,7 @@ pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
 }
 
 /// Returns the limit that a launch violates if it does its declared work in the time `took`: of memory and arithmetic, the one that needs more
-/// time. `None` if the speed is possible.
+/// time. `None` if the speed is possible, or if no peak is certain.
 pub fn violated_limit(
     claim: &DeclaredWork<'_>,
     took: Nanoseconds,
@@ -116,7 +117,8 @@ pub fn violated_limit(
     moved.into_iter().chain(compute).max_by(|a, b| a.least_time.total_cmp(&b.least_time))
 }
 
-/// Returns the factor by which a launch may be faster than `peak`: 1 for a peak that the user gave.
+/// Returns the factor by which a launch may be faster than `peak`. It is 1 for a peak that the user gave, and for a bandwidth from attributes
+/// or the datasheet.
 fn max_over_peak(peak: &Peak) -> f64 {
     match (&peak.quantity, peak.source) {
         (_, PeakSource::Measured) => MAX_OVER_MEASURED_PEAK,

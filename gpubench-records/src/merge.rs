@@ -68,6 +68,7 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
 }
 
 /// Makes a record invalid if its processes declare different work, so that they did not measure the same.
+/// Adds the reason once.
 fn judge_work(record: &mut Record) {
     let mut counts = record.measurements().map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };

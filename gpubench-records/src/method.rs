@@ -145,7 +145,7 @@ impl Method {
         Self { flush, ..self }
     }
 
-    /// Returns the same method with `launches` launches in each sample.
+    /// Returns the same method with `launches` back-to-back launches in each sample; with 0 or 1, samples have one launch.
     #[must_use]
     pub fn with_batch(self, launches: usize) -> Self {
         Self { batch: Some(launches).filter(|launches| *launches > 1), ..self }
@@ -153,24 +153,26 @@ impl Method {
 }
 
 impl FlushVerification {
-    /// The fraction of the lines evicted by the reference that a flush must evict to be verified.
+    /// The fraction of the lines evicted by the reference (a sweep of twice the cache's size) that a flush must evict to be verified.
     const MIN_EVICTED_FRACTION: f64 = 0.9;
-    /// The most extra time of the sweep, as a fraction, after a flush that leaves the cache clean.
+    /// The most by which the large read may differ after a flush and after the reference, as a fraction, for the flush to count as clean.
     const MAX_DIRT: f64 = 0.03;
 
-    /// Returns the fraction of the lines evicted by the reference that this flush evicts too; `None` if reading from the cache is no faster than
-    /// from memory.
+    /// Returns the fraction of the lines evicted by the reference that this flush evicts too, computed from the times of reads. `None` if a read
+    /// from memory takes at most 10 % longer than from the cache, which proves nothing.
     pub fn evicted_fraction(&self) -> Option<f64> {
         let gain = self.reference_read - self.cached_read;
         (gain > 0.1 * self.cached_read).then(|| (self.flushed_read - self.cached_read) / gain)
     }
 
-    /// Returns the extra time of a large read after this flush, as a fraction of that after the reference: the cost of writing dirty lines back.
+    /// Returns the extra time of the large read after this flush, as a fraction of its time after the reference: the cost of writing dirty lines
+    /// back. It is negative if the read is faster.
     pub fn dirt(&self) -> f64 {
         self.large_read / self.reference_large_read - 1.0
     }
 
-    /// Returns true if the flush leaves the cache empty.
+    /// Returns true if the flush leaves the cache empty: it evicts at least 90 % of the lines that the reference evicts. False if that is not
+    /// known.
     pub fn evicts_cache(&self) -> bool {
         self.evicted_fraction().is_some_and(|evicted| evicted >= Self::MIN_EVICTED_FRACTION)
     }
@@ -190,7 +192,7 @@ impl FlushVerification {
         (!self.is_clean()).then(|| format!("`{flush}` leaves {cache} dirty: a sweep takes {dirt} longer"))
     }
 
-    /// Returns true if the flush leaves nothing to be written back.
+    /// Returns true if the flush leaves nothing to be written back: [`dirt`](Self::dirt) is within ± 3 %.
     pub fn is_clean(&self) -> bool {
         self.dirt().abs() <= Self::MAX_DIRT
     }
@@ -267,7 +269,8 @@ impl Timer {
         })
     }
 
-    /// Returns true if all times among the fields are plausible and not negative.
+    /// Returns true if all times among the fields, those of the DRAM stall too, are plausible and not negative, and if the relative error is a
+    /// fraction below 1.
     pub fn is_valid(mut self) -> bool {
         let stall = self.dram_stall_period.map(|stall| [stall.period, stall.error, stall.duration]);
         let is_part = |error: f64| (0.0..1.0).contains(&error);

@@ -42,6 +42,7 @@ pub(crate) fn count_differences(now: &Counts, then: &Counts) -> Vec<String> {
     COUNTS.into_iter().filter_map(differs).collect()
 }
 
+/// Returns the digits of a count, or `not counted`.
 fn count_or_unknown(count: Option<u64>) -> String {
     count.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
 }
@@ -136,7 +137,8 @@ impl Metrics {
         }
     }
 
-    /// Returns the same metrics with the work per joule of a launch that does `counts` with the energy `per_launch`.
+    /// Returns the same metrics with the work per joule of a launch that does `counts` with the energy `per_launch`. Both are `None` without an
+    /// energy above zero.
     #[must_use]
     pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
         let per_joule =
@@ -153,12 +155,13 @@ impl Metrics {
 /// The end of the unit of a rate.
 const PER_SECOND: &str = "/s";
 
-/// Returns true for a metric per second.
+/// Returns true for a metric per second: one whose unit ends in `/s`.
 pub fn is_rate(metric: &UserMetric) -> bool {
     metric.unit.ends_with(PER_SECOND)
 }
 
-/// Returns the metrics of a launch from their values `of_launch`: a rate is divided by `time`, and left out if `time` is unknown.
+/// Returns the benchmark's own metrics from their values `of_launch` for one launch: a rate is divided by `time`, and left out if `time` is
+/// unknown. Leaves out values that are not finite.
 pub fn user_metrics(of_launch: &[UserMetric], time: Option<Nanoseconds>) -> Vec<UserMetric> {
     let timed = |metric: &UserMetric| {
         let value = metric.value / if is_rate(metric) { time?.as_seconds() } else { 1.0 };

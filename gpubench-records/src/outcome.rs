@@ -27,7 +27,8 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns the end of a program that reports `run`: an empty run, an invalid case or the gate decides it.
+    /// Returns the end of a program that reports `run`: `Nothing` without records, unless all cases are skipped; else the more important of an
+    /// invalid case and the gate.
     pub fn of(run: &Run) -> Self {
         // Planned cases that were not measured are nothing, whatever else was skipped.
         if run.records.is_empty() && (run.skipped.is_empty() || run.planned_cases > 0) {
@@ -55,7 +56,7 @@ impl Exit {
         }
     }
 
-    /// Returns the end that a program ended with as this number; `None` for a number that no program here ends with.
+    /// Returns the end of a program whose exit code is `code`; `None` for a code that no program of gpubench ends with.
     pub fn of_code(code: u8) -> Option<Self> {
         let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
         let interrupted = [1, 2, 15].map(Self::Interrupted);
@@ -161,7 +162,8 @@ pub enum Unjudged {
 }
 
 impl Run {
-    /// Returns the outcome of the gate, if the run has one.
+    /// Returns the outcome of the gate; `None` if the user gave no regression threshold. It covers interleaved cases, and those that were
+    /// compared with a baseline.
     pub fn gate(&self) -> Option<Gate> {
         let threshold = self.regression_threshold?;
         let interleaved = self.records.iter().filter_map(|record| {
@@ -191,8 +193,8 @@ impl Run {
     }
 }
 
-/// Returns the outcome for a compared case. An undecided answer does not pass if the ratio reaches the
-/// threshold.
+/// Returns the outcome for a compared case: a regression if it `regressed`. It could not be judged if the answer is
+/// undecided and the ratio reaches a threshold that is a percentage. Otherwise it passed.
 fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -> GateOutcome {
     match threshold {
         _ if regressed => GateOutcome::Regressed(ratio),
@@ -203,7 +205,8 @@ fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Thresho
     }
 }
 
-/// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new.
+/// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new. With the threshold `noise`, a
+/// case whose spread between processes is unknown cannot be judged.
 fn baseline_outcome(finding: &BaselineFinding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
         BaselineFinding::Compared { regressed: false, noise_known: false, .. }
@@ -221,7 +224,7 @@ fn baseline_outcome(finding: &BaselineFinding, threshold: Threshold) -> Option<G
 }
 
 impl Gate {
-    /// Returns the regressions with the ratio that shows each.
+    /// Returns the name of each regression, with its cache state, and its ratio of times.
     pub fn regressions(&self) -> Vec<(String, Ratio)> {
         let ratio = |case: &GatedCase| match case.outcome {
             GateOutcome::Regressed(ratio) => Some((format!("{} {}", case.name, case.cache), ratio)),
@@ -230,7 +233,7 @@ impl Gate {
         self.cases.iter().filter_map(ratio).collect()
     }
 
-    /// Returns the names of the cases that could not be judged, by reason.
+    /// Returns the names of the cases that could not be judged, with their cache states, by reason. Cases that the run lacks are among them.
     pub fn unjudged(&self) -> BTreeMap<Unjudged, Vec<String>> {
         let missing = self.missing.iter().map(|name| (Unjudged::NotMeasured, name.clone()));
         let cases = self.cases.iter().filter_map(|case| match case.outcome {
@@ -242,7 +245,8 @@ impl Gate {
         names
     }
 
-    /// Returns the exit code of a program that applied this gate. A case that could not be judged goes before a regression.
+    /// Returns the exit code of a program that applied this gate: `Failed` if a case could not be judged or none was compared, else `Regression`
+    /// if there is one, else `Done`.
     pub fn exit(&self) -> Exit {
         if self.cases.is_empty() || !self.unjudged().is_empty() {
             Exit::Failed

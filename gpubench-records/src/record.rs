@@ -12,7 +12,7 @@ use crate::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
-/// The name of this format.
+/// The name and version of the format of stored runs, in their field `schema`. Readers refuse any other.
 pub const SCHEMA: &str = "gpubench/3";
 
 gpubench_stats::stored! {
@@ -208,12 +208,12 @@ impl Run {
         out.write_all(b"\n")
     }
 
-    /// Returns the device that the command line calls `name`.
+    /// Returns the device that the command line calls `name`; `None` if the run has none.
     pub fn device(&self, name: &str) -> Option<&DeviceInfo> {
         self.devices.iter().find(|info| info.device == name)
     }
 
-    /// Returns the device of `record`.
+    /// Returns the device of `record`; `None` if the run does not describe it, as one that could not be opened.
     pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
         self.device(&record.device)
     }
@@ -246,7 +246,7 @@ impl Measurement {
         self.samples.time.median
     }
 
-    /// Returns the declared work of its launch, and what limits it, for samples in this cache state.
+    /// Returns the declared work of its launch, with the observed facts that limit it, for samples in this cache state.
     pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
@@ -254,7 +254,7 @@ impl Measurement {
         DeclaredWork { counts: *counts, data_type, link: *link, cold, written, operations: self.operations() }
     }
 
-    /// Returns the number of operations of a launch, or else of its kernels; `None` if neither was observed.
+    /// Returns the number of operations of a launch (kernels, copies and memsets), or else of its kernels; `None` if neither was observed.
     fn operations(&self) -> Option<usize> {
         let kernels = Some(self.launch.kernel_count).filter(|count| *count > 0);
         self.samples.method.operations.or(kernels)
@@ -321,7 +321,7 @@ impl Record {
         PlannedCase { benchmark, args, device: self.device.clone(), cache }
     }
 
-    /// Returns the measurement unless the record is invalid: invalid numbers are shown beside the reason, and neither
+    /// Returns the measurement; `None` if the case failed or the verdict is invalid. Invalid numbers are shown with the reason, and neither
     /// compared nor tracked.
     pub fn usable_measurement(&self) -> Option<&Measurement> {
         self.measurement.as_ref().filter(|_| self.verdict.state != State::Invalid)
@@ -334,7 +334,8 @@ impl Record {
         claims::doubtful_writes(self.measurement.as_ref()?, self.case.cache, info)
     }
 
-    /// Stores the size of the memory that launches on other contents changed, if it is known, and judges the declared work again.
+    /// Stores the size of the memory that launches on other contents changed, if it is known, and judges the declared work again. Does nothing
+    /// without a measurement.
     #[doc(hidden)]
     pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, info: &DeviceInfo) {
         let Some(measured) = &mut self.measurement else { return };
@@ -345,14 +346,15 @@ impl Record {
         self.verdict.judge_declared_work(measured, self.case.cache, info);
     }
 
-    /// Returns true if it has a usable measurement that CUPTI has not traced.
+    /// Returns true if it has a usable measurement without any result of CUPTI. A pass that failed is a result.
     #[doc(hidden)]
     pub fn lacks_cupti(&self) -> bool {
         let measured = self.usable_measurement();
         measured.is_some_and(|measured| measured.verification.as_ref().is_none_or(|it| it.cupti.is_none()))
     }
 
-    /// Stores the launches as CUPTI traced them. Adds a reason to the verdict if they contradict the time.
+    /// Stores the launches as CUPTI traced them, or why it did not. Adds a reason to the verdict if they contradict the time. Does nothing
+    /// without a measurement.
     #[doc(hidden)]
     pub fn set_cupti(&mut self, pass: CuptiPass) {
         let Some(measured) = &mut self.measurement else { return };
@@ -364,7 +366,8 @@ impl Record {
         self.verdict.add(contradicts);
     }
 
-    /// Drops the times of single samples to free memory. All statistics stay.
+    /// Drops the times of single samples to free memory. All statistics stay, and so do the samples of other processes and of the case that
+    /// it was compared with.
     pub fn forget_samples(&mut self) {
         if let Some(measured) = &mut self.measurement {
             (measured.samples.event_times, measured.samples.start_intervals) = (Vec::new(), Vec::new());
@@ -376,8 +379,8 @@ impl Record {
         self.measurement.iter().chain(&self.other_processes)
     }
 
-    /// Returns the half-width of its 95 % interval, as a fraction of its time: of the median in one process, or of the prediction for
-    /// one more process from several. Infinite if it is unknown.
+    /// Returns the half-width of its 95 % interval, as a fraction of its time. In one process it is that of the median. In several it is the
+    /// larger of that and the half-width of the prediction for one more process. Infinite if it is unknown.
     pub fn half_width(&self) -> f64 {
         let Some(measured) = &self.measurement else { return f64::INFINITY };
         let own = measured.samples.time.half_width_or_infinity();

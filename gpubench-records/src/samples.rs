@@ -176,7 +176,7 @@ impl Samples {
         Nanoseconds(3.0 * (2.0 * variance / third as f64).sqrt())
     }
 
-    /// Returns the median of each group of these times, which are those of all samples.
+    /// Returns the median of each group of these times, which are those of all samples. Groups without samples are left out.
     fn medians_of_groups(&self, times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let mut left = times;
         let groups = self.overheads.iter().filter_map(|group| {
@@ -230,8 +230,8 @@ impl Samples {
         self.method.path == Path::Host || self.processor_wait().is_some()
     }
 
-    /// Returns the drift of the times if it exceeds the spread of the timer and the drift that groups show by chance; `None` for interleaved
-    /// launches.
+    /// Returns the drift of the stall-corrected times. `None` if it does not exceed the spread of the timer or the drift that groups show by
+    /// chance, and for interleaved launches.
     pub fn drift(&self) -> Option<Drift> {
         if self.interleaved {
             return None;
@@ -267,13 +267,14 @@ impl Samples {
 }
 
 /// The maximum fraction of their time for which threads wait for a processor because of the scheduler alone, on a machine without other load.
+/// Only longer waits count as those for other programs.
 #[doc(hidden)]
 pub const MAX_SCHEDULER_DELAY: f64 = 0.1;
 
-/// The shortest call of the launch function that can count as host-bound. The driver needs some microseconds
-/// to enqueue a kernel.
+/// A call of the launch function must take longer than this, 100 µs, to count as host-bound. The driver needs some
+/// microseconds to enqueue a kernel.
 const MIN_HOST_BOUND_CALL: Nanoseconds = Nanoseconds(100_000.0);
-/// The factor by which such a call must exceed the launch's time.
+/// The factor by which a call of the launch function must exceed the launch's time to count as host-bound.
 const HOST_BOUND_FACTOR: f64 = 4.0;
 
 /// Subtracts from each event time the overhead of its group, or the timer's overhead if the group has none.
@@ -283,7 +284,8 @@ pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) 
     events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
 }
 
-/// Finds the DRAM stall in these event times; `None` if `starts` are unknown, the device has no stall, or the launch does not wait for memory.
+/// Finds the DRAM stall in these event times less their overheads. `None` if `starts` are unknown, the device has no stall, or the launch does
+/// not wait for memory.
 pub fn stall(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],

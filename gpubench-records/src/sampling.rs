@@ -3,10 +3,10 @@
 use crate::{Flush, HeatLevel, Path, comparison::DEFAULT_EQUIVALENCE_MARGIN};
 use gpubench_stats::Nanoseconds;
 
-/// The most samples of a case whose number the user does not fix: more would cost memory and tell nothing new.
+/// The most samples of a case whose number the user does not fix: sampling ends there, since more would cost memory and tell nothing new.
 pub const MAX_AUTOMATIC_SAMPLES: usize = 1 << 16;
 
-/// The most samples that a user may ask for: a case's record is one line of the run's file, and a reader takes no longer one.
+/// The most samples that a user may ask for; more are refused. A case's record is one line of the run's file, and a reader takes no longer one.
 pub const MOST_SAMPLES: usize = 1_000_000;
 
 gpubench_stats::stored! {
@@ -77,7 +77,7 @@ impl Sampling {
         Self { precision, max_time: self.max_time.max(self.extended_max_time), ..*self }
     }
 
-    /// Returns the names of the rules that differ from those of `earlier`, such as `max-time`.
+    /// Returns the names of the rules that differ from those of `earlier`, with dashes, such as `max-time`.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let [now, then] = [self, earlier].map(|rules| serde_json::to_value(rules).unwrap_or_default());
         let rules = now.as_object().into_iter().flatten();

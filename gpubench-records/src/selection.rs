@@ -88,7 +88,8 @@ impl CaseSelection {
     }
 }
 
-/// Returns true if `wanted` names the device that is called `device` and has this `uuid`, or all devices of its kind.
+/// Returns true if one of the names in `wanted`, with commas between them, is that of a device: its name `device`, its `uuid`, its kind or
+/// its number. `all` is no name here.
 pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
     let (kind, number) = device.split_once(':').unzip();
     let named = |name: &str| [Some(device), uuid, kind, number].contains(&Some(name));
@@ -121,7 +122,7 @@ impl NameFilter {
         }
     }
 
-    /// Returns true if this filter matches `name`; with `exact`, a text must be the whole name.
+    /// Returns true if this filter matches `name`; with `exact`, a text must be the whole name. An invalid pattern matches nothing.
     pub fn takes(&self, name: &str, exact: bool) -> bool {
         match self {
             Self::Text(text) if exact => text == name,
@@ -144,7 +145,7 @@ pub struct ArgValues {
 const ARG_VALUES_USAGE: &str = "give a name and its values, such as n=1024,4096";
 
 impl ArgValues {
-    /// Replaces the values of the argument `name`.
+    /// Creates the values of the argument `name`, which replace the benchmark's own.
     pub fn new<V: ToString>(name: impl Into<String>, values: impl IntoIterator<Item = V>) -> Self {
         Self { name: name.into(), values: values.into_iter().map(|value| value.to_string()).collect() }
     }
@@ -154,7 +155,7 @@ impl ArgValues {
         !self.name.is_empty() && !self.values.is_empty() && !self.values.iter().any(String::is_empty)
     }
 
-    /// Collects the values of each argument, sorted by name.
+    /// Joins the values of entries with the same name, in their order, and sorts the arguments by name.
     pub fn by_name(args: &[Self]) -> Vec<Self> {
         let mut collected: Vec<Self> = Vec::new();
         for arg in args {
@@ -211,7 +212,7 @@ pub fn split_names(names: &str) -> Vec<String> {
     split
 }
 
-/// The suffixes with their factors, longest first. A `B` may follow.
+/// The suffixes of numbers with their factors, longest first. A `B` may follow.
 const SUFFIXES: [(&str, u128); 9] = [
     ("Ki", 1 << 10),
     ("Mi", 1 << 20),
@@ -224,8 +225,8 @@ const SUFFIXES: [(&str, u128); 9] = [
     ("T", 1_000_000_000_000),
 ];
 
-/// Returns a number with a suffix in digits, such as `1000000` for `1M`; `None` for other text and for
-/// fractions.
+/// Returns a number with a suffix, or a power of two, in digits, such as `1000000` for `1M` and `1024` for `2^10`.
+/// `None` for other text, for plain digits, and if the result is no whole number.
 pub fn amount(text: &str) -> Option<String> {
     if let Some(power) = text.strip_prefix("2^") {
         return 1_u64.checked_shl(power.parse().ok()?).map(|amount| amount.to_string());

@@ -11,6 +11,7 @@ pub fn printable_lines(text: &str) -> String {
     escaped(text, |c| c != '\n' && is_control(c))
 }
 
+/// Returns `text` with each `special` character as its code, such as `\u{1b}` or `\n`.
 fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -19,12 +20,13 @@ fn escaped(text: &str, special: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Returns true for control characters and for those that set the direction of text.
+/// Returns true for control characters, Unicode line separators, and characters that set the direction of text.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns `: did you mean …?` with the most similar of the `known` names, or an empty text if none is similar to `given`.
+/// Returns `: did you mean …?` with the most similar of the `known` names. A name is similar if at most a third of the letters of `given`
+/// differ, or one. Empty if none is similar; `given` itself does not count.
 pub fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let near = 1..=(given.chars().count() / 3).max(1);
     let names = known.into_iter().map(|name| (strsim::osa_distance(given, name.as_ref()), name));

@@ -5,7 +5,8 @@ use crate::{Path, Samples};
 use gpubench_stats::{Bytes, Interval, Nanoseconds, Summary};
 
 gpubench_stats::stored! {
-    /// The checks that were asked for.
+    /// The results of the other clocks and counters that were asked for: CUPTI and Nsight Compute. The cross-check of the samples is not among
+    /// them.
     #[derive(Default)]
     pub struct Verification {
         /// The launches as CUPTI traced them.
@@ -130,16 +131,16 @@ gpubench_stats::stored! {
     }
 }
 
-/// The difference between the time of a result and that of CUPTI.
+/// The difference between the time of a result and that of CUPTI, which [`CuptiTimes::difference`] computes for verdicts and reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The time by the other clock, slowdown included.
     pub other: Nanoseconds,
     /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
     pub slowdown: Option<Slowdown>,
-    /// The row's time less that of the other clock, after subtraction of the slowdown.
+    /// The result's time less that of the other clock, after subtraction of the slowdown.
     pub by: Nanoseconds,
-    /// Half of its 95 % interval, which combines those of the row, of the other clock and of the slowdown.
+    /// Half of its 95 % interval, which combines those of the result, of the other clock and of the slowdown.
     pub half_width: Nanoseconds,
     /// The largest difference, interval aside, at which the two agree. Nothing for samples of the stream path, whose events may wait for
     /// work that CUPTI has no record of, such as a graph's start or the host.
@@ -147,7 +148,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns true if the two clocks agree within their intervals; nothing if that is not judged.
+    /// Returns true if the two clocks differ by at most `allowed` and half of the interval; `None` without `allowed`, if that is not judged.
     pub fn agrees(&self) -> Option<bool> {
         self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
     }
@@ -161,18 +162,18 @@ impl CuptiTimes {
         activity.time / listed.max(self.time.mean - self.gaps)
     }
 
-    /// Returns the time by which tracing slows the launch, if it was measured. Tracing speeds up no launch, so that a negative reading
-    /// counts as zero; its interval stays.
+    /// Returns the time by which tracing slows the launch; `None` if it was not measured. Tracing speeds up no launch, so that a negative
+    /// reading counts as zero; its interval stays.
     pub fn slowdown(&self) -> Option<Slowdown> {
         let by = self.slowdown?.max(Nanoseconds::ZERO);
         Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
     }
 
-    /// Returns the difference of the row with these samples from CUPTI's time less the slowdown.
+    /// Returns the difference of the result with these samples from CUPTI's time less the slowdown.
     ///
-    /// A row whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean; it is compared with CUPTI's
-    /// mean, and every other row with its median. A launch of several operations that was sampled in a graph is compared by its time on a
-    /// stream, where CUPTI saw it, if that is known.
+    /// A result whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean. It is compared with CUPTI's
+    /// mean, and every other result with CUPTI's median. A launch of several operations that was sampled in a graph is compared by its time on
+    /// a stream, where CUPTI saw it, if that is known.
     ///
     /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
     pub fn difference(&self, samples: &Samples) -> Difference {
@@ -197,7 +198,7 @@ impl CuptiTimes {
 const MIN_ALLOWED_DIFFERENCE: Nanoseconds = Nanoseconds(150.0);
 
 impl Counters {
-    /// Returns the bytes that crossed the memory's bus.
+    /// Returns the bytes that crossed the memory's bus: read and written. `None` if either was not counted.
     pub fn moved(&self) -> Option<Bytes> {
         let (Bytes(read), Bytes(written)) = (self.read?, self.written?);
         Some(Bytes(read + written))

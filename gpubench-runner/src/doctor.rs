@@ -9,10 +9,11 @@ use gpubench_runtime::device::{Available, DeviceError};
 use gpubench_runtime::devices::kinds::KINDS;
 use gpubench_runtime::worker::{Reply, Request};
 
-/// The time in which every driver answers. One that starts takes a second or two, and longer for each of many GPUs.
+/// The time limit for a driver to answer. One that takes longer is a problem in the findings. A driver that starts takes a second or two, and
+/// longer for each of many GPUs.
 const EXAMINE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Examines this machine, kind by kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
+/// Examines this machine for each kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
 /// that asks it. The program must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
 ///
 /// # Errors
@@ -41,7 +42,7 @@ pub fn examine() -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Returns the devices of this machine whose clocks can be locked.
+/// Returns the devices of this machine that are of a kind whose clocks can be locked.
 ///
 /// # Errors
 /// Returns the first reason if there is no such device.
@@ -60,7 +61,7 @@ pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
     Ok(devices)
 }
 
-/// Gives the clocks of a device back to the driver, whoever locked them.
+/// Resets the clocks of a device to the driver's control, even if another program locked them.
 ///
 /// # Errors
 /// Returns the reason that they cannot be reset.

@@ -6,14 +6,14 @@ use gpubench_records::{DeviceInfo, Peak, PeakSource, Quantity, device_info::UUID
 use gpubench_runtime::{devices::kinds, measured_peaks::CeilingCache};
 use gpubench_stats::Rate;
 
-/// A peak that the user states.
+/// A peak that the user states in `gpubench.toml`, as it is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedPeak {
-    /// The device.
+    /// The device: its name, its UUID, or its word on the command line.
     pub device: String,
-    /// The quantity.
+    /// The quantity: a bandwidth such as `memory`, or a data type such as `f32`.
     pub quantity: String,
-    /// The value with its unit.
+    /// The value with its unit, such as `4800GB/s`.
     pub value: String,
 }
 
@@ -60,7 +60,8 @@ impl PeakSources {
     }
 }
 
-/// Returns the user's peaks of this device: those of its UUID, then those of its name or of its word on the command line.
+/// Returns the user's peaks of this device: those of its UUID, then those of its name, then those of its word on the command line. Leaves out
+/// peaks that cannot be read, which [`Settings::validate`](crate::Settings) refuses.
 fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
     let names = [device.text(UUID), Some(&device.name), Some(&device.device)];
     let of_name = |name| peaks.iter().filter(move |peak| peak.device == name);
@@ -77,10 +78,10 @@ const BANDWIDTH_UNITS: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s"
 /// The units of arithmetic, each with its size in operations per second.
 const COMPUTE_UNITS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
 
-/// Returns the quantity called `name` and its peak `value`, in bytes or operations per second.
+/// Returns the quantity called `name` and its peak `value`, in bytes or operations per second. Any name that is no bandwidth is a data type.
 ///
 /// # Errors
-/// Returns what to give instead.
+/// Returns what to give instead if the name is empty, or if the value is not above 0 or lacks a unit of the quantity.
 pub(crate) fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
     if name.trim().is_empty() {
         return Err("name memory, l2, h2d, d2h, p2p or a data type, such as f32");
@@ -96,7 +97,8 @@ pub(crate) fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'st
     Ok((quantity, parse_with_unit(value, units).ok_or(otherwise)?))
 }
 
-/// Returns the number before one of these units, in units of 1.
+/// Returns the number before one of these units, multiplied by the size of the unit. `None` without such a unit, and unless the result is
+/// finite and above 0.
 fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, factor) =
         units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;

@@ -13,13 +13,15 @@ use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
 use gpubench_stats::format::joined;
 
-/// The jobs of a run.
+/// The jobs of a run, which `measure` schedules on the threads of their devices. `Plan::new` makes it from
+/// the registered benchmarks.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Plan {
     /// Ordered by device, then source, then arguments.
     pub jobs: Vec<(Job, JobStatus)>,
-    /// The number of further jobs that are left out because their benchmark is ignored.
+    /// The number of further jobs that are left out because their benchmark has the option `ignore` and the
+    /// selection excludes it.
     pub ignored: usize,
     /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
     pub absent: Vec<(Job, String)>,
@@ -92,7 +94,7 @@ impl Plan {
             )));
         }
         if let Some(name) = &selection.compare_with {
-            plan.jobs = add_partners(plan.jobs, entries, name, lister)?;
+            plan.jobs = add_comparison_targets(plan.jobs, entries, name, lister)?;
         }
         Ok(plan)
     }
@@ -173,7 +175,7 @@ impl Plan {
 }
 
 /// Returns the name of a type or constant of `entry` for which the user selects an unknown value, and a
-/// phrase with the known values.
+/// phrase with the known values. `None` if all selected values are known.
 fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, String)> {
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
@@ -190,8 +192,8 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
     })
 }
 
-/// Returns an error if two benchmarks, or two variants of one, have the same name: a case is identified by
-/// its name.
+/// Returns an error if two benchmarks, or two variants of one on the same kind of device, have the same name:
+/// a case is identified by its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
     let mut seen: HashMap<String, &Entry> = HashMap::new();
@@ -314,7 +316,8 @@ impl Selection {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// Returns a hint such as `: the tags of this program: memory, io`, if no benchmark has a selected tag.
+    /// Returns a hint such as `: the tags of this program: memory, io` if no benchmark has a selected tag.
+    /// `None` if one has, and if no tag is selected.
     fn tags_hint(&self, entries: &[&Entry]) -> Option<String> {
         if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
@@ -345,6 +348,7 @@ impl Selection {
 }
 
 /// Lists cases by running the user's code for their arguments.
+/// [`WorkerLister`](crate::runner::lister::WorkerLister) does this in a worker, and tests list fixed cases.
 pub(crate) trait CaseLister {
     /// Returns, for each of `variants`, its cases whose names and arguments `cases` selects, or the failure
     /// of its code.
@@ -359,10 +363,10 @@ pub(crate) trait CaseLister {
     fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<ComparisonTarget, String>>;
 }
 
-/// Sets the benchmark that each measured job is compared with: `named`, with the job's arguments. Removes
-/// jobs that would be compared with themselves, unless there are no others. Returns an error if a job cannot
-/// be compared.
-fn add_partners(
+/// Sets the benchmark that each measured job is compared with: `named`, with the job's arguments. A job is
+/// skipped if the other benchmark skips these. Removes jobs that would be compared with themselves, unless
+/// there are no others. Returns an error if a job cannot be compared.
+fn add_comparison_targets(
     jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],
     named: &BenchmarkId,
@@ -398,6 +402,7 @@ fn add_partners(
 }
 
 /// Returns the benchmark with this path, or else the only one whose path ends with `::` and this path.
+/// Returns an error if there is none, or if several end so.
 fn find_benchmark<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, PlanError> {
     let ends_so = |entry: &&&'e Entry| {
         let whole = entry.path();

@@ -22,12 +22,12 @@ fn is_gpu_id(device: &str) -> bool {
     device.parse::<usize>().is_ok() || device.starts_with("GPU-") || device.starts_with("MIG-")
 }
 
-/// Returns the rule for choosing devices of this kind; `None` for a kind that a program has added.
+/// Returns the rule for choosing devices of this kind when the user names none; `None` for an unknown kind.
 fn default_choice(kind: &str) -> Option<DefaultChoice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 
-/// Returns the first of `devices` without a fault, or else the first.
+/// Returns the first of `devices` without a fault, or else the first; `None` if there are no devices.
 fn first_that_works<'a>(mut devices: impl Iterator<Item = &'a Available> + Clone) -> Option<&'a Available> {
     devices.clone().find(|found| found.fault.is_none()).or_else(|| devices.next())
 }
@@ -94,8 +94,8 @@ impl FoundDevices {
         devices
     }
 
-    /// Selects the devices for `wanted`. If the user names none: the first GPU that works, or this machine's CPU if there is no
-    /// GPU; and every kind of device that a program has added.
+    /// Selects the devices for `wanted`. If the user names none, selects the first GPU that works, or this machine's CPU if there is no GPU, and
+    /// a device of every kind that a program has added.
     ///
     /// # Errors
     /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
@@ -153,15 +153,15 @@ impl FoundDevices {
         Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
 
-    /// Returns the missing kinds that `wanted` would select. A device that it names is not among them: if that is
-    /// missing, nothing is selected at all.
+    /// Returns the missing kinds that `wanted` would select: those of benchmarks if it is `None` or `all`, else none. A device that it names is
+    /// not among them: if that is missing, nothing is selected at all.
     pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<MissingKind> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
         missing.cloned().collect()
     }
 
-    /// Refuses a choice if the search for a kind that benchmarks need did not come to its end.
+    /// Returns an error if the search for a kind that benchmarks need did not come to its end.
     fn check_search_complete(&self) -> Result<(), String> {
         let is_search_incomplete = self.missing(None).iter().any(|missing| missing.is_search_incomplete);
         if is_search_incomplete {
@@ -171,7 +171,8 @@ impl FoundDevices {
         }
     }
 
-    /// Selects the usual devices, and this machine's CPU `with_fallback` or if there is no GPU.
+    /// Selects the usual devices: the first GPU that works, the devices that programs have added, and this machine's CPU `with_fallback` or if
+    /// there is no GPU. Adds notes on missing and faulty GPUs.
     fn select_default(&self, with_fallback: bool) -> Result<SelectedDevices, String> {
         self.check_search_complete()?;
         let first = first_that_works(self.gpus());
@@ -194,13 +195,13 @@ impl FoundDevices {
         Ok(SelectedDevices { devices, notes, missing: self.missing(None) })
     }
 
-    /// Returns the devices of kinds that are preferred to the CPU.
+    /// Returns the devices of kinds that are preferred to the CPU, in the order in which they are measured.
     fn gpus(&self) -> impl Iterator<Item = &Available> + Clone {
         self.present.iter().filter(|found| default_choice(found.kind) == Some(DefaultChoice::First))
     }
 
-    /// Returns the GPUs for which `takes` returns true, the CPU if `with_fallback`, and the devices of other
-    /// kinds.
+    /// Returns the GPUs for which `takes` returns true, the CPU if `with_fallback`, and of each other kind the first
+    /// device that works.
     fn filter_by_choice(&self, with_fallback: bool, takes: &dyn Fn(&Available) -> bool) -> Vec<Available> {
         let of_kind = |kind| self.present.iter().filter(move |found| found.kind == kind);
         let chosen = self.present.iter().filter(|found| match default_choice(found.kind) {

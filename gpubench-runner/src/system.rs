@@ -20,7 +20,7 @@ use signal_hook::low_level::{exit, signal_name};
 use gpubench_records::{Environment, Task, threads};
 use gpubench_runtime::{devices::host::cpu_name, system};
 
-/// Reads the environment of this process, which is `task` of several.
+/// Reads the environment of this process for a run. `task` is the task that the run is, if it is one of several.
 pub fn environment(task: Option<Task>) -> Environment {
     Environment {
         host: system::host_name(),
@@ -129,17 +129,17 @@ pub(crate) fn describe_exit(status: ExitStatus) -> String {
     }
 }
 
-/// Returns true if the process crashed: a debugger shows where.
+/// Returns true if the process crashed, such as by SIGSEGV or SIGABRT: a debugger shows where.
 pub(crate) fn is_crash(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV].contains(&signal))
 }
 
-/// Returns true if a signal that other processes send ended the process.
+/// Returns true if SIGHUP, SIGINT, SIGKILL or SIGTERM ended the process: signals that other processes or the system send.
 pub(crate) fn is_external_signal(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
 }
 
-/// Takes this process out of reach of a terminal's Ctrl-C.
+/// Takes this process out of reach of a terminal's Ctrl-C: makes it the leader of a new session.
 pub(crate) fn leave_terminal() {
     // Fails if this process already leads a process group. That group is then its own.
     _ = rustix::process::setsid();
@@ -155,8 +155,8 @@ static LAST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// The first signal, and when it came: decides whether a second one is a new request.
 static FIRST_SIGNAL: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
-/// Begins to watch for a signal that asks this process to end, and discards earlier ones. A second signal ends the process at once, unless it
-/// is the same one within half a second.
+/// Begins to watch for a signal that asks this process to end, and discards earlier ones. The first signal is only stored, for
+/// [`stop_signal`]. A second one ends the process at once, unless it is the same one within half a second.
 pub(crate) fn watch_signals() {
     static LISTENING: Once = Once::new();
 
@@ -165,12 +165,12 @@ pub(crate) fn watch_signals() {
     LISTENING.call_once(start_signal_thread);
 }
 
-/// Returns the number of the signal that came since, if any.
+/// Returns the number of the last signal that came since [`watch_signals`] was called; `None` if none came.
 pub(crate) fn stop_signal() -> Option<u8> {
     u8::try_from(LAST_SIGNAL.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
 }
 
-/// Returns true if a signal came.
+/// Returns true if a signal came since [`watch_signals`] was called.
 pub(crate) fn has_stop_signal() -> bool {
     stop_signal().is_some()
 }
@@ -230,7 +230,7 @@ fn is_ignored(signal: c_int) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| is_in_mask(&status, signal))
 }
 
-/// Looks for `signal` in the mask of ignored signals. The lowest bit is that of signal 1.
+/// Returns true if `signal` is in the mask of ignored signals in `status`, the text of `/proc/self/status`. The lowest bit is that of signal 1.
 fn is_in_mask(status: &str, signal: c_int) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

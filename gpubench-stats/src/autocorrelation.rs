@@ -9,9 +9,9 @@
 
 use crate::units::Nanoseconds;
 
-/// The maximum number of batches that a longer series is cut into; the autocorrelation is then computed of
-/// the batches' sums. This bounds the cost at about 1 ms for any length of the series. Lags of up to a
-/// quarter of the series still count.
+/// The maximum number of batches of successive samples that a longer series is cut into. The autocorrelation
+/// is then that of the batches' sums. This bounds the cost at about 1 ms for any length of the series. Lags
+/// of up to a quarter of the series still count.
 const MAX_BATCHES: usize = 2048;
 
 /// The 95 % quantile of the standard normal distribution. Samples count as correlated if τ exceeds 1 by more
@@ -30,6 +30,7 @@ const Z_95: f64 = 1.645;
 ///   is never narrower than that of independent samples.
 ///
 /// In batches of b, n is their number, and τ the variance of their sums over that of b independent signs.
+/// Samples at the end that do not fill a batch are then left out of τ.
 ///
 /// A sample on the median has the sign 0 (its mid-rank), which is how ties count. Samples all of one sign
 /// count as independent: nothing is known of them.
@@ -52,8 +53,9 @@ pub(super) fn effective_samples(times: &[Nanoseconds], median: Nanoseconds) -> f
     if correlated { (count / tau).max(1.0) } else { count }
 }
 
-/// Returns γ(0) + 2·Σ γ(k) of a series with mean zero, and the number of lags in the sum. The sum follows
-/// Geyer's initial monotone sequence (*Practical Markov chain Monte Carlo*, Statistical Science 7, 1992).
+/// Returns γ(0) + 2·Σ γ(k) of a series with mean zero, and the largest lag k in the sum, at least 1. The sum
+/// follows Geyer's initial monotone sequence (*Practical Markov chain Monte Carlo*, Statistical Science 7,
+/// 1992).
 ///
 /// Pairs γ(2m) + γ(2m + 1) are added until the first one that is not above zero. Each pair counts for no more
 /// than the pair before. The sum ends at a quarter of the series at the latest.

@@ -8,16 +8,18 @@ use crate::{SMALLEST_SAMPLE, Summary, units::Nanoseconds};
 const CONSECUTIVE_CHECKS: u32 = 2;
 
 /// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval
-/// is at most the requested share of the median, or one step of the timer if that is more, at two successive
-/// checks.
+/// is at most the requested fraction of the median, or one step of the timer if that is more. Two successive
+/// checks must find this.
 ///
-/// A rule serves one case. Looking again and again and stopping at the first success favours lucky moments;
-/// the second check, the least number of samples and the interval's floor of one step bound that bias.
+/// A rule serves one case. To check after every group and to stop at the first success favours lucky moments.
+/// The second check, the minimum number of samples and the interval's minimum of one step bound that bias.
 #[derive(Clone, Debug)]
 pub struct StopRule {
     precision: f64,
     min_samples: usize,
+    /// The number of samples at the last check.
     checked_samples: usize,
+    /// The number of checks that passed since the last one that did not.
     consecutive_passes: u32,
 }
 
@@ -49,9 +51,9 @@ impl StopRule {
         self.consecutive_passes >= CONSECUTIVE_CHECKS
     }
 
-    /// Checks the `summary` of all samples at the end of a budget. Returns true if the median is as precise
-    /// as required. One check is enough, and so are [`SMALLEST_SAMPLE`] samples, because the result did not
-    /// choose the time of this check.
+    /// Checks the `summary` of all samples at the end of a budget, and does not count the check. Returns true
+    /// if the median is as precise as required and there are at least [`SMALLEST_SAMPLE`] samples. One check
+    /// is enough, because the budget and not the result chose its time.
     pub fn check_last(&self, summary: &Summary, step: Nanoseconds) -> bool {
         summary.samples >= SMALLEST_SAMPLE && self.is_precise(summary, step)
     }

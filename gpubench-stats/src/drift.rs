@@ -27,7 +27,8 @@ crate::stored! {
 
 impl Drift {
     /// Finds the drift of `times`, in the order they ran. `step` is the resolution of the timer. Returns
-    /// `None` if there is no drift, and for fewer than 60 samples.
+    /// `None` if there is no drift, for fewer than 60 samples, and if the first third's median is not above
+    /// zero.
     ///
     /// The medians of the first and the last third must differ by more than max(1 %, one step), and by more
     /// than chance allows (p < 0.0001): their 99.5 % confidence intervals, from order statistics and for the

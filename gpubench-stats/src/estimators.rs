@@ -5,7 +5,8 @@ use std::f64::consts::FRAC_2_PI;
 
 use crate::units::Nanoseconds;
 
-/// Returns `times` in nanoseconds from the smallest to the largest. NaNs are at the ends.
+/// Returns `times` in nanoseconds from the smallest to the largest. NaNs are at the ends, according to their
+/// sign.
 pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
     let mut sorted: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -100,8 +101,8 @@ impl TrimmedMean {
     }
 }
 
-/// Returns the mean and the variance (divisor n − 1) of `values`; `None` for fewer than two. The mean is
-/// summed as distances from the first value, so that many long times lose no digits.
+/// Returns the mean and the variance (divisor n − 1) of `values`; `None` for fewer than two. It sums
+/// distances from the first value, so that the mean of many long times loses no digits.
 pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 {
         return None;
@@ -141,7 +142,7 @@ pub fn trimmed_error(times: &[Nanoseconds]) -> Nanoseconds {
 }
 
 /// Returns the t for which a variable of Student's distribution lies within ± t with probability
-/// `confidence`, which is between 0 and 1. `freedom` is the number of degrees of freedom, at least 1.
+/// `confidence`, which is at least 0 and below 1. `freedom` is the number of degrees of freedom, at least 1.
 pub fn student_quantile(confidence: f64, freedom: usize) -> f64 {
     let mut high = 1.0;
     while within(high, freedom) < confidence {

@@ -7,13 +7,15 @@ use crate::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
 };
 
-/// Formats a time in the largest unit that leaves a digit before the point, such as `12.54 µs`.
+/// Formats a time to four significant digits in the largest unit from ns to s that leaves a digit before the
+/// point, such as `12.54 µs`. Less than a nanosecond is in ns.
 pub fn time(time: Nanoseconds) -> String {
     let (value, unit) = scaled(time.as_f64(), &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")]);
     format!("{} {unit}", significant(value, 4))
 }
 
-/// Formats an amount of memory in binary units, such as `33 MiB`.
+/// Formats an amount of memory in the largest unit from B to TiB of which it has at least one, such as `33 MiB`,
+/// with one decimal unless it is a whole number of these.
 pub fn bytes(bytes: Bytes) -> String {
     let units = [(0, "B"), (10, "KiB"), (20, "MiB"), (30, "GiB"), (40, "TiB")];
     let units = units.map(|(power, unit)| ((1_u64 << power) as f64, unit));
@@ -22,8 +24,8 @@ pub fn bytes(bytes: Bytes) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Returns `value` in the largest of `units` that leaves a digit before the point, and the name of that unit. The units
-/// are in ascending order, each with its size.
+/// Returns `value` in the largest of `units` that leaves a digit before the point, and the name of that unit. For
+/// smaller values it is the first unit. The units are in ascending order, each with its size.
 fn scaled(value: f64, units: &[(f64, &'static str)]) -> (f64, &'static str) {
     let (size, unit) = units.iter().rev().find(|(size, _)| value.abs() >= *size).unwrap_or(&units[0]);
     (value / size, unit)
@@ -44,7 +46,7 @@ pub fn bandwidth(rate: BytesPerSecond) -> String {
     format!("{} GB/s", gigabytes(rate))
 }
 
-/// Formats a rate of operations in GFLOP/s or TFLOP/s, such as `66.9 TFLOP/s`.
+/// Formats a rate of operations in TFLOP/s from 10 TFLOP/s on, such as `66.9 TFLOP/s`, and below in GFLOP/s.
 pub fn throughput(rate: FlopsPerSecond) -> String {
     match rate.as_f64() {
         r if r < 1e13 => format!("{} GFLOP/s", gigaflops(rate)),
@@ -71,8 +73,8 @@ pub fn items(rate: ItemsPerSecond, item: &str) -> String {
     format!("{} {prefix}{space}{item}/s", significant(value, 3))
 }
 
-/// Returns `value` scaled to a decimal prefix (none, k, M, G or T) that leaves a digit before the point, and
-/// the prefix.
+/// Returns `value` scaled to the largest decimal prefix (none, k, M, G or T) that leaves a digit before the
+/// point, and the prefix. Values below 1 have no prefix.
 fn prefixed(value: f64) -> (f64, &'static str) {
     scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")])
 }
@@ -107,8 +109,8 @@ pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String 
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// Formats a number without a unit, with four significant digits and without zeros at its end, such as
-/// `12.35` or `0.01`.
+/// Formats a number without a unit, with four significant digits but at most nine decimals, such as `12.35` or
+/// `0.01`. Digits before the point are never rounded; zeros at the end of decimals are left out.
 pub fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -118,7 +120,8 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns a value in a unit that its author chose, to four significant digits, such as `0.83`, `96 rows` or `1.235e9 tokens/s`.
+/// Returns a value in a unit that its author chose, which may be empty, to four significant digits, such as
+/// `0.83` or `96 rows`. From 10⁹ on and below 10⁻⁴ it has an exponent, such as `1.235e9 tokens/s`.
 pub fn metric(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         0.0 | 1e-4..1e9 => number(value),
@@ -132,7 +135,8 @@ pub fn joined(items: impl IntoIterator<Item: ToString>, between: &str) -> String
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
 }
 
-/// Returns a count with the singular or plural of `what`: `1 case`, `2 cases`, `3 launches`.
+/// Returns a count with the singular or plural of `what`: `1 case`, `2 cases`, `3 launches`. The plural has `es`
+/// after `ch` and `ss`, else `s`.
 pub fn counted(number: usize, what: &str) -> String {
     let is_sibilant = what.ends_with("ch") || what.ends_with("ss");
     let plural = if number == 1 {
@@ -145,13 +149,15 @@ pub fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// Formats a fraction as a percentage, such as `93.1 %` for 0.931.
+/// Formats a fraction as a percentage to three significant digits, such as `93.1 %` for 0.931. Above 99,999 % it
+/// is `>99999 %`.
 pub fn percent(part: f64) -> String {
     let percent = 100.0 * part;
     limited(percent, significant(percent, 3)) + " %"
 }
 
-/// Formats a difference, as a fraction, as a percentage with its sign, such as `+0.4 %` for 0.004.
+/// Formats a difference, given as a fraction, as a percentage with its sign and one decimal, such as `+0.4 %` for
+/// 0.004.
 pub fn signed_percent(part: f64) -> String {
     let percent = 100.0 * part;
     limited(percent, format!("{percent:+.1}")) + " %"
@@ -183,7 +189,7 @@ pub fn precision(part: f64) -> String {
     }
 }
 
-/// The smallest percentage that two decimals show.
+/// The smallest percentage that two decimals show as more than zero.
 const MIN_TWO_DECIMAL_PERCENT: f64 = 0.01;
 
 /// Formats the half-width of an interval, as a fraction of its value, such as `± 0.42 %`. Returns `± ?` for a
@@ -195,7 +201,8 @@ pub fn plus_minus(part: f64) -> String {
     }
 }
 
-/// The largest percentage whose digits are shown: a ratio may have three hundred digits.
+/// The largest percentage whose digits are shown, since a ratio may have three hundred. A larger one is shown as
+/// above this limit.
 const MAX_SHOWN_PERCENT: f64 = 99_999.0;
 
 /// Returns the text of a percentage: `shown`, or `>99999`, `<-99999` or `?` for one that is too large, too small or
@@ -209,7 +216,7 @@ fn limited(percent: f64, shown: String) -> String {
     }
 }
 
-/// Formats a ratio, such as `1.48×`.
+/// Formats a ratio to three significant digits, such as `1.48×`.
 pub fn ratio(ratio: f64) -> String {
     format!("{}×", significant(ratio, 3))
 }

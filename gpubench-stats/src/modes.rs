@@ -4,22 +4,24 @@
 use crate::estimators::{ascending, quantile};
 use crate::units::Nanoseconds;
 
-/// The minimum distance of two modes, as a fraction of the median of all samples.
+/// The minimum distance of two modes, as a fraction of the median of all samples. It is at least
+/// [`MIN_DISTANCE_STEPS`].
 const MIN_DISTANCE_FRACTION: f64 = 0.02;
-/// The minimum distance of two modes, in steps of the timer.
+/// The minimum distance of two modes, in steps of the timer. It is at least [`MIN_DISTANCE_FRACTION`].
 const MIN_DISTANCE_STEPS: f64 = 3.0;
 
-/// The minimum fraction of all samples that each mode holds.
+/// The minimum fraction of all samples that each mode holds. With fewer, the samples have one mode.
 const MIN_MODE_FRACTION: f64 = 0.1;
 
 /// The maximum number of samples in the gap between two modes, as a fraction of the number that a window of
 /// the same width holds around the smaller mode.
 const MAX_GAP_FRACTION: f64 = 0.25;
-/// The minimum number of standard errors by which the gap holds fewer samples than the smaller mode.
+/// The minimum number of standard errors by which the gap holds fewer samples than a window of the same width
+/// around the smaller mode.
 const MIN_GAP_ERRORS: f64 = 3.0;
 
-/// The maximum number of positions between two modes at which a gap is searched. It limits the search if the
-/// timer's step is small.
+/// The maximum number of positions between two modes at which a gap is searched. With more steps of the timer
+/// between the modes, positions are several steps apart.
 const MAX_GAP_POSITIONS: f64 = 64.0;
 
 crate::stored! {

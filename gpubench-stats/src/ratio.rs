@@ -44,11 +44,14 @@ const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 /// it contains differences that no samples of one process show, such as where its buffers lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProcessRatio {
+    /// The natural logarithm of the ratio.
     log: f64,
-    /// The distances to the ends of the interval that the processes' own intervals make.
+    /// The distances from `log` to the ends of the interval that the processes' own intervals make.
     below: f64,
     above: f64,
+    /// The confidence of the processes' own intervals, and so of the ratio's.
     confidence: f64,
+    /// The standard error between processes; `None` if each side has one process.
     between: Option<BetweenError>,
     /// The difference between processes that is assumed because none was measured, as a logarithm.
     assumed: f64,
@@ -178,16 +181,16 @@ impl BetweenError {
     }
 }
 
-/// The fraction of a timer step that the mean of pairs resolves, if the launches' own noise spreads the
-/// readings over several steps.
+/// The fraction of a timer step that the mean of pairs is said to resolve, if the launches' own noise spreads
+/// the readings over several steps. Its error was a twentieth of a step.
 const RESOLVED_STEP_FRACTION: f64 = 1.0 / 16.0;
 
-/// The minimum spread of the middle three quarters of a launch's readings, in timer steps, for its noise to
-/// count as large. Readings are whole steps less a correction, so that half a step is slack.
+/// The middle three quarters of a launch's readings must spread over more than this many timer steps for its
+/// noise to count as large. Readings are whole steps less a correction, so that half a step is slack.
 const MIN_SPREAD_STEPS: f64 = 1.5;
 
-/// Returns the logarithm of the ratio of pairs of times, the first time over the second. `None` if there are
-/// no pairs, or if a time is not above zero.
+/// Returns the natural logarithm of the ratio of pairs of times, the first time over the second. `None` if
+/// there are no pairs, or if a time is not above zero.
 ///
 /// The result is the interquartile mean of the pairs' logarithms. Disturbances of up to a quarter of the
 /// pairs do not move it. It resolves less than a step of the timer, which the median of readings does not.
@@ -201,14 +204,14 @@ pub fn log_ratio_of_pairs(pairs: &[[Nanoseconds; 2]]) -> Option<f64> {
 }
 
 /// Returns `sorted` (not empty) without the first and the last of `parts` equal parts: for 4, the middle
-/// half. At least one value is left.
+/// half. A part is rounded up to whole values, but one or two values in the middle are always left.
 fn without_ends(sorted: &[f64], parts: usize) -> &[f64] {
     let cut = sorted.len().div_ceil(parts).min((sorted.len() - 1) / 2);
     &sorted[cut..sorted.len() - cut]
 }
 
-/// Returns the smallest difference of logarithms that the mean of such `pairs` resolves. `step` is the
-/// resolution of the timer. Infinite if there are no pairs.
+/// Returns the smallest difference of natural logarithms that [`log_ratio_of_pairs`] resolves for such
+/// `pairs`. `step` is the resolution of the timer. Infinite if there are no pairs.
 ///
 /// Noise of half a step or more makes each reading a draw between its neighbours. The mean of many readings
 /// is then right to a twentieth of a step, even if all launches begin at the same place within a step. With
@@ -227,14 +230,14 @@ pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64
 }
 
 impl Ratio {
-    /// Returns the ratio that `rounds` agree on. Each round is the logarithm of a ratio, and `resolution` the
-    /// smallest difference of logarithms that rounds resolve. `None` for fewer than two pairs of rounds; a
-    /// last round without a partner does not count.
+    /// Returns the ratio that `rounds` agree on. Each round is the natural logarithm of a ratio, and
+    /// `resolution` the smallest difference of logarithms that rounds resolve. `None` for fewer than two
+    /// pairs of rounds; a last round without a partner does not count.
     ///
     /// The first and the second round are a pair, the third and the fourth, and so on. In the second round of
-    /// a pair, the launches swap the places of their inputs. What a place adds to one launch it adds to the
-    /// other in the next round, so that the mean of the pair is free of it. Pairs are at random places and
-    /// thus independent of each other; rounds and samples are not.
+    /// a pair, the launches swap the addresses of their inputs. What an address adds to one launch it adds to
+    /// the other in the next round, so that the mean of the pair is free of it. Pairs are at random addresses
+    /// and thus independent of each other; rounds and samples are not.
     ///
     /// The ratio is the trimmed mean of the pairs, since disturbances may affect a few, with Student's
     /// interval, which is never narrower than ± `resolution`.
@@ -251,8 +254,9 @@ impl Ratio {
     }
 }
 
-/// Returns the trimmed mean of pairs of `rounds`, each the logarithm of a ratio; the first and the second
-/// round are a pair, and so on. `None` for fewer than two pairs.
+/// Returns the trimmed mean of pairs of `rounds`, each the natural logarithm of a ratio. The first and the
+/// second round are a pair, and so on; a last round without a partner does not count. `None` for fewer than
+/// two pairs.
 pub fn mean_of_rounds(rounds: &[f64]) -> Option<TrimmedMean> {
     let (pairs, _) = rounds.as_chunks::<2>();
     let means: Vec<f64> = pairs.iter().map(|[one, swapped]| f64::midpoint(*one, *swapped)).collect();

@@ -93,8 +93,9 @@ impl Summary {
     }
 
     /// Summarises `samples` that come in `groups`. Median and interval are those of [`Median::of_groups`];
-    /// all other figures are as in [`Self::of`]. Same as [`Self::of`] if there are fewer than six groups, or
-    /// if their sizes do not add up to the number of samples. `None` if there are no samples.
+    /// all other figures are as in [`Self::of`]. Same as [`Self::of`] if there are fewer than six groups that
+    /// have samples, or if their sizes do not add up to the number of samples. `None` if there are no
+    /// samples.
     pub fn of_groups(samples: &[Nanoseconds], groups: Groups<'_>, step: Nanoseconds) -> Option<Self> {
         let summary = Self::of(samples, step)?;
         let Some(grouped) = Median::of_groups(samples, groups, step, CONFIDENCE) else {
@@ -312,7 +313,8 @@ impl Median {
     }
 }
 
-/// The division of samples into groups, such as the launches of one graph.
+/// The division of samples into groups. A group is the samples that were enqueued together, such as the
+/// launches of one CUDA graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Groups<'a> {
     /// The number of samples of each group, in the order they ran.
@@ -326,9 +328,9 @@ impl Median {
     /// medians of other processes. `step` is the resolution of the timer; the median is
     /// [interpolated within a step](interpolated_median).
     ///
-    /// The interval is Student's, of the trimmed mean of the groups' medians, whose error adds up with the
-    /// shared one as their squares. `None` for fewer than six groups, or if the sizes do not add up to the
-    /// number of times.
+    /// The interval is Student's, around the median. Its standard error is that of the trimmed mean of the
+    /// groups' medians, to which the shared error is added in quadrature. `None` for fewer than six groups
+    /// that have samples, or if the sizes do not add up to the number of times.
     pub fn of_groups(
         times: &[Nanoseconds],
         groups: Groups<'_>,
@@ -353,15 +355,15 @@ impl Median {
     }
 }
 
-/// Returns the resolution of a timer: the greatest common divisor, in whole nanoseconds, of all event
-/// `readings`; 1 ns if all are zero.
+/// Returns the resolution of a timer: the greatest common divisor of all event `readings`, which are cut to
+/// whole nanoseconds and taken without their sign. 1 ns if all are zero, or if there are none.
 #[must_use]
 pub fn timer_step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
     let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
     Nanoseconds(divisor.max(1) as f64)
 }
 
-/// Returns the greatest common divisor of two numbers.
+/// Returns the greatest common divisor of two numbers; the other number if one of them is 0.
 pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
@@ -416,11 +418,12 @@ fn huber_location(sorted: &[f64], step: f64) -> f64 {
     bisect((sorted[0], sorted[sorted.len() - 1]), SEARCH_TOLERANCE * step, |time| balance(time) > 0.0)
 }
 
-/// A timer whose step is larger than this is coarse: times scatter over few steps. The timer of an H200 has a
-/// step of 32 ns, and times scatter over several.
+/// A timer whose step is larger than this is coarse: times scatter over few steps, and Huber's estimate
+/// replaces the median. The timer of an H200 has a step of 32 ns, and times scatter over several.
 pub const COARSE_TIMER_STEP: Nanoseconds = Nanoseconds(100.0);
 
-/// The maximum distance from the location with which a reading counts, in steps of a coarse timer.
+/// The maximum distance from Huber's location with which a reading counts, in steps of a coarse timer.
+/// Readings further away count as if they were at this distance.
 const CLIP_STEPS: f64 = 1.5;
 
 /// The width to which bisection narrows the location or the median, as a fraction of a step or half a step.

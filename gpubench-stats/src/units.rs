@@ -272,7 +272,7 @@ impl Bytes {
         self.0 as usize
     }
 
-    /// Returns the number of whole pieces of this size that fit into the amount.
+    /// Returns the number of whole pieces of the size `piece` that fit into the amount.
     ///
     /// # Panics
     /// Panics if `piece` is zero.

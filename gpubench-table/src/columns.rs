@@ -10,6 +10,7 @@ use gpubench_stats::{Nanoseconds, format};
 /// Makes the cell of a row, which is empty where there is no value.
 #[derive(Clone, Copy, Debug)]
 enum CellSource {
+    /// Of the row, which may show a failure.
     OfRow(fn(&TableRow<'_>) -> Option<String>),
     /// Of the measurement that the row shows; a row without one has an empty cell.
     Measured(fn(&Measurement) -> Option<String>),
@@ -43,19 +44,22 @@ impl Column {
         Self { head, title: head, name: head, cell_format, tables: Tables::Both, optional: true, rank, cell }
     }
 
+    /// The same column with another head in Markdown.
     const fn with_title(self, title: &'static str) -> Self {
         Self { title, ..self }
     }
 
+    /// The same column under another name for `--columns`; with an empty one, users cannot choose it.
     const fn with_name(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 
+    /// The same column in these tables instead of both.
     const fn only(self, tables: Tables) -> Self {
         Self { tables, ..self }
     }
 
-    /// Returns the cell of a row.
+    /// Returns the cell of a row; empty if the row has no value.
     pub(super) fn cell(&self, row: &TableRow<'_>) -> String {
         let measured = row.shown.measurement.as_ref();
         let cell = match self.cell {
@@ -79,12 +83,12 @@ impl Column {
         if let OwnMetric(name) = self.cell { Some(name) } else { None }
     }
 
-    /// Returns true for the same column.
+    /// Returns true for the same column: one with the same title, and for a benchmark's own metric with the same metric.
     pub(super) fn is(&self, other: &Self) -> bool {
         (self.title, self.metric()) == (other.title, other.metric())
     }
 
-    /// Returns true if the column is shown in a table of these rows.
+    /// Returns true if the column is shown in a table of these rows: always, or if one of its cells is not empty.
     pub(super) fn is_used(&self, rows: &[TableRow<'_>]) -> bool {
         !self.optional || rows.iter().any(|row| !self.cell(row).is_empty())
     }
@@ -102,7 +106,7 @@ pub(super) enum Tables {
     Both,
     /// The printed one.
     Printed,
-    /// Markdown's: the printed one shows the same beside the name.
+    /// Markdown's: the printed one shows the same as a mark before the name.
     Markdown,
     /// Neither, unless the user chooses the column.
     OnRequest,
@@ -176,7 +180,7 @@ const ALL_COLUMNS: &[Column] = &[
         .always(),
 ];
 
-/// The titles of the columns that are after those of benchmarks' own metrics.
+/// The titles of the columns that are after those of benchmarks' own metrics. All other columns are before these.
 const LAST_COLUMNS: [&str; 2] = ["samples", "verdict"];
 
 /// Returns a column of a time that is shown only if the user chooses it.
@@ -199,7 +203,7 @@ fn column_named(name: &str) -> Option<&'static Column> {
     ALL_COLUMNS.iter().find(|column| !name.is_empty() && column.name.eq_ignore_ascii_case(name))
 }
 
-/// Adds the columns of the own metrics of `rows` that are not among `columns` yet.
+/// Adds the columns of the own metrics of `rows` that are not among `columns` yet, before the [`LAST_COLUMNS`] at the end.
 pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[TableRow<'_>]) {
     let measured = rows.iter().filter_map(|row| row.shown.measurement.as_ref());
     for UserMetric { name, .. } in measured.flat_map(|it| &it.user_metrics) {
@@ -248,17 +252,18 @@ fn time(row: &TableRow<'_>) -> Option<String> {
     Some(time.unwrap_or_else(|| "failed".to_owned()))
 }
 
-/// Returns the cell `± %`: half of the 95 % interval, as a percentage of the median.
+/// Returns the cell `± %`: half of the 95 % interval, as a percentage of the median. `None` without a measurement.
 fn half_width(row: &TableRow<'_>) -> Option<String> {
     row.shown.measurement.as_ref().map(|_| without_unit(format::plus_minus(row.shown.half_width())))
 }
 
-/// Removes `± ` and ` %` from a cell, because the head contains them.
+/// Removes `± ` and ` %` from a cell, because the column's head has them.
 fn without_unit(cell: String) -> String {
     cell.trim_start_matches("± ").replace(" %", "")
 }
 
-/// Returns the cell `processes`: the number of processes and the range of their medians, such as `5: 320.0 µs to 332.8 µs`.
+/// Returns the cell `processes`: the number of processes and the range of their medians, such as `5: 320.0 µs to 332.8 µs`. `None`
+/// for one process.
 fn processes(row: &TableRow<'_>) -> Option<String> {
     let (range, processes) = row.shown.processes()?;
     Some(format!("{processes}: {}", format::from_to(range, format::time)))
@@ -270,7 +275,8 @@ fn items(measured: &Measurement) -> Option<String> {
     measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
 }
 
-/// Returns the verdict column of a result in Markdown; empty if it is valid.
+/// Returns the verdict column of a result in Markdown. Empty if the result is valid and its device is no fake, and if it failed,
+/// which the column of the time shows.
 fn verdict_mark(row: &TableRow<'_>) -> Option<String> {
     let record = row.shown;
     let mark = match record.verdict.state {
@@ -339,10 +345,10 @@ impl CellFormat {
     }
 }
 
-/// The most terminal columns of a unit whose head is aligned to the right.
+/// The most terminal columns of a unit for which the column's head is aligned to the right.
 const MAX_SHORT_UNIT: usize = 4;
 
-/// Returns the byte index after the digits before the decimal point; `None` for text without digits.
+/// Returns the byte index after the first digits of `cell`, which is that of a decimal point; `None` for text without digits.
 fn end_of_whole_part(cell: &str) -> Option<usize> {
     let first = cell.find(|c: char| c.is_ascii_digit())?;
     let digits = cell[first..].find(|c: char| !c.is_ascii_digit());
@@ -354,10 +360,11 @@ pub(super) const SPREAD_TITLE: &str = "spread";
 /// The number of characters of a histogram.
 const BAR_CELLS: usize = 7;
 
-/// The limits between a histogram's cells, as relative distances from the median.
+/// The limits between a histogram's cells, as distances from the median in fractions of it. A sample on a limit belongs to the
+/// faster cell.
 const BAR_CELL_LIMITS: [f64; BAR_CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
-/// The sentence that explains the bar.
+/// The sentence that explains the interval and the histogram.
 pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median; spread: a histogram of the samples: in the middle \
                                   within 0.2 % of the median, outwards within 1 %, 5 %, and more";
 
@@ -366,8 +373,8 @@ const EMPTY_BAR_CELL: char = '·';
 /// The characters of a histogram's cells, in eighths of all samples.
 const BAR_HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Returns the histogram of the samples around the median. `None` if the median is not above zero or the
-/// samples are not stored.
+/// Returns the histogram of the stall-corrected samples around the median, one character for each of
+/// [`BAR_CELLS`]. `None` if the median is not above zero or the samples are not stored.
 fn spread_bar(measured: &Measurement) -> Option<String> {
     let median = measured.median();
     // DRAM stalls are reported for the device, and not for each result.
@@ -383,7 +390,8 @@ fn spread_bar(measured: &Measurement) -> Option<String> {
     Some(counts.iter().map(|count| bar_character(*count, times.len())).collect())
 }
 
-/// Returns the character of a histogram's cell with `count` of `all` samples.
+/// Returns the character of a histogram's cell with `count` of `all` samples. Eighths are rounded up, so that a single sample
+/// is visible.
 fn bar_character(count: usize, all: usize) -> char {
     let eighths = (BAR_HEIGHTS.len() * count).div_ceil(all);
     eighths.checked_sub(1).map_or(EMPTY_BAR_CELL, |height| BAR_HEIGHTS[height])

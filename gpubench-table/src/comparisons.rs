@@ -14,7 +14,8 @@ use gpubench_records::{
 };
 use gpubench_stats::{DECISION_ERROR, Ratio, format, units::Range};
 
-/// The sentences on the decisions of `check`: on all rows together, and on those of one process on each side.
+/// Returns up to two sentences about the answers of `check`: the rate of wrong ones, and the difference that is assumed between single
+/// processes.
 pub fn decision_sentences(check: &BaselineComparison) -> Vec<String> {
     false_discovery_sentence(check).into_iter().chain(assumption_sentence(check)).collect()
 }
@@ -35,7 +36,8 @@ fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     ))
 }
 
-/// Returns the sentence about the false discovery rate; `None` for one row, and if no row is called slower or faster.
+/// Returns the sentence about the false discovery rate. `None` if fewer than two results were tested, and if none is called slower or
+/// faster.
 fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
     let rows = Some(check.tested_together).filter(|rows| *rows > 1)?;
     let differs = |line: &&CaseFinding| {
@@ -48,7 +50,7 @@ fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
     ))
 }
 
-/// Returns the result of a case in words: its answer, or the reason that it has none.
+/// Returns the answer of a case in words, with the number of times that it was measured again, or the reason that it has none.
 pub fn answer_text(finding: &BaselineFinding) -> String {
     let (answer, assumed, again) = match finding {
         BaselineFinding::Compared { answer, assumed_spread, remeasured, .. } => {
@@ -91,12 +93,13 @@ pub fn change(ratio: &Ratio) -> String {
     changes(ratio).join(" ")
 }
 
-/// Returns a change and its interval.
+/// Returns a change and its interval as two texts, such as `+2.04 %` and `(+1.52 to +2.57 %)`.
 pub(super) fn changes(ratio: &Ratio) -> [String; 2] {
     [format::change(ratio.value), format::changes(ratio.low, ratio.high)]
 }
 
-/// Both kinds of comparisons of `run`.
+/// Returns the comparisons of `run`: the interleaved cases, the comparison with a baseline, and the outcome of the gate. Each is empty
+/// if the run has none.
 pub(super) fn render(run: &Run, page: Page) -> String {
     let check =
         run.baseline_comparison.as_ref().map(|check| baseline_table(check, run, page)).unwrap_or_default();
@@ -142,7 +145,7 @@ fn cache_and_device(cache: Cache, device: &str, run: &Run) -> String {
     if run.devices.len() > 1 { format!("{cache} {device}") } else { cache.to_string() }
 }
 
-/// Returns a phrase such as `faster than sum`, with the reason if there is no interval.
+/// Returns a phrase such as `faster than sum`, with the likely reasons if there is no interval.
 fn answer_phrase(compared: &Compared) -> String {
     let Comparison { answer, ratio, .. } = &compared.comparison;
     let link = match answer {
@@ -197,7 +200,8 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     text
 }
 
-/// Returns the sentence about the number of processes of results whose spread between processes is known; `None` without such results.
+/// Returns the sentence about the number of processes on each side, of results whose spread between processes is known. It has the
+/// numbers of the first result that was measured again least often. `None` without such results.
 fn processes_sentence(check: &BaselineComparison) -> Option<String> {
     // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
@@ -235,10 +239,11 @@ fn comparison_title(what: &str, band: f64, page: Page) -> String {
     heading(&plain(what), &meaning, page)
 }
 
-/// The most cases that a line names.
+/// The most cases that a line names; `…` stands for the others.
 const MAX_NAMED_CASES: usize = 8;
 
-/// The number of regressions, such as `2 regressions` and ` of 5.00 % or more`.
+/// Returns two texts: the number of regressions, such as `2 regressions`, and the threshold of the gate, such as ` of 5.00 % or more` or
+/// ` beyond noise`.
 pub fn regression_count(gate: &Gate) -> (String, String) {
     let from = match gate.threshold {
         Threshold::Fraction(part) => format!(" of {} or more", format::percent(part)),
@@ -256,7 +261,8 @@ pub fn unjudged_lines(gate: &Gate) -> Vec<String> {
     lines
 }
 
-/// Returns the line about the cases `names`, which could not be judged because of `why`.
+/// Returns the line about the cases `names`, of which the gate could not judge any because of `why`. It names the first
+/// [`MAX_NAMED_CASES`].
 fn unjudged_line((why, names): (Unjudged, Vec<String>)) -> String {
     let more = if names.len() > MAX_NAMED_CASES { ", …" } else { "" };
     let shown = names[..names.len().min(MAX_NAMED_CASES)].join(", ");

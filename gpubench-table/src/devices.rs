@@ -10,7 +10,8 @@ use gpubench_records::{
 };
 use gpubench_stats::format;
 
-/// The notes, then two lines for each device: its name, and its properties, as many as `page` has room for.
+/// Returns the lines above the results: the notes of the run, then for each device its name, and on one line as many of its properties
+/// as `page` has room for. Devices that differ only in their UUID share these lines.
 pub fn header(run: &Run, page: Page) -> String {
     let mut text = String::new();
     for note in notes(run) {
@@ -63,8 +64,8 @@ pub(super) fn all_properties(info: &DeviceInfo) -> String {
     format::joined(info.properties.iter().map(shown), PROPERTY_SEPARATOR)
 }
 
-/// The peaks that rows are compared with, with their sources. A GPU has a peak for every precision; the unused ones would
-/// hide the others.
+/// Returns a line for each peak that results are compared with, and for those of memory and L2, with its sources. A GPU has a peak
+/// for every data type; the unused ones would hide the others.
 pub fn peaks(run: &Run, page: Page) -> String {
     let of_device = |info: &DeviceInfo| -> Vec<String> {
         let mut peaks = grouped(info.peaks.iter().map(|peak| (&peak.quantity, peak)));
@@ -83,7 +84,7 @@ pub fn peaks(run: &Run, page: Page) -> String {
     text
 }
 
-/// All peaks of a device, with their sources.
+/// Returns a line with the name of a device, and one for each of its peaks with its source, compared with results or not.
 pub fn peaks_of(info: &DeviceInfo) -> String {
     let line = |peak: &Peak| format!("  peak {}\n", shown_peak(peak));
     let peaks: String = info.peaks.iter().map(line).collect();
@@ -108,7 +109,8 @@ pub fn shown(property: &Property) -> String {
     plain(&property.to_string())
 }
 
-/// The peaks of a quantity: the one that counts, then the others behind its source.
+/// Returns the peaks of a quantity: the first, which results are compared with, then the others after its source. Empty if there are
+/// none.
 fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
     let Some((counts, others)) = peaks.split_first() else { return String::new() };
     let others: String = others
@@ -125,7 +127,7 @@ pub fn shown_peak(peak: &Peak) -> String {
     shown_peaks(&peak.quantity, &[peak])
 }
 
-/// Returns the rate of a peak, such as `about 3.35 TB/s`.
+/// Returns the rate of a peak, such as `3350 GB/s`. An uncertain one begins with `about`, or with `at least` if it was measured.
 fn shown_rate(peak: &Peak) -> String {
     let about = match (peak.uncertain, peak.source) {
         (false, _) => "",
@@ -158,7 +160,8 @@ pub(super) fn peak_name(quantity: &Quantity) -> String {
     }
 }
 
-/// Returns the fraction of the peak that limits a launch: that of the roofline, or else of the first known peak.
+/// Returns the fraction of the peak that limits a launch: that of the roofline, or else of the first known peak. `None` if no peak
+/// is known.
 pub fn binding_peak(measured: &Measurement) -> Option<&PeakFraction> {
     measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
@@ -170,14 +173,15 @@ pub(super) fn is_above_memory_peak(record: &Record) -> bool {
 }
 
 /// Returns the text of the cell `% of peak`: the fraction of the limiting peak, or the name of the cache for a hot result that is faster than
-/// memory.
+/// memory. `None` if no peak is known.
 pub fn peak_cell(record: &Record) -> Option<String> {
     serving_cache(record)
         .map(str::to_owned)
         .or_else(|| binding_peak(record.measurement.as_ref()?).map(peak_fraction_text))
 }
 
-/// Returns the name of the cache that serves a hot result: one limited by memory and faster than memory can be.
+/// Returns the name of the cache that serves a hot result: one limited by memory and faster than memory can be. `None` for all other
+/// results.
 pub(super) fn serving_cache(record: &Record) -> Option<&'static str> {
     let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
     let is_bound_by_memory = record.measurement.as_ref().and_then(binding_peak).is_some_and(is_memory);

@@ -13,7 +13,8 @@ use gpubench_records::{
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
-/// The paragraphs of all measured cases, in their order.
+/// Returns the text of `--explain`: a heading for the program, a paragraph for each device, and one for each
+/// measured case. Failed cases have none.
 pub fn explain(run: &Run, page: Page) -> String {
     let mut text = program_heading(&run.program, page);
     for info in &run.devices {
@@ -44,7 +45,8 @@ fn program_heading(program: &Program, page: Page) -> String {
     format!("\n{}", heading(&plain(name), &plain(&build), page))
 }
 
-/// The origin of each number of a case: a word that names it, and a sentence.
+/// Returns the sentences that explain each number of a case, each with a word as its label. Numbers that the
+/// case lacks have none. `info` is the device of the case, and `None` omits its peaks.
 pub fn sentences(
     record: &Record,
     measured: &Measurement,
@@ -93,7 +95,7 @@ fn processes_sentence(record: &Record) -> Option<String> {
     Some(format!("medians of {processes} processes: {range}; the middle one is shown"))
 }
 
-/// Returns the sentence about the rounds and pairs behind an answer.
+/// Returns the sentence about the rounds and A/B pairs from which the answer of a comparison was computed.
 fn interleaving_sentence(compared: &Compared) -> String {
     let Comparison { ratio, rounds, answer, .. } = &compared.comparison;
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
@@ -148,7 +150,7 @@ fn time_sentence(measured: &Measurement) -> String {
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
 
-/// The range of the samples, their percentiles, mean and standard deviation.
+/// Returns the phrase with the range of the samples, their percentiles, mean and standard deviation.
 pub fn quantiles(time: &Summary) -> String {
     let Summary { min, p5, median, p95, p99, max, mean, standard_deviation: deviation, .. } = time;
     format!(
@@ -169,7 +171,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     ))
 }
 
-/// Returns the sentence about the periodic DRAM stall, and its share of a launch of this `time`.
+/// Returns the sentence about the periodic DRAM stall, and the stalls that a launch of this `time` meets.
 fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     // A launch that is longer than the period meets some of them always.
     let always = ((time - stall.mean_delay()) / stall.period).floor();
@@ -183,7 +185,8 @@ fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
     )
 }
 
-/// Returns the path that timed the samples, with the reason if it is not the preferred one.
+/// Returns the path that timed the samples, such as a CUDA graph, with the reason if it is not the preferred
+/// one.
 fn path_sentence(method: &Method) -> String {
     match &method.path_reason {
         None => method.path.to_string(),
@@ -191,7 +194,8 @@ fn path_sentence(method: &Method) -> String {
     }
 }
 
-/// Returns the phrase about the flush, its verification and any reservation.
+/// Returns the phrase about the flush of a cold case, its verification if it was verified, and the reason for
+/// this flush if there is one.
 fn flush_sentence(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_verification, .. } = &measured.samples.method;
     let mut text = flush.to_string();
@@ -204,7 +208,8 @@ fn flush_sentence(measured: &Measurement) -> String {
     text
 }
 
-/// Returns the phrase with the readings that verify a flush.
+/// Returns the phrase with the readings of a flush verification. It begins with `verified` only if the flush
+/// leaves the cache empty and clean.
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let read = format!(
         "reading a quarter of the cache takes {} after the flush, {} from a full cache, {} from an empty one",
@@ -320,7 +325,8 @@ fn sampling_sentence(measured: &Measurement) -> String {
     )
 }
 
-/// Returns the phrase about the most device memory that was allocated at once; `None` if that is not known.
+/// Returns the phrase about the most device memory that `setup` and the first launch had allocated; `None` if
+/// neither is known.
 fn memory_sentence(measured: &Measurement) -> Option<String> {
     let setup = measured.setup_memory.map(|bytes| format!("{bytes} by `setup`"));
     let launch = measured.launch.memory.map(|bytes| format!("{bytes} more by the first launch"));
@@ -328,8 +334,8 @@ fn memory_sentence(measured: &Measurement) -> Option<String> {
     (!known.is_empty()).then(|| format!("at most {}", known.join(", ")))
 }
 
-/// Returns the peaks that the result is compared with, each with its share and source; `None` if there are
-/// none.
+/// Returns the peaks that the result is compared with, each with its source and the fraction of it that was
+/// reached; `None` if there are none.
 fn peaks_sentence(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
     let shown = |share: &PeakFraction| {
         let peak = shown_peak(info.peak(&share.quantity)?);
@@ -351,8 +357,9 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
     }
 }
 
-/// Returns the sentence about the binding peak and the share of it that was reached; `None` without an
-/// arithmetic intensity.
+/// Returns the sentence about the peak of the roofline that limits the launch, and the fraction of it that
+/// was reached. `None` without an arithmetic intensity, or if the fraction of DRAM or of the arithmetic peak
+/// is unknown.
 fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);
@@ -376,7 +383,9 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
     ))
 }
 
-/// The remark that a rate is bound by the launch and not by the kernel. It is no reservation, since the time is right.
+/// Returns the remark that the launch itself limits a rate, and not the kernel: the case declares traffic or
+/// operations, and takes at most twice the time of an empty launch. `None` otherwise, or if that time is not
+/// known. The verdict does not depend on it, since the time is right.
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
     let empty = measured.samples.timer.marginal_empty_launch?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();

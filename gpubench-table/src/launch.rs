@@ -8,7 +8,8 @@ use gpubench_stats::{Bytes, Nanoseconds, format};
 /// The threads of a warp.
 const WARP_THREADS: u64 = 32;
 
-/// Returns a sentence for each observed kernel of the launch, and the number of further kernels.
+/// Returns a sentence for each described kernel of the launch, and one with the number of further kernels. Empty if no kernel is
+/// described.
 pub(super) fn kernel_sentences(seen: &LaunchInfo) -> Vec<String> {
     let mut sentences: Vec<String> =
         seen.kernels.iter().map(|it| kernel_sentence(it, seen.multiprocessors.as_ref())).collect();
@@ -58,7 +59,7 @@ fn residency_phrase(kernel: &LaunchedKernel, all: &Multiprocessors) -> String {
     format!("a multiprocessor holds {blocks} at once, {threads} of its threads")
 }
 
-/// Returns the fraction of a multiprocessor's threads that the kernel's resident blocks fill.
+/// Returns the fraction of a multiprocessor's threads that the kernel's resident blocks fill. Blocks count in whole warps.
 fn occupancy(kernel: &LaunchedKernel, all: &Multiprocessors) -> f64 {
     let warps = kernel.threads().div_ceil(WARP_THREADS) * u64::from(kernel.max_active_blocks_per_sm);
     (WARP_THREADS * warps) as f64 / f64::from(all.threads_per_sm.max(1))
@@ -76,8 +77,8 @@ fn waves_phrase(kernel: &LaunchedKernel, all: &Multiprocessors) -> String {
     format!("{} waves{last}", waves.ceil())
 }
 
-/// Returns the sentence about the memory that a launch changed and the writes it declares; `None` if nothing
-/// was examined or declared.
+/// Returns the sentence about the memory that a launch changed and the writes it declares. `None` if its writes
+/// were not detected, or if no memory was examined or changed and no traffic is declared.
 pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.changed_nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
@@ -103,7 +104,7 @@ fn changed_phrase(written: &Written) -> String {
     format!("{changed} of {examined} of memory changed, compared in blocks of {block_size}{altered}")
 }
 
-/// Returns the phrase that some writes may be missing; empty if all memory was examined.
+/// Returns the phrase that some writes may be missing, which begins with a semicolon; empty if all memory was examined.
 fn unseen_phrase(written: &Written) -> String {
     let phrase = |why: &String| format!("; some writes may be missing: {why}");
     written.unseen_reason.as_ref().map(phrase).unwrap_or_default()
@@ -128,8 +129,8 @@ pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
     (!found.is_empty()).then(|| found.join("; "))
 }
 
-/// Returns the time of a call of the launch function and of the first launch. Without calls after the samples, the shortest call is named
-/// if it takes longer than the launch.
+/// Returns the sentence about the host's time for a call of the launch function, and the time of the first launch. If calls were not timed
+/// after the samples, it names the shortest call that was seen, but only if that is longer than the launch. `None` if nothing is known.
 pub(super) fn host_sentence(measured: &Measurement) -> Option<String> {
     let is_longer = |call: &Nanoseconds| *call > measured.median();
     let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));

@@ -28,7 +28,7 @@ pub use self::text::{Page, columns, paragraph, wrapped};
 /// cases and [`end`], which print a run while it is measured.
 pub fn render(run: &Run, page: Page) -> String {
     let mut table = TableWriter::new(run, run.records.iter().map(Record::planned), page);
-    let rows: String = rows::by_benchmark(run).iter().map(|records| table.rows(records)).collect();
+    let rows: String = rows::records_by_benchmark(run).iter().map(|records| table.rows(records)).collect();
     header(run, page) + &rows + &end(run, &mut table, page)
 }
 
@@ -43,14 +43,15 @@ pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     format!("{waiting}{blank}{}", text::join_sections(parts))
 }
 
-/// Returns true if rows of `run` are on several devices, opened or not.
+/// Returns true if `run` has several devices. Those count that it opened, and those of its records.
 pub fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|info| &info.device);
     let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
     devices.next().is_some_and(|first| devices.any(|device| device != first))
 }
 
-/// Returns the name that no other case of a run has, such as `kernels::saxpy[n=65536] cold on cuda:1`.
+/// Returns the name that no other case of a run has, such as `kernels::saxpy[n=65536] cold on cuda:1`. It has the
+/// device only if the run has `several_devices`.
 pub fn case_name(record: &Record, several_devices: bool) -> String {
     let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
     format!("{}{on}", record.case)

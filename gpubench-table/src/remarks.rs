@@ -15,7 +15,7 @@ pub fn remarks(run: &Run, page: Page) -> String {
     join_sections(parts.map(|part| paragraph(&part, page)))
 }
 
-/// The cases that benchmarks leave out, for each reason in the benchmark's own words.
+/// Returns a line for each benchmark and reason for which it skips cases: the first cases, and the reason in the benchmark's own words.
 fn skipped_lines(run: &Run) -> String {
     let cases = run.skipped.iter().map(|it| ((&*it.benchmark, &*it.reason), plain(&it.name())));
     let line = |((_, why), names): ((&str, &str), Vec<String>)| {
@@ -74,7 +74,7 @@ fn timing_methods(run: &Run) -> String {
     text
 }
 
-/// The most cases with one reason that are named.
+/// The most cases that a line names; of the others, it has the number.
 const MAX_NAMED_CASES: usize = 2;
 
 /// Returns why results were not timed on the path that their device prefers: a line for each reason, with its cases.
@@ -91,14 +91,15 @@ fn other_paths(run: &Run) -> String {
     grouped(cases).into_iter().map(line).collect()
 }
 
-/// Returns the first names, and the number of the others.
+/// Returns the first [`MAX_NAMED_CASES`] names, and the number of the others, such as `a, b and 3 more`.
 fn first_names(names: &[String]) -> String {
     let others = names.len().saturating_sub(MAX_NAMED_CASES);
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     names[..names.len() - others].join(", ") + &more
 }
 
-/// The fraction of a time above which the timer's resolution is reported as coarse.
+/// The fraction of a result's time above which the timer's resolution is reported as coarse, if it is also above
+/// [`COARSE_TIMER_STEP`].
 const COARSE_TIMER_FRACTION: f64 = 0.01;
 
 /// Returns a line for each timer that is coarse for a result's time, with its resolution and its devices.
@@ -121,11 +122,12 @@ fn coarse_timers(run: &Run) -> String {
     grouped(timers).into_iter().map(line).collect()
 }
 
-/// The processors that measuring a GPU needs: for the thread that launches, and for the one that reads
-/// sensors.
+/// The processors that measuring a GPU needs: one for the thread that launches, and one for the thread that
+/// reads sensors. A CPU quota of at least this is not reported, unless a device is the CPU.
 const PROCESSORS_FOR_GPU: f64 = 2.0;
 
-/// The settings of the environment that can change times, each with its effect.
+/// Returns a line for each setting of the environment that can change times, with its effect. A CPU quota has one only if it is
+/// too small.
 fn settings_remarks(run: &Run) -> String {
     let is_enough =
         |quota| quota >= PROCESSORS_FOR_GPU && run.devices.iter().all(|info| !info.runs_program_code);
@@ -161,7 +163,7 @@ fn not_cooled(measured: &Measurement) -> Option<&str> {
     }
 }
 
-/// Returns why the energy of a launch is unknown, if it was requested.
+/// Returns why the energy of a launch is unknown; `None` if it is known, or if it was not requested.
 fn no_energy(measured: &Measurement) -> Option<&str> {
     match &measured.energy {
         Some(Energy::Unavailable(why)) => Some(why),
@@ -169,7 +171,7 @@ fn no_energy(measured: &Measurement) -> Option<&str> {
     }
 }
 
-/// Returns why CUPTI did not trace the launches, if that was requested.
+/// Returns why CUPTI did not trace the launches; `None` if it traced them, or if that was not requested.
 fn not_traced(measured: &Measurement) -> Option<&str> {
     match measured.verification.as_ref()?.cupti.as_ref()? {
         CuptiPass::Failed(why) => Some(why),
@@ -177,7 +179,8 @@ fn not_traced(measured: &Measurement) -> Option<&str> {
     }
 }
 
-/// Returns lines with the number of results over `link` with a known peak, and without.
+/// Returns up to two lines: the number of results with a bandwidth over `link` that are compared with the link's peak, and of those
+/// whose peak is not known. A number of 0 has no line.
 fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
     let rows =
         measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
@@ -199,7 +202,8 @@ fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
     format!("timed by {by}{}", flush.unwrap_or_default())
 }
 
-/// Returns the phrase about a flush and its verification.
+/// Returns the phrase about a flush, its verification if it was verified, and its reason if there is one. It begins with a comma, to
+/// follow another phrase.
 fn flush_phrase(method: &Method) -> String {
     let proven = method.flush_verification.map_or_else(String::new, |proof| {
         let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
@@ -216,7 +220,7 @@ pub fn no_records(run: &Run) -> Option<String> {
     run.records.is_empty().then(|| format!("no records: {planned} planned, {skipped} skipped"))
 }
 
-/// The line that counts the rows by verdict.
+/// Returns the line with the number of results of each verdict, of failed, missing and skipped ones, and the duration of the run.
 pub fn summary(run: &Run) -> String {
     if let Some(none) = no_records(run) {
         return format!("{none}, in {:.1} s\n", run.wall_time.as_seconds());

@@ -22,8 +22,8 @@ impl<'a> TableRow<'a> {
         Self { shown: record, records: vec![record] }
     }
 
-    /// The rows of `records`, which are of one benchmark with its arguments on devices of a model: those in the same cache state
-    /// are one row.
+    /// Returns the rows of `records`, which are of one benchmark with its arguments on devices of one model. Records in the same
+    /// cache state are one row; a second record of a device begins a new row.
     pub(super) fn all(records: &'a [Record]) -> Vec<Self> {
         let mut rows: Vec<Self> = Vec::new();
         for record in records {
@@ -50,8 +50,8 @@ impl<'a> TableRow<'a> {
         self.records.len() > 1
     }
 
-    /// The slowest of several devices, and the time that it takes longer than the one that is shown: `cuda:3 +4.5 %`; or the
-    /// first that has no number.
+    /// Returns the slowest of several devices, and the time that it takes longer than the one that is shown, such as
+    /// `cuda:3 +4.5 %`. If a device has no measurement, returns the first such device and `failed`. `None` for one device.
     pub(super) fn slowest(&self) -> Option<String> {
         if let Some(failed) = self.records.iter().find(|record| record.measurement.is_none()) {
             return self.has_several_devices().then(|| format!("{} failed", failed.device));
@@ -60,14 +60,15 @@ impl<'a> TableRow<'a> {
         Some(format!("{} {}", slowest.device, format::change(median(slowest) / median(self.shown))))
     }
 
-    /// The difference between the slowest and the fastest of several devices, as a part of the time that is shown.
+    /// Returns the difference between the slowest and the fastest of several devices, as a percentage of the time that is
+    /// shown. `None` for one device.
     pub(super) fn range(&self) -> Option<String> {
         let (fastest, slowest) = self.fastest_and_slowest()?;
         Some(format::percent((median(slowest) - median(fastest)) / median(self.shown)))
     }
 
-    /// Returns the records with the fastest and the slowest median. `None` for one device, or if the shown
-    /// time is not above zero.
+    /// Returns the records with the fastest and the slowest median, of those that [`by_median`] keeps. `None` for one
+    /// device, or if the shown time is not above zero.
     fn fastest_and_slowest(&self) -> Option<(&'a Record, &'a Record)> {
         let sorted = by_median(&self.records);
         let is_known = self.has_several_devices() && median(self.shown) > Nanoseconds::ZERO;
@@ -75,7 +76,8 @@ impl<'a> TableRow<'a> {
     }
 }
 
-/// Returns the usable records, or those with any measurement if none is usable, sorted by median.
+/// Returns the records with a usable measurement, or those with any measurement if none is usable, from the fastest
+/// median to the slowest. Drops the others.
 fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     let has_valid = records.iter().any(|record| record.usable_measurement().is_some());
     let mut usable = records.to_vec();
@@ -84,7 +86,8 @@ fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     usable
 }
 
-/// Returns the record with the middle median, the faster of two; `None` if none was measured.
+/// Returns the record with the middle median of those that [`by_median`] keeps; of two in the middle, the faster.
+/// `None` if none was measured.
 fn middle_record<'a>(records: &[&'a Record]) -> Option<&'a Record> {
     let sorted = by_median(records);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
@@ -95,9 +98,10 @@ fn median(record: &Record) -> Nanoseconds {
     record.measurement.as_ref().map(Measurement::median).unwrap_or_default()
 }
 
-/// Groups the records of `run` by benchmark and arguments. A group has the place of its last measured record, since a run prints a
-/// group when all devices have measured it.
-pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
+/// Groups the records of `run` by benchmark and arguments: each group has the records of all devices and cache states, in the order
+/// of the run's devices. Groups are in the order of their last records, since a live run prints a group when all devices have
+/// measured it.
+pub(super) fn records_by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
     let mut groups: Vec<(usize, Vec<&Record>)> = Vec::new();
     let mut places = HashMap::new();
     for (number, record) in run.records.iter().enumerate() {
@@ -123,7 +127,8 @@ pub(super) fn by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
 pub(super) const DEVICE_ROWS_MEANING: &str = "of several devices: each row is that of the one in the middle (of two, the faster); beside it the \
                                   slowest, and the range between the slowest and the fastest";
 
-/// Collects values by their key, in the order in which keys first come, and each value once.
+/// Groups `items`, each a key and a value, by key. Keys are in the order in which they first come, each with its values
+/// without repetitions.
 pub(super) fn grouped<K: PartialEq, V: PartialEq>(
     items: impl IntoIterator<Item = (K, V)>,
 ) -> Vec<(K, Vec<V>)> {
@@ -146,7 +151,7 @@ pub(super) struct DeviceGroup<'a> {
     pub label: String,
 }
 
-/// The most devices that are listed by name; of more, the first and the last.
+/// The most devices that are listed by name; of more, only the first and the last are.
 const MAX_LISTED_DEVICES: usize = 3;
 
 impl<'a> DeviceGroup<'a> {
@@ -161,7 +166,8 @@ impl<'a> DeviceGroup<'a> {
     }
 }
 
-/// Returns the device names with commas; of many, the first, the last and their number.
+/// Returns the device names with commas; of more than [`MAX_LISTED_DEVICES`], the first, the last and their number, such as
+/// `cuda:0 … cuda:7 (8)`.
 pub(super) fn device_list(devices: &[&str]) -> String {
     match devices {
         [first, .., last] if devices.len() > MAX_LISTED_DEVICES => {
@@ -171,7 +177,8 @@ pub(super) fn device_list(devices: &[&str]) -> String {
     }
 }
 
-/// Returns true for a reason with words of the user or of the driver, or with figures that a reader needs for each row.
+/// Returns true for a reason with words of the user or of the driver, or with figures that a reader needs for each row. Such reasons
+/// share a number only if their texts are equal; others also if only their figures differ.
 fn has_own_words(reason: &Reason) -> bool {
     use Reason::{
         Drift, Failed, FailedAfterwards, LaterOutputsFail, SecondTry, SetupNotRepeatable, TwoModes,
@@ -190,7 +197,8 @@ fn has_own_words(reason: &Reason) -> bool {
     )
 }
 
-/// Returns the words without numbers and units, so that equal reasons of different sizes are equal texts.
+/// Returns the words without numbers, the word after each number, which is its unit, and spaces. So reasons that differ only in
+/// their figures have equal texts. The result is a key, and not for people.
 fn without_numbers(words: &str) -> String {
     let mut after_number = false;
     let is_kept = |word: &&str| {
@@ -203,9 +211,9 @@ fn without_numbers(words: &str) -> String {
 /// The reasons against the rows of a table, each with its number.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// The number of each reason and its text in the first row, by its words without numbers.
+    /// The number of each reason and its text in the first row, by its words without numbers (see [`has_own_words`]).
     numbers: HashMap<String, (usize, String)>,
-    /// The cases of each, once for each row.
+    /// The cases of the rows that have each reason: those of reason 1 first. A case is there once for each row.
     rows: Vec<Vec<CaseId>>,
     /// True if a later row has other figures than the first.
     have_other_figures: bool,
@@ -213,11 +221,11 @@ pub(super) struct Notes {
 
 /// A reason against a row.
 pub(super) struct Note {
-    /// Its number, from 1.
+    /// The number of the reason in the table, from 1.
     pub number: usize,
-    /// The verdict that it allows at best.
+    /// The best verdict that a result with this reason can have: suspect or invalid.
     pub state: State,
-    /// The verdict and the words, where no row before had it.
+    /// The verdict, some devices' names and the words; `None` if an earlier row had this reason.
     pub text: Option<String>,
 }
 
@@ -243,8 +251,8 @@ impl Notes {
         reasons.into_iter().map(note).collect()
     }
 
-    /// Returns the note for a reason against `case`. Reasons with the same `kind` share a number; only the
-    /// first has `text`. Counts the row.
+    /// Returns the note for a reason against `case`, and counts the row. Reasons with the same `kind`, their words without
+    /// figures, have one number; only the first has `text`.
     fn note_for(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
         if let Some((number, first)) = self.numbers.get(&kind) {
             self.have_other_figures |= text != *first;
@@ -262,8 +270,8 @@ impl Notes {
         self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
     }
 
-    /// The number of rows of each reason that several rows have, and a hint if a later row has other figures than the one
-    /// that is printed.
+    /// Returns the number of rows of each reason that several rows have, and a hint if a later row has other figures than the one
+    /// that is printed. `None` if no reason has several rows.
     pub(super) fn shared(&self) -> Option<String> {
         let shared = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
         let counts: Vec<String> = shared

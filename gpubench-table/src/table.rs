@@ -15,11 +15,12 @@ use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_
 const VERDICT_MARK_WIDTH: usize = 2;
 /// The spaces before a column, and one more time after the name.
 const COLUMN_GAP: usize = 1;
-/// The terminal columns reserved after a row for the numbers of its reasons, such as `[1][2]`.
+/// The terminal columns reserved after a row for the numbers of its reasons, such as `[1][2]`. Numbers that still do not fit are
+/// printed on lines under the row.
 const NOTE_NUMBERS_WIDTH: usize = 6;
 /// The text after the rows of a fake device.
 const FAKE_SUFFIX: &str = " fake";
-/// The minimum width of the name column, in terminal columns. It is a quarter of the page if that is more.
+/// The minimum width of the name column for long names, in terminal columns. It is a quarter of the page if that is more.
 const MIN_NAME_WIDTH: usize = 16;
 /// The spaces before a reason under its row.
 const REASON_INDENT: usize = 4;
@@ -27,29 +28,30 @@ const REASON_INDENT: usize = 4;
 const PROCESSES_MEANING: &str =
     "± % of several processes: the median of one more process is within this with a probability of 95 %";
 
-/// The table of a run whose rows are printed one after the other.
+/// The table of a run as text. A benchmark binary adds rows while it measures, and [`render`](crate::render) adds all rows of a stored
+/// run. It returns text and prints nothing.
 #[derive(Debug, Default)]
 pub struct TableWriter {
     page: Page,
     /// The terminal columns of the longest name.
     longest: usize,
-    /// The names of each group.
+    /// The names of the planned cases of each group.
     names: HashMap<GroupKey, BTreeSet<String>>,
-    /// The terminal columns in which the names of the current group differ, shortened as they are there.
+    /// The smallest width, in terminal columns, at which the shortened names of the current group still differ.
     distinct: usize,
-    /// The names of the devices of each model, by each of them.
+    /// The label of each device, which has the names of all devices of its model, such as `cuda:0, cuda:1`.
     labels: HashMap<String, String>,
     several_models: bool,
     fake: bool,
     notes: Notes,
-    /// The columns that it may have.
+    /// The columns that the table may have.
     columns: Vec<Column>,
     /// The columns that a record of this group had a use for so far.
     used: Vec<Column>,
     layout: ColumnLayout,
-    /// The group of the row before.
+    /// The group of the row that was printed last.
     group: Option<GroupKey>,
-    /// The number of cases of each group that are not printed. Empty on one device: its rows wait for no others.
+    /// The number of planned cases of each group that are not printed yet. Empty on one device: its rows wait for no others.
     left: HashMap<GroupKey, usize>,
     /// The records of rows that wait, in the order in which their groups began.
     waiting: Vec<(GroupKey, Vec<Vec<Record>>)>,
@@ -57,28 +59,31 @@ pub struct TableWriter {
     dropped: Vec<&'static str>,
     /// The sentences that explain cells of the rows so far.
     meanings: Vec<String>,
-    /// The verdict and the number of processes of each record as its row has them.
+    /// The verdict and the number of further processes of each record when its row was added.
     printed: HashMap<PlannedCase, (Verdict, usize)>,
 }
 
-/// The module and the device label of a group of rows, which share a head.
+/// The module and the device label of a group of rows. Each group begins with a line of column heads.
 type GroupKey = (String, String);
 
 /// The columns that the page has room for, and the width of the name column.
 #[derive(Debug, Default)]
 struct ColumnLayout {
+    /// The terminal columns of the name column.
     name: usize,
     columns: Vec<Column>,
 }
 
 impl ColumnLayout {
+    /// Returns true if the page has room for this column.
     fn contains(&self, column: &Column) -> bool {
         self.columns.iter().any(|other| other.is(column))
     }
 }
 
 impl TableWriter {
-    /// A table without rows so far. `run` is as it is before its records, and `planned` are the cases that it will have.
+    /// Creates a table without rows. It reads the devices and the chosen columns of `run`, not its records. `planned` are the cases
+    /// that the run will have, whose names determine the widths.
     pub fn new(run: &Run, planned: impl Iterator<Item = PlannedCase>, page: Page) -> Self {
         let (columns, fake) = (columns(run, Tables::Printed), run.devices.iter().any(|info| info.fake));
         let mut table = Self { page, columns, fake, ..Self::default() };
@@ -115,7 +120,7 @@ impl TableWriter {
         self.take_printable_rows()
     }
 
-    /// Returns all rows that still wait for others, and stops waiting.
+    /// Returns all rows that still wait for others. Rows that are added later do not wait.
     pub(super) fn waiting_rows(&mut self) -> String {
         self.left.clear();
         self.take_printable_rows()
@@ -142,7 +147,8 @@ impl TableWriter {
         }
     }
 
-    /// Returns the group whose rows the record belongs to.
+    /// Returns the group whose rows the record belongs to: its module, and the label of its device, which is empty for an unknown
+    /// device.
     fn group_of(&self, record: &Record) -> GroupKey {
         let (module, _) = split(&record.case.benchmark, &record.case.args);
         (module, self.labels.get(&record.device).cloned().unwrap_or_default())
@@ -156,7 +162,7 @@ impl TableWriter {
                 .get(&record.planned())
                 .is_some_and(|printed| *printed != verdict_and_processes(record))
         };
-        let mut replaced = rows::by_benchmark(run);
+        let mut replaced = rows::records_by_benchmark(run);
         replaced.retain(|records| records.iter().any(is_replaced));
         if replaced.is_empty() {
             return String::new();
@@ -215,8 +221,8 @@ impl TableWriter {
         !is_same
     }
 
-    /// Computes the columns that fit after a name, those of the lowest rank first. The name gets the
-    /// remaining width.
+    /// Computes the columns that fit after a name, those of the lowest rank first; those of rank 0 always count
+    /// as fitting. The name gets the remaining width, up to the longest name.
     fn layout(&self) -> ColumnLayout {
         let needs = |column: &Column| COLUMN_GAP + column.cell_format.width();
         let always = self.used.iter().filter(|column| column.rank == 0).map(needs);
@@ -240,7 +246,8 @@ impl TableWriter {
         ColumnLayout { name: self.longest.min(least + free), columns }
     }
 
-    /// Returns the smallest width at which all shortened `names` still differ.
+    /// Returns the smallest width, from the minimum width of a name on, at which all shortened `names` differ. It is that of
+    /// the longest name of the table if they differ at no smaller one.
     fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
         let differ = |columns: &usize| {
             let mut seen = HashSet::new();
@@ -249,8 +256,8 @@ impl TableWriter {
         (min_name_width(self.page.width())..self.longest).find(differ).unwrap_or(self.longest)
     }
 
-    /// Returns the line of column heads. With a new group, the title is before the heads, or on its own line
-    /// if there is no room.
+    /// Returns the line of column heads. With a new `group`, its title is before the heads, or on its own line
+    /// if there is no room. `None` if the group is the same and only the columns have changed.
     fn heads(&self, group: Option<&GroupKey>) -> String {
         let mut title = match group {
             Some((module, device)) if self.several_models => format!("{module} on {}", plain(device)),
@@ -276,8 +283,8 @@ impl TableWriter {
         text
     }
 
-    /// Returns the line of a row, and the lines of the reasons against it. Records which features need an
-    /// explanation.
+    /// Returns the line of a row, and the lines of the reasons against it. Counts the reasons, and adds the sentences that
+    /// explain its cells to `meanings`.
     fn row_and_reasons(&mut self, row: &TableRow<'_>) -> (String, String) {
         let notes = self.notes.notes_of(row);
         let mark = match row.state() {
@@ -315,7 +322,7 @@ impl TableWriter {
         (styled(&[line], of_state(row.state())), self.reason_lines(&notes, fits))
     }
 
-    /// Adds `meaning` to the sentences that explain cells, if a row `has` such cells and none before had.
+    /// Adds `meaning` to the sentences that explain cells if a row `has` such cells, unless the sentence is there already.
     fn explain(&mut self, has: bool, meaning: &str) {
         if has && self.meanings.iter().all(|known| known != meaning) {
             self.meanings.push(meaning.to_owned());
@@ -354,17 +361,18 @@ impl TableWriter {
     }
 }
 
-/// Returns the parts of a record that further processes change.
+/// Returns the parts of a record that further processes change: its verdict and the number of its other processes.
 fn verdict_and_processes(record: &Record) -> (Verdict, usize) {
     (record.verdict.clone(), record.other_processes.len())
 }
 
-/// Returns the least terminal columns of a long name on a page of this width.
+/// Returns the minimum width of a long name on a page of this width, in terminal columns.
 fn min_name_width(page: usize) -> usize {
     MIN_NAME_WIDTH.max(page / 4)
 }
 
-/// A case's module, and its name within it, both without control characters.
+/// Returns a case's module, and its name within it, both without control characters. The module is empty if the path of the
+/// benchmark has none.
 pub(super) fn split(benchmark: &str, args: &[Arg]) -> (String, String) {
     let name = shown_name(benchmark, args);
     let Some((module, _)) = split_path(benchmark) else { return (String::new(), plain(&name)) };

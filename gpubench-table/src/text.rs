@@ -20,7 +20,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// The least number of columns: below it, a row has no room for a name and a time.
+    /// The least number of columns of a line, in terminal columns: below it, a row has no room for a name and a time. Narrower pages
+    /// are made this wide.
     pub const LEAST_WIDTH: usize = 40;
 
     /// Returns the page of `out`: as wide as `width`, else as the variable `COLUMNS`, else as the terminal, else without an end to its lines.
@@ -67,7 +68,7 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text` with as much left out of its middle as `columns` need, and `…` there.
+/// Returns `text` with `…` in place of its middle, so that it fits into this many terminal columns; unchanged if it fits already.
 pub fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -89,21 +90,23 @@ fn first_columns(chars: impl Iterator<Item = char>, columns: usize) -> String {
         .collect()
 }
 
-/// `text` with spaces behind it up to `columns`.
+/// Returns `text` with spaces after it up to this many terminal columns; unchanged if it is longer.
 pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", spaces(columns.saturating_sub(width(text))))
 }
 
-/// `text` with spaces before it up to `columns`.
+/// Returns `text` with spaces before it up to this many terminal columns; unchanged if it is longer.
 pub(super) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", spaces(columns.saturating_sub(width(text))))
 }
 
+/// Returns this many spaces.
 pub(super) fn spaces(number: usize) -> String {
     " ".repeat(number)
 }
 
-/// `text` as lines of `page`: the first begins with `first`, the others with as many spaces, or two more if that is blank.
+/// Wraps `text` to lines of `page`, without line ends. The first begins with `first`, and the others with spaces of the same width, or two
+/// more if `first` is blank.
 pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
     let hanging = spaces(width(first) + if first.trim().is_empty() { 2 } else { 0 });
     let options = Options::new(page.width())
@@ -117,7 +120,7 @@ pub fn wrapped(text: &str, first: &str, page: Page) -> Vec<String> {
 /// A space at which lines are not wrapped; replaced by a normal space afterwards.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
-/// Puts a space without a line break between each number and its unit.
+/// Puts a space without a line break between each number and a known unit, and after each `±`.
 fn with_whole_quantities(text: &str) -> String {
     const UNITS: [&str; 18] = [
         "%", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "GOP/s",
@@ -135,7 +138,8 @@ fn with_whole_quantities(text: &str) -> String {
     joined
 }
 
-/// The lines of `text`, as wide as `page` and without control characters.
+/// Wraps each line of `text` to `page`, keeps its indent, and shows control characters by their codes. Each line of the result has a line
+/// end.
 pub fn paragraph(text: &str, page: Page) -> String {
     let lines = text.lines().flat_map(|line| {
         let indent = line.len() - line.trim_start().len();
@@ -149,8 +153,8 @@ const INDENT: usize = 2;
 /// The space between columns.
 const GAP: usize = 2;
 
-/// The lines of each row, indented, with the columns `numbers` aligned to the right. If `page` has no room for the longest
-/// row, each has its first cell on a line of its own, and the others under it.
+/// Returns the lines of each row, indented, with the columns `numbers` (indices of cells) aligned to the right. A row is one line; if
+/// `page` has no room for the longest, each row has its first cell on a line of its own, and the others under it.
 pub fn columns(rows: &[Vec<String>], numbers: Range<usize>, page: Page) -> Vec<Vec<String>> {
     let number = rows.iter().map(Vec::len).max().unwrap_or_default();
     let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max();
@@ -171,7 +175,7 @@ fn line(row: &[String], widths: &[usize], numbers: &Range<usize>) -> String {
     line.trim_end().to_owned()
 }
 
-/// Returns a row as several lines: the first cell, and the others indented under it.
+/// Returns a row as several lines: the first cell, and the others that are not empty, indented under it.
 fn stacked(row: &[String], page: Page) -> Vec<String> {
     let Some((name, cells)) = row.split_first() else { return Vec::new() };
     let mut lines = wrapped(name, &spaces(INDENT), page);
@@ -204,7 +208,7 @@ pub fn of_answer(answer: Answer) -> Style {
     }
 }
 
-/// A heading with `rest` behind it; where `page` has no room for both in a line, lines of it, all of them bold.
+/// Returns a line with a bold heading and `rest` after it. If `page` has no room for both in a line, wraps them to lines that are all bold.
 pub fn heading(heading: &str, rest: &str, page: Page) -> String {
     let line = format!("{heading}{rest}");
     if width(&line) <= page.width() {
@@ -213,7 +217,7 @@ pub fn heading(heading: &str, rest: &str, page: Page) -> String {
     styled(&wrapped(&line, "", page), BOLD)
 }
 
-/// Returns the lines in `style`, each with a line end and without trailing spaces.
+/// Returns the lines in `style`, each with a line end and without trailing spaces. The style of each line is reset at its end.
 pub fn styled(lines: &[String], style: Style) -> String {
     lines.iter().map(|line| format!("{style}{}{style:#}\n", line.trim_end())).collect()
 }

@@ -6,10 +6,11 @@ use gpubench_records::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};
 
-/// The maximum number of operations of a launch that are listed.
+/// The maximum number of operations of a launch that are listed; the others are counted.
 const MAX_NAMED_OPERATIONS: usize = 8;
 
-/// Returns the sentences of the cross-check report, each with a word as its label; empty without `--verify`.
+/// Returns the sentences of the cross-check report, each with a word as its label. Empty without `--verify`;
+/// a pass that failed or did not run has only its part of the first sentence.
 pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)> {
     let Some(verification) = &measured.verification else { return Vec::new() };
     let mut lines = vec![("verify", clocks_sentence(measured, verification))];
@@ -90,13 +91,15 @@ fn trace_sentence(times: &CuptiTimes) -> String {
     )
 }
 
-/// Returns the words after a time by CUPTI for the part by which tracing slows the launch, if it was measured.
+/// Returns the words after a time by CUPTI for the part by which tracing slows the launch. They begin with a
+/// comma; empty if that was not measured.
 fn slowdown_phrase(times: &CuptiTimes) -> String {
     times
         .slowdown()
         .map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
 }
 
+/// Returns `agrees` or `disagrees`.
 fn agreement_word(agree: bool) -> &'static str {
     if agree { "agrees" } else { "disagrees" }
 }
@@ -136,7 +139,7 @@ fn counters_sentence(counters: &Counters) -> String {
     format!("{} ({}{summed})", words.join("; "), format::counted(*launches, "launch"))
 }
 
-/// The maximum number of pipes that are listed.
+/// The maximum number of pipes (kinds of arithmetic units) that are listed. The others only count in the sum.
 const MAX_NAMED_PIPES: usize = 3;
 
 /// Returns the declared traffic and operations with those that the hardware counted.

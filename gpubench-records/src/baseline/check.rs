@@ -59,6 +59,7 @@ pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
 struct ComparedCase<'a> {
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
+    /// The number of processes that measured it: in the run, and in the baseline.
     processes: [usize; 2],
     /// `None` if a time is not above zero.
     decision: Option<CaseDecision>,
@@ -91,6 +92,7 @@ fn compared_cases<'a>(
 }
 
 impl ComparedCase<'_> {
+    /// Returns the finding to store: the decision, or that a time is not above zero.
     fn finding(&self) -> BaselineFinding {
         let Some(decision) = self.decision else {
             return BaselineFinding::NoTime("a time at or below zero".to_owned());
@@ -116,19 +118,20 @@ impl ComparedCase<'_> {
 struct RunCases<'a> {
     now: HashSet<&'a CaseId>,
     planned: HashSet<PlannedCase>,
-    /// The benchmarks of the baseline of which the run has no case with the same arguments.
+    /// The benchmarks of the baseline, each on a model and in a cache state, of which the run has no case with the same arguments.
     changed: HashSet<BenchmarkKey<'a>>,
 }
 
 /// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
-/// Returns the key that cases share which differ only in their arguments.
+/// Returns the key of a case, which is the same for cases that differ only in their arguments.
 fn benchmark_key(case: &CaseId) -> BenchmarkKey<'_> {
     (&case.benchmark, &case.model, case.cache)
 }
 
 impl<'a> RunCases<'a> {
+    /// Collects the cases of `run`, and compares their arguments with those of `baseline`.
     fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
         let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
         let mut then: HashMap<_, bool> = HashMap::new();
@@ -196,12 +199,13 @@ pub struct MeasuredRecord<'a> {
 }
 
 impl<'a> MeasuredRecord<'a> {
+    /// Returns the device of the record; `None` if the run does not describe it.
     fn device_info(&self) -> Option<&'a DeviceInfo> {
         self.run.device_of(self.record)
     }
 
     /// Returns the median time of each process that measured the case, with an interval of this confidence
-    /// (0.99 for 99 %). Processes without samples are left out.
+    /// (0.99 for 99 %). Processes whose samples were not stored are left out.
     fn process_medians(&self, confidence: f64) -> Vec<Median> {
         self.record.measurements().filter_map(|measured| measured.samples.median(confidence)).collect()
     }
@@ -277,7 +281,7 @@ fn describe_changes([now, then]: [&[Property]; 2], missing: &str) -> Vec<String>
     changes.flatten().collect()
 }
 
-/// Returns true unless the UUIDs of the two devices are known and differ.
+/// Returns true unless the UUIDs of the two devices are known and differ: devices without a UUID count as the same.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     shared_device_properties(now, then).all(|(what, now, then)| what != UUID || now == then)
 }
@@ -305,23 +309,25 @@ fn shared_device_properties<'a>(
     })
 }
 
+/// Returns the properties of the device; empty if the run does not describe it.
 fn device_properties<'a>(measured: MeasuredRecord<'a>) -> &'a [Property] {
     measured.device_info().map_or(&[], |info| &info.properties)
 }
 
 /// The assumed relative difference between processes that share the host's processors or memory with other
-/// programs.
+/// programs: for launches on a CPU, for those that waited for one, and for copies between host and device.
 const SHARED_HOST_SPREAD: f64 = 0.4;
 /// The assumed relative difference between processes that have a GPU to themselves.
 const OWN_GPU_SPREAD: f64 = 0.02;
-/// The assumed least difference between such processes as a time. For short launches it is more than
-/// [`OWN_GPU_SPREAD`].
+/// The assumed least difference between processes that have a GPU to themselves, as a time. It replaces
+/// [`OWN_GPU_SPREAD`] for launches shorter than 6.5 µs.
 const OWN_GPU_SPREAD_TIME: Nanoseconds = Nanoseconds(130.0);
-/// The smallest fraction of the samples in a mode that can become the median of another process.
+/// The smallest fraction of the samples in a mode that can become the median of another process. If both modes hold as many, their
+/// distance is part of the assumed difference.
 const MIN_MODE_FRACTION: f64 = 0.2;
 
 /// Returns the relative difference that two processes may show although nothing changed: the larger of the
-/// two sides.
+/// two sides, or any difference if that of a side is unknown.
 pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> AssumedSpread {
     match (assumed_spread_of_process(now), assumed_spread_of_process(then)) {
         (Some(now), Some(then)) => AssumedSpread::UpTo(now.max(then)),
@@ -329,8 +335,8 @@ pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) 
     }
 }
 
-/// Returns the relative difference from this measurement that another process may show. `None` if it may be
-/// any, since the time was not steady or not the launch's alone.
+/// Returns the relative difference from this measurement that another process may show, which two modes and a
+/// drift increase. `None` if it may be any, since the time was not steady or not the launch's alone.
 fn assumed_spread_of_process(it: MeasuredRecord<'_>) -> Option<f64> {
     let samples = &it.measurement.samples;
     let shares_memory = matches!(it.measurement.link, Some(Link::H2d | Link::D2h));

@@ -4,10 +4,10 @@
 use crate::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochberg};
 
-/// The number of processes, of both sides together, from which the spread between processes is known.
+/// The number of processes, of both sides together, from which the spread between processes is known. With fewer, it is assumed.
 const MIN_PROCESSES_FOR_SPREAD: usize = 3;
 
-/// The maximum number of further processes that measure a case because it seems to be a regression.
+/// The maximum number of further processes that measure the cases of a run that seem to be regressions. After these, the answers stay.
 pub const MAX_REMEASURING_PROCESSES: usize = 8;
 
 /// The times of a case in the run (`now`) and in the baseline (`then`).
@@ -114,7 +114,7 @@ fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, erro
     Some(CaseTest { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
 }
 
-/// Returns the median of the process in the middle; of an even number, the lower of the two in the middle.
+/// Returns the median of the process in the middle; of an even number, the lower of the two in the middle. `medians` is not empty.
 fn middle_time(medians: &[Median]) -> Nanoseconds {
     let mut times: Vec<Nanoseconds> = medians.iter().map(|median| median.time).collect();
     times.sort_by(Nanoseconds::total_cmp);

@@ -13,14 +13,15 @@ pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
-/// A baseline as it is stored.
+/// A baseline in memory: the runs that were saved under one name. `files` reads it, and [`check()`] compares a
+/// run with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
     /// The name that the user gave.
     pub name: String,
     /// The newest first.
     runs: Vec<Run>,
-    /// All records of each case, the newest first.
+    /// All records of each name and cache state, on any device, the newest first.
     records_by_case: HashMap<(String, Cache), Vec<RecordIndex>>,
 }
 
@@ -80,18 +81,20 @@ impl Baseline {
     }
 }
 
-/// Returns what identifies a case on GPUs of different models.
+/// Returns the name and the cache state of a case, which are the same on GPUs of different models.
 fn name_and_cache(case: &CaseId) -> (String, Cache) {
     (case.name(), case.cache)
 }
 
-/// Returns true if the UUIDs are equal; two devices without a UUID count as the same.
+/// Returns true if the UUIDs are equal. Two devices without a UUID count as the same; a device with and one
+/// without do not.
 fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
     let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
     uuid(one) == uuid(other)
 }
 
-/// Returns true if `newest` contains every case of `older`, measured wherever `older` measured it.
+/// Returns true if `newest` contains every case of `older`, and has a measurement of each case of which
+/// `older` has one.
 pub(crate) fn supersedes(newest: &Run, older: &Run) -> bool {
     let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
     for record in &newest.records {

@@ -28,7 +28,8 @@ impl BaselineLocation {
         Self { name: name.to_owned(), path }
     }
 
-    /// Reads all runs of the baseline.
+    /// Reads all runs of the baseline: the only one of a file, or those of all `.json` files of a folder. Orders them by the times in the names
+    /// of their files, the newest first. A file with another name has the time at which its run began.
     ///
     /// # Errors
     /// Returns an error if there is no run, or if a file is no run.
@@ -47,7 +48,7 @@ impl BaselineLocation {
         Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
     }
 
-    /// Checks that a run can be stored, before it is measured.
+    /// Checks that a run can be stored, before it is measured. Creates the folder of the baseline.
     ///
     /// # Errors
     /// If it cannot.
@@ -58,7 +59,8 @@ impl BaselineLocation {
         Destination::open(&path).map(drop).map_err(|error| self.unusable_error(folder, error))
     }
 
-    /// Stores `run`: whole, or not at all. Files of ours that it supersedes are removed.
+    /// Stores `run`: whole, or not at all. A path that ends in `.json` is replaced. In a folder, the run gets a new file, and files with
+    /// names that gpubench gave are removed if `run` has all of their cases.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -94,7 +96,7 @@ impl BaselineLocation {
         Ok(())
     }
 
-    /// Returns the folder that the baseline's files are in.
+    /// Returns the folder that the baseline's files are in; for a `.json` file, the folder that has it.
     fn folder(&self) -> &Path {
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         if is_json(&self.path) { parent.unwrap_or(Path::new(".")) } else { &self.path }
@@ -146,22 +148,24 @@ impl BaselineLocation {
     }
 }
 
-/// Returns the name of a file without its ending.
+/// Returns the name of a file without its folder and its last ending; empty if that is no valid text.
 fn file_stem(file: &Path) -> &str {
     file.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Returns the time and the number in a file name that gpubench gave; `None` for other names.
+/// Returns the time and the number in a file name that gpubench gave, by which the files of a baseline are ordered; `None` for other
+/// names.
 fn order_of_file(file: &Path) -> Option<(&str, u32)> {
     let name = file_stem(file);
     parse_run_name(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
 }
 
-/// Returns true if `name` is a path.
+/// Returns true if `name` is a path: it has a `/` or ends in `.json`.
 fn is_path(name: &str) -> bool {
     name.contains('/') || is_json(Path::new(name))
 }
 
+/// Returns true if the path ends in `.json`, whether or not there is a file.
 fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
@@ -179,7 +183,7 @@ pub struct RunBaselines {
 }
 
 impl RunBaselines {
-    /// Reads the baseline `against`, unless `last` replaces it, and checks that the baseline `save` can be written.
+    /// Reads the baseline `against`, unless `last` replaces it. Checks that the baseline `save` can be written, and creates its folder.
     ///
     /// # Errors
     /// See [`LoadRunError`].

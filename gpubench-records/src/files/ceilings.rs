@@ -29,7 +29,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// Sorts ceilings so that the highest of a quantity is the first, which counts.
+    /// Sorts ceilings by quantity, the highest of each first: results are compared with that.
     pub fn sort(ceilings: &mut [Self]) {
         ceilings.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
             a.quantity.cmp(&b.quantity).then(b.value.total_cmp(&a.value))
@@ -113,13 +113,13 @@ impl CeilingCache {
     }
 }
 
-/// Returns the error that the ceilings at `place` cannot be stored or removed.
+/// Returns the sentence that the ceilings in the file `place` cannot be stored or removed.
 fn storing_error(place: &Path, error: &io::Error) -> String {
     format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
-/// Reads the ceilings at `place`; none if there is no file. Fails if the file is damaged, or contains a peak
-/// that was not measured.
+/// Reads the ceilings in the file `place`; none if there is no file. Fails if the file is damaged, or contains a
+/// peak that was not measured.
 fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.

@@ -32,7 +32,8 @@ pub enum LoadRunError {
     },
 }
 
-/// Returns the advice that follows `error`; empty unless the file is of another format or damaged.
+/// Returns the advice that follows `error` if the file is no run or damaged. Empty for all other errors: that of another version has
+/// its own advice.
 fn advice(error: &ReadError) -> &'static str {
     match error {
         ReadError::Format(FormatError::Foreign { .. }) => ". Give a file that --json wrote, or measure anew",
@@ -40,13 +41,14 @@ fn advice(error: &ReadError) -> &'static str {
     }
 }
 
-/// Returns the runs in `folder` with their files, the newest first.
+/// Returns the names of the runs in `folder` with their files of records, the newest first; none if the folder cannot be read.
 pub fn runs_in(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     let names = run_names(folder).unwrap_or_default().into_iter().rev();
     names.map(|name| (name.clone(), folder.join(name).join(RECORDS)))
 }
 
-/// Returns the file at the path `wanted`, in the folder `wanted` of a run, or of the run of that name in `folder`.
+/// Returns the file of records in the folder `wanted` of a run, else the file at the path `wanted`, else that of the run of this name in
+/// `folder`. `None` if there is none.
 pub fn file_of(folder: &Path, wanted: &str) -> Option<PathBuf> {
     let path = Path::new(wanted);
     let candidates = [path.join(RECORDS), path.to_owned(), folder.join(wanted).join(RECORDS)];
@@ -60,8 +62,8 @@ pub fn is_name_of_run(name: &str) -> bool {
     [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_run_name(name)
 }
 
-/// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result, with its name. With `later`, the
-/// name of a run and the second in which it began, one that began before it.
+/// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result, with its name. `later` is the
+/// name of a run and the second in which it began: with it, returns a run that began before that one.
 ///
 /// # Errors
 /// If there is none.
@@ -150,7 +152,8 @@ impl EarlierRun {
         Ok(own.into_iter().max_by_key(|earlier| (earlier.run.records.len(), restarts(earlier))))
     }
 
-    /// Reads the run at `path`; with `locked`, only if no process of this host has it locked.
+    /// Reads the run at `path`. Fails if it is of another benchmark binary than `suite`, or of several processes (`--runs`). If `locked` is
+    /// true, also fails if a process of this host has it locked, and is still measuring it.
     fn read(path: &Path, suite: &str, locked: bool) -> Result<Self, LoadRunError> {
         let unreadable = |error| LoadRunError::Unreadable { path: path.to_owned(), error };
         let unusable = |why: String| Err(LoadRunError::Unusable(format!("{} {why}", path.display())));

@@ -56,7 +56,7 @@ pub fn state_folder() -> Option<PathBuf> {
     folders.state_dir().or_else(|| Some(folders.data_dir()))
 }
 
-/// Returns the names of the runs in `folder`, the latest last.
+/// Returns the names of the folders in `folder` that have a file of records, the latest run last.
 pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -77,8 +77,8 @@ pub fn open_program() -> io::Result<File> {
     File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?))
 }
 
-/// Returns the fingerprint of this build of the program: a hash of its file. The same build stores and reads it, so that the
-/// hash may differ between versions of Rust.
+/// Returns the fingerprint of this build of the program: a hash of its file. `None` if the file cannot be read. The same build stores and
+/// reads it, so that the hash may differ between versions of Rust.
 pub fn fingerprint() -> Option<String> {
     let mut file = open_program().ok()?;
     let mut hasher = DefaultHasher::new();
@@ -91,7 +91,7 @@ pub fn fingerprint() -> Option<String> {
     }
 }
 
-/// The last second that has a text: the end of the year 9999.
+/// The last second since 1970 that has a text: the end of the year 9999. Later times are shown as this one.
 const LAST_SECOND: u64 = 253_402_300_799;
 
 /// Formats a number of seconds since 1970 as a UTC time, such as `2026-08-01T12:33:10Z`. Times after the year 9999, as in a damaged file, count
@@ -100,12 +100,14 @@ pub fn time_of_day(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
 }
 
-/// Formats a number of seconds since 1970 for the name of a run, such as `2026-08-01T12-33-10Z`.
+/// Formats a number of seconds since 1970 as the UTC time that begins a run's name, such as `2026-08-01T12-33-10Z`: [`time_of_day`] with
+/// `-` in place of `:`, which not every system allows in file names.
 pub(crate) fn time_of_name(seconds: u64) -> String {
     time_of_day(seconds).replace(':', "-")
 }
 
-/// The number of runs of a benchmark binary that are kept, the one in progress included.
+/// The number of runs of a benchmark binary that are kept, the one in progress included. A new run removes the oldest beyond it, if these
+/// are complete.
 pub(super) const MAX_KEPT_RUNS: usize = 20;
 
 /// Returns the names to try for a run that `started` this number of seconds after 1970, until one is free: its time, such as
@@ -127,8 +129,8 @@ pub fn name_candidates(
     (first..).map(move |number| if number == 1 { name.clone() } else { format!("{name}-{number}") })
 }
 
-/// Returns the time and the number in a run's name; the number is 0 if there is none. `None` if gpubench does
-/// not give such names.
+/// Returns the time and the number in a run's name. The number is 0 if none follows the time, or if a task's label does. `None` if
+/// gpubench does not give such names.
 pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
     let (time, rest) = name.split_at_checked(TIME_FORM.len())?;
     let is_like =
@@ -141,12 +143,12 @@ pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
 /// The form of the time in a run's name: each `0` stands for any digit.
 const TIME_FORM: &str = "0000-00-00T00-00-00Z";
 
-/// Returns true if a run of ours may have this name.
+/// Returns true if gpubench gives such names to runs: a time, alone or with a number or a task's label after `-`.
 pub(super) fn is_run_name(name: &str) -> bool {
     parse_run_name(name).is_some()
 }
 
-/// Sorts the names of runs by their times, the latest last, behind names that are not of ours. Those of one second are in the
+/// Sorts the names of runs by their times, the latest last, after all names that gpubench does not give. Those of one second are in the
 /// order of their numbers. Clocks of hosts differ: only for runs of one host is this the order in which they began.
 pub(super) fn sort_run_names(names: &mut [String]) {
     names.sort_by_cached_key(|name| {

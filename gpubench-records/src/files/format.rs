@@ -72,6 +72,7 @@ struct Header {
 }
 
 impl Header {
+    /// Returns the schema at the top, or else that in `run`; `None` if there is neither.
     fn schema(self) -> Option<String> {
         self.schema.or_else(|| self.run?.schema)
     }
@@ -90,7 +91,7 @@ impl FileFormat {
     /// Reads a document of this format, or a list of them.
     ///
     /// # Errors
-    /// If one is of another format or version, or damaged.
+    /// If one is of another format or version, or damaged, or if the list is empty.
     pub fn read_all<T: DeserializeOwned>(self, json: &[u8]) -> Result<Vec<T>, FormatError> {
         if !json.trim_ascii_start().starts_with(b"[") {
             return Ok(vec![self.read(json)?]);
@@ -129,7 +130,7 @@ impl FileFormat {
         }
     }
 
-    /// Parses a document without a check of its schema.
+    /// Parses a document without a check of its schema. A fault is an error with its line and column.
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
         serde_json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }

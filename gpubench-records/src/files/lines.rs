@@ -53,7 +53,7 @@ pub struct StoredRun {
     pub remarks: Vec<String>,
     /// True if the last line of its file is cut off, so that the case in it is left out.
     pub is_cut_off: bool,
-    /// True if the run came to its end.
+    /// True if the file has the last line, which a run writes at its end.
     has_ended: bool,
 }
 
@@ -64,13 +64,14 @@ impl From<Run> for StoredRun {
 }
 
 impl StoredRun {
-    /// Returns true if there is nothing to resume: the run has come to its end with a record for each case, or has no record.
+    /// Returns true if there is nothing to resume: the run has come to its end with a record for each planned case, or it has no record at
+    /// all.
     pub(super) fn is_done(&self) -> bool {
         let records = self.run.records.len();
         records == 0 || self.has_ended && records >= self.run.planned_cases
     }
 
-    /// Returns the faults of its file in words, for whoever shows what is left.
+    /// Returns the faults of its file in words, for a program that shows the records that could be read.
     pub fn faults(&self) -> Vec<String> {
         let cut_off =
             self.is_cut_off.then(|| "its last line is cut off: the case in it is left out".to_owned());
@@ -179,7 +180,8 @@ fn describe_faults(faults: &[(usize, String)]) -> Option<String> {
     Some(format!("line {line} is no record ({why}){others}: left out"))
 }
 
-/// Checks that a run can contain this record. Returns the reason if it cannot.
+/// Checks that a run can contain this record. Returns the reason if it cannot: a valid verdict without a measurement, or a time below
+/// zero that no verdict explains.
 fn validate(record: &Record) -> Result<(), String> {
     let (case, state) = (&record.case, record.verdict.state);
     if record.measurement.is_none() && state != State::Invalid {
@@ -234,10 +236,10 @@ impl Run {
     }
 }
 
-/// Returns a run with one record for each case.
+/// Checks all records of `run`, and merges those of one case into one record.
 ///
 /// # Errors
-/// If a record is one that no run has.
+/// If a record is one that no run has, or if a measurement is there twice.
 pub fn validated(mut run: Run) -> Result<Run, FormatError> {
     let mut records = RecordsByCase::default();
     for record in std::mem::take(&mut run.records) {
@@ -265,7 +267,7 @@ pub enum Checksum {
     Missing,
 }
 
-/// Adds its checksum to `line`, which has no line end yet.
+/// Adds its checksum to `line`, a JSON object in an object that has no line end yet. Leaves other lines as they are.
 pub fn add_checksum(line: &mut Vec<u8>) {
     if let Some(body) = line.strip_suffix(LINE_END) {
         let sum = format!("{:08x}\"", crc32fast::hash(body));
@@ -274,7 +276,7 @@ pub fn add_checksum(line: &mut Vec<u8>) {
     }
 }
 
-/// Compares `line` with its checksum.
+/// Compares `line`, with or without its line end, with the checksum in it.
 pub fn check_line(line: &[u8]) -> Checksum {
     let parts = || {
         let (body, sum) = line

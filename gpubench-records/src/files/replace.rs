@@ -28,7 +28,7 @@ enum WriteMode {
 }
 
 impl Destination {
-    /// Checks that `path` can be written to, and changes nothing there.
+    /// Checks that `path` can be written to. An existing file stays as it is; a temporary file beside it is created and removed.
     ///
     /// # Errors
     /// If it cannot be, with what to give instead.
@@ -90,7 +90,7 @@ impl Destination {
     }
 }
 
-/// Makes a new file under the first of `paths` that nothing has, however many processes do so at once. Returns its path.
+/// Makes a new file at the first of `paths` that is free, however many processes do so at once. Returns its path.
 ///
 /// # Errors
 /// If a part could not be written. There is no file then.
@@ -124,7 +124,7 @@ pub fn replace(path: &Path, contents: WriteContents<'_>) -> io::Result<()> {
     Destination::of(path)?.write(contents)
 }
 
-/// The most symbolic links that are followed in a path, as on Linux.
+/// The most symbolic links that are followed in a path, as on Linux. The rest of a longer chain is not followed.
 const MAX_LINKS: usize = 40;
 
 /// Returns the file that `path` leads to, which need not exist: the same for two paths of one file. Dangling links are
@@ -146,7 +146,7 @@ pub fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns true if `path` names an open file of a process.
+/// Returns true if `path` names an open file of a process, such as `/dev/stdout` or any path in `/proc`.
 fn is_descriptor(path: &Path) -> bool {
     ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|root| path.starts_with(root))
 }
@@ -194,7 +194,7 @@ fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes to an open file, from its beginning if it has one.
+/// Replaces the contents of an open regular file; writes to the end of a pipe or a device.
 fn overwrite(mut file: &File, contents: WriteContents<'_>) -> io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
@@ -203,7 +203,7 @@ fn overwrite(mut file: &File, contents: WriteContents<'_>) -> io::Result<()> {
     fill(file, contents)
 }
 
-/// Writes all of the contents to `out`.
+/// Writes all of the contents to `out` through a buffer, and flushes it. Does not sync a file.
 ///
 /// # Errors
 /// If `out` takes no more.

@@ -22,7 +22,7 @@ pub struct Store {
     length: u64,
     /// The beginning of the run.
     begin: Instant,
-    /// The time that the earlier run took whose records it begins with.
+    /// The time that the earlier run took whose records it begins with; 0 without one.
     before: Nanoseconds,
     syncing: Syncing,
 }
@@ -165,6 +165,7 @@ fn is_removable_by(run: &Run, other: &Run) -> bool {
 struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
 
 impl Syncing {
+    /// Starts the thread. It syncs nothing before the first request.
     fn of(file: File, folder: File) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         let thread = threads::start("sync", move || sync_on_request(&file, &folder, &woken))?;
@@ -179,6 +180,7 @@ impl Syncing {
         }
     }
 
+    /// Waits until all requested syncs are done, and ends the thread. Returns the first error of a sync; a second call does nothing.
     fn end(&mut self) -> io::Result<()> {
         let Some((wake, thread)) = self.0.take() else { return Ok(()) };
         drop(wake);

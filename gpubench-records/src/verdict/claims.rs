@@ -9,8 +9,8 @@ use crate::{Cache, DeclaredWork, DeviceInfo, LaunchInfo, Measurement, Quantity, 
 use crate::{Counts, Link};
 use gpubench_stats::Bytes;
 
-/// The fraction by which declared bytes may exceed the observed bytes: authors round their counts. Observed bytes are whole blocks, and thus
-/// rather too many.
+/// The fraction by which declared bytes may exceed the observed bytes before the traffic counts as too high: authors round their counts.
+/// Observed bytes are whole blocks, and thus rather too many.
 const DECLARED_TOLERANCE: f64 = 0.1;
 /// The number of bytes by which declared reads may exceed the memory of the launch: constants and arguments are in no allocation. A GPU has 64 KiB
 /// of constant memory.
@@ -47,7 +47,7 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns the reason against declared work (`claim`) that the observed writes contradict.
+/// Returns the first reason against declared work (`claim`) that the observed writes contradict; `None` if they do not.
 pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reason> {
     let written = seen.written.as_ref();
     let excess = || written.and_then(|written| excess(&claim.counts, claim.link, written));
@@ -87,7 +87,8 @@ pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
     written.changed_on_other_contents.map(|_| most_changed(written))
 }
 
-/// Returns the declared writes, or all declared bytes if they do not distinguish reads from writes; `None` if only reads are declared.
+/// Returns the declared writes, or all declared bytes without intermediates if they do not distinguish reads from writes. `None` if only reads
+/// are declared, or nothing.
 fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     match (counts.reads, counts.writes, counts.without_intermediates()) {
         (_, Some(claimed), _) | (None, None, Some(claimed)) => Some(Bytes(claimed)),
@@ -95,7 +96,8 @@ fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     }
 }
 
-/// Returns the reason against a launch that declares writes and changes no memory, whatever its contents.
+/// Returns the reason against a launch that declares writes and changes no memory, whatever its contents. `None` unless a launch on memory
+/// with other contents was tried.
 fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
     let nothing = written.changed_nothing() && written.writes_on_other_contents == Some(false);
     let claimed = claimed_writes(counts).filter(|_| nothing)?;

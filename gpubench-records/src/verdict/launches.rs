@@ -7,7 +7,7 @@ use crate::{
 };
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The fraction of a launch's time from which a wait for the host counts as idle. On an H200, copies of 32
+/// The fraction of a launch's time above which waits for the host make a result suspect. On an H200, copies of 32
 /// MiB from and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
 const MIN_IDLE_FRACTION: f64 = 0.25;
 
@@ -36,8 +36,8 @@ pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
     stale.into_iter().chain(faster).collect()
 }
 
-/// A launch takes no longer than an empty one, whose time is subtracted, if no more than this is left, or a step of the timer: the same
-/// code takes some cycles more or less at another address.
+/// The most that may be left of the time of a launch, after an empty launch's is subtracted, if it did no work; a step of the timer if that is
+/// more. The same code takes some cycles more or less at another address.
 const EMPTY_LAUNCH_ERROR: Nanoseconds = Nanoseconds(2.0);
 
 /// Returns the reason why a launch did no work, or cannot have done its declared work (`claim`): no longer than an empty launch, or faster
@@ -100,7 +100,7 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     }
 }
 
-/// Returns why an observation makes a launch invalid or suspect, and the remedy.
+/// Returns why an observation makes a launch invalid or suspect, and the remedy; for a harmless one, that it is timed with the launch.
 pub fn observation_hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",

@@ -147,11 +147,12 @@ fn interrupted_samples(samples: &Samples) -> Option<Reason> {
     (interrupted > 0).then_some(Reason::Interrupted { interrupted, samples: samples.event_times.len() })
 }
 
-/// The difference up to which the times of one launch on two clocks agree. On an H100, events and the GPU's
-/// own clock differ by up to 0.37 µs, which depends on the launch's grid.
+/// The least difference up to which the times of one launch on two clocks agree; launches of several kernels and long
+/// launches may differ by more. On an H100, events and the GPU's own clock differ by up to 0.37 µs, which depends on
+/// the launch's grid.
 const CLOCKS_AGREE: Nanoseconds = Nanoseconds(500.0);
 
-/// Returns the reservation about a time that the second clock does not confirm.
+/// Returns the reservation about a time that the second clock does not confirm; `None` if it does, or without a second clock.
 pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let (time, cross_check) = (samples.time.median, samples.cross_check?);
     let Method { kernel_count, operations, .. } = &samples.method;
@@ -160,7 +161,8 @@ pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
 }
 
-/// Returns the reservation about a time that CUPTI contradicts, if the slowdown by tracing does not explain the difference.
+/// Returns the reservation about a time that CUPTI contradicts. `None` if they agree, if the slowdown by tracing explains the difference, or if
+/// that is not judged.
 pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<Reason> {
     let difference = times.difference(samples);
     let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
@@ -169,7 +171,7 @@ pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<R
     Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
 }
 
-/// The fraction of its highest value by which a clock may fall and still count as steady.
+/// The fraction of its highest value by which a clock may fall and still count as steady. If it falls further, the result is suspect.
 const CLOCK_FALL_TOLERANCE: f64 = 0.03;
 
 /// Returns the reservation about a clock that fell or was throttled during sampling. `counted` is the clock according to the device's own

@@ -318,7 +318,8 @@ impl Reason {
     }
 }
 
-/// Returns a phrase such as `the median is known to ± 0.50 %`. `half_width` is relative.
+/// Returns a phrase such as `the median is known to ± 0.50 %`; for 100 % and more, that the interval is unknown or as wide. `half_width` is
+/// a fraction of the median.
 fn reached_phrase(half_width: f64) -> String {
     if half_width < 1.0 {
         return format!("the median is known to {}", format::plus_minus(half_width));

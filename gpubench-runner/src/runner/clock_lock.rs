@@ -12,30 +12,32 @@ use crate::system;
 use gpubench_runtime::device::{Available, ClockTarget, DeviceError};
 use gpubench_runtime::{__private::ClockControl, devices::kinds};
 
-/// The first argument of such a process. The target follows, then each GPU's name and UUID.
+/// The first argument of the process that holds the lock. The target clock follows, then each GPU's name and
+/// UUID.
 pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 
 /// The error if none of the devices has clocks that can be locked.
 pub(crate) const NO_GPU: &str = "there is no GPU whose clocks could be locked";
 
-/// A message of that process: each GPU's locked clock in words, nothing once they are reset, or the error.
+/// A message from the process that holds the lock: each GPU's locked clock in words, an empty list once they
+/// are reset, or the error.
 type ClockMessage = Result<Vec<String>, String>;
 
-/// Clocks that stay locked while this lives.
+/// Clocks that stay locked until [`release`](Self::release) or a drop, or until this process ends in any way.
 pub(crate) struct ClockLock {
     /// The process that holds the lock. The end of its standard input marks the end of the run.
     process: Child,
     messages: BufReader<ChildStdout>,
     gpus: Vec<[String; 2]>,
-    /// Each device with its locked clock.
+    /// The name of each device, and its locked clock in words.
     pub locked: Vec<(String, String)>,
 }
 
 impl ClockLock {
-    /// Locks the clocks of all GPUs among `devices`, or of none.
+    /// Locks the clocks of all `devices` that have a UUID, which are GPUs; if one refuses, of none.
     ///
     /// # Errors
-    /// Returns an error with the device that refuses, and the reason.
+    /// Returns an error with the device that refuses and the reason, or that there is no GPU.
     pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
         let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
         let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
@@ -86,7 +88,8 @@ impl Drop for ClockLock {
     }
 }
 
-/// Returns the next message: the locked clocks, or none after a reset.
+/// Waits for the next message of the process that holds the lock, and returns it: the locked clocks, or an
+/// empty list after a reset. Returns an error if that process has ended.
 fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
     let mut line = String::new();
     if messages.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
@@ -95,8 +98,8 @@ fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
     serde_json::from_str::<ClockMessage>(&line).map_err(|error| format!("`{}`: {error}", line.trim()))?
 }
 
-/// Locks the clocks, waits for the end of the run, and resets them: the whole work of such a process.
-/// `arguments` are those after [`FLAG`].
+/// Locks the clocks, waits for the end of the run, and resets them: the whole work of the process that holds
+/// the lock. It reports each step by a message. `arguments` are those after [`FLAG`].
 ///
 /// # Errors
 /// Returns an error if the arguments are invalid, or if standard input cannot be read.
@@ -146,7 +149,7 @@ fn reset_all(gpus: &[[String; 2]]) -> Result<(), String> {
     gpus.iter().map(reset).fold(Ok(()), Result::and)
 }
 
-/// Returns the control of the clocks of a device.
+/// Returns the functions that lock and reset the clocks of a device's kind, or an error if there are none.
 pub(crate) fn clock_control(device: &str) -> Result<ClockControl, DeviceError> {
     let clocks = kinds::kind_of(device).and_then(|kind| kind.clocks);
     clocks.ok_or_else(|| DeviceError::new("clocks of such a device cannot be locked"))

@@ -16,10 +16,10 @@ use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
 
-/// The stack size of a device thread. With `--in-process`, user code runs on it and expects the stack of a
+/// The stack size of a device thread, 8 MiB. With `--in-process`, user code runs on it and expects the stack of a
 /// main thread.
 const STACK_BYTES: usize = 8 << 20;
-/// The time limit for write detection: its launches on unexpected values may hang.
+/// The time limit for write detection: its launches on unexpected values may hang. After it, nothing is known about the writes.
 const WRITE_DETECTION_LIMIT: Duration = Duration::from_secs(10);
 /// The number of consecutive processes that fail to open a device before its cases fail. The first process
 /// may have lost the device itself.
@@ -30,10 +30,13 @@ pub(super) type MakeSupervisor<'a> = dyn Fn(ShowWarning<'a>) -> Supervisor<'a> +
 /// A reply of the thread with this number. An error ends the request.
 type ThreadReply = (usize, Result<Reply, RunError>);
 
-/// The threads of a run.
+/// The threads of a run, each known by its number from 0, and the channels to and from them.
 pub(super) struct DeviceThreads {
+    /// The channel of requests to each thread.
     requests: Vec<Sender<Request>>,
+    /// The channel of replies from all threads.
     replies: Receiver<ThreadReply>,
+    /// The number of the thread of each device.
     by_device: HashMap<String, usize>,
 }
 
@@ -80,7 +83,7 @@ impl DeviceThreads {
         self.requests.len()
     }
 
-    /// Returns the thread of a device; the first for one that has none.
+    /// Returns the number of the thread of a device; 0 for a device that has none.
     pub(super) fn thread_of(&self, device: &str) -> usize {
         self.by_device.get(device).copied().unwrap_or_default()
     }
@@ -232,7 +235,7 @@ impl DeviceThread<'_> {
         ended.and(changed.map(drop))
     }
 
-    /// Returns the reason if no worker can open a device.
+    /// Returns the reason if no worker can open a device. `None` until [`MAX_OPEN_ATTEMPTS`] consecutive processes have failed to.
     fn open_failure(&self, device: &str) -> Option<&String> {
         self.open_failures.get(device).filter(|(_, times)| *times >= MAX_OPEN_ATTEMPTS).map(|(why, _)| why)
     }
@@ -320,8 +323,8 @@ impl DeviceThread<'_> {
         Ok(())
     }
 
-    /// Returns the size of the memory that launches of `job` change if it contains other values than before, up to `enough`.
-    /// Such launches may access invalid memory, so they run in a worker that exits afterwards. Without worker processes there is no test.
+    /// Returns the size of the memory that launches of `job` change if it contains other values than before, up to `enough`. `None` if that is
+    /// not known. Such launches may access invalid memory, so they run in a worker that exits afterwards. With `--in-process` there are none.
     fn detect_writes(&mut self, job: &Job, enough: Bytes) -> Result<Option<Bytes>, RunError> {
         if self.config.settings.in_process {
             return Ok(None);
@@ -355,9 +358,9 @@ pub(super) struct Scheduled {
     pub number: usize,
     /// The number of the thread that measures it.
     pub thread: usize,
-    /// The number of its group: jobs that differ only in their device have the same.
+    /// The number of its group, which the plan's order determines: jobs that differ only in their device have the same.
     pub group: usize,
-    /// What it shares with jobs on other devices.
+    /// The resource that it shares with jobs on other devices: nothing, the link between host and devices, or the whole machine.
     pub shares: SharedResource,
 }
 
@@ -377,7 +380,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Schedules `jobs` on this many threads. Each kind is in the order of its groups.
+    /// Schedules `jobs` on this many threads: first those that share a link, then those that share nothing, then those that share the machine,
+    /// each in the order of their groups. On one thread, all are in the order of their groups.
     pub(super) fn new(mut jobs: Vec<Scheduled>, threads: usize) -> Self {
         let rank = |shares| match shares {
             _ if threads < 2 => 0,
@@ -410,7 +414,7 @@ impl Schedule {
         self.running.is_empty()
     }
 
-    /// Returns the job in progress on a thread.
+    /// Returns the job in progress on a thread; `None` if the thread has none.
     pub(super) fn running_on(&self, thread: usize) -> Option<Scheduled> {
         self.running.iter().find(|job| job.thread == thread).copied()
     }

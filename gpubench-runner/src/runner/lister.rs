@@ -28,7 +28,8 @@ impl<'a> WorkerLister<'a> {
         Self { supervisor, limit, library: None }
     }
 
-    /// Lists the devices of these kinds.
+    /// Lists the devices of these kinds, each kind with its devices or the reason that there are none. Sets [`library`](Self::library) if the
+    /// search loaded a driver.
     pub(crate) fn devices(
         &mut self,
         kinds: &[&'static DeviceKind],
@@ -126,7 +127,8 @@ impl Drop for WorkerLister<'_> {
     }
 }
 
-/// Asks a worker for the properties of a device. Returns the reason if the device cannot be used.
+/// Asks a worker for the properties of a device, and adds the clock if it is locked. The inner error is the reason that the device cannot be
+/// used.
 pub(super) fn device_info(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,

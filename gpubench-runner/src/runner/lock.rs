@@ -12,15 +12,15 @@ use rustix::fs::OFlags;
 use super::RunError;
 use gpubench_runtime::device::Available;
 
-/// The pause between two tries for a lock.
+/// The pause between two tries for a lock that another process has.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Locks the `devices` that have a UUID, in the same order in every benchmark binary. If another process has
-/// the lock of a device, warns with its name and waits until `stop` returns true, but only with `wait`. If a
-/// lock file cannot be used, warns and leaves the device unlocked. A device is locked until its file is dropped.
+/// the lock of a device and `wait` is true, warns with the name of the device and waits. If a lock file cannot
+/// be used, warns and leaves the device unlocked. A device is locked until its file is dropped.
 ///
 /// # Errors
-/// Returns an error if the device is busy or the user stops the wait.
+/// Returns an error if a device is busy and `wait` is false, or if `stop` returns true during the wait.
 pub(crate) fn lock_devices(
     devices: &[Available],
     suite: &str,
@@ -97,7 +97,8 @@ fn write_holder(file: &mut File, suite: &str) {
     _ = emptied.and_then(|()| file.write_all(signed.as_bytes()));
 }
 
-/// Reads the holder from a file. Any user may have written anything there.
+/// Reads the holder from a file: at most 200 bytes, without control characters, since any user may have written anything there. Returns
+/// `another process` if there is no text.
 fn read_holder(mut file: &File) -> String {
     let mut bytes = Vec::new();
     _ = file.rewind().and_then(|()| file.take(200).read_to_end(&mut bytes));
@@ -120,6 +121,7 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens the file for reading and writing, or for reading if that is all that is allowed. Creates it, for all users, if it is missing.
 fn open_or_create(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();

@@ -16,7 +16,7 @@ use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus, device::Available, devices::kinds};
 use gpubench_stats::Nanoseconds;
 
-pub(crate) use self::results::RunFile;
+pub(crate) use self::results::RunFileStatus;
 
 pub(crate) mod clock_lock;
 mod device_thread;
@@ -62,12 +62,12 @@ pub(crate) struct RunConfig {
 }
 
 impl RunConfig {
-    /// Returns a supervisor of workers, until `stop` returns true.
+    /// Returns a supervisor of workers. Their requests end when `stop` returns true, and `warn` shows their warnings.
     pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: ShowWarning<'a>) -> Supervisor<'a> {
         Supervisor::new(self.settings.in_process, self.driver.clone(), stop, warn)
     }
 
-    /// Returns the wall time that a case of `job` may take.
+    /// Returns the wall time that a case of `job` may take: the user's `--timeout`, else the benchmark's own, else the default.
     pub(crate) fn limit(&self, job: &Job) -> Duration {
         job.timeout.filter(|_| self.settings.timeout.is_none()).unwrap_or(self.settings.time_limit())
     }
@@ -100,7 +100,8 @@ pub(crate) struct RunSetup {
 /// Returns true if the user wants to stop.
 pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 
-/// Returns the seeming regressions of a run so far, which are measured once more in new workers; `None` if there are none.
+/// A function that returns the seeming regressions of a run so far, as a part of its plan, which are measured once more in new workers. `None`
+/// ends the run.
 pub(crate) type RetryRegressions<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
 
 /// Measures the rest of the plan, then `retry_regressions`, until all is done or `stop` returns true. Each device has its own workers, which
@@ -112,7 +113,7 @@ pub(crate) fn measure<'a>(
     retry_regressions: &mut RetryRegressions<'_>,
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
-) -> (Run, RunFile, Result<(), RunError>) {
+) -> (Run, RunFileStatus, Result<(), RunError>) {
     let RunSetup { plan, devices, program, notes, resumed, task, store } = setup;
     let begin = Instant::now();
     let skipped = plan.jobs.iter().filter_map(|(job, status)| match status {
@@ -302,7 +303,7 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Ends a job. The last of its group finishes that, unless it has failed.
+    /// Ends a job. If it was the last of its group and did not end with an error, finishes the group. Returns `done`.
     fn end_job(
         &mut self,
         schedule: &mut Schedule,
@@ -315,7 +316,8 @@ impl Runner<'_, '_> {
         done
     }
 
-    /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it.
+    /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it; false if nothing was left, if it is
+    /// skipped, or if it failed at once, of which it adds the records.
     fn begin_job(&mut self, plan: &Plan, scheduled: Scheduled) -> Result<bool, RunError> {
         let (job, status) = &plan.jobs[scheduled.number];
         let mut left = job.clone();

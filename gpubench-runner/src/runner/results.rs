@@ -9,14 +9,15 @@ use crate::plan::Plan;
 use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
 use gpubench_runtime::Job;
 
-/// The file of a run.
+/// The state of the file of a run, which decides on the exit code and on the hint to `--resume`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunFile {
-    /// It has all records.
+pub(crate) enum RunFileStatus {
+    /// It has all records so far.
     Stored,
-    /// The run needed no file.
+    /// There is no file, and none is needed: the user wants none, nothing was left to measure, or the default
+    /// folder could not be used.
     None,
-    /// It could not be written. A warning has said so.
+    /// It could not be written, or not to its end. A warning has said so.
     Failed,
 }
 
@@ -29,23 +30,26 @@ pub(super) struct RunResults<'a> {
     pub run: Run,
     events: &'a mut dyn RunEvents,
     store: Option<Store>,
-    file: RunFile,
-    /// True if only the file of the run needs samples.
+    file: RunFileStatus,
+    /// True if only the file of the run needs samples: then they are dropped once they are in it.
     drops_samples: bool,
     /// The records of each group in progress.
     groups: HashMap<usize, Vec<PositionedRecord>>,
     /// True if the cases have been measured before.
     is_retry: bool,
-    /// The warnings so far.
+    /// The warnings so far, so that each is reported once.
     warnings: HashSet<String>,
 }
 
 impl<'a> RunResults<'a> {
+    /// Returns the results of `run` without records and without a file, which [`start_run`](Self::start_run)
+    /// begins.
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
-        let (store, file, groups) = (None, RunFile::None, HashMap::new());
+        let (store, file, groups) = (None, RunFileStatus::None, HashMap::new());
         Self { run, events, store, file, drops_samples, groups, is_retry: false, warnings: HashSet::new() }
     }
 
+    /// Reports an event to the observer.
     pub(super) fn event(&mut self, event: &RunEvent<'_>) {
         self.events.event(event);
     }
@@ -67,17 +71,18 @@ impl<'a> RunResults<'a> {
         };
         match Store::create(&folder, &self.run, resumed) {
             Ok(store) => {
-                (self.store, self.file) = (Some(store), RunFile::Stored);
+                (self.store, self.file) = (Some(store), RunFileStatus::Stored);
             }
             Err(error) => {
                 self.warn(&format!("this run is not kept: {}: {error}", folder.display()));
-                self.file = if required { RunFile::Failed } else { RunFile::None };
+                self.file = if required { RunFileStatus::Failed } else { RunFileStatus::None };
             }
         }
     }
 
-    /// Ends the file of the run.
-    pub(super) fn into_run(mut self) -> (Run, RunFile) {
+    /// Ends the file of the run, and returns the run with the state of the file. Groups that are not finished
+    /// are lost.
+    pub(super) fn into_run(mut self) -> (Run, RunFileStatus) {
         let ended = self.store.take().map_or(Ok(()), |store| store.end(self.run.wall_time));
         self.drop_file_on_error(ended);
         (self.run, self.file)
@@ -87,7 +92,7 @@ impl<'a> RunResults<'a> {
     fn drop_file_on_error(&mut self, written: std::io::Result<()>) {
         if let Err(error) = written {
             self.warn(&format!("this run is no longer kept: {error}"));
-            (self.store, self.file) = (None, RunFile::Failed);
+            (self.store, self.file) = (None, RunFileStatus::Failed);
         }
     }
 
@@ -126,14 +131,15 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Finishes all groups as they are.
+    /// Finishes all groups as they are, even if some of their jobs have not ended.
     pub(super) fn finish_all_groups(&mut self) {
         while let Some(group) = self.groups.keys().min() {
             self.finish_group(*group);
         }
     }
 
-    /// Finishes a group, whose jobs are done.
+    /// Moves the records of a group, whose jobs are done, to the run. Reports the group to the observer,
+    /// unless it was measured again.
     pub(super) fn finish_group(&mut self, group: usize) {
         let mut records = self.groups.remove(&group).unwrap_or_default();
         records.sort_by_key(|(position, _)| *position);

@@ -118,11 +118,12 @@ impl ResumedRecords {
         info
     }
 
+    /// Returns the properties of a device as the earlier run stored them.
     fn info(&self, device: &str) -> Option<&DeviceInfo> {
         self.devices.iter().find(|info| info.device == device)
     }
 
-    /// Takes the record of a case out, for the run.
+    /// Removes and returns the record of a case; `None` if the case must be measured.
     pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
         self.records.remove(&key_of_job(job, cache))
     }
@@ -139,11 +140,13 @@ impl ResumedRecords {
     }
 }
 
+/// Returns the key of a record's case. A failed record has no other benchmark, even if it was to be compared.
 fn key_of_record(record: &Record) -> CaseKey {
     let with = record.compared.as_ref().map(|compared| compared.with.clone());
     (record.planned(), with)
 }
 
+/// Returns the key of a job's case in this cache state.
 fn key_of_job(job: &Job, cache: Cache) -> CaseKey {
     (job.case(cache), job.with.clone())
 }
@@ -156,8 +159,8 @@ fn may_succeed_now(record: &Record, other_limit: bool) -> bool {
     })
 }
 
-/// Returns a phrase with the reason if all records of `run` are invalid for a new run: another build, or
-/// other sampling options.
+/// Returns a phrase with the reason if all records of `run` are invalid for a new run: another or an unknown
+/// build, or other sampling options. `None` if they may be valid.
 fn sampling_or_build_difference(run: &Run, program: &Program, sampling: &Sampling) -> Option<String> {
     // One build is of one commit, even if the commit was not known each time.
     let build = |program: &Program| Program { package: None, ..program.clone() };
@@ -169,7 +172,7 @@ fn sampling_or_build_difference(run: &Run, program: &Program, sampling: &Samplin
 }
 
 /// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
-/// gave for it. Measured peaks are ignored, because they differ from run to run.
+/// gave for it; `None` if there is none. Measured peaks are ignored, because they differ from run to run.
 fn device_difference(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     let device = &now.device;
     if then.name != now.name {
@@ -184,7 +187,7 @@ fn device_difference(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     (user_peaks(then) != user_peaks(now)).then(|| format!("other peaks are given for `{device}` now"))
 }
 
-/// Returns the peaks that the user gives.
+/// Returns the peaks of a device that the user gave, in `gpubench.toml`.
 fn user_peaks(info: &DeviceInfo) -> Vec<&Peak> {
     info.peaks.iter().filter(|peak| peak.source == PeakSource::User).collect()
 }

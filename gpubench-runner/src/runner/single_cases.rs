@@ -9,19 +9,20 @@ use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus};
 
-/// Measures single cases.
+/// Measures or tests one case at a time, for extensions and for test mode. Lists of arguments and plans are
+/// made elsewhere.
 pub struct SingleCases<'a> {
     pub(crate) supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// The properties of the devices that were used so far.
     pub devices: Vec<DeviceInfo>,
-    /// Notes on the peaks of these devices.
+    /// Notes about stored peaks of these devices that cannot be used.
     pub notes: Vec<String>,
     confirmed: ConfirmedFailures,
 }
 
-/// The number of cases of a benchmark that fail twice at a stage. After that, its further failures at this
-/// stage are not retried: they probably have the same cause, and each retry costs a process.
+/// The number of cases of a benchmark that must fail twice, at the same stage, before its further failures at
+/// this stage are no longer retried: they probably have the same cause, and each retry costs a process.
 const MAX_CONFIRMED_FAILURES: usize = 3;
 
 /// The number of failures that a retry has confirmed, by benchmark and stage.
@@ -43,10 +44,12 @@ impl ConfirmedFailures {
     }
 }
 
-/// The answer of a worker. The outer error ends all measurement.
+/// The answer of a worker about one case. The outer error ends all measurement; the inner one is the failure
+/// of the case.
 pub type CaseResult<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
+    /// Creates an access to workers of `supervisor`, none of which is started yet.
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
         let confirmed = ConfirmedFailures::default();
         Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }
@@ -120,7 +123,8 @@ fn require_usable(record: Record) -> Result<Record, Failure> {
     Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {}", reasons.join("; "))))
 }
 
-/// Returns the properties of a device with its peaks, and notes on these.
+/// Returns the properties of a device with its peaks, and a note if its stored peaks cannot be used. Returns
+/// an error if the device cannot be used.
 pub(crate) fn info_with_peaks(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,
@@ -151,12 +155,14 @@ pub(crate) enum TrialOutcome {
     Skipped(String),
     /// It needs a missing device.
     Ignored(String),
-    /// Something went wrong.
+    /// Its launch, its check or the list of its arguments failed, or the device that the user demanded is
+    /// missing.
     Failed(Failure),
 }
 
-/// Tries every job of `plan` until all are done or the user wants to stop; with `fail_fast`, until one fails. Calls `job_started` before
-/// each launch.
+/// Launches every job of `plan` once, and checks its outputs, until all are done or the user wants to stop;
+/// with `fail_fast`, until one fails. Calls `job_started` before each launch. Returns the outcomes so far,
+/// and the error that ended the trials early.
 pub(crate) fn run_trials(
     cases: &mut SingleCases<'_>,
     plan: &Plan,

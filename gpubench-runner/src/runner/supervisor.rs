@@ -14,16 +14,16 @@ use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, se
 
 /// The time between two checks for a signal and for the end of the worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// The longest time until an idle worker exits.
+/// The longest wait for an idle worker that was asked to exit, and for one whose channel has closed. After it, the worker is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest time until a worker exits after SIGTERM, before it is killed.
 const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest wait for a worker that was killed. The driver may block its exit until a kernel is done.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest time from the signal that ends a worker to the signal that ends this process: a scheduler
-/// signals all processes of a job in any order.
+/// The longest wait, after an external signal ended a worker, for the same signal to this process: a scheduler
+/// signals all processes of a job in any order. Without one, the worker's end counts as a failure of its case.
 const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
-/// The longest time for a worker to open its device, independent of the limit of a case: a kernel of a killed worker may still run.
+/// The longest time for a worker to open its device, unless the limit of a case is longer: a kernel of a killed worker may still run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
@@ -88,7 +88,7 @@ pub(crate) struct LostWorker {
     pub step: Option<Step>,
 }
 
-/// How to find the place of a crash.
+/// The text after the failure of a worker that crashed: how to find the place.
 const CRASH_REMEDY: &str = ": to find the place, run `gdb --args PROGRAM --bench --in-process NAME` with the program that `cargo bench --no-run` prints";
 
 impl LostWorker {
@@ -107,17 +107,18 @@ impl LostWorker {
     }
 }
 
+/// Starts a worker that has no device open yet.
 type StartWorker<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
 /// Called with each warning of a worker, to show it.
 pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 
-/// The workers of the devices.
+/// The workers of the devices, which it starts when they are needed, and replaces after they exit.
 pub(crate) struct Supervisor<'a> {
     /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the process. A shared worker has
     /// an empty name.
     workers: HashMap<String, (Box<dyn Worker>, bool)>,
     start: StartWorker<'a>,
-    /// True if one worker has all devices open.
+    /// True if one worker has all devices open: this process, with `--in-process`.
     is_shared: bool,
     stop: &'a dyn Fn() -> bool,
     warn: ShowWarning<'a>,
@@ -214,12 +215,12 @@ impl<'a> Supervisor<'a> {
         Ok((found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure()))), timed_out))
     }
 
-    /// Returns the key of a device's worker in the map.
+    /// Returns the key of a device's worker in the map; empty for a shared worker.
     fn worker_key<'d>(&self, device: &'d str) -> &'d str {
         if self.is_shared { "" } else { device }
     }
 
-    /// Dismisses the worker of a device, so that the next request gets a new one.
+    /// Asks the worker of a device to exit, if it has one, so that the next request gets a new one. A shared worker serves all devices.
     pub(crate) fn dismiss_worker_of(&mut self, device: &str) {
         if let Some((worker, _)) = self.workers.remove(self.worker_key(device)) {
             worker.dismiss();
@@ -336,7 +337,7 @@ impl WorkerProcess {
         if ended { self.group.wait().ok() } else { None }
     }
 
-    /// Waits until the process has exited, for at most `limit`. Returns true if it has.
+    /// Waits until the process has exited, for at most `limit`. Returns true if it has. Does not kill it.
     fn has_ended_within(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         while !self.group.has_ended() {

@@ -11,17 +11,17 @@ use toml::de::{DeTable, DeValue as Value};
 use super::{ArgValues, Settings, StatedPeak};
 use gpubench_records::text::did_you_mean;
 
-/// The name of the file.
+/// The name of the file of settings, which is searched in folders.
 const FILE_NAME: &str = "gpubench.toml";
 
-/// The only setting without a flag.
+/// The name of the only setting in the file without a flag: a table of peaks.
 const PEAKS_KEY: &str = "peaks";
 /// The error for peaks that are not tables of texts.
 const PEAKS_FORMAT_HINT: &str = "peaks: give a section for each device, such as [peaks.\"NVIDIA H200\"], with lines such as memory = \"4800GB/s\"";
 
 impl Settings {
-    /// Returns the settings of the command line and its variables, then those of the file that `GPUBENCH_CONFIG` names, else of the nearest
-    /// file at or above the package or the current folder.
+    /// Returns the settings of the command line, else of environment variables, else of the file: the one that `GPUBENCH_CONFIG` names, or the
+    /// nearest at or above the package or the current folder.
     ///
     /// # Errors
     /// Returns a sentence that names the file, if it cannot be used.
@@ -80,7 +80,8 @@ impl Settings {
     }
 }
 
-/// Reads the peaks: tables of texts, one for each device.
+/// Reads the peaks: tables of texts, one for each device. Does not check quantities and values. An error has a message, and the byte index in
+/// the file if it is known.
 fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, String)> {
     let wrong = || (None, PEAKS_FORMAT_HINT.to_owned());
     let mut peaks = Vec::new();
@@ -103,7 +104,8 @@ fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, Stri
     Ok(peaks)
 }
 
-/// Returns a line of the file as flags; filters follow `--`.
+/// Returns a line of the file as flags, such as `--precision=1%`; filters follow `--`, and a switch that is `false` has none. Returns an error
+/// for an unknown setting and for a value that is no text, number, switch or list.
 fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, String> {
     // The filters are no flag on the command line.
     let name = |arg: &Arg| arg.get_long().unwrap_or("filter").to_owned();
@@ -160,14 +162,15 @@ fn plain_message(error: &clap::Error) -> String {
     text.strip_prefix("error: ").unwrap_or(text).to_owned()
 }
 
-/// Returns the file that `GPUBENCH_CONFIG` names, else the nearest one, if there is one.
+/// Returns the file that `GPUBENCH_CONFIG` names, existing or not, else the nearest one at or above the package's folder, else at or above the
+/// current folder. `None` if there is none.
 fn settings_file() -> Option<PathBuf> {
     let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folders = [variable("CARGO_MANIFEST_DIR"), env::current_dir().ok()];
     variable("GPUBENCH_CONFIG").or_else(|| find_file(folders.iter().flatten().map(PathBuf::as_path)))
 }
 
-/// The variables that set what a flag sets.
+/// The environment variables in which [`value_origin`] looks for a wrong value: those of flags whose values are checked.
 const SETTING_VARIABLES: [&str; 4] =
     ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
@@ -192,14 +195,14 @@ pub(crate) fn value_origin(error: &str) -> String {
     origin.map(|origin| format!(" (`{quoted}` is from {origin})")).unwrap_or_default()
 }
 
-/// Finds the nearest file in one of these folders or above. Earlier folders come first.
+/// Finds the nearest `gpubench.toml` in one of these folders or above. Earlier folders, with all folders above them, come first.
 fn find_file<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
     let files = folders.into_iter().flat_map(Path::ancestors).map(|folder| folder.join(FILE_NAME));
     // Also a broken link or a folder, which cannot be read: a user who put it there wants its settings.
     files.into_iter().find(|file| file.symlink_metadata().is_ok())
 }
 
-/// Reads the file at `path`.
+/// Reads and checks the settings of the file at `path`. Returns an error that names the file, for a setting that is wrong by itself.
 fn read_file(path: &Path) -> Result<Settings, String> {
     let text = match fs::metadata(path) {
         // A pipe or a device may have no end.

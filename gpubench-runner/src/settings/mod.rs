@@ -243,7 +243,7 @@ const QUICK_SAMPLING: Sampling = Sampling {
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Settings {
-    /// Returns the selection of cases.
+    /// Returns the selection of cases, without the devices. Returns an error if a filter is an invalid regular expression.
     pub(crate) fn selection(&self) -> Result<Selection, String> {
         let ignored = match (self.ignored, self.include_ignored) {
             (_, true) => Ignored::Included,
@@ -266,7 +266,7 @@ impl Settings {
         })
     }
 
-    /// Returns the sampling options.
+    /// Returns the sampling options: those of `--quick` or the default ones, and in their place those that the user sets.
     pub(crate) fn sampling(&self) -> Sampling {
         let is_quick = self.quick.unwrap_or_default();
         let usual = if is_quick { QUICK_SAMPLING } else { Sampling::USUAL };

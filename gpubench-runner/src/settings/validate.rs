@@ -7,7 +7,7 @@ use crate::{peaks::read_peak, select::DEVICE_FORMS};
 use gpubench_records::{Sampling, Threshold, files::is_name_of_run, sampling::MOST_SAMPLES};
 use gpubench_table::check_columns;
 
-/// The most repetitions of a run: a mistyped number should not measure for years.
+/// The most repetitions of a run (`--runs`); more are refused, since a mistyped number should not measure for years.
 pub(super) const MAX_RUNS: usize = 10_000;
 
 impl Settings {

@@ -66,7 +66,8 @@ const TIME_UNITS: [(&str, f64, f64); 8] = [
     ("h", 1.0, 3600.0),
 ];
 
-/// Reads `500ms`, `2 min`, or a number of seconds.
+/// Reads a time with one of [`TIME_UNITS`], such as `500ms` or `2 min`. A number without a unit is in
+/// seconds. Zero is allowed.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, &'static str> {
     let text = text.trim();
     let split = text.find(|letter: char| letter.is_alphabetic() && !matches!(letter, 'e' | 'E'));
@@ -80,12 +81,12 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, &'static str> {
     time.ok_or("give a time, such as 500ms, 2min or 0.5 (seconds)")
 }
 
-/// Reads a time above 0.
+/// Reads a time above 0, with a unit or in seconds.
 pub fn parse_positive_time(text: &str) -> Result<Duration, &'static str> {
     parse_time(text).and_then(|time| if time.is_zero() { Err("give a time above 0") } else { Ok(time) })
 }
 
-/// Returns a parser of whole numbers in this range.
+/// Returns a parser of whole numbers in this range, whose error states the range.
 pub fn whole_number(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let number = text.trim().parse().ok().filter(|number| range.contains(number));

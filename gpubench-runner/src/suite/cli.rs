@@ -14,14 +14,14 @@ use gpubench_records::selection::split_names;
 
 pub(crate) use gpubench_records::Exit;
 
-/// The topic of flags in --help that replace the measurement.
+/// The topic in --help of flags for actions in place of a measurement, such as --list.
 const INSTEAD_TOPIC: &str = "Instead of measuring";
 
-/// The topics of --help, each with its first flag: those after it have the same topic.
+/// The topics of --help, each after the id of its first flag: those after it have the same topic.
 const HELP_TOPICS: [(&str, &str); 4] =
     [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD_TOPIC)];
 
-/// The ids of the flags that `-h` lists.
+/// The ids of the flags that `-h` lists, with spaces between them.
 const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max_time json explain baseline save_baseline compare_with list test version help";
 
 /// The command-line flags of a benchmark binary.
@@ -42,10 +42,11 @@ struct SuiteArgs {
     libtest: LibtestArgs,
 }
 
-/// Flags of results, which only a measurement has.
+/// The ids of the flags of results, which conflict with --list and --test, since only a measurement has results.
 const RESULT_FLAGS: [&str; 6] =
     ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
 
+// The flags of actions in place of a measurement.
 #[derive(Debug, clap::Args)]
 struct InsteadArgs {
     /// List the selected benchmarks, with their arguments
@@ -90,9 +91,9 @@ pub enum TextFormat {
 /// A command line that was read and checked.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The task of the program.
+    /// The action that is requested.
     pub action: Action,
-    /// The settings.
+    /// The settings of the command line, the environment and `gpubench.toml`, checked.
     pub settings: Settings,
     /// What the user should know about the command line.
     pub warning: Option<String>,
@@ -170,13 +171,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     Ok(Options { action, settings, warning })
 }
 
-/// Reads the settings of the environment and of the user's file.
+/// Reads the settings of the environment and of the user's file, and not the command line of this process.
 pub(crate) fn from_env() -> Result<Settings, SuiteError> {
     let options = parse([OsString::from("suite")], &Caller::default());
     Ok(options.map_err(SuiteError::Environment)?.settings)
 }
 
-/// Returns the task that the flags ask for.
+/// Returns the action that the flags request: of several, the first of a list, peaks, a test and an extension. A bench target without `--bench`
+/// tests.
 fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
     let SuiteArgs { settings, instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
@@ -197,7 +199,7 @@ fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
     }
 }
 
-/// Names the arguments and the variables that are not UTF-8, which clap does not.
+/// Returns the error for a command line that is not UTF-8. It names the arguments and the variables, which clap does not.
 fn invalid_utf8_message(command: &Command, arguments: &[OsString]) -> String {
     let arguments = arguments.iter().skip(1).filter(|argument| argument.to_str().is_none());
     let variables = command.get_arguments().filter_map(|arg| {
@@ -263,7 +265,7 @@ impl Default for Caller {
 }
 
 impl Caller {
-    /// Returns the flags as the command of the program.
+    /// Returns the command of the program for clap: its flags with their topics, those of the extension, and the notes of --help.
     pub fn to_command(&self) -> Command {
         let mut topic = INSTEAD_TOPIC;
         let own = SuiteArgs::command().mut_args(|arg| {
@@ -286,7 +288,7 @@ impl Caller {
     }
 }
 
-/// The text after the flags in --help.
+/// The text after the flags in --help, which `-h` leaves out.
 const HELP_NOTES: &str = "\
 A TIME has a unit, as in 500ms, or is in seconds (--warmup: a number without a unit counts launches). \
 Flags that take lists can be repeated. `-` as a FILE is standard output.

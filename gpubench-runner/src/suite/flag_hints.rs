@@ -10,7 +10,8 @@ use toml::de::{DeTable, DeValue as Value};
 use gpubench_records::text::did_you_mean;
 use gpubench_stats::format::joined;
 
-/// Flags that need a feature, and flags and commands of Criterion, divan, NVBench, hyperfine and cargo, with hints.
+/// Hints for flags that need a feature, and for flags and commands of Criterion, divan, NVBench, hyperfine and cargo. Each line has the names
+/// with spaces between them, then `: ` and the hint.
 pub(super) const UNKNOWN_FLAG_HINTS: &str = "\
 --tune --budget --save-tuning: races of variants need the feature `tune`: build with `--features gpubench/tune`, or add it to gpubench's features in Cargo.toml
 --measurement-time: use --max-time
@@ -105,13 +106,15 @@ pub fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsStrin
     error
 }
 
-/// Returns true if the harness of a target in a manifest refuses flags.
+/// Returns true if `cargo bench` starts a target of a manifest with cargo's own harness, which refuses unknown flags: neither `bench` nor
+/// `harness` is false.
 fn refuses_flags(target: &Value) -> bool {
     let is_off = |key| target.get(key).and_then(|value| value.get_ref().as_bool()) == Some(false);
     !is_off("bench") && !is_off("harness")
 }
 
-/// Returns a warning if another target of the package in `folder` would refuse flags.
+/// Returns a warning if the library or a binary of the package in `folder` would refuse flags; `None` if not, or if its manifest cannot be
+/// read.
 pub(super) fn bench_target_warning(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
     let manifest = DeTable::parse(&text).ok()?.into_inner();

@@ -11,7 +11,9 @@ use super::prepare::{Planner, Purpose, runs_folder, with_commit};
 use super::{SuiteError, peaks, progress::Progress, share::TaskShare};
 use crate::plan::{Plan, Selection};
 use crate::runner::single_cases::{CaseResult, SingleCases};
-use crate::runner::{self, RunConfig, RunEvent, RunEvents, RunFile, RunSetup, clock_lock::ClockLock, lock};
+use crate::runner::{
+    self, RunConfig, RunEvent, RunEvents, RunFileStatus, RunSetup, clock_lock::ClockLock, lock,
+};
 use crate::settings::{RunsDir, Settings};
 use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
@@ -34,7 +36,7 @@ pub(super) struct PreparedRun<'a> {
 }
 
 impl<'a> PreparedRun<'a> {
-    /// Plans the run, and opens everything that it reads from.
+    /// Plans the run: searches for devices, lists arguments in a worker, and reads the earlier run and baselines. Locks and measures nothing.
     pub(super) fn new(
         purpose: Purpose,
         mut program: Program,
@@ -78,7 +80,7 @@ impl<'a> PreparedRun<'a> {
         Ok(Self { purpose, options, selection, entries, setup, config, baselines })
     }
 
-    /// Returns a sentence if no case is this task's.
+    /// Returns a sentence if this run is one of several tasks and no case is left for it.
     pub(super) fn empty_share_message(&self) -> Option<String> {
         let task = self.setup.task.as_ref().filter(|_| self.setup.plan.jobs.is_empty())?;
         let cases = counted(task.cases.unwrap_or_default(), "result");
@@ -116,7 +118,7 @@ impl<'a> PreparedRun<'a> {
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
-        let is_resumable = file == RunFile::Stored && options.repeats() == 1;
+        let is_resumable = file == RunFileStatus::Stored && options.repeats() == 1;
         let hint = if is_resumable { " (--resume goes on with what is left)" } else { "" };
         let mut problems: Vec<SuiteError> = Vec::new();
         problems.extend(ended.err().map(|cause| SuiteError::ended(&cause, hint)));
@@ -144,7 +146,7 @@ impl<'a> PreparedRun<'a> {
         Ok(MeasuredRun { run, problems, file })
     }
 
-    /// Lets an extension measure the cases of its benchmarks one at a time.
+    /// Locks the devices, and runs an extension with the cases of its benchmarks, each a job of its own. Returns the exit code of the extension.
     pub(super) fn extend(
         self,
         extension: &Extension,
@@ -177,7 +179,7 @@ impl<'a> PreparedRun<'a> {
     }
 }
 
-/// Locks the devices of a run, and their clocks if the user wants that.
+/// Locks the devices of a run, and their clocks if the user wants that. Returns the locks, which end when they are dropped.
 fn lock_devices_and_clocks(
     RunSetup { devices, program, .. }: &RunSetup,
     options: &Settings,
@@ -194,12 +196,13 @@ fn lock_devices_and_clocks(
     Ok((locks, clocks.transpose()?))
 }
 
-/// Unlocks clocks.
+/// Resets locked clocks, if there are any. Returns an error if they may still be locked.
 fn unlock_clocks(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
     clock_lock.map_or(Ok(()), ClockLock::release).map_err(SuiteError::failed)
 }
 
-/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`.
+/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`. `None` for any other `--baseline`, and an error if
+/// there is no such run.
 fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, SuiteError> {
     if options.baseline.as_deref() != Some(store::LAST) {
         return Ok(None);
@@ -213,7 +216,8 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
     Ok(Some(Baseline::of(name, run)))
 }
 
-/// Compares a run with the baseline.
+/// Sets the regression threshold of `run`, and compares it with the baseline, if there is one. Of the baseline, only cases that are selected
+/// now can be missing.
 fn compare_with_baseline(
     run: &mut Run,
     baselines: &RunBaselines,
@@ -233,23 +237,25 @@ fn compare_with_baseline(
     baselines.check(run, &is_selected);
 }
 
-/// The time limit for measuring apparent regressions again, unless the run itself took longer.
+/// The time within which a further pass over apparent regressions may begin. If the run itself took longer, it is that time.
 const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// Plans which apparent regressions are measured again.
 struct RetryPlanner<'a> {
     baselines: &'a RunBaselines,
-    /// The gate; without one nothing is measured again.
+    /// The regression threshold; without one nothing is measured again.
     threshold: Option<Threshold>,
+    /// The time at which the run began.
     began: Instant,
     /// The time at which the run's own plan was done.
     measured: Option<Instant>,
+    /// The number of passes so far.
     passes: usize,
 }
 
 impl RetryPlanner<'_> {
-    /// Returns the next pass of `plan`, if one is needed and there is time. Both cases of a job, hot and cold, are measured again: they
-    /// are measured together.
+    /// Returns the jobs of `plan` that the next pass measures again: those with a case that seems to be a regression against the baseline. Both
+    /// cases of a job, hot and cold, are measured together. Interleaved jobs never are. `None` if there is no such job, no time or no pass left.
     fn next_plan(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
         let threshold = self.threshold?;
         let now = Instant::now();
@@ -314,7 +320,7 @@ impl Session<'_> {
         self.printer.page()
     }
 
-    /// Prints text on standard output.
+    /// Prints text on standard output, while the line of progress is hidden.
     ///
     /// # Errors
     /// Returns an error if standard output refuses it.

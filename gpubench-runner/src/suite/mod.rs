@@ -61,7 +61,7 @@ pub fn run_as_child() -> Option<ExitCode> {
     Some(conclude(served.map(|()| Exit::Done).map_err(SuiteError::failed)).into())
 }
 
-/// Returns the program as its help and its version name it.
+/// Returns the names, the version and the flags of the program, as its help shows them.
 fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>) -> Caller {
     let own = program.package.as_ref().map(|package| format!("{} ", package.version)).unwrap_or_default();
     let version = format!("{own}(gpubench {})", program.version);
@@ -75,7 +75,7 @@ fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>
     Caller { name: program.suite.clone(), command, version, is_bench_target, extension }
 }
 
-/// Does what the command line asks for.
+/// Performs the action that the command line requests, and prints its results. Returns the exit code.
 fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     let Options { action, settings, warning } = options;
     let printer = Printer::new(settings)?;
@@ -108,10 +108,12 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
     }
 }
 
+/// Returns a display of progress, which shows only warnings with `--quiet`.
 fn progress<'a>(options: &Settings) -> Progress<'a> {
     if options.quiet { Progress::quiet() } else { Progress::default() }
 }
 
+/// Measures benchmarks or peaks, prints rows meanwhile, and then prints and writes the rest of the run. Returns the exit code.
 fn measure_and_show(
     purpose: Purpose,
     program: Program,
@@ -232,7 +234,8 @@ pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn S
     run_as_child().unwrap_or_else(|| body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done).into())
 }
 
-/// Prints the error of a program, and returns its exit code.
+/// Prints the error with which the code of a program ended, unless it is an [`Exit`]. Returns the exit code: its own, or that of an [`Error`]
+/// among its causes, or 1.
 fn conclude_any(error: Box<dyn StdError>) -> Exit {
     if let Some(exit) = error.downcast_ref::<Exit>() {
         return *exit;

@@ -6,7 +6,7 @@ use std::{fs::File, os::fd::AsFd};
 
 use anstream::{AutoStream, stream::RawStream};
 
-use crate::runner::{RunError, RunFile};
+use crate::runner::{RunError, RunFileStatus};
 use crate::settings::{Settings, value_origin};
 use crate::{plan::PlanError, system};
 use gpubench_records::files::{WriteContents, fill};
@@ -66,7 +66,7 @@ impl SuiteError {
         Self::failed(format_args!("the results cannot be printed: {error}"))
     }
 
-    /// Returns the error of a run that ended before its plan did, with a `hint` behind the cause.
+    /// Returns the error of a run that ended before its plan did, with a `hint` after the cause.
     pub(super) fn ended(cause: &RunError, hint: &str) -> Self {
         let exit = match cause {
             RunError::Device(_) => Exit::NoDevice,
@@ -118,7 +118,7 @@ pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
     })
 }
 
-/// Prints a line for each problem of an error.
+/// Prints a line on standard error for each problem of an error.
 pub(super) fn print_problems(error: &SuiteError) {
     match error {
         SuiteError::Incomplete { problems, .. } => problems.iter().for_each(print_problems),
@@ -131,12 +131,13 @@ pub(super) fn print_problems(error: &SuiteError) {
     }
 }
 
-/// Prints a warning.
+/// Prints a warning on standard error.
 pub fn warn(warning: &str) {
     say(&format!("warning: {warning}"));
 }
 
-/// Prints a message. Names, paths and driver messages in it cannot control a terminal.
+/// Prints a message on standard error, with control characters as codes: names, paths and driver messages in
+/// it cannot control a terminal. Ignores errors.
 pub fn say(message: &str) {
     // A closed standard error has no reader, and the exit code still reports errors.
     _ = writeln!(RetryOnWouldBlock(io::stderr()), "{}", printable_lines(message));
@@ -148,8 +149,8 @@ pub(super) struct MeasuredRun {
     pub run: Run,
     /// The problems, in the order in which they happened.
     pub problems: Vec<SuiteError>,
-    /// The file of the run.
-    pub file: RunFile,
+    /// The state of the file of the run.
+    pub file: RunFileStatus,
 }
 
 impl MeasuredRun {
@@ -181,7 +182,8 @@ pub(super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// Takes standard output away from all other code: output of the user's benchmarks is no result.
+    /// Takes standard output away from all other code, whose output then goes to standard error: output of
+    /// the user's benchmarks is no result. Returns an error if two exports have the same destination.
     pub(super) fn new(options: &'a Settings) -> Result<Self, SuiteError> {
         let files = [
             (Format::JSON, &options.json),
@@ -212,7 +214,8 @@ impl<'a> Printer<'a> {
         self.exports.iter().map(open).collect()
     }
 
-    /// Returns the page that results are printed on.
+    /// Returns the page that results are printed on: as wide as `COLUMNS` or the terminal, or without an end
+    /// to its lines.
     pub(super) fn page(&self) -> Page {
         Page::of(&self.stdout, None)
     }
@@ -222,7 +225,8 @@ impl<'a> Printer<'a> {
         self.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
     }
 
-    /// Returns true if rows are all that is shown of a run.
+    /// Returns true if rows are all that is shown of a run: there are no exports and no `--explain`, which
+    /// need samples.
     pub(super) fn prints_rows_alone(&self) -> bool {
         self.exports.is_empty() && !self.options.explain
     }
@@ -255,12 +259,13 @@ impl<'a> Printer<'a> {
         } else {
             problems.extend(shown.problem);
         }
-        let exit = if file == RunFile::Failed { Exit::Failed } else { Exit::Done };
+        let exit = if file == RunFileStatus::Failed { Exit::Failed } else { Exit::Done };
         let run = MeasuredRun { run, problems, file }.into_result()?;
         Ok(Exit::of(&run).min(exit))
     }
 
-    /// Prints what is left to print below `table`, or all.
+    /// Prints the lines below `table`, whose rows are printed already; without a table, the whole run. Prints
+    /// nothing if an export uses standard output.
     fn print_run(&self, run: &Run, table: Option<&mut TableWriter>) -> Result<(), SuiteError> {
         if !self.prints_rows() {
             return Ok(());
@@ -277,7 +282,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Prints `text` on `out`, coloured as the user and the terminal want it.
+/// Prints `text` on `out`, and removes its colours unless the user or the terminal wants them. A closed pipe
+/// is no error.
 pub fn print(out: impl RawStream + AsFd + 'static, text: &str, color: clap::ColorChoice) -> io::Result<()> {
     let choice = match color {
         clap::ColorChoice::Auto => AutoStream::choice(&out),
@@ -289,7 +295,8 @@ pub fn print(out: impl RawStream + AsFd + 'static, text: &str, color: clap::Colo
     ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Writes `contents` to a file, or to `stdout` if there is none. A terminal gets control characters by their codes.
+/// Writes `contents` to a file, or to `stdout` if there is none. A terminal gets control characters by their
+/// codes. A closed pipe as `stdout` is no error.
 pub fn write_to(
     file: Option<&Destination>,
     stdout: impl Write + AsFd,

@@ -58,14 +58,16 @@ pub(super) fn sources(
     (sources, remarks)
 }
 
-/// Returns the device of this program whose peaks the cache keeps, if the user `wanted` no other.
+/// Returns the CPU, as `host`, whose peaks the device itself measures and keeps. `None` if no benchmark of this program runs on it, or if the
+/// user `wanted` another device.
 pub(super) fn device_with_kept_peaks(wanted: Option<&str>) -> Option<&'static str> {
     kinds_of(&Purpose::Measure.entries())
         .into_iter()
         .find(|kind| *kind == kinds::KIND_WITH_CACHED_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
 }
 
-/// Measures the peaks of `device` and replaces earlier ones. Uncertain ones replace none.
+/// Measures the peaks of `device`, prints them, and replaces the stored ones. If the new ones are too uncertain to be stored, the earlier
+/// ones stay.
 pub(super) fn measure_again(
     device: &str,
     options: &Settings,

@@ -32,7 +32,7 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// Returns the benchmarks for this task.
+    /// Returns the benchmarks for this purpose: gpubench's own to measure peaks, else those of the program.
     pub(super) fn entries(self) -> Vec<&'static Entry> {
         if self == Self::MeasurePeaks { kinds::ceilings::entries() } else { registry::entries() }
     }
@@ -66,8 +66,8 @@ impl<'a> Planner<'a> {
         Ok(Self { purpose, entries, options, selection, lister, share })
     }
 
-    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run; of either, the share that is this task's. The
-    /// rest is measured on the devices of that run, unless the user or the scheduler names others.
+    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run. If the run is one of several tasks, its plan has only
+    /// this task's cases. The rest of an earlier run is measured on the devices of that run, unless the user or the scheduler names others.
     pub(super) fn run_setup(
         &mut self,
         program: Program,
@@ -173,7 +173,8 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that device.
+/// Adds the number of benchmarks of `plan` that are left out for lack of a device to the note about that device, or as a new note. Adds
+/// nothing if none is left out.
 fn add_absent_note(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
     let left_out = format!("{} left out", counted(plan.absent.len(), "benchmark"));
@@ -183,7 +184,7 @@ fn add_absent_note(plan: &Plan, notes: &mut Vec<String>) {
     }
 }
 
-/// Returns a note about filters that match nothing, with others that do.
+/// Returns a note that names the filters that match nothing; `None` if all match.
 fn unmatched_note(plan: &Plan) -> Option<String> {
     let filters: Vec<String> = plan.unmatched.iter().map(|filter| format!("`{filter}`")).collect();
     (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
@@ -225,14 +226,16 @@ pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
     kinds
 }
 
-/// The endings of files that programs are built from. Changes to other files leave a program unchanged.
+/// The endings of files that programs are built from. Only if such a file is newer than the program is the commit unknown: changes to other
+/// files leave a program unchanged.
 const SOURCE_ENDINGS: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 
-/// The longest wait for git, which answers in milliseconds.
+/// The longest wait for git, which answers in milliseconds. After it, the commit is unknown.
 const GIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Returns the package with the commit that this program was built from, if git knows it.
+/// Returns the package with the commit that this program was built from, and whether files had changed since it. Both are `None` if git does
+/// not know them, or if a source is newer than the program.
 pub(crate) fn with_commit(package: Package) -> Package {
     let (sender, answer) = mpsc::channel();
     let folder = package.folder.clone();
@@ -245,8 +248,8 @@ pub(crate) fn with_commit(package: Package) -> Package {
     Package { commit, dirty, ..package }
 }
 
-/// Returns the commit of the checkout with the package in `folder`, and true if files have changed since, if none of its sources is newer than a
-/// program `built` at this time.
+/// Returns the commit of the checkout with the package in `folder`, and true if tracked files have changed since. `None` if git does not track
+/// the package, or if a source file is newer than the program, which was `built` at this time.
 fn built_commit(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> {
     // The paths of all files of the checkout, as seen from `folder`.
     let files = run_git(git, folder, &["ls-files", "-z", ":/"])?;
@@ -270,7 +273,7 @@ fn built_commit(git: &str, folder: &Path, built: SystemTime) -> Option<(String, 
     is_commit.then(|| (commit.to_owned(), dirty))
 }
 
-/// Runs git in `folder` and returns what it prints, if it succeeds.
+/// Runs the program `git` in `folder` and returns its output; `None` if it fails.
 fn run_git(git: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(git);
     // A hook of another checkout sets these to that checkout.

@@ -15,12 +15,12 @@ use gpubench_runtime::Job;
 use gpubench_stats::format;
 use gpubench_table::{self as report, TableWriter, text::shortened};
 
-/// The number of columns of the bar.
+/// The number of terminal columns of the bar of progress.
 const BAR_COLUMNS: usize = 16;
-/// The least time from one message to the next.
+/// The minimum time after a message before [`StatusLine::update_message`] shows another. Messages before that are dropped.
 const MESSAGE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A number of things that are done, and the current activity.
+/// The line of progress on standard error, which is redrawn in place: the number of things that are done, and the current activity.
 #[derive(Debug, Default)]
 pub(super) struct StatusLine {
     done: usize,
@@ -29,12 +29,14 @@ pub(super) struct StatusLine {
     /// The name of the things, such as `cases`.
     unit: &'static str,
     message: String,
-    /// Nothing if the line is hidden.
+    /// The time at which the line was first shown; `None` if it is hidden.
     began: Option<Instant>,
+    /// The time of the last message.
     message_shown: Option<Instant>,
 }
 
 impl StatusLine {
+    /// Creates a line that counts from 0. It is hidden if `is_quiet`, and unless standard error is a terminal whose cursor can move.
     pub(super) fn new(total: Option<usize>, unit: &'static str, is_quiet: bool) -> Self {
         let can_move = env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
         let began = (!is_quiet && can_move && io::stderr().is_terminal()).then(Instant::now);
@@ -61,7 +63,7 @@ impl StatusLine {
         self.draw();
     }
 
-    /// Counts `more` to do.
+    /// Adds `more` to the total, if that is known.
     pub(super) fn add_total(&mut self, more: usize) {
         self.total = self.total.map(|total| total + more);
         self.draw();
@@ -81,13 +83,14 @@ impl StatusLine {
         self.began = None;
     }
 
+    /// Draws the line anew, shortened to the width of the terminal.
     fn draw(&self) {
         let columns: usize = terminal_size_of(io::stderr()).map_or(80, |(Width(columns), _)| columns.into());
         // Some terminals begin a new line after the last column.
         self.write(&shortened(&self.text(), columns.saturating_sub(1)));
     }
 
-    /// Writes `text` in place of the line.
+    /// Writes `text` in place of the line, unless it is hidden. Ignores errors.
     fn write(&self, text: &str) {
         if self.began.is_some() {
             _ = io::stderr().write_all(format!("\r{text}\x1b[K").as_bytes());
@@ -120,7 +123,7 @@ pub struct Progress<'a> {
     pub(super) printer: Option<&'a Printer<'a>>,
     /// The cases that are to have rows. Empty where rows are known at the end alone: those of several processes are made of all of them.
     planned: Vec<PlannedCase>,
-    /// What is printed.
+    /// The table of the rows that were printed, and the first error of printing.
     pub(super) shown: LiveOutput,
 }
 
@@ -169,7 +172,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Prints the header, and begins the table.
+    /// Prints the header, and begins the table, if rows are printed during the run.
     fn begin_table(&mut self, run: &Run) {
         if let Some(printer) = self.printer.filter(|_| !self.planned.is_empty()) {
             let page = printer.page();

@@ -21,7 +21,7 @@ const ARRAY_GAPS_ERROR: &str = "--share `split`: the numbers of this job array h
 pub(super) struct TaskShare {
     /// The task that the run is, if it is one of several.
     pub task: Option<Task>,
-    /// The GPUs that this task was given, as its environment names them.
+    /// The GPUs that this task was given, as `CUDA_VISIBLE_DEVICES` names them.
     given: Option<String>,
 }
 
@@ -35,8 +35,8 @@ impl TaskShare {
         Ok(Self { task, given })
     }
 
-    /// Returns the GPUs that this task was given, and true if it measures on all of them: a share of the cases is measured on the
-    /// first.
+    /// Returns the GPUs that this task was given, and true if it measures on all of them: a task that measures a part of the cases uses the
+    /// first. `None` if the run is no task, or if no GPUs were given.
     pub(super) fn given_gpus(&self) -> Option<(&str, bool)> {
         Some((self.given.as_deref()?, self.task.as_ref()?.share == ShareMode::Replicate))
     }
@@ -55,7 +55,8 @@ impl TaskShare {
     }
 }
 
-/// Returns the task of a run. `scheduled` is the scheduler's task, and true if the numbers of its array have gaps.
+/// Returns the task of a run; `None` if the run is no task and measures everything. `scheduled` is the scheduler's task, and true if the numbers
+/// of its array have gaps. Returns an error if the cases should be split and the tasks are not numbered without gaps.
 fn choose_task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<Task>, &'static str> {
     Ok(match (choice, scheduled) {
         (ShareChoice::Whole, _) | (ShareChoice::Scheduled(ShareMode::Replicate), None) => None,
@@ -105,7 +106,8 @@ fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)
 }
 
-/// The key of cases that one task measures together: a kind of device, and a benchmark with its arguments. Hot and cold cases have the same key.
+/// The key of cases that one task measures together: a kind of device such as `cuda`, and a benchmark with its arguments. Hot and cold cases
+/// have the same key.
 type CaseGroup = (String, BenchmarkId);
 
 /// Returns the key of a job's cases.
@@ -143,7 +145,7 @@ fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobSta
     jobs
 }
 
-/// Returns the number of cases of `jobs`, each counted once however many devices measure it.
+/// Returns the number of cases of `jobs` that are not skipped. A case counts once for each kind of device, however many devices measure it.
 fn distinct_cases(jobs: &[(Job, JobStatus)]) -> usize {
     let mut seen = HashSet::new();
     let measured = jobs

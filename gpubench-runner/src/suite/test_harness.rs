@@ -18,7 +18,8 @@ use gpubench_runtime::{Job, JobStatus, device::Available, registry};
 use gpubench_stats::format::counted;
 use gpubench_table::text::{BOLD, of_state};
 
-/// Lists the selected benchmarks, with or without their devices; of a run that is shared, those of this task.
+/// Returns the list of the selected benchmarks, ignored ones included, whether or not this machine has their devices. With `--share`, these are
+/// the ones of this task. Starts a worker for their arguments.
 pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
     let (entries, device) = (registry::entries(), options.device.as_deref());
     let mut kinds: Vec<_> = kinds_of(&entries)
@@ -61,7 +62,8 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
     Ok(list_text(&planner.share.keep_own_part(plan), format, is_ignored))
 }
 
-/// Writes one line for each job of `plan`.
+/// Returns the list as text: a line for each job of `plan`. The pretty format also marks jobs that are skipped or ignored, and ends with a
+/// blank line and the numbers of benchmarks and results. JSON has the device, the cache states and the reason of a skip.
 fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -139,7 +141,7 @@ pub(super) fn test(
     Ok((text, ended))
 }
 
-/// The numbers of outcomes.
+/// The numbers of outcomes in test mode, for the report and the exit code.
 struct TrialCounts {
     passed: usize,
     failed: usize,
@@ -151,9 +153,10 @@ struct TrialCounts {
 }
 
 impl TrialCounts {
-    /// Counts the outcomes of `trials`.
-    fn new(trials: &[Trial], ignored: usize, left: usize) -> Self {
-        let mut counts = Self { passed: 0, failed: 0, skipped: 0, ignored, left };
+    /// Counts the outcomes of `trials`. To those that are ignored it adds `marked_ignored`, the benchmarks that have the option `ignore` and
+    /// are no trials. `left` is the number of jobs that were not tried, because an earlier one failed or a signal came.
+    fn new(trials: &[Trial], marked_ignored: usize, left: usize) -> Self {
+        let mut counts = Self { passed: 0, failed: 0, skipped: 0, ignored: marked_ignored, left };
         for trial in trials {
             *match trial.outcome {
                 TrialOutcome::Passed | TrialOutcome::Launched => &mut counts.passed,
@@ -166,7 +169,8 @@ impl TrialCounts {
     }
 }
 
-/// Returns a line or a letter for each trial, the failures with their reasons, and a line with the counts, as `cargo test` prints them.
+/// Returns a line for each trial, or a letter in the terse format, the failures with their reasons, and a line with the counts, as `cargo test`
+/// prints them.
 fn text_report(trials: &[Trial], counts: &TrialCounts, format: TextFormat) -> String {
     // Writing to a string cannot fail.
     let (mut text, mut failures) = (String::new(), String::new());
@@ -211,7 +215,8 @@ fn text_report(trials: &[Trial], counts: &TrialCounts, format: TextFormat) -> St
     text
 }
 
-/// Returns the events of libtest's JSON, which editors read.
+/// Returns the events of libtest's JSON, which editors read, an object in each line. Skipped trials count as ignored there, and jobs that were
+/// not tried as filtered out.
 fn json_report(trials: &[Trial], counts: &TrialCounts, elapsed: Duration) -> String {
     let mut text = format!("{{\"type\":\"suite\",\"event\":\"started\",\"test_count\":{}}}\n", trials.len());
     for Trial { name, outcome } in trials {

@@ -14,53 +14,62 @@ use crate::estimators::{ascending, moments, quantile};
 use crate::units::{Nanoseconds, Range};
 use crate::{median, summary::interpolated_median};
 
-/// The shortest and the longest period that the search covers, in nanoseconds.
+/// The shortest and the longest period that the search covers, in nanoseconds. The shortest is at least four
+/// times the time of a read and its stall.
 const PERIOD_RANGE_NS: [f64; 2] = [25e3, 250e3];
-/// A slow read takes longer than the median by more than this many standard deviations.
+/// A slow read takes longer than the median by more than this many standard deviations, and by more than
+/// [`SLOW_STEPS`].
 const SLOW_DEVIATIONS: f64 = 2.25;
-/// A slow read takes longer than the median by more than this many steps of the timer.
+/// A slow read takes longer than the median by more than this many steps of the timer, and by more than
+/// [`SLOW_DEVIATIONS`].
 const SLOW_STEPS: f64 = 4.0;
-/// The minimum number of slow reads.
+/// The minimum number of slow reads. With fewer, no period is found.
 const MIN_SLOW_READS: usize = 16;
-/// The maximum fraction of all reads that are slow.
+/// The maximum fraction of all reads that are slow. With more, no period is found.
 const MAX_SLOW_FRACTION: f64 = 0.4;
-/// The minimum fraction of the reads in the window that are slow, and of the slow reads that start in the
-/// window.
+/// The minimum fraction of the reads in the window that are slow, and of all slow reads that start in the
+/// window. Below either, no period is found.
 const MIN_EXPLAINED_FRACTION: f64 = 0.6;
 
-/// The minimum number of samples of a case.
+/// The minimum number of samples of a case. With fewer, no stall is searched in them.
 const MIN_CASE_SAMPLES: usize = 30;
 /// The maximum difference between the period of a case and that of its device, as a fraction of the period.
 /// The error of the device's period is added to it.
 const RELATIVE_PERIOD_TOLERANCE: f64 = 5e-4;
-/// The minimum number of standard errors by which samples in the window are slower than the others.
+/// The minimum number of standard errors by which samples in the window are slower than the others. Below it,
+/// the samples show no stall.
 const MIN_Z: f64 = 5.8;
-/// The minimum number of samples in the window, and of samples outside of it.
+/// The minimum number of samples in the window, and of samples outside of it. With fewer, the samples show no
+/// stall.
 const MIN_SAMPLES_EACH_SIDE: usize = 4;
-/// The smallest and the largest fraction of its time that a launch waits for memory.
+/// The smallest and the largest fraction of its time that a launch is assumed to wait for memory. They limit
+/// the width of the window in which delayed samples start.
 const MEMORY_WAIT_FRACTIONS: [f64; 2] = [0.3, 1.1];
-/// The allowed delay of a launch by a stall, relative to the delay of a read.
+/// The allowed delay of a launch by a stall, relative to the delay of a read. With any other delay, the
+/// samples show no stall.
 const RELATIVE_DELAYS: RangeInclusive<f64> = 0.5..=1.5;
 /// The minimum delay of the lower quartile of the samples in the window, as a fraction of their median delay.
 const MIN_QUARTILE_DELAY: f64 = 0.3;
 
-/// The number of samples, and of bins of the period, in the first and coarsest search for a period of stalls.
-const FIRST_SEARCH: (usize, usize) = (256, 32);
-/// The factor by which each search has more samples and more bins than the search before.
+/// The first, coarsest search for a period of stalls: the number of samples that it uses, which are the
+/// earliest ones, and the number of bins into which it divides a period.
+const COARSEST_SEARCH: (usize, usize) = (256, 32);
+/// The factor by which each search has more samples and more bins than the search before, up to all samples
+/// and [`LAST_BINS`].
 const SEARCH_REFINEMENT: usize = 4;
 /// The number of bins of the last, finest search.
 const LAST_BINS: usize = 1024;
-/// The distance from the best period that the next search covers to both sides, in steps of the search that
-/// found it.
+/// The distance from the best period so far that the next search covers to both sides, in steps between the
+/// periods that found it.
 const PERIOD_STEPS_AROUND: f64 = 2.0;
-/// The distance from both ends of the best window so far that the next search covers, in bins of the next
-/// search.
+/// The most by which the next search moves the start of the best window so far, and by which it changes the
+/// window's length, in bins of the next search.
 const BINS_AROUND: usize = 3 * SEARCH_REFINEMENT;
 /// The relative difference of `z` up to which two windows count as equally good: they hold the same samples,
-/// and differ by rounding.
+/// and differ by rounding. The middle one of all such windows is chosen.
 const Z_TOLERANCE: f64 = 1e-6;
 /// The maximum distance from the median with which a sample counts, in standard deviations, so that a few
-/// outliers do not decide.
+/// outliers do not decide. Samples further away count as if they were at this distance.
 const CLIP_DEVIATIONS: f64 = 4.0;
 
 crate::stored! {
@@ -102,7 +111,8 @@ impl DramStallPeriod {
     ///
     /// Returns `None` if fewer than 16 reads or more than 40 % of them are slow, if fewer than six in ten
     /// reads in the best window of the best period are slow, or if fewer than six in ten slow reads start in
-    /// that window. Half of the true period fails, since half of the reads in its window are slow.
+    /// that window. So half of the true period is not mistaken for it: only half of the reads in its window
+    /// are slow.
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         // The search refines phases, which a distant origin would move with the period.
         let starts: Vec<Nanoseconds> = starts.iter().map(|start| *start - starts[0]).collect();
@@ -131,8 +141,9 @@ impl DramStallPeriod {
 
 impl DramStall {
     /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran. `step` is
-    /// the resolution of the timer, and `device` the period of the device. Returns `None` if the samples show
-    /// no stall, as those of a launch that does not wait for memory.
+    /// the resolution of the timer, and `device` the period of the device, near which the period of the case
+    /// is searched. Returns `None` for fewer than 30 samples, and if the samples show no clear stall, as
+    /// those of a launch that does not wait for memory.
     pub fn find(
         starts: &[Nanoseconds],
         times: &[Nanoseconds],
@@ -188,7 +199,7 @@ struct TimedSamples {
     /// The start of each sample, and the distance of its time from the median.
     each: Vec<(f64, f64)>,
     median: f64,
-    /// The standard deviation, estimated from times below the median.
+    /// The standard deviation, estimated from times below the median; at least half a step of the timer.
     deviation: f64,
 }
 
@@ -205,8 +216,8 @@ impl TimedSamples {
 
     /// Returns the window with the largest `z` of all periods from `first` to `last`. `widths` are the
     /// minimum and the maximum width of windows in the first search; later searches may find narrower ones.
-    /// Distances from the median count up to `delay` at most. Returns `None` if all times are equal or no
-    /// window is better than the rest.
+    /// Distances from the median count up to `delay` and [`CLIP_DEVIATIONS`] at most. Returns `None` if all
+    /// times are equal or no window holds slower samples than the rest.
     ///
     /// Periods are tried in steps by which the phase of the last sample moves by one bin.
     fn search(&self, [mut first, mut last]: [f64; 2], widths: [f64; 2], delay: f64) -> Option<PhaseWindow> {
@@ -217,8 +228,8 @@ impl TimedSamples {
         let scored: Vec<(f64, f64)> = self.each.iter().zip(clipped).map(score).collect();
         let (mut count, mut bins, mut found) = (0, 0, None);
         while (count, bins) != (scored.len(), LAST_BINS) {
-            count = (SEARCH_REFINEMENT * count).max(FIRST_SEARCH.0).min(scored.len());
-            bins = (SEARCH_REFINEMENT * bins).clamp(FIRST_SEARCH.1, LAST_BINS);
+            count = (SEARCH_REFINEMENT * count).max(COARSEST_SEARCH.0).min(scored.len());
+            bins = (SEARCH_REFINEMENT * bins).clamp(COARSEST_SEARCH.1, LAST_BINS);
             let samples @ [(begin, _), .., (end, _)] = &scored[..count] else { return None };
             let step = |period: f64| period * (period / (end - begin) / bins as f64).max(1e-9);
             let next = |period: &f64| Some(period + step(*period)).filter(|it| it > period && *it <= last);

@@ -9,7 +9,8 @@ use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A column, and the function that returns its cell for a record.
+/// A column of the CSV, and the function that returns its cell for a record; empty if the record has no such
+/// value.
 struct CsvColumn {
     head: &'static str,
     cell: fn(&Run, &Record) -> String,

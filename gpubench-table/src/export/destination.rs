@@ -33,12 +33,12 @@ pub enum ExportTo {
 }
 
 impl ExportTo {
-    /// Reads a destination as a command line names it.
+    /// Reads a destination as a command line names it: `-` is standard output.
     pub fn of(path: PathBuf) -> Self {
         if path.as_os_str() == "-" { Self::StandardOutput } else { Self::File(path) }
     }
 
-    /// Returns true if `other` is the same place, by whatever name.
+    /// Returns true if both are standard output, or one file, even if their paths differ.
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(one), Self::File(other)) => is_one_file(one, other),
@@ -63,7 +63,8 @@ pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec
     Ok(exports)
 }
 
-/// Writes `contents` to `out`, a terminal: no name of a benchmark moves its cursor or colours it.
+/// Writes `contents` to `out`, a terminal, with control characters other than line breaks as their codes: no
+/// name of a benchmark can move the cursor or change colours. Makes all contents before it writes.
 ///
 /// # Errors
 /// If the contents cannot be made, or `out` takes no more.

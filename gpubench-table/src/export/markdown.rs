@@ -24,7 +24,7 @@ pub(super) fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(join_sections(parts).as_bytes())
 }
 
-/// The devices with their names, and the notes that a reader must see first.
+/// Returns the notes of the run, as quotations, then a line for each device with its name.
 fn devices_and_notes(run: &Run) -> String {
     let notes = devices::notes(run).map(|note| format!("> {}\n\n", escaped(&note)));
     let devices = run.devices.iter().map(|info| {
@@ -55,7 +55,7 @@ fn results_table(run: &Run) -> String {
     text
 }
 
-/// The reasons against rows, a line for each, and the benchmarks that were skipped.
+/// Returns a line for each reason against each result, and one for each skipped case.
 fn reasons(run: &Run) -> String {
     let (mut text, several_devices) = (String::new(), has_several_devices(run));
     // Writing to a string cannot fail.
@@ -72,7 +72,7 @@ fn reasons(run: &Run) -> String {
     text
 }
 
-/// Returns the table of the comparison with a baseline.
+/// Returns the table of the comparison with a baseline, and the sentences under it.
 fn baseline_table(check: &BaselineComparison) -> String {
     let band = format::plus_minus(check.equivalence_margin);
     let mut text = format!(
