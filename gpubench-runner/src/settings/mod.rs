@@ -89,7 +89,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly: to ± 5 %, for at most 25 ms per case (CPU: 300 ms)
+    /// Measure roughly: to ± 5 %, for at most 50 ms per case (CPU: 300 ms)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
@@ -232,7 +232,7 @@ pub struct Settings {
 /// 240 ms.
 const QUICK_SAMPLING: Sampling = Sampling {
     precision: WIDEST,
-    max_time: Nanoseconds::from_seconds(0.025),
+    max_time: Nanoseconds::from_seconds(0.05),
     extended_max_time: Nanoseconds::from_seconds(0.3),
     energy: Some(false),
     ..Sampling::USUAL

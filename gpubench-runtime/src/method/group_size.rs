@@ -10,10 +10,13 @@ pub(super) const MIN_SAMPLES: usize = 30;
 /// groups narrow the interval.
 pub(super) const MIN_GROUPS: usize = 8;
 
-/// The target time of a group (10 ms). It is less if the budget is too short for [`GROUPS_OF_BUDGET`] such
-/// groups.
+/// The target device time of a group (10 ms). It is less if the budget is too short for
+/// [`USUAL_GROUPS_OF_BUDGET`] such groups.
 const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
-/// Groups are short enough for the budget of a case to have time for this many.
+/// The number of groups for which the budget of a case should have time, unless these have fewer samples than
+/// [`FEWEST_SAMPLES`].
+const USUAL_GROUPS_OF_BUDGET: f64 = 24.0;
+/// Groups of the fewest samples are short enough for the budget of a case to have time for this many.
 const GROUPS_OF_BUDGET: f64 = 12.0;
 /// A group has at most this many samples or pairs, however short they are.
 const LARGEST_GROUP: usize = 256;
@@ -33,7 +36,9 @@ pub(super) struct GroupSize {
     fewest: usize,
     /// The target device time of a group.
     target: Nanoseconds,
-    /// The longest time of a group, including the work of the host.
+    /// The longest time of a group with more than the fewest samples, including the work of the host.
+    usual: Nanoseconds,
+    /// The longest time of a group with the fewest samples.
     longest: Nanoseconds,
     /// The time that each sample of the last group took from the budget; `None` before the first group.
     pub cost: Option<Nanoseconds>,
@@ -44,15 +49,22 @@ const BUDGET_TOLERANCE: f64 = 0.1;
 
 impl Default for GroupSize {
     fn default() -> Self {
-        Self { samples: 1, fewest: 1, target: TARGET_TIME, longest: TARGET_TIME, cost: None }
+        Self {
+            samples: 1,
+            fewest: 1,
+            target: TARGET_TIME,
+            usual: TARGET_TIME,
+            longest: TARGET_TIME,
+            cost: None,
+        }
     }
 }
 
 impl GroupSize {
     /// Starts with groups of one sample, for a case with this time budget.
     pub(super) fn with_budget(budget: Nanoseconds) -> Self {
-        let longest = budget / GROUPS_OF_BUDGET;
-        Self { target: TARGET_TIME.min(longest), longest, ..Self::default() }
+        let (usual, longest) = (budget / USUAL_GROUPS_OF_BUDGET, budget / GROUPS_OF_BUDGET);
+        Self { target: TARGET_TIME.min(usual), usual, longest, ..Self::default() }
     }
 
     /// Ends the warm-up: from here on, groups have at least [`FEWEST_SAMPLES`] samples if the budget allows
@@ -98,7 +110,7 @@ impl GroupSize {
         let cost = group.spent / samples;
         self.cost = Some(cost);
         let fitting =
-            samples_within(self.target, group.device / samples).min(samples_within(self.longest, cost));
+            samples_within(self.target, group.device / samples).min(samples_within(self.usual, cost));
         let fitting = fitting.max(self.smallest_size(cost));
         self.samples =
             largest_power_of_two(fitting.clamp(1, (LARGEST_GROWTH * self.samples).min(LARGEST_GROUP)));
@@ -159,7 +171,7 @@ mod tests {
         assert_eq!([within(3e9), within(1.9e9), within(1e9)], [1, 1, 0]);
     }
 
-    /// A launch of 500 µs: 20 of them take 10 ms, and a budget of 50 ms allows groups of 8, not of 16.
+    /// A launch of 500 µs: 20 of them take 10 ms, and a budget of 50 ms allows groups of 4, not of 16.
     #[test]
     fn a_short_budget_allows_many_groups() {
         let mut size = GroupSize::with_budget(Nanoseconds(50e6));
@@ -168,7 +180,7 @@ mod tests {
             size.adapt(&group(size.samples, 500e3));
             long.adapt(&group(long.samples, 500e3));
         }
-        assert_eq!((size.samples, long.samples), (8, 16));
+        assert_eq!((size.samples, long.samples), (4, 16));
     }
 
     /// Eight groups of four are the fewest groups with the fewest samples. A budget of 3 s allows twelve
@@ -195,6 +207,6 @@ mod tests {
         let (device, wall) = (Nanoseconds(10e3), Nanoseconds(100e6));
         size.adapt(&GroupCost { samples: 1, device, spent: wall });
         let within = |left| size.size_within(Nanoseconds(left));
-        assert_eq!((size.samples, within(200e6), within(100e6), within(50e6)), (2, 2, 1, 0));
+        assert_eq!((size.samples, within(200e6), within(100e6), within(50e6)), (1, 1, 1, 0));
     }
 }
