@@ -115,6 +115,8 @@ gpubench_stats::stored! {
     }
 }
 
+/// The name of the property for the number of other processes on an NVIDIA GPU. It may change within a run.
+pub const OTHER_PROCESSES: &str = "other processes";
 /// The name of the property that identifies an NVIDIA GPU.
 pub const UUID: &str = "UUID";
 /// The name of the property for the number of threads that share a launch on a CPU.

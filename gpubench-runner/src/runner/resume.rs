@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{peaks::PeakSources, plan::Plan};
 use gpubench_records::{
     BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
-    Run, Sampling, Stage, record::Resumed,
+    Run, Sampling, Stage, device_info::OTHER_PROCESSES, record::Resumed,
 };
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, format};
@@ -178,8 +178,11 @@ fn device_difference(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     if then.name != now.name {
         return Some(format!("`{device}` was {}, and is {}", then.name, now.name));
     }
-    let differs = |property: &&Property| !then.properties.contains(property);
-    let gone = |property: &&Property| !now.properties.iter().any(|other| other.name == property.name);
+    let lasts = |property: &&Property| property.name != OTHER_PROCESSES;
+    let differs = |property: &&Property| lasts(property) && !then.properties.contains(property);
+    let gone = |property: &&Property| {
+        lasts(property) && !now.properties.iter().any(|other| other.name == property.name)
+    };
     let property = now.properties.iter().find(differs).or_else(|| then.properties.iter().find(gone));
     if let Some(property) = property {
         return Some(format!("`{device}` is another device now (its {} is another)", property.name));
@@ -211,6 +214,8 @@ mod tests {
         let then = of(&[("clock", "1980 MHz"), ("driver", "580")]);
         let told = |name| Some(format!("`cuda:0` is another device now (its {name} is another)"));
         assert_eq!(device_difference(&then, &then), None);
+        let busy = of(&[("clock", "1980 MHz"), ("driver", "580"), (OTHER_PROCESSES, "1")]);
+        assert_eq!((device_difference(&then, &busy), device_difference(&busy, &then)), (None, None));
         assert_eq!(
             device_difference(&then, &of(&[("clock", "1980 MHz"), ("driver", "590")])),
             told("driver")

@@ -22,8 +22,7 @@ use crate::device::{
 };
 use crate::method::group::{AnyWork, GroupRunner, record_batch, require_own_launch};
 use crate::method::marginal::{DELAYS_PER_SEQUENCE, marginal_empty_launch, time_batch};
-use crate::method::path::SamplingPath;
-use crate::method::recorded_path::RecordedPath;
+use crate::method::{path::SamplingPath, recorded_path::RecordedPath};
 
 /// The number of samples in a calibration group, unless the device limits the time of a calibration.
 pub(super) const SAMPLES_PER_GROUP: usize = 64;

@@ -47,24 +47,11 @@ pub(super) struct GroupSize {
 /// The fraction by which a group may exceed the remaining budget, since its time is only estimated.
 const BUDGET_TOLERANCE: f64 = 0.1;
 
-impl Default for GroupSize {
-    fn default() -> Self {
-        Self {
-            samples: 1,
-            fewest: 1,
-            target: TARGET_TIME,
-            usual: TARGET_TIME,
-            longest: TARGET_TIME,
-            cost: None,
-        }
-    }
-}
-
 impl GroupSize {
     /// Starts with groups of one sample, for a case with this time budget.
     pub(super) fn with_budget(budget: Nanoseconds) -> Self {
         let (usual, longest) = (budget / USUAL_GROUPS_OF_BUDGET, budget / GROUPS_OF_BUDGET);
-        Self { target: TARGET_TIME.min(usual), usual, longest, ..Self::default() }
+        Self { samples: 1, fewest: 1, target: TARGET_TIME.min(usual), usual, longest, cost: None }
     }
 
     /// Ends the warm-up: from here on, groups have at least [`FEWEST_SAMPLES`] samples if the budget allows
@@ -131,8 +118,11 @@ fn largest_power_of_two(most: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// A budget in which groups reach their target time.
+    const LONG: Nanoseconds = Nanoseconds(240e6);
+
     fn after(groups: usize, cost: f64) -> usize {
-        let mut size = GroupSize::default();
+        let mut size = GroupSize::with_budget(LONG);
         for _ in 0..groups {
             size.adapt(&group(size.samples, cost));
         }
@@ -155,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_group_ends_within_what_is_left() {
-        let mut size = GroupSize::default();
+        let mut size = GroupSize::with_budget(LONG);
         assert_eq!(size.size_within(Nanoseconds(1.0)), 1, "nothing is known of it");
         for _ in 0..20 {
             size.adapt(&group(size.samples, 100e3));

@@ -115,7 +115,7 @@ pub fn compare(
 ) -> Result<ComparedSamples, Failure> {
     let begin = Instant::now();
     let watch = monitor.map(SensorWatch::start);
-    let mut size = GroupSize::default();
+    let mut size = GroupSize::with_budget(sampling.max_time);
     let mut comparing: Option<RunningComparison> = None;
     let (mut ratio, mut answer) = (None, Answer::Undecided);
     for number in 0..MAX_ROUNDS {

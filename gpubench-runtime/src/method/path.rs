@@ -13,8 +13,7 @@ use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, median};
 
 use crate::device::{Clock, SampledGroup};
-use crate::method::group::GroupRunner;
-use crate::method::recorded_path::RecordedPath;
+use crate::method::{group::GroupRunner, recorded_path::RecordedPath};
 
 /// The path on which a case is sampled, with the runner of its groups.
 pub(super) enum SamplingPath<'a> {

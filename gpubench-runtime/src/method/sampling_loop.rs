@@ -3,13 +3,11 @@
 use std::time::Instant;
 
 use crate::device::{SampledGroup, Sampler};
-use crate::method::VALIDATION_LAUNCHES;
 use crate::method::checked::{Budget, CheckedGroups, GroupCost, split_interrupted};
 use crate::method::clock::{ClockReadings, USUAL_GROUPS};
 use crate::method::group_size::{GroupSize, MIN_GROUPS};
-use crate::method::relocation::InputRelocator;
-use crate::method::stop_policy::StopPolicy;
 use crate::method::warm_up::LastGroup;
+use crate::method::{VALIDATION_LAUNCHES, relocation::InputRelocator, stop_policy::StopPolicy};
 use gpubench_records::samples::{self, MAX_SCHEDULER_DELAY};
 use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
 use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};

@@ -19,8 +19,7 @@ use crate::device::{Available, Device};
 use crate::devices::kinds;
 use crate::measured_peaks::{CeilingCache, info_with_peaks};
 use crate::registry::{self, Entry};
-use crate::worker::job::JobInProgress;
-use crate::worker::prepared::run_action;
+use crate::worker::{job::JobInProgress, prepared::run_action};
 use gpubench_core::{Variant, while_listed};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, CuptiPass, DeviceId, DeviceInfo, Failure, Record, Sampling,

@@ -33,14 +33,10 @@ use crate::device::{Calibration, Device, DeviceError, InputState, Monitor, Sampl
 use crate::devices::cuda::clocks::{ClockProbe, Dither, Stamps};
 use crate::devices::cuda::device_info::nvml::{Sensors, link_peaks};
 use crate::devices::cuda::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
-use crate::devices::cuda::flush::Flusher;
 use crate::devices::cuda::guarded::{Guarded, LaunchOp};
-use crate::devices::cuda::kernels::Kernels;
-use crate::devices::cuda::queue::QueueState;
-use crate::devices::cuda::watch::memory::WriteDetector;
-use crate::devices::cuda::watch::relaunch::LaunchBaseline;
-use crate::method::calibration::search_dram_stall;
-use crate::method::marginal::marginal_empty_launch;
+use crate::devices::cuda::{flush::Flusher, kernels::Kernels, queue::QueueState};
+use crate::devices::cuda::{watch::memory::WriteDetector, watch::relaunch::LaunchBaseline};
+use crate::method::{calibration::search_dram_stall, marginal::marginal_empty_launch};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
     DeviceInfo, Failure, Flush, LaunchInfo, Multiprocessors, Observation, Property, Relaunch, Value,

@@ -9,8 +9,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::{hint::black_box, path::Path, time::Instant};
 
-use crate::device::Work;
-use crate::device::single_launch_sampler::ThreadTime;
+use crate::device::{Work, single_launch_sampler::ThreadTime};
 use crate::devices::host::{PinnedPool, time_launch};
 use crate::registry::CaughtCase;
 use crate::system::Stat;

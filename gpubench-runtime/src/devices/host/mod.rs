@@ -27,10 +27,9 @@ use crate::device::{
     single_launch_sampler,
 };
 use crate::devices::host::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
-use crate::devices::host::pool::PinnedPool;
-use crate::devices::host::spinning_workers::SpinningWorkers;
 #[doc(hidden)]
 pub use crate::devices::host::topology::cpu_name;
+use crate::devices::host::{pool::PinnedPool, spinning_workers::SpinningWorkers};
 use crate::system::Stat;
 pub use gpubench_core::host::Plain;
 pub use gpubench_core::host::Stream;

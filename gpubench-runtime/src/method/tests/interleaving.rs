@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use crate::device::{SampledGroup, Sampler};
-use crate::method::interleaving::ComparedSamples;
-use crate::method::{RoundLayout, Rounds, compare};
+use crate::method::{RoundLayout, Rounds, compare, interleaving::ComparedSamples};
 use gpubench_records::{Answer, Failure, Method, Path, Sampling, Step, Timer};
 use gpubench_stats::{DECISION_ERROR, Hertz, Nanoseconds, analysis_confidence, final_analysis_confidence};
 

@@ -4,7 +4,8 @@
 use gpubench_driver::nvml::{self, BASE_CLOCK, ClockDomain, NvmlDevice, NvmlError};
 
 use crate::device::{ClockTarget, DeviceError, Monitor};
-use gpubench_records::{Peak, PeakSource, Property, Quantity, Reading, Value, device_info::DRIVER};
+use gpubench_records::device_info::{DRIVER, OTHER_PROCESSES};
+use gpubench_records::{Peak, PeakSource, Property, Quantity, Reading, Value};
 use gpubench_stats::{Hertz, Joules, Rate, Watts};
 
 /// The bits of `nvmlClocksThrottleReason…` that slow launches down, and their names in messages. An idle GPU and
@@ -58,7 +59,7 @@ impl Sensors {
             ("MIG", device.mig().map(on)),
             ("compute mode", device.compute_mode().map(|number| Value::Text(mode(number).to_owned()))),
             ("persistence", device.persistence().map(|state| on(state != 0))),
-            ("other processes", self.other_processes().map(|others| Value::Text(others.to_string()))),
+            (OTHER_PROCESSES, self.other_processes().map(|others| Value::Text(others.to_string()))),
         ];
         readings.into_iter().filter_map(|(name, value)| Some(Property::new(name, value.ok()?))).collect()
     }

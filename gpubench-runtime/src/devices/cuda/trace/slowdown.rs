@@ -1,14 +1,11 @@
 //! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
 //! again during tracing.
 
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::EventPair;
-use crate::devices::cuda::guarded::Guarded;
-use crate::devices::cuda::kernels::EmptyLaunch;
 use crate::devices::cuda::trace::launches::GPU_TIMER_STEP;
 use crate::devices::cuda::trace::{
     MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, wait_for_context,
 };
+use crate::devices::cuda::{Cuda, driver::EventPair, guarded::Guarded, kernels::EmptyLaunch};
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
