@@ -1,9 +1,6 @@
 //! Streams of NVIDIA GPUs, of any binding, and launches of libraries that hide their stream.
 
-use std::ffi::c_void;
-use std::fmt::Display;
-use std::ptr;
-use std::sync::OnceLock;
+use std::{ffi::c_void, fmt::Display, ptr, sync::OnceLock};
 
 use crate::{CaseError, LaunchStream, StreamSource};
 

@@ -1,7 +1,6 @@
 //! The inputs of a case: the memory that a flush drops from the cache, and copies that `restore` puts back.
 
-use std::marker::PhantomData;
-use std::ops::Range;
+use std::{marker::PhantomData, ops::Range};
 
 use crate::CaseError;
 

@@ -1,11 +1,8 @@
 //! The registry of a binary: `#[gpu_bench]` leaves one [`Entry`] for each annotated function. An entry holds
 //! only data and function pointers; the runtime has the protocol of a measurement.
 
-use std::any::Any;
-use std::error::Error;
 use std::fmt::{self, Display};
-use std::marker::PhantomData;
-use std::rc::Rc;
+use std::{any::Any, error::Error, marker::PhantomData, rc::Rc};
 
 use crate::{Memory, StreamParameter, StreamSource};
 

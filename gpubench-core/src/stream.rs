@@ -1,11 +1,8 @@
 //! Streams that launch functions take, where they come from, and the numbers of the devices among which a case
 //! chooses another.
 
-use std::any::Any;
-use std::borrow::Borrow;
-use std::cell::Cell;
 use std::fmt::{self, Display};
-use std::str::FromStr;
+use std::{any::Any, borrow::Borrow, cell::Cell, str::FromStr};
 
 use crate::CaseError;
 

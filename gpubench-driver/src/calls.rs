@@ -3,10 +3,9 @@
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
-use std::cell::RefCell;
-use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{cell::RefCell, ffi::c_int};
 
 use crate::library::unrecorded;
 use crate::result::last_symbol;

@@ -4,9 +4,8 @@
 
 #![expect(unsafe_code, reason = "reads and writes where the driver has written its answer")]
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::OnceLock;
+use std::{collections::HashMap, sync::OnceLock};
 
 use crate::library::{self, Function};
 use crate::memory::keep_unlisted_call;

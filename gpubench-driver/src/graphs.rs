@@ -4,11 +4,10 @@
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{cell::Cell, collections::BTreeMap};
 
 use crate::calls::{Enqueued, PER_THREAD_STREAM, add_enqueued, watched_context};
 use crate::forward::forwarders;

@@ -3,14 +3,11 @@
 
 #![expect(unsafe_code, reason = "opens a shared library and calls into it")]
 
-use std::error::Error;
 use std::ffi::{CStr, OsStr, c_int, c_void};
-use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
-use std::{env, fmt, path};
+use std::{env, error::Error, fmt, mem::MaybeUninit, os::unix::ffi::OsStrExt, path};
 
 use libc::{Dl_info, dladdr};
 use libloading::Library;

@@ -3,11 +3,9 @@
 
 #![expect(unsafe_code, reason = "reads and writes C strings")]
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString, c_char};
-use std::fmt;
-use std::sync::LazyLock;
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
 use crate::library::{self, EntryPoint, unrecorded};
 use crate::types::{

@@ -1,13 +1,12 @@
 //! The operating system around a run, on Linux and similar Unix systems: the environment of this process, child processes in groups of their
 //! own, and the signals that ask a process to end. SIGINT, SIGTERM and SIGHUP are stored at first; a second signal ends the process.
 
-use std::os::fd::OwnedFd;
 use std::os::unix::{net::UnixStream, process::CommandExt, process::ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
-use std::{env, ffi::c_int, fs, io, path::Path};
+use std::{env, ffi::c_int, fs, io, os::fd::OwnedFd, path::Path};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{

@@ -2,16 +2,13 @@
 //! arguments are combinations of the values of the axes, which the user's code lists or the user gives; those of a
 //! benchmark that a job is compared with follow from the job's own.
 
-use std::collections::HashSet;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use gpubench_core::{ArgAxis, Variant, while_listed};
-use gpubench_records::Link;
-use gpubench_records::id::shown_name;
-use gpubench_records::selection::amount;
 use gpubench_records::{
     Arg, ArgValues, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, PlannedCase, Stage,
 };
+use gpubench_records::{Link, id::shown_name, selection::amount};
 use gpubench_stats::format::joined;
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,9 @@
 //! The functions of the operating system that the runtime needs, on Linux and on other Unix systems as far as they
 //! have the same: facts about the machine, standard streams for messages, and the end of a process.
 
-use std::collections::BTreeMap;
-use std::ffi::CStr;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, RawFd};
-use std::path::Path;
-use std::time::Duration;
-use std::{env, fs, process};
+use std::{collections::BTreeMap, env, ffi::CStr, fs, fs::File, path::Path, process, time::Duration};
 
 use gpubench_records::environment::TIME_VARIABLES;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -1,11 +1,13 @@
 //! The folders that gpubench keeps between runs, and the names of runs in them, which decide their order and which of them are kept.
 
-use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use std::{env, fs, io};
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, Read},
+};
 
 use etcetera::BaseStrategy;
 

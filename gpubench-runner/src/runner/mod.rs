@@ -1,9 +1,8 @@
 //! Leads a run: asks for the properties of the devices, gives each job to the thread of its device when the schedule allows it, and
 //! collects the records.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{io, ops::Range, path::PathBuf, thread};
+use std::{collections::HashMap, io, ops::Range, path::PathBuf, thread};
 
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::results::{RunResults, check_completeness};

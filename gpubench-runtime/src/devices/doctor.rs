@@ -1,8 +1,7 @@
 //! What `cargo gpubench doctor` finds: facts about a device or the machine with advice, and the files in which Linux
 //! describes a machine.
 
-use std::fs;
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 

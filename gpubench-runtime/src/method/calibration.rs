@@ -8,8 +8,7 @@
 //! adds to a sequence without events in between. Their difference is the overhead. On an H200 it brings the
 //! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`, section 3).
 
-use std::f64::consts::FRAC_PI_2;
-use std::time::Instant;
+use std::{f64::consts::FRAC_PI_2, time::Instant};
 
 use gpubench_records::{Cache, Failure, Flush, Timer};
 use gpubench_stats::{

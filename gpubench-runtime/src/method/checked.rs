@@ -2,11 +2,9 @@
 //! clock returns, separates samples that other programs interrupted, corrects overheads by a second clock, and counts
 //! the time of groups against a budget.
 
-use std::ops::AddAssign;
-use std::time::Instant;
+use std::{ops::AddAssign, time::Instant};
 
-use gpubench_records::clock_faults::is_plausible_time;
-use gpubench_records::{ClockFaults, Failure, GroupOverhead, Stage, Timer};
+use gpubench_records::{ClockFaults, Failure, GroupOverhead, Stage, Timer, clock_faults::is_plausible_time};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, interpolated_median, trimmed_error, trimmed_mean};
 
 use crate::device::{SampledGroup, Sampler};

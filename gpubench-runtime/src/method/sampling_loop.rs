@@ -9,8 +9,9 @@ use crate::method::group_size::{GroupSize, MIN_GROUPS};
 use crate::method::warm_up::LastGroup;
 use crate::method::{VALIDATION_LAUNCHES, relocation::InputRelocator, stop_policy::StopPolicy};
 use gpubench_records::samples::{self, MAX_SCHEDULER_DELAY};
-use gpubench_records::sampling::MAX_AUTOMATIC_SAMPLES;
-use gpubench_records::{Failure, GroupOverhead, Path, Sampling, Step, Timer};
+use gpubench_records::{
+    Failure, GroupOverhead, Path, Sampling, Step, Timer, sampling::MAX_AUTOMATIC_SAMPLES,
+};
 use gpubench_stats::{DramStall, Nanoseconds, SMALLEST_SAMPLE};
 
 /// The samples of a case so far, with everything that was read along with them.

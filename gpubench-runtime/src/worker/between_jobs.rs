@@ -1,10 +1,8 @@
 //! What a worker does between jobs: waits until the device is cool, and detects two changes that a job can leave in its
 //! process and that falsify the times of later jobs: another rounding mode, and threads that still run.
 
-use std::collections::HashMap;
-use std::hint::black_box;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{collections::HashMap, fs, hint::black_box, thread};
 
 use gpubench_records::{CoolDown, HeatLevel};
 use gpubench_stats::Nanoseconds;

@@ -9,8 +9,9 @@ use crate::device::{Device, Work, check_context_unchanged};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use crate::worker::{Reply, Request};
 use gpubench_core::Variant;
-use gpubench_records::verdict::launches;
-use gpubench_records::{Counts, Failure, LaunchInfo, Observation, Stage, Step, UserMetric};
+use gpubench_records::{
+    Counts, Failure, LaunchInfo, Observation, Stage, Step, UserMetric, verdict::launches,
+};
 use gpubench_stats::Bytes;
 
 /// The results of the untimed steps of a job, which all of its cases share.

@@ -2,8 +2,7 @@
 //! driver, or enqueues different work than the checked launch. Also launches a case for Nsight Compute, which
 //! `cargo gpubench verify` starts.
 
-use std::rc::Rc;
-use std::time::Instant;
+use std::{rc::Rc, time::Instant};
 
 use gpubench_driver::{
     Shape, StreamOp,

@@ -10,10 +10,7 @@ mod pool;
 mod spinning_workers;
 mod topology;
 
-use std::any::Any;
-use std::fs;
-use std::fs::File;
-use std::time::Instant;
+use std::{any::Any, fs, fs::File, time::Instant};
 
 use gpubench_records::device_info::THREADS;
 use gpubench_records::{

@@ -2,8 +2,7 @@
 //! and are interleaved with the launches of a case. `scripts/ptx` builds the PTX in this folder from the sources next to it.
 
 use std::ffi::{CString, c_void};
-use std::rc::Rc;
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 use gpubench_records::{Cache, Failure};
