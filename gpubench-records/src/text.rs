@@ -25,8 +25,8 @@ fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns `: did you mean …?` with the most similar of the `known` names. A name is similar if at most a third of the letters of `given`
-/// differ, or one. Empty if none is similar; `given` itself does not count.
+/// Returns `: did you mean …?` with the most similar of the `known` names, or an empty text if none is similar. A name is similar if its edit
+/// distance from `given` is 1, or at most a third of the length of `given`. `given` itself does not count.
 pub fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let near = 1..=(given.chars().count() / 3).max(1);
     let names = known.into_iter().map(|name| (strsim::osa_distance(given, name.as_ref()), name));

@@ -80,13 +80,13 @@ impl StoredRuns {
         })
     }
 
-    /// Returns the newest complete run of the same benchmark binary that began before `later`, the run that the
-    /// user calls `wanted`.
+    /// Returns the newest complete run of the same benchmark binary that began before `later`. `later_name` is the
+    /// name or path by which the user selected `later`.
     ///
     /// # Errors
-    /// If there is no such run.
-    pub fn previous_run(&self, wanted: &str, later: &Run) -> Result<NamedRun, LoadRunError> {
-        let file = self.file(wanted)?;
+    /// If there is no earlier run, or no run with the name `later_name`.
+    pub fn previous_run(&self, later_name: &str, later: &Run) -> Result<NamedRun, LoadRunError> {
+        let file = self.file(later_name)?;
         let folder = file.as_deref().and_then(Path::parent).and_then(Path::file_name);
         let name = folder.map(|name| name.to_string_lossy()).unwrap_or_default();
         let of_run = Some((&*name, later.started));

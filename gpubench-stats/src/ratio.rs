@@ -30,8 +30,8 @@ impl Ratio {
     }
 }
 
-/// The degrees of freedom that the interval of one process's median is assumed to have. The interval is made
-/// of ranks of a hundred samples or more, and is about as wide as that of a normal distribution.
+/// The degrees of freedom that the interval of one process's median is assumed to have. With a hundred samples or
+/// more, this interval is about as wide as that of a normal distribution, which many degrees of freedom give.
 const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 
 /// The ratio of a case's time in some processes to its time in other processes, each process with its median.

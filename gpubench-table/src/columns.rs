@@ -7,7 +7,8 @@ use crate::{devices, rows::TableRow};
 use gpubench_records::{Counters, Measurement, NcuPass, Run, State, UserMetric};
 use gpubench_stats::{Nanoseconds, format};
 
-/// Makes the cell of a row, which is empty where there is no value.
+/// The source of a column's cells: a function of the row, a function of the measurement, or a metric of the benchmark's own. A cell without
+/// a value is empty.
 #[derive(Clone, Copy, Debug)]
 enum CellSource {
     /// Of the row, which may show a failure.

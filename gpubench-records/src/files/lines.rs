@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::format::{RUN, message_without_position};
 use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, merge::RecordsByCase};
 
-/// One line.
+/// One line of the file of a run: first the run without its records, then a line for each record, then the end.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "one line at a time")]

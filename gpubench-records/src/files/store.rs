@@ -45,7 +45,7 @@ impl Store {
         let mut file = create_locked(&hidden)?;
         file.write_all(&beginning)?;
         disk::rename(&hidden, &path.join(RECORDS))?;
-        let syncing = Syncing::of(file.try_clone()?, File::open(&path)?)?;
+        let syncing = Syncing::start(file.try_clone()?, File::open(&path)?)?;
         syncing.request_sync();
         remove_oldest_runs(folder, run);
         let path = path.join(RECORDS);
@@ -165,8 +165,11 @@ fn is_removable_by(run: &Run, other: &Run) -> bool {
 struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
 
 impl Syncing {
-    /// Starts the thread. It syncs nothing before the first request.
-    fn of(file: File, folder: File) -> io::Result<Self> {
+    /// Starts the thread, which writes `file` and its entry in `folder` to the disk at each request.
+    ///
+    /// # Errors
+    /// Returns an error if the thread cannot be started.
+    fn start(file: File, folder: File) -> io::Result<Self> {
         let (wake, woken) = sync_channel(1);
         let thread = threads::start("sync", move || sync_on_request(&file, &folder, &woken))?;
         Ok(Self(Some((wake, thread))))
@@ -259,7 +262,7 @@ mod file_tests {
             (unsyncable(&path), named(), true),
             (file(), unsyncable(folder.path()), true),
         ] {
-            let mut syncing = Syncing::of(file, folder).expect("it starts");
+            let mut syncing = Syncing::start(file, folder).expect("it starts");
             syncing.request_sync();
             assert_eq!(syncing.end().is_err(), fails);
         }
@@ -274,7 +277,7 @@ mod file_tests {
             let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
             store.syncing.end().expect("it is synced");
             store.syncing =
-                Syncing::of(unsyncable(&store.path), unsyncable(folder.path())).expect("it starts");
+                Syncing::start(unsyncable(&store.path), unsyncable(folder.path())).expect("it starts");
             store
         };
         let mut added = store();

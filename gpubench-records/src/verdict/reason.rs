@@ -290,7 +290,8 @@ impl Reason {
         matches!(self, Self::NothingWritten { .. } | Self::TrafficTooHigh(_))
     }
 
-    /// Returns true if the launch cannot have done the work that it declares on its stream.
+    /// Returns true for the reasons that a launch did little or nothing: it took no longer than an empty launch, exceeded the bandwidth of the
+    /// cores, or enqueued no work.
     pub fn is_missing_work(&self) -> bool {
         matches!(
             self,

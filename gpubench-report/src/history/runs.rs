@@ -234,7 +234,7 @@ pub struct CaseOfBinary {
     pub fake: bool,
 }
 
-/// The time of a case in one run. Of several devices without a UUID, it is the geometric mean.
+/// The time of a case in one run: the geometric mean over the devices if several have no UUID.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePoint {
     /// The index of its run in the history, from 0 for the first.

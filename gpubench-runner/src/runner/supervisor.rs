@@ -80,11 +80,12 @@ pub(crate) enum WorkerExit {
     Interrupted,
 }
 
-/// The exit of a worker, and the last step of the case in progress: `None` if its device was not open yet.
+/// A worker that exited or was killed before its request was done.
 #[derive(Debug, thiserror::Error)]
 #[error("{exit}")]
 pub(crate) struct LostWorker {
     exit: WorkerExit,
+    /// The last step of the case in progress; `None` if the device was not open yet.
     pub step: Option<Step>,
 }
 
@@ -197,8 +198,8 @@ impl<'a> Supervisor<'a> {
         Ok(None)
     }
 
-    /// Sends a request that has one answer, which `read` returns for one of the replies. Returns the answer,
-    /// or the failure of the worker or device, and true if the worker took longer than its limit.
+    /// Sends a request that has one answer, which `read` extracts from the replies. Returns the answer or the
+    /// failure of the worker or device, and whether the worker took longer than `limit`.
     pub(crate) fn ask_once<T>(
         &mut self,
         request: &Request,

@@ -266,7 +266,8 @@ impl Settings {
         })
     }
 
-    /// Returns the sampling options: those of `--quick` or the default ones, and in their place those that the user sets.
+    /// Returns the sampling options: those of `--quick` or the default ones, and in their place those that the user sets. `--precision` also sets
+    /// the precision on a CPU. `--max-time` also limits long launches, and overrides the `max_time` of benchmarks, as `--min-time` and `--quick` do.
     pub(crate) fn sampling(&self) -> Sampling {
         let is_quick = self.quick.unwrap_or_default();
         let usual = if is_quick { QUICK_SAMPLING } else { Sampling::USUAL };

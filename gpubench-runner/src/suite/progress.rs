@@ -140,7 +140,7 @@ impl<'a> Progress<'a> {
         self.line = StatusLine::new(total, what, self.is_quiet);
     }
 
-    /// Shows a job that ends without a record, and counts it.
+    /// Shows the name of a job in the progress line and counts the job as done. For jobs that make no record, as with `--test`.
     pub(super) fn try_job(&mut self, job: &Job) {
         self.line.set_message(self.name(job));
         self.line.add_done(1);

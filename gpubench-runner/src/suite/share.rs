@@ -26,7 +26,10 @@ pub(super) struct TaskShare {
 }
 
 impl TaskShare {
-    /// Determines the task from `options` and from Slurm's variables.
+    /// Determines from `--share` and from Slurm's variables whether the run is one of several tasks, and which.
+    ///
+    /// # Errors
+    /// Returns a usage error for an impossible task.
     pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let task = choose_task(options.share.unwrap_or_default(), slurm_task(&variable))
@@ -110,7 +113,8 @@ fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
 /// have the same key.
 type CaseGroup = (String, BenchmarkId);
 
-/// Returns the key of a job's cases.
+/// Returns the kind of device, the benchmark and the arguments of a job. Jobs that differ only in the number of their device have the
+/// same group, and one task measures them all.
 fn case_group(job: &Job) -> CaseGroup {
     let id = BenchmarkId { benchmark: job.benchmark.clone(), args: job.args.clone() };
     (DeviceId::parse(&job.device).kind.to_owned(), id)

@@ -26,8 +26,8 @@ use gpubench_stats::{
 const FEWEST_PAIRS_PER_ROUND: usize = 2;
 /// If the user requests a number of samples, the most rounds over which they are spread.
 const MOST_ROUNDS_FOR_SAMPLES: usize = 16;
-/// If the user requests a number of samples, the fewest rounds over which they are spread, even if a round
-/// then has fewer than [`FEWEST_PAIRS_PER_ROUND`] pairs. Fewer rounds would give no interval.
+/// The fewest rounds if the user requests a number of samples. Fewer rounds would give no interval. A round may
+/// then have fewer than [`FEWEST_PAIRS_PER_ROUND`] pairs.
 const FEWEST_ROUNDS_FOR_SAMPLES: usize = 4;
 
 /// Prepares the rounds of a comparison.

@@ -8,7 +8,7 @@ use gpubench_records::files::{WriteContents, is_one_file};
 use super::Format;
 use crate::text::plain_lines;
 
-/// A format with its destination. Its text is the flag as the user gave it.
+/// A request to export the results of a run: a format and a destination. Its text is the flag as the user gave it.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("--{} {}", format.name, match to {
     ExportTo::StandardOutput => Path::new("-").display(),

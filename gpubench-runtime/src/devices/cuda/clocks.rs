@@ -10,7 +10,7 @@ use super::kernels::{Kernels, LoadedKernel, Module};
 use crate::device::DeviceError;
 use gpubench_stats::{COARSE_TIMER_STEP, Hertz, Nanoseconds};
 
-/// The number of slots with stamps: those of two graphs.
+/// The number of launches between stamps in two graphs, for which the buffer of stamps has memory.
 const STAMPED_SLOTS: usize = 128;
 /// Stamps are used if the resolution of the GPU clock is at most this (64 ns). Some GPUs have a resolution of
 /// 1 µs.

@@ -74,8 +74,8 @@ impl SpinningWorkers {
         launched
     }
 
-    /// Returns true if the next launch should wait for spinning workers. Always returns false if the pool has
-    /// no thread but the calling one.
+    /// Returns true if the next launch should wait for spinning workers, according to the wake-up policy and to
+    /// whether workers took part in the last launch. Always returns false without other threads in the pool.
     fn are_needed(&self) -> bool {
         !self.workers.each.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }

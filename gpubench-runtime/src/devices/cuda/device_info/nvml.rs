@@ -124,7 +124,8 @@ pub(crate) fn lock_clocks(uuid: &str, target: ClockTarget) -> Result<String, Dev
     Ok(format!("locked to {words}"))
 }
 
-/// Returns control of that clock to the driver. An earlier lock is not restored, since NVML cannot report one.
+/// Unlocks the clock of the multiprocessors of the GPU `uuid`, so that the driver chooses it again. An earlier lock is not
+/// restored, since NVML cannot report one.
 ///
 /// # Errors
 /// Returns the reason if the clock cannot be reset.

@@ -118,22 +118,22 @@ const MULTIPLY_ADDS_PER_CLOCK: [((u64, u64), [i64; DATA_TYPE_COUNT]); 9] = [
     ((12, 0), [2, 128, 128, 128, 0, -256, -512, -512, -1024, -1024, 2048, 1024, -64]),
 ];
 
-/// The stated throughput of an H100 SXM and an H200, as in [`DATASHEETS`].
+/// The stated dense throughput of an H100 SXM and an H200 in 10¹² operations a second for each data type, as in [`DATASHEETS`].
 const HOPPER: [f64; DATA_TYPE_COUNT] =
     [34.0, 67.0, 0.0, 0.0, 67.0, 494.7, 989.4, 989.4, 1978.9, 0.0, 0.0, 1978.9, 0.0];
-/// The stated throughput of an H100 PCIe, as in [`DATASHEETS`].
+/// The stated dense throughput of an H100 PCIe in 10¹² operations a second for each data type, as in [`DATASHEETS`].
 const H100_PCIE: [f64; DATA_TYPE_COUNT] =
     [26.0, 51.0, 0.0, 0.0, 51.0, 378.0, 756.5, 756.5, 1513.0, 0.0, 0.0, 1513.0, 0.0];
-/// The stated throughput of all A100s, as in [`DATASHEETS`].
+/// The stated dense throughput of all A100s in 10¹² operations a second for each data type, as in [`DATASHEETS`].
 const A100: [f64; DATA_TYPE_COUNT] =
     [9.7, 19.5, 0.0, 0.0, 19.5, 156.0, 312.0, 312.0, 0.0, 0.0, 0.0, 624.0, 0.0];
-/// The stated throughput of an L4, as in [`DATASHEETS`].
+/// The stated dense throughput of an L4 in 10¹² operations a second for each data type, as in [`DATASHEETS`].
 const L4: [f64; DATA_TYPE_COUNT] =
     [0.0, 30.3, 0.0, 0.0, 0.0, 60.0, 121.0, 121.0, 242.5, 0.0, 0.0, 242.5, 0.0];
-/// The stated throughput of an L40S, as in [`DATASHEETS`].
+/// The stated dense throughput of an L40S in 10¹² operations a second for each data type, as in [`DATASHEETS`].
 const L40S: [f64; DATA_TYPE_COUNT] =
     [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0, 0.0, 0.0, 733.0, 0.0];
-/// The stated throughput of an RTX 4090, as in [`DATASHEETS`]. Its f16 and fp8 accumulate in f16; in f32 they are
+/// The stated dense throughput of an RTX 4090 in 10¹² operations a second for each data type, as in [`DATASHEETS`]. Its f16 and fp8 accumulate in f16; in f32 they are
 /// half as fast.
 const RTX_4090: [f64; DATA_TYPE_COUNT] =
     [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6, 0.0, 0.0, 660.6, 0.0];

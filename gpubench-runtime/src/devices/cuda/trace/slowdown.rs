@@ -31,7 +31,7 @@ pub(super) struct EventTimer {
     pairs: Vec<EventPair>,
 }
 
-/// The times of a launch according to events.
+/// The median time of the launch in each group according to events, and the resolution of event times.
 pub(super) struct EventTimes {
     /// The median time of the launch in each group.
     of_groups: Vec<Nanoseconds>,

@@ -247,7 +247,7 @@ impl Regions {
         })
     }
 
-    /// Returns the regions that `other` also contains.
+    /// Returns the regions that `other` contains as a whole; regions are not cut.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         let regions = self.regions.iter().filter(|region| other.contains(region)).copied().collect();
         Self { regions, block: self.block }
@@ -269,8 +269,8 @@ impl Regions {
     }
 }
 
-/// Locks and returns the number ranges of the allocations of gpubench itself, on all devices of this process.
-/// No launch is assumed to reach them.
+/// Locks and returns the allocations that gpubench itself made on all devices of this process, as ranges of the
+/// consecutive numbers of allocations. No launch is assumed to access them.
 fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
     static OWN_ALLOCATIONS: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
     OWN_ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
