@@ -296,7 +296,7 @@ fn a_least_time_is_no_reservation() {
 fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let (ended, run) = measured(&["in_haste"]);
     let usual = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;
-    assert!((1e6..12e6).contains(&usual), "{usual}");
+    assert!((5e5..12e6).contains(&usual), "{usual}");
     ended.shows("and ± 0.50 % was asked for: raise --max-time (and --timeout if it is shorter)");
     // It never comes to the precision that is asked for, and would be given up before that.
     let (_, run) = measured(&["in_haste", "--max-time", "0.5", "--min-time", "0.5"]);
