@@ -92,7 +92,7 @@ pub(crate) struct ResultDestinations {
 }
 
 impl ResultDestinations {
-    /// Checks that every file can be written and is none of `sources`, the files that the command reads.
+    /// Checks that every file can be written and is not one of `sources`, the files that the command reads.
     pub(crate) fn new(files: &ExportArgs, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
         let exports = exports(files.0.clone()).map_err(CommandError::usage)?;
         exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
@@ -175,7 +175,7 @@ pub(crate) fn run_files(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
     runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
 }
 
-/// Checks that `to` can be written and is none of `sources`. Does not open a pipe, whose reader would then
+/// Checks that `to` can be written and is not one of `sources`. Does not open a pipe, whose reader would then
 /// see its end.
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };

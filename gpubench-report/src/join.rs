@@ -107,7 +107,7 @@ fn missing_cases(runs: &[NamedRun]) -> (usize, Option<String>) {
 }
 
 /// Renames each device to `HOST/KIND:NUMBER`, such as `n1/cuda:0`. Tasks on one host may each call their own
-/// GPU `cuda:0`. So the GPUs of a host are told apart by their UUIDs, and numbered from 0 in the order in
+/// GPU `cuda:0`. So the GPUs of a host are distinguished by their UUIDs, and numbered from 0 in the order in
 /// which they occur. A device without a number keeps none, as in `n1/cpu`.
 fn rename_devices(runs: &mut [NamedRun]) {
     let mut names: BTreeMap<String, String> = BTreeMap::new();

@@ -239,7 +239,7 @@ fn comparison_title(what: &str, band: f64, page: Page) -> String {
     heading(&plain(what), &meaning, page)
 }
 
-/// The most cases that a line names; `…` stands for the others.
+/// The most cases that a line names; `…` follows if there are more.
 const MAX_NAMED_CASES: usize = 8;
 
 /// Returns two texts: the number of regressions, such as `2 regressions`, and the threshold of the gate, such as ` of 5.00 % or more` or

@@ -355,7 +355,7 @@ impl BuiltBinary {
 }
 
 /// Runs a program with `--version`, and returns true if it is a benchmark binary of gpubench. A program that
-/// takes longer than [`VERSION_TIMEOUT`] is killed, and is none.
+/// takes longer than [`VERSION_TIMEOUT`] is killed, and does not count as one.
 pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };

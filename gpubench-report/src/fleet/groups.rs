@@ -17,7 +17,7 @@ use super::{BottleneckCases, FleetGpu, FleetGroup, GpuVerdict};
 struct LeftOutParts(BTreeMap<(String, String), BTreeSet<String>>);
 
 impl LeftOutParts {
-    /// Adds `case` of the file, GPU or model `of`, with the reason `why`. `None` stands for all of its cases.
+    /// Adds `case` of the file, GPU or model `of`, with the reason `why`. `None` for all of its cases.
     fn add(&mut self, of: &str, why: &str, case: Option<&str>) {
         self.0.entry((of.to_owned(), why.to_owned())).or_default().extend(case.map(str::to_owned));
     }

@@ -154,7 +154,7 @@ mod tests {
             .collect()
     }
 
-    /// A step that is far larger than the distance of clusters is found, and one of them is none.
+    /// A step that is far larger than the distance of clusters is found, and a cluster is not a step.
     #[test]
     fn values_in_clusters_have_the_noise_of_all() {
         let (mut found, mut alarms) = (0, 0);

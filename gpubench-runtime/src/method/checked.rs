@@ -8,7 +8,10 @@ use gpubench_records::{ClockFaults, Failure, GroupOverhead, Stage, Timer, clock_
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, interpolated_median, trimmed_error, trimmed_mean};
 
 use crate::device::{SampledGroup, Sampler};
-use crate::method::group_size::MIN_GROUPS;
+
+/// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: more
+/// groups narrow the interval.
+pub(super) const MIN_GROUPS: usize = 8;
 
 /// Takes groups of samples, drops samples with invalid readings, and counts the faults of the clock. One
 /// value serves all groups of a case or comparison.

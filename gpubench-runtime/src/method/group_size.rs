@@ -1,14 +1,11 @@
 //! The number of samples to submit at once, so that synchronisation is rare and the group ends within the
 //! budget.
 
-use super::checked::GroupCost;
+use super::checked::{GroupCost, MIN_GROUPS};
 use gpubench_stats::Nanoseconds;
 
 /// The fewest samples at which the stop rule may end sampling. The budget may end it with fewer.
 pub(super) const MIN_SAMPLES: usize = 30;
-/// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: more
-/// groups narrow the interval.
-pub(super) const MIN_GROUPS: usize = 8;
 
 /// The target device time of a group (10 ms). It is less if the budget is too short for
 /// [`USUAL_GROUPS_OF_BUDGET`] such groups.

@@ -40,7 +40,7 @@ mod check_tests {
         assert!(matches!(found[..], [BaselineFinding::NotComparable(_)]), "{found:?}");
     }
 
-    /// A case without a number, now or then, is told so and is neither faster nor slower.
+    /// A case without a time in one of the runs is reported, and is neither faster nor slower.
     #[test]
     fn a_case_without_a_number_is_told_so() {
         let whole = run(&["1"]);
@@ -79,7 +79,7 @@ mod check_tests {
         assert_eq!((checked.findings.len(), checked.missing), (3, vec![]));
     }
 
-    /// A case that was slower in all of its processes may be a regression; one that another process found as fast as before is none.
+    /// A case that was slower in all of its processes may be a regression; one that was as fast as before in a process is not a regression.
     #[test]
     fn cases_that_seem_to_be_regressions_are_those_slower_by_the_threshold() {
         let (mut now, then) = (run(&["1", "2", "3"]), run(&["1", "2", "3"]));

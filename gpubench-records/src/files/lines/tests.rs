@@ -35,7 +35,7 @@ mod lines_tests {
     const CLOCKWORK: &[u8] =
         include_bytes!("../../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
 
-    /// The first fault is told in words, and how many are like it.
+    /// The message has the first fault and the number of similar ones.
     #[test]
     fn damaged_lines_are_counted() {
         let mut lines = CLOCKWORK.split_inclusive(|byte| *byte == b'\n');
@@ -194,7 +194,7 @@ mod validate_tests {
         assert!(infinite.is_err_and(|told| told.starts_with("not a stored run: line 3, ")));
     }
 
-    /// A launch may be too short for the clock of the whole, and nobody uses the median of an invalid row.
+    /// A launch may be too short for the clock of the whole, and the median of an invalid result is not used.
     #[test]
     fn times_of_nothing_are_read_where_they_can_be() {
         assert!(
