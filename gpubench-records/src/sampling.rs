@@ -15,7 +15,7 @@ gpubench_stats::stored! {
     pub struct Sampling {
         /// The relative half-width that the confidence interval of the median must reach.
         pub precision: f64,
-        /// The same on a CPU, if it is larger: other programs use the CPU too.
+        /// The same on a CPU, which other programs use too; 0 if it is `precision`.
         #[serde(default)]
         pub cpu_precision: f64,
         /// The exact number of samples, if the user fixed it, whatever the interval and however long they take.
@@ -73,7 +73,7 @@ impl Sampling {
         if path != Path::Host {
             return *self;
         }
-        let precision = self.precision.max(self.cpu_precision);
+        let precision = if self.cpu_precision > 0.0 { self.cpu_precision } else { self.precision };
         Self { precision, max_time: self.max_time.max(self.extended_max_time), ..*self }
     }
 

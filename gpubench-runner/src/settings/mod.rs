@@ -89,7 +89,7 @@ pub struct Settings {
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
-    /// Measure roughly: to ± 5 %, for at most 50 ms per case (CPU: 300 ms)
+    /// Measure roughly: to ± 5 %, for at most 50 ms per case (CPU: ± 2 %, 300 ms)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true, value_name = "BOOL")]
     pub quick: Option<bool>,
 
