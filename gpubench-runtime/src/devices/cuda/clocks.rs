@@ -10,7 +10,7 @@ use super::kernels::{Kernels, LoadedKernel, Module};
 use crate::device::DeviceError;
 use gpubench_stats::{COARSE_TIMER_STEP, Hertz, Nanoseconds};
 
-/// The number of launches between stamps in two graphs, for which the buffer of stamps has memory.
+/// The number of slots of the stamp buffer: those of two graphs. A slot has the two stamps around one launch.
 const STAMPED_SLOTS: usize = 128;
 /// Stamps are used if the resolution of the GPU clock is at most this (64 ns). Some GPUs have a resolution of
 /// 1 µs.
@@ -21,10 +21,10 @@ const STAMP_MEMORY_PURPOSE: &str = "memory for the times of launches";
 /// Times launches with the clock of the GPU: a kernel before and a kernel after each launch store
 /// `%globaltimer`.
 ///
-/// The second event of a pair waits until the GPU is idle. Depending on the grid, that takes 0.2 µs less to
-/// 0.3 µs more than after an empty launch (`docs/archive/decisions/0109`). The kernel after a launch does not
-/// wait for that. The difference between events and stamps is therefore the error of events around this
-/// launch.
+/// The second event of a pair waits until the GPU is idle. Depending on the grid, this wait takes 0.2 µs less
+/// to 0.3 µs more than after an empty launch (`docs/archive/decisions/0109`). The kernel after a launch does
+/// not wait until the GPU is idle. The difference between a time by events and a time by stamps is therefore
+/// the error of the events around this launch.
 pub(crate) struct Stamps {
     /// Two stamps for each slot.
     memory: DeviceMemory,
@@ -33,8 +33,9 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// Allocates the memory of the stamps, and enqueues a measurement of the clock resolution on `stream`.
-    /// Launches both kernels, since loading them later would move the code of other kernels.
+    /// Allocates the memory of the stamps. Enqueues one stamp, and a measurement of the clock resolution for
+    /// [`Self::fine_step`], on `stream`. This loads both kernels now: later loads would move the code of
+    /// other kernels.
     pub(crate) fn new(kernels: &Kernels, stream: CUstream) -> Result<Self, DeviceError> {
         let stamps = Self {
             memory: DeviceMemory::new(STAMP_MEMORY_PURPOSE, 2 * STAMPED_SLOTS * size_of::<u64>())?,
@@ -47,8 +48,9 @@ impl Stamps {
         Ok(stamps)
     }
 
-    /// Returns the resolution of the clock; `None` if it is more than [`COARSEST_STAMP_STEP`], or if the clock
-    /// does not advance. The first call reads the resolution, and the stream must be synchronized then.
+    /// Returns the resolution of the clock; `None` if it is more than [`COARSEST_STAMP_STEP`], or if the
+    /// clock does not advance. The first call reads the resolution from the memory of slot 0: the stream must
+    /// be synchronized, and slot 0 still unused.
     pub(crate) fn fine_step(&mut self) -> Result<Option<Nanoseconds>, DeviceError> {
         let step = match self.step {
             Some(step) => step,
@@ -95,28 +97,31 @@ const CLOCK_PROBE_NANOSECONDS: u64 = 32_000;
 /// Measures the clock of the multiprocessors with their own counters: after the last event of each group, a
 /// kernel counts cycles and nanoseconds.
 pub(crate) struct ClockProbe {
-    /// The number of cycles, and of the nanoseconds that they took; 0 if the kernel has not run. They are in
+    /// Two words: the number of cycles, and the nanoseconds that they took. Both are 0 before the kernel
+    /// runs. If the timer advances too slowly for the kernel, only the nanoseconds are 0. The words are in
     /// host memory, so that reading them needs no copy.
-    read: PinnedWords,
+    counts: PinnedWords,
 }
 
 impl ClockProbe {
     /// Allocates the host memory for the counts.
     pub(crate) fn new() -> Result<Self, DeviceError> {
-        Ok(Self { read: PinnedWords::new("memory for the clock of the multiprocessors")? })
+        Ok(Self { counts: PinnedWords::new("memory for the clock of the multiprocessors")? })
     }
 
-    /// Enqueues the kernel on `stream`.
+    /// Enqueues the counting kernel on `stream`.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as
         // long as the device.
-        unsafe { kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.read.address() as u64]) }
+        unsafe {
+            kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.counts.address() as u64])
+        }
     }
 
-    /// Returns the clock in hertz, or `None` if the kernel has not run since the last call. The stream must
-    /// be synchronized.
+    /// Returns the clock in hertz; `None` if the kernel has not run since the last call, or if the timer
+    /// advanced too slowly for it. The stream must be synchronized.
     pub(crate) fn take(&mut self) -> Option<u64> {
-        let [cycles, nanoseconds] = self.read.take();
+        let [cycles, nanoseconds] = self.counts.take();
         (nanoseconds > 0).then(|| (cycles as f64 / nanoseconds as f64 * 1e9).round() as u64)
     }
 }
@@ -128,7 +133,7 @@ const GOLDEN_FRACTION: f64 = 0.618_033_988_749_894_9;
 /// The assumed clock of multiprocessors whose clock could not be measured, in hertz.
 const ASSUMED_CLOCK_HERTZ: f64 = 2e9;
 
-/// The kernel that counts cycles.
+/// The delay kernel of [`Dither`].
 const SPIN_PTX: &str = include_str!("kernels/spin.ptx");
 
 /// Delays for GPUs whose timer is coarse. After a delay that polls the timer, each sample would begin at the
@@ -145,8 +150,9 @@ pub(crate) struct Dither {
 }
 
 impl Dither {
-    /// Loads the delay kernel if a timer with the resolution `step` is coarse; otherwise returns `None`.
-    /// `clock` is the clock of the multiprocessors, if it is known.
+    /// Loads the delay kernel if `step`, the resolution of the timer, is above [`COARSE_TIMER_STEP`];
+    /// otherwise returns `None`. `clock` is the clock of the multiprocessors; `None` stands for
+    /// [`ASSUMED_CLOCK_HERTZ`].
     pub(crate) fn load(step: Nanoseconds, clock: Option<Hertz>) -> Result<Option<Self>, DeviceError> {
         if step <= COARSE_TIMER_STEP {
             return Ok(None);

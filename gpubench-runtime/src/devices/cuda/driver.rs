@@ -23,8 +23,8 @@ pub(crate) struct CallError {
     location: &'static Location<'static>,
 }
 
-/// Returns the last failed call that the forwarders recorded, and makes them forget it. If they recorded
-/// none, returns an unnamed call with the result `code`.
+/// Returns the last failed driver call that `gpubench_driver` recorded in this thread, and makes it forget
+/// the call. If it recorded none, returns an unnamed call with the result `code`.
 fn failed_call(code: CUresult) -> Call {
     gpubench_driver::take_failure().unwrap_or(Call {
         symbol: "a driver call",
@@ -71,8 +71,8 @@ impl From<CallError> for Failure {
     }
 }
 
-/// Returns an attribute of an address, or `None` if the driver does not know the address. An unknown address
-/// is not recorded as a failed call.
+/// Returns an attribute of an address, or `None` if the driver does not know the address. `gpubench_driver`
+/// then forgets the failed call.
 ///
 /// # Safety
 /// The attribute has the type `T`.
@@ -227,7 +227,8 @@ impl DeviceMemory {
         self.address
     }
 
-    /// Copies words of the buffer, from word `first` on, to `words`. Waits for the copy.
+    /// Fills `words` with the 32-bit words of the buffer from word `first` on. Waits for the copy. `purpose`
+    /// begins an error message.
     pub(crate) fn read(&self, purpose: &str, first: usize, words: &mut [u32]) -> Result<(), DeviceError> {
         assert!(4 * first + size_of_val(words) <= self.bytes, "the words lie in the buffer");
         let (from, bytes) = (self.address + 4 * first as u64, size_of_val(words));

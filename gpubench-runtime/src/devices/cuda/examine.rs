@@ -9,7 +9,7 @@ use crate::system::time_variables;
 use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
 use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times};
 
-/// The number of the capability `CAP_SYS_ADMIN`, which profilers need.
+/// The number of the capability `CAP_SYS_ADMIN`, with which a process may read performance counters.
 const CAP_SYS_ADMIN_BIT: u32 = 21;
 
 /// Returns findings on the driver, each GPU, and the permissions and tools for clock locks and profiling. If
@@ -43,8 +43,8 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Returns true if `error` means that the machine has no GPU or no driver, and false if it has one that
-/// cannot be used.
+/// Returns true if `error` means that the machine has no GPU or no driver. Returns false if a driver or a GPU
+/// exists but cannot be used, or if the library that `GPUBENCH_LIBCUDA` names is missing.
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
@@ -95,8 +95,8 @@ fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
     settings.chain(processes).chain(slowed).collect()
 }
 
-/// Returns a finding on the setting `name` of a GPU: a good one if `value` is as it should be. Returns `None`
-/// for settings that do not affect measurements.
+/// Returns a finding on the property `name` of a GPU: a good one if `value` is as it should be. Returns
+/// `None` for properties that are not examined, such as the power limit.
 fn setting_finding(name: &str, value: &str) -> Option<Finding> {
     let of = |level, advice: &str| Some(Finding::with_advice(name, level, value, advice));
     match (name, value) {
@@ -157,7 +157,7 @@ fn counter_finding(machine: &Machine) -> Finding {
     }
 }
 
-/// Returns a finding on the library that traces launches.
+/// Returns a finding on the library that traces launches: a note if it cannot be loaded.
 fn cupti_finding() -> Finding {
     match gpubench_driver::cupti::load() {
         Ok(cupti) => Finding::good("libcupti", format!("{}, {}", cupti.library().display(), cupti.version())),

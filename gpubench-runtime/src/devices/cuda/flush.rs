@@ -25,8 +25,9 @@ const SMALLEST_FLUSH: usize = 32 << 20;
 
 /// A buffer whose accesses flush the L2.
 ///
-/// The buffer has 2.75 times the flush size. [`Flush::Read`] reads the first two parts, the other flushes write
-/// the first part. No flush touches the last 0.75: reads of it verify a flush.
+/// The buffer has 2.75 times the size of a flush. [`Flush::Read`] reads twice the size of a flush from its
+/// start, the other flushes write the size of a flush from its start. No flush touches the last 0.75 sizes:
+/// reads of them verify a flush.
 pub(crate) struct Flusher {
     buffer: DeviceMemory,
     /// The size of a flush in bytes: the size of the L2, or [`SMALLEST_FLUSH`] if that is more.
@@ -69,27 +70,27 @@ impl Flusher {
         }
     }
 
-    /// Enqueues a read of `quarters` quarters of the size of the L2, 3 at most, from memory that no flush
-    /// touches.
+    /// Enqueues a read of `quarters` quarters of the size of the L2, or of three quarters if `quarters` is
+    /// more, from memory that no flush touches.
     pub(crate) fn read_quarters(&self, quarters: usize, stream: CUstream) -> Result<(), CallError> {
         self.read_sweep(2 * self.flush_size, quarters.min(3) * (self.cache_size / 4), stream)
     }
 
     /// Enqueues a read of half the size of a flush. Four successive values of `number` read four different
-    /// parts of the buffer.
+    /// parts of the memory that [`Flush::Read`] reads.
     pub(crate) fn read_half(&self, number: usize, stream: CUstream) -> Result<(), CallError> {
         self.read_sweep(number % 4 * (self.flush_size / 2), self.flush_size / 2, stream)
     }
 
-    /// Enqueues a memset of one flush size of the buffer.
+    /// Enqueues a memset of the size of a flush, from the start of the buffer.
     fn write(&self, stream: CUstream) -> Result<(), CallError> {
         let pointer = self.buffer.address();
         // SAFETY: the buffer has at least `l2` bytes, and lives as long as its device.
         check(unsafe { sys::cuMemsetD32Async(pointer, 0, self.flush_size / 4, stream) })
     }
 
-    /// Enqueues a kernel that drops the lines that [`Self::write`] wrote from the L2, without writing them
-    /// back. Does nothing if the GPU has no such instruction.
+    /// Enqueues a kernel that drops lines from the L2 without writing them back: the lines that
+    /// [`Self::write`] wrote. Does nothing if the GPU has no such instruction.
     fn drop_lines(&self, stream: CUstream) -> Result<(), CallError> {
         let Some(kernel) = &self.kernels.discard else { return Ok(()) };
         // In whole lines: the driver aligns memory to more than that.
@@ -122,9 +123,9 @@ pub(crate) struct PersistingL2Disabled {
 }
 
 impl PersistingL2Disabled {
-    /// Disables persisting L2, and makes persisting lines normal. Does nothing and returns `None` without a
-    /// flush, if the GPU has no persisting L2, or if the context allows no persisting lines, which is the
-    /// default.
+    /// Disables persisting L2, and makes persisting lines normal. Does nothing and returns `None` if `flush`
+    /// is [`Flush::None`], if the GPU has no persisting L2, or if the context allows no persisting lines,
+    /// which is the default.
     pub(crate) fn begin(flush: Flush) -> Result<Option<Self>, CallError> {
         if flush == Flush::None {
             return Ok(None);

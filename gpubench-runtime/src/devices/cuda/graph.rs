@@ -9,8 +9,9 @@ use super::CudaStream;
 use super::driver::{CallError, check, pointer_attribute};
 use crate::device::DeviceError;
 
-/// A stream under capture, which records enqueued work instead of running it. Only the calls of this thread
-/// are captured or rejected; other threads may use the driver freely. Dropping it discards the capture.
+/// A stream under capture, which records enqueued work instead of running it. Meanwhile the driver rejects
+/// calls of this thread that would break the capture; other threads may use the driver freely. Dropping the
+/// value discards the capture.
 pub(crate) struct Capture {
     stream: CUstream,
     /// True once [`Self::end`] has ended the capture.
@@ -28,8 +29,9 @@ impl Capture {
         Ok(Self { stream, ended: false })
     }
 
-    /// Returns the nodes that were captured so far, in order, with the nodes of a child graph in its place.
-    /// The list is empty if the capture was invalidated; ending it then returns the reason.
+    /// Returns the kinds of the nodes that were captured so far, in order, with the nodes of a child graph in
+    /// its place. The list is empty if the capture was invalidated; [`Self::end`] then returns the reason as
+    /// an error.
     pub(crate) fn nodes(&self) -> Result<Vec<Node>, CallError> {
         let mut status = sys::CU_STREAM_CAPTURE_STATUS_NONE;
         let mut graph: CUgraph = ptr::null_mut();
@@ -52,7 +54,7 @@ impl Capture {
         leaf_nodes(graph)
     }
 
-    /// Ends the capture, and returns its graph.
+    /// Ends the capture, and returns its graph, or the reason if the capture was invalidated.
     pub(crate) fn end(mut self) -> Result<Graph, CallError> {
         self.ended = true;
         let mut graph = ptr::null_mut();
@@ -83,8 +85,8 @@ type InstantiateFn = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong
 pub(crate) struct Graph(CUgraph);
 
 impl Graph {
-    /// Instantiates the graph for launches by gpubench itself. They must not happen while a stream is
-    /// captured.
+    /// Instantiates the graph for launches by gpubench itself. The result must not be launched on a stream
+    /// under capture.
     pub(crate) fn instantiate(&self) -> Result<Executable, CallError> {
         self.instantiate_with(gpubench_driver::instantiate_without_clone)
     }

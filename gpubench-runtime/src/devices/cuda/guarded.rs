@@ -17,11 +17,13 @@ use gpubench_records::{Failure, Stage, verdict::launches};
 use gpubench_stats::format::{self, counted};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// An operation that a launch enqueued, and true if it is on the stream that was given to the launch.
+/// An operation that a launch enqueued, as a pair: true if the operation is on the stream that was given to
+/// the launch, and the operation.
 pub(crate) type LaunchOp = (bool, StreamOp);
 
-/// Work whose launches are checked. After each step of the work, the context of the GPU is current again, and
-/// the step fails if it was not.
+/// Work whose resets and launches fail if they leave another context current. After each call, the context of
+/// the GPU is current again. If there are checked launches, a launch also fails if its operations differ from
+/// those of all checked launches, or if it ignores an error of the driver.
 pub(crate) struct Guarded<'a> {
     work: &'a mut dyn Work,
     context: PrimaryContext,
@@ -32,8 +34,8 @@ pub(crate) struct Guarded<'a> {
     /// The shortest time so far of a call of the launch function. Stays `None` if launches may enqueue
     /// anything.
     min_host_call_time: Option<Nanoseconds>,
-    /// The failure of a launch whose operations differ from those of all checked launches. Such a launch fails on
-    /// any path of sampling.
+    /// The failure of the last launch whose operations differ from those of all checked launches; `None` if
+    /// there was none. Such a launch fails on any path of sampling.
     pub launch_mismatch: Option<Failure>,
 }
 
@@ -50,15 +52,15 @@ impl<'a> Guarded<'a> {
         }
     }
 
-    /// Returns work whose launches must enqueue the same operations as one of the checked launches of the
-    /// open case, if there are any.
+    /// Returns work whose launches must enqueue the same operations as one of the checked launches that
+    /// `device` stores for the open case. If it stores none, launches may enqueue anything.
     pub(crate) fn checked(work: &'a mut dyn Work, device: &Cuda) -> Self {
         let checked = Some(device.checked.clone()).filter(|checked| !checked.is_empty());
         Self { stream: device.stream, checked, ..Self::new(work, device.context) }
     }
 
-    /// Runs a step of the work, and makes the context current again, also if the step panics. Returns a
-    /// failure of `stage` if the step left another context current.
+    /// Runs a step of the work, and makes the context current again, also if the step panics. Returns the
+    /// failure of the step, or a failure of `stage` if the step left another context current.
     fn run_step(
         &mut self,
         stage: Stage,
@@ -143,7 +145,8 @@ fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<
     }
 }
 
-/// Returns a sentence on the first difference between the operations of two launches.
+/// Returns a clause on the first difference between the operations of two launches. If the shorter list is
+/// the beginning of the longer one, the clause has the numbers of operations.
 fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
     let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
     let Some((index, (checked, found))) = differing else {
@@ -192,9 +195,9 @@ impl Drop for ContextRestoreGuard {
 /// The threads per block of the empty kernel that identifies the case.
 const MARKER_THREADS: u32 = 32;
 
-/// Launches `work` `launches` times, each after a reset, while the profiler switch of the driver is on, so
-/// that Nsight Compute counts what runs. The switch is off during resets. An empty kernel with `number` + 1
-/// blocks precedes each launch and identifies the case.
+/// Launches `work` `launches` times, each after a reset if `work` has one. The profiler switch of the driver
+/// is on during each launch, so that Nsight Compute counts what runs, and off during resets. An empty kernel
+/// with `number` + 1 blocks precedes each launch and identifies the case.
 pub(crate) fn profile(
     device: &Cuda,
     work: &mut dyn Work,

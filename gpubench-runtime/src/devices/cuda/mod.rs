@@ -77,13 +77,14 @@ pub struct Cuda {
     calibration: Calibration,
     /// The delays before samples if the timer is coarse, otherwise `None`.
     dither: Option<Dither>,
-    /// The second clock: kernels that store the time of the GPU.
+    /// A clock that can replace events: kernels that store the time of the GPU.
     stamps: Stamps,
     /// The measurement of the clock of the multiprocessors.
     clock: ClockProbe,
     /// The sensors, or the reason why they cannot be read.
     sensors: Result<Sensors, DeviceError>,
-    /// The unused allocations that determine the addresses of the inputs.
+    /// The unused allocations that determine the addresses of the inputs; `None` before an allocation seed is
+    /// set.
     spacers: Option<Spacers>,
     /// The primary context of the GPU. It is never released: all resources that are dropped later need it,
     /// and so do objects that the user's code holds.
@@ -149,8 +150,9 @@ impl Cuda {
     }
 }
 
-/// The driver functions that create and destroy the streams of cases, and that record graphs which libraries
-/// capture.
+/// The functions with which `gpubench_core` creates and destroys the streams of cases, and records a graph of
+/// a library. The recording runs a function in which the library instantiates a graph, and returns a function
+/// that launches this graph. It fails unless the library instantiates exactly one graph.
 const STREAM_CALLS: StreamFunctions = StreamFunctions {
     create: create_stream,
     destroy: destroy_stream,
@@ -349,10 +351,10 @@ impl Cuda {
     }
 }
 
-/// The number of possible sizes, and the granularity in bytes, of each of the two spacers. The driver
-/// allocates large buffers in whole pages of 2 MiB, and small ones in parts of a page, so each kind has a
-/// spacer of its own. On an H200 a copy of 1 MiB took 0.6 to 1.1 % less if its inputs were allocated first;
-/// the effect depends on these sizes.
+/// The sizes of the two spacers. Each entry has the number of possible sizes of a spacer, and their
+/// granularity in bytes. The driver allocates large buffers in whole pages of 2 MiB, and small ones in parts
+/// of a page, so each kind of buffer has a spacer of its own. On an H200 a copy of 1 MiB took 0.6 to 1.1 %
+/// less time if its inputs were allocated first; the effect depends on these sizes.
 const SPACER_SIZES: [(u64, u64); 2] = [(32, 2 << 20), (2048, 512)];
 
 /// Unused allocations whose sizes determine the addresses of the inputs that are allocated next.

@@ -19,9 +19,9 @@ const MOST_SLOTS_PER_GRAPH: usize = 64;
 
 /// The graphs and the events of the queue of a GPU.
 pub(crate) struct QueueState {
-    /// The capture of the batch that is being recorded.
+    /// The capture of the batch that is being recorded, otherwise `None`.
     capture: Option<Capture>,
-    /// The batches: a [`Batch`] is an index. Released batches are `None`.
+    /// The graphs of the batches: a [`Batch`] is an index into this list. Released batches are `None`.
     graphs: Vec<Option<Executable>>,
     /// The pair of events of each slot.
     pairs: Vec<EventPair>,
@@ -48,7 +48,7 @@ impl QueueState {
         })
     }
 
-    /// Returns the graph of `batch`.
+    /// Returns the graph of `batch`, which must not have been released.
     fn graph(&self, batch: &Batch) -> &Executable {
         self.graphs[batch.0].as_ref().expect("a batch exists until it is released")
     }

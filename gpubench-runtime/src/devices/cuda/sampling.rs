@@ -18,7 +18,8 @@ use gpubench_stats::format;
 const UNJOINED_CAPTURE: u32 = 904;
 
 /// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path,
-/// unless `wanted` names the stream or the work of the host belongs to the launch.
+/// except in two cases that are sampled on the stream anyway: `wanted` requests the stream, or the work of
+/// the host belongs to the launch.
 pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
@@ -92,13 +93,13 @@ struct CapturedWork {
     kernels: usize,
     /// The number of kernels, copies and memsets of the launch, without its reset.
     operations: usize,
-    /// True if the launch is a single operation.
+    /// True if the launch, without its reset, is a single operation and nothing else.
     is_single_operation: bool,
 }
 
-/// Chooses the path of samples. Both inner results are normal: `Ok` means graphs, with the operations of a
-/// launch, and `Err` means the stream, with the reason as a phrase. The outer result is a failure if the user
-/// requests graphs and they cannot capture the launch, or if the launch cannot be sampled on any path.
+/// Chooses the path of samples. In the inner result, `Ok` means graphs, with the operations of a launch, and
+/// `Err` means the stream, with the reason as a phrase; both are normal. The outer result is a failure if the
+/// user requests graphs and they cannot capture the launch, or if the launch cannot be sampled on any path.
 fn choose_path(
     stream: CUstream,
     work: &mut Guarded<'_>,
@@ -115,8 +116,9 @@ fn choose_path(
     Ok(chosen)
 }
 
-/// Returns `with_flush`, the method with the chosen flush, with the path that [`choose_path`] chose: the
-/// number of operations for graphs, or the reason for the stream.
+/// Returns a copy of `with_flush`, the method of the stream with the chosen flush, completed for the path
+/// that [`choose_path`] chose. For graphs, sets the path and the numbers of kernels and operations. For the
+/// stream, sets the reason.
 fn method_with_path(with_flush: &Method, chosen: &Result<CapturedWork, String>) -> Method {
     let mut method = with_flush.clone();
     match chosen {
@@ -129,10 +131,12 @@ fn method_with_path(with_flush: &Method, chosen: &Result<CapturedWork, String>) 
     method
 }
 
-/// Captures a reset and one launch, and inspects the captured nodes. Both inner results are normal: `Ok` has
-/// the operations of the launch if graphs can capture it and run it again, `Err` the reason, as a phrase, why
-/// they cannot. The outer result is a failure if the launch cannot be sampled on any path: it enqueues
-/// nothing, or other work than the checked launch, or works on streams that its own stream does not wait for.
+/// Captures a reset and one launch, and inspects the captured nodes. In the inner result, `Ok` has the
+/// operations of the launch if graphs can capture it and run it again, and `Err` has the reason why they
+/// cannot, as a phrase; both are normal. If the capture fails, launches once more without capture.
+///
+/// The outer result is a failure if the launch cannot be sampled on any path: it enqueues nothing, other work
+/// than the checked launch, or work on streams that the given stream does not wait for.
 fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<CapturedWork, String>, Failure> {
     let capture = Capture::begin(stream)?;
     // Older failures do not belong to this launch.

@@ -19,13 +19,16 @@ use gpubench_stats::{Bytes, Hertz};
 /// The name of the device property with the compute capability.
 pub(crate) const CAPABILITY: &str = "compute capability";
 
-/// The reason why this machine has no GPU, in a few words.
+/// The reason why no GPU can be used, in a few words.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoGpu {
+    /// The driver cannot be loaded.
     #[error("{}", .0.short())]
     NoDriver(&'static LoadError),
+    /// The driver returned an error. Without a GPU it is usually `CUDA_ERROR_NO_DEVICE`.
     #[error("{0}")]
     Refused(Call),
+    /// The driver counted 0 GPUs.
     #[error("the driver lists none")]
     None,
 }
@@ -44,7 +47,8 @@ pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
     Ok((0..count()?).map(describe_gpu).collect())
 }
 
-/// Initializes the driver, and returns the number of GPUs, at least 1. No GPU is an error, [`NoGpu::None`].
+/// Loads and initializes the driver, and returns the number of GPUs, at least 1. Returns the reason if there
+/// is no GPU.
 pub(super) fn count() -> Result<usize, NoGpu> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
     let refused = |error: CallError| NoGpu::Refused(error.cause);
@@ -70,7 +74,7 @@ fn describe_gpu(ordinal: usize) -> Available {
     }
 }
 
-/// Returns the properties and the specified peaks of GPU `ordinal`.
+/// Returns the properties of GPU `ordinal` that the driver reports, and its peaks except those of links.
 pub(crate) fn info(ordinal: usize) -> Result<DeviceInfo, DeviceError> {
     let device = device(ordinal)?;
     let attribute = |which| attribute(device, which);
@@ -111,7 +115,7 @@ pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
     Ok(device)
 }
 
-/// Returns the compute capability, such as (9, 0).
+/// Returns the compute capability as its major and minor number, such as (9, 0).
 pub(crate) fn capability(device: CUdevice) -> Result<(u64, u64), DeviceError> {
     let major = attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     Ok((major, attribute(device, sys::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))

@@ -27,8 +27,8 @@ const COMPUTE_MODES: [&str; 4] = ["default", "exclusive thread", "prohibited", "
 pub(crate) struct Sensors(NvmlDevice);
 
 impl Sensors {
-    /// Opens the sensors of the GPU with this UUID. Returns the reason if there are none: the library is missing or
-    /// does not know the GPU.
+    /// Opens the sensors of the GPU with this UUID. Returns an error if the library is missing, does not
+    /// start, or does not know the GPU.
     pub(crate) fn open(uuid: &str) -> Result<Self, DeviceError> {
         NvmlDevice::by_uuid(uuid).map(Self).map_err(|error| match error {
             NvmlError::Code(_) => DeviceError::new(format!("this GPU is unknown: {error}")),
@@ -36,15 +36,15 @@ impl Sensors {
         })
     }
 
-    /// Counts all processes with a context on the GPU; `None` if the library does not report them. Only a
-    /// process without a context of its own may take them all for other processes.
+    /// Counts all processes with a context on the GPU, including this process if it has one. Returns `None`
+    /// if the library does not report them.
     #[cfg(feature = "doctor")]
     pub(crate) fn processes(self) -> Option<u32> {
         self.0.compute_processes().ok()
     }
 
-    /// Returns the settings of the GPU that affect its times, and the other processes on it. Leaves out what the library
-    /// does not report.
+    /// Returns the release of the driver, the settings of the GPU that affect its times, and the number of
+    /// other processes on the GPU. Leaves out what the library does not report.
     pub(crate) fn properties(self) -> Vec<Property> {
         let device = self.0;
         let on = |on: bool| Value::Text(if on { "on" } else { "off" }.to_owned());
@@ -65,7 +65,8 @@ impl Sensors {
     }
 
     /// Counts the other processes with a context on the GPU: all but one, which is assumed to be this
-    /// process. In a container, this process does not know its own number outside.
+    /// process. This process is not searched for, since in a container it does not know its process number
+    /// outside.
     fn other_processes(self) -> Result<u32, NvmlError> {
         Ok(self.0.compute_processes()?.saturating_sub(1))
     }
@@ -133,7 +134,8 @@ pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
     Sensors::open(uuid)?.0.reset_clocks().map_err(clock_lock_error)
 }
 
-/// Converts an error of a call that locks or resets clocks. Names root if the permission is missing.
+/// Converts an error of a call that locks or resets clocks. If the permission is missing, the message says
+/// that only root locks clocks.
 fn clock_lock_error(error: NvmlError) -> DeviceError {
     match error.is_no_permission() {
         true => DeviceError::new("clocks are locked by root only"),
@@ -141,9 +143,10 @@ fn clock_lock_error(error: NvmlError) -> DeviceError {
     }
 }
 
-/// The generations of PCIe: number, 10⁹ transfers per second and lane, and the payload bits among the transferred
-/// bits. The specifications encode 8b/10b, from 3.0 on 128b/130b, and in 6.0 flits of 256 bytes of which 236 are
-/// packets. Packet headers are not subtracted, so a copy reaches about nine tenths of the limit.
+/// The generations of PCIe. Each entry has the number of the generation, its 10⁹ transfers per second and
+/// lane, and the two sides of its encoding: payload and transferred data. The encoding is 8b/10b up to 2.0
+/// and 128b/130b up to 5.0. In 6.0, a flit of 256 bytes has 236 bytes of packets. Packet headers are not
+/// subtracted, so a copy reaches about nine tenths of the limit.
 const PCIE_GENERATIONS: [(u32, f64, f64, f64); 6] = [
     (1, 2.5, 8.0, 10.0),
     (2, 5.0, 8.0, 10.0),
@@ -153,8 +156,9 @@ const PCIE_GENERATIONS: [(u32, f64, f64, f64); 6] = [
     (6, 64.0, 236.0, 256.0),
 ];
 
-/// The versions of NVLink: the library's number, NVIDIA's name of the generation, and GB/s of a link one way less the
-/// encoding (from its white papers on the P100, V100, A100, H100 and Blackwell).
+/// The versions of NVLink. Each entry has the version in NVML, NVIDIA's name of the generation, and the GB/s
+/// of one link in one direction without the overhead of the encoding (from NVIDIA's white papers on the P100,
+/// V100, A100, H100 and Blackwell).
 const NVLINK_VERSIONS: [(u32, &str, f64); 7] = [
     (1, "NVLink 1", 20.0),
     (2, "NVLink 2", 25.0),
@@ -170,12 +174,13 @@ const MOST_NVLINKS: u32 = 18;
 /// The virtualization mode of a GPU without a hypervisor: `NVML_GPU_VIRTUALIZATION_MODE_NONE`. The reported
 /// links of such a GPU are the real ones.
 const BARE_METAL: u32 = 0;
-/// The virtualization mode of a virtual GPU: `NVML_GPU_VIRTUALIZATION_MODE_VGPU`. It gets no peaks of links.
+/// The virtualization mode of a virtual GPU: `NVML_GPU_VIRTUALIZATION_MODE_VGPU`. Such a GPU gets no peaks of
+/// links.
 const VIRTUAL_GPU: u32 = 2;
 
-/// Returns the peaks of this GPU's links: NVLink, and PCIe if `pcie` is true because the GPU reaches the host by it.
-/// Returns none for a MIG instance and a virtual GPU. Peaks are uncertain under a hypervisor, which may report another
-/// link than the real one.
+/// Returns the peaks of this GPU's links, as far as the library reports the links: of NVLink, and of PCIe if
+/// `pcie` is true. Returns none for a MIG instance or a virtual GPU. Under a hypervisor, which may report
+/// other links than the real ones, and in an unknown virtualization mode, all peaks are uncertain.
 pub(crate) fn link_peaks(Sensors(device): Sensors, pcie: bool) -> Vec<Peak> {
     let mode = device.virtualization().ok();
     if device.mig().unwrap_or(false) || mode == Some(VIRTUAL_GPU) {
@@ -203,14 +208,15 @@ struct LinkLimit {
 
 /// Returns the limit of PCIe, for the fastest generation that both the GPU and the system support, since an
 /// idle link drops to a slower one. Returns `None` if the library does not report the generation or the
-/// lanes.
+/// lanes, and in the cases of [`pcie_limit`].
 fn host_link(device: NvmlDevice) -> Option<LinkLimit> {
     let (generation, lanes) = (device.pcie_generation().ok()?, device.pcie_lanes().ok()?);
     pcie_limit(generation, lanes, device.pcie_lanes_now().ok())
 }
 
 /// Returns the limit of PCIe of this generation with `lanes` lanes. `present` is the number of lanes in use
-/// now; the derivation mentions it if it is lower. Returns `None` for an unknown generation, or for no lanes.
+/// now: if it is lower than `lanes`, the derivation mentions it, and the limit stays the same. Returns `None`
+/// for an unknown generation, or for no lanes.
 fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkLimit> {
     let (_, gigatransfers, counts, all) = PCIE_GENERATIONS.iter().find(|(known, ..)| *known == generation)?;
     let value = f64::from(lanes) * gigatransfers * 1e9 * counts / all / 8.0;
@@ -221,8 +227,8 @@ fn pcie_limit(generation: u32, lanes: u32, present: Option<u32>) -> Option<LinkL
     (lanes > 0).then_some(LinkLimit { value, method })
 }
 
-/// Returns the limit of all active NVLinks together; `None` if there are none, or if their versions are
-/// unknown or differ.
+/// Returns the limit of all active NVLinks together; `None` if there are none, or if their versions differ,
+/// are not reported, or are not in [`NVLINK_VERSIONS`].
 ///
 /// The links may lead to a switch, and through it to any other GPU. They may also lead to several GPUs, some
 /// links to each: then no two GPUs have the whole limit between them.
@@ -231,8 +237,8 @@ fn peer_links(device: NvmlDevice) -> Option<LinkLimit> {
     nvlink_limit(&active.map(|link| device.nvlink_version(link).ok()).collect::<Option<Vec<_>>>()?)
 }
 
-/// Returns the limit of NVLinks of these versions together; `None` if they differ, if there are none, or if
-/// the version is not in [`NVLINK_VERSIONS`].
+/// Returns the limit of several NVLinks together. `versions` has the version of each link. Returns `None` if
+/// there are no links, if the versions differ, or if the version is not in [`NVLINK_VERSIONS`].
 fn nvlink_limit(versions: &[u32]) -> Option<LinkLimit> {
     let (first, others) = versions.split_first()?;
     let (_, name, gigabytes) = NVLINK_VERSIONS.iter().find(|(version, ..)| version == first)?;

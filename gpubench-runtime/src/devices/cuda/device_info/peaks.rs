@@ -23,13 +23,14 @@ pub(crate) struct Attributes {
     pub bus_width: u64,
 }
 
-/// The text in the name of an instance of a GPU that MIG divided.
+/// The text that the name of a MIG instance contains.
 const MIG_NAME_PART: &str = " MIG ";
 
-/// Returns the peaks of the GPU `name`: those computed from `attributes`, and those of the data sheet if this
-/// exact name is in [`DATASHEETS`]. If an attribute is hidden, as in a part of a card or a virtual GPU, its
-/// peak is unknown, even if the data sheet states it. A MIG instance, which reports the whole card's bus,
-/// gets no memory peak, and uncertain compute peaks.
+/// Returns the peaks of the GPU `name`, sorted by [`Peak::precedence`]: those computed from `attributes`, and
+/// those of the data sheet if this exact name is in [`DATASHEETS`]. If the driver hides an attribute, as for
+/// a virtual GPU, the peaks that are computed from it are left out, and so are the data sheet's peaks of the
+/// same quantity. A MIG instance reports the bus of the whole card: its memory peak is left out, and its
+/// compute peaks are uncertain.
 pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     let part = name.contains(MIG_NAME_PART);
     let bandwidth = if part { 0 } else { 2 * attributes.memory_clock * attributes.bus_width / 8 };
@@ -72,24 +73,27 @@ pub(crate) fn peaks(name: &str, attributes: &Attributes) -> Vec<Peak> {
     peaks
 }
 
-/// The columns of both tables, as `data_type = "…"` names them.
+/// The data types of the columns of [`MULTIPLY_ADDS_PER_CLOCK`] and [`DATASHEETS`], as `data_type = "…"`
+/// names them.
 #[rustfmt::skip]
 pub(crate) const DATA_TYPES: [&str; DATA_TYPE_COUNT] = [
     "f64", "f32", "f16", "bf16", "f64 tensor", "tf32 tensor", "f16 tensor", "bf16 tensor", "fp8 tensor", "fp6 tensor", "fp4 tensor",
     "int8 tensor", "int32",
 ];
-/// The number of data types in both tables.
+/// The number of [`DATA_TYPES`].
 const DATA_TYPE_COUNT: usize = 13;
 
-/// Dense multiply-adds of a multiprocessor per clock, by compute capability and data type; each is two operations. 0 is an
-/// unknown rate, or none. A negative rate is uncertain: cards of this capability differ, or no source was found to confirm it.
+/// Dense multiply-adds of a multiprocessor per clock, by compute capability and data type; each is two
+/// operations. 0 means that the rate is unknown, or that the multiprocessor does not compute with this data
+/// type. A negative rate is uncertain: cards of this capability differ, or no source was found to confirm it.
 ///
-/// Sources: f64, f32, f16, bf16 and int32 from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Best Practices
-/// Guide (before CUDA 13: Programming Guide); tensor data types from NVIDIA's white papers on the architectures (named at each
-/// row), as the dense rates that these give for a card, over its multiprocessors and its boost clock. Sparsity doubles the
-/// tensor rates and is never counted. `docs/archive/evidence.md` lists what each source states. The rate of int32 is that of
-/// multiply-adds. It is uncertain everywhere: logic and additions have units of their own, so that a kernel that mixes them with
-/// multiply-adds does more operations.
+/// Sources: f64, f32, f16, bf16 and int32 from "Throughput of Native Arithmetic Instructions" in the CUDA C++
+/// Best Practices Guide (before CUDA 13: Programming Guide). The rates of tensor data types are computed from
+/// the dense rates of cards in NVIDIA's white papers on the architectures (named at each row), divided by the
+/// number of multiprocessors and the boost clock of the card. Sparsity doubles the tensor rates and is never
+/// counted. `docs/archive/evidence.md` lists what each source states. The rate of int32 is that of
+/// multiply-adds. It is uncertain everywhere: logic and additions have units of their own, so that a kernel
+/// that mixes them with multiply-adds does more operations.
 const MULTIPLY_ADDS_PER_CLOCK: [((u64, u64), [i64; DATA_TYPE_COUNT]); 9] = [
     // V100, "NVIDIA Tesla V100 GPU Architecture": 80 × 512 × 2 × 1.53 GHz = 125 TFLOP/s.
     ((7, 0), [32, 64, 128, 0, 0, 0, 512, 0, 0, 0, 0, 0, -64]),
@@ -133,15 +137,19 @@ const L4: [f64; DATA_TYPE_COUNT] =
 /// The stated dense throughput of an L40S in 10¹² operations a second for each data type, as in [`DATASHEETS`].
 const L40S: [f64; DATA_TYPE_COUNT] =
     [0.0, 91.6, 0.0, 0.0, 0.0, 183.0, 362.05, 362.05, 733.0, 0.0, 0.0, 733.0, 0.0];
-/// The stated dense throughput of an RTX 4090 in 10¹² operations a second for each data type, as in [`DATASHEETS`]. Its f16 and fp8 accumulate in f16; in f32 they are
-/// half as fast.
+/// The stated dense throughput of an RTX 4090 in 10¹² operations a second for each data type, as in
+/// [`DATASHEETS`]. The tensor rates of f16 and fp8 are for accumulation in f16; with accumulation in f32 they
+/// are half as high.
 const RTX_4090: [f64; DATA_TYPE_COUNT] =
     [0.0, 82.6, 0.0, 0.0, 0.0, 82.6, 330.3, 165.2, 660.6, 0.0, 0.0, 660.6, 0.0];
 
-/// NVIDIA's stated peaks of a few cards: the name as the driver reports it, the source, memory bandwidth in GB/s, and throughput in
-/// 10¹² operations a second by data type, 0 if it is not stated. The whole name must match: a part of a card is named after it. Users
-/// compare with these, and they count if the attributes of a card are not enough: a GeForce and a data-centre card of the same chip
-/// look the same to the driver. Tensor rates are dense: half of the figure stated "with sparsity".
+/// NVIDIA's stated peaks of a few cards. Each entry has the name as the driver reports it, the source, the
+/// memory bandwidth in GB/s, and the throughput by data type in 10¹² operations a second, 0 if it is not
+/// stated. Tensor rates are dense: half of the figure stated "with sparsity".
+///
+/// The whole name must match: the name of a MIG instance begins with that of its card. Users compare results
+/// with these peaks. They also replace uncertain peaks from attributes: a GeForce and a data-centre card of
+/// the same chip look the same to the driver.
 const DATASHEETS: [(&str, &str, f64, [f64; DATA_TYPE_COUNT]); 10] = [
     ("NVIDIA H200", "H200", 4800.0, HOPPER),
     ("NVIDIA H100 80GB HBM3", "H100 SXM", 3350.0, HOPPER),

@@ -16,7 +16,7 @@ const MEASURE_PTX: &str = include_str!("measure.ptx");
 /// The kernel that discards lines of the L2; it needs compute capability 8.0.
 const DISCARD_PTX: &str = include_str!("discard.ptx");
 
-/// The loaded kernels, except those that only some devices or benchmarks need.
+/// The kernels that are loaded when a GPU is opened. Other kernels are loaded where they are needed.
 pub(crate) struct Kernels {
     /// `(const uint4* buffer, u64 vectors, u32* sink)`: reads all of `buffer`.
     pub read_sweep: LoadedKernel,
@@ -29,8 +29,9 @@ pub(crate) struct Kernels {
     /// `(u64* step)`: one thread stores the resolution of `%globaltimer` at this address; 0 if it does not
     /// advance.
     pub timer_step: LoadedKernel,
-    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for this time, 2 ms at most, and stores the
-    /// number of cycles and of nanoseconds.
+    /// `(u64 nanoseconds, u64* read)`: one thread counts cycles for this time, 2 ms at most. It stores two
+    /// words at `read`: the number of cycles, and the nanoseconds that they took, 0 if the timer advances too
+    /// slowly.
     pub clock: LoadedKernel,
     /// Kernels that do nothing.
     pub empty: EmptyKernels,
@@ -101,8 +102,8 @@ impl LoadedKernel {
     /// Launches `blocks` blocks of `threads` threads on `stream` with these arguments.
     ///
     /// # Safety
-    /// The kernel has at most `N` parameters, each of 64 bits, and the memory that they name must live until
-    /// the kernel has run.
+    /// The kernel has at most `N` parameters, each of 64 bits. Memory whose address is an argument must live
+    /// until the kernel has run.
     pub(crate) unsafe fn launch<const N: usize>(
         &self,
         (blocks, threads): (u32, u32),
@@ -138,10 +139,10 @@ const EMPTY_PTX: &str = include_str!("empty.ptx");
 pub(crate) struct EmptyKernel(LoadedKernel);
 
 impl EmptyKernel {
-    /// Launches `of.0` blocks of `of.1` threads on `stream`.
-    pub(crate) fn launch(&self, of: (u32, u32), stream: CUstream) -> Result<(), CallError> {
+    /// Launches `grid.0` blocks of `grid.1` threads on `stream`.
+    pub(crate) fn launch(&self, grid: (u32, u32), stream: CUstream) -> Result<(), CallError> {
         // SAFETY: each parameter has eight bytes, and a kernel that is given zero touches no memory.
-        unsafe { self.0.launch(of, stream, [0; 4]) }
+        unsafe { self.0.launch(grid, stream, [0; 4]) }
     }
 }
 
@@ -163,10 +164,13 @@ impl EmptyKernels {
         })
     }
 
-    /// Returns the empty kernel to interleave with samples in this state of the cache. `recorded` is true in a
-    /// graph. There, after a flush, launches wait for their parameters to come from memory: on an H200 nearly
-    /// every kernel takes 0.06 to 0.09 µs longer than on a stream, and so does an empty kernel that reads a
-    /// parameter.
+    /// Returns the empty kernel to interleave with samples in this state of the cache: for cold samples in a
+    /// graph, the kernel that reads a parameter, otherwise [`Self::bare`]. `recorded` is true for samples in
+    /// a graph.
+    ///
+    /// After a flush, launches in a graph wait until their parameters come from memory. On an H200 this takes
+    /// 0.06 to 0.09 µs in nearly every kernel, and in the empty kernel that reads a parameter, but not in the
+    /// bare one.
     pub(crate) fn matching(&self, recorded: bool, cache: Cache) -> EmptyKernel {
         let waits = recorded && cache == Cache::Cold;
         if waits { self.reads_parameter.clone() } else { self.bare.clone() }
@@ -177,17 +181,18 @@ impl EmptyKernels {
 pub(crate) struct EmptyLaunch {
     kernel: EmptyKernel,
     stream: CUstream,
-    /// The graph that contains the launch, if each launch is that of a graph.
+    /// The graph that contains the launch; `None` if the kernel is launched without a graph.
     graph: Option<Executable>,
 }
 
 impl EmptyLaunch {
-    /// Returns launches of `kernel` on `stream`.
+    /// Returns the launch of `kernel` on `stream`, without a graph.
     pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
         Self { kernel, stream, graph: None }
     }
 
-    /// Captures the launch in a graph, so that each launch has the overhead of a graph launch on the stream.
+    /// Captures the launch in a graph. Later launches are launches of this graph: each has the overhead of a
+    /// graph launch on the stream.
     pub(crate) fn into_graph(mut self) -> Result<Self, Failure> {
         let capture = Capture::begin(self.stream)?;
         self.launch()?;

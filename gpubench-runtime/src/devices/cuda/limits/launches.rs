@@ -26,26 +26,30 @@ struct Mover {
 const READ_MOVER: Mover = Mover { threads: 256, batch: 4 };
 /// The shape of the kernels that write or copy.
 const WRITE_MOVER: Mover = Mover { threads: 1024, batch: 2 };
-/// The bytes of a chunk. Each moved size is a multiple of it.
+/// The bytes of a chunk (32 KiB), a multiple of the bytes that a block moves at once. Each moved size is a
+/// multiple of a chunk.
 const CHUNK_BYTES: u64 = 32 << 10;
-/// The bytes moved through the memory or within the L2 (4 GiB). Neither the start of the launch nor the
-/// contents of the L2 matter then. Through the memory, an eighth of the memory of the GPU is moved if that is
-/// less.
+/// The bytes that a launch moves through the memory or within the L2 (4 GiB): enough that neither the start
+/// of the launch nor the contents of the L2 matter. A launch through the memory moves an eighth of the memory
+/// of the GPU if that is less.
 const MOST_MOVED_BYTES: u64 = 4 << 30;
-/// The bytes swept within the L2, as a divisor of its size, so that all of them stay in the L2.
+/// Launches within the L2 sweep a buffer of the size of the L2 divided by this, so that all of the buffer
+/// stays in the L2.
 const CACHE_SIZE_DIVISOR: u64 = 2;
 /// The number of threads of a multiprocessor that move bytes within the L2.
 const MOVING_THREADS_PER_SM: u32 = 1024;
-/// The 32-bit word that buffers are filled with.
+/// The 32-bit word that launches write, and that the sources of reads and copies are filled with.
 const WRITTEN_WORD: u32 = 0x3f80_1234;
 
 impl Mover {
-    /// Returns the grid, as blocks and threads per block, in which each block moves one part of `bytes`.
+    /// Returns the grid, as blocks and threads per block, that moves `bytes` in one pass: each thread moves
+    /// one batch.
     fn grid_of_one_pass(&self, bytes: u64) -> (u32, u32) {
         ((bytes / (u64::from(self.threads) * self.batch * 16)) as u32, self.threads)
     }
 
-    /// Returns the grid, as blocks and threads per block, whose blocks all run at once.
+    /// Returns the grid, as blocks and threads per block, whose blocks all run at once on this number of
+    /// multiprocessors.
     fn resident_grid(&self, multiprocessors: u32) -> (u32, u32) {
         (MOVING_THREADS_PER_SM / self.threads * multiprocessors, self.threads)
     }
@@ -114,7 +118,7 @@ const fn moving_launch(name: &'static str, limit: CeilingLimit) -> CeilingLaunch
 }
 
 /// Returns a launch that reaches the compute limit of a data type. `flops` is the number of operations of an
-/// instruction.
+/// instruction, `steps` the number of steps of the launch.
 const fn compute_launch(
     name: &'static str,
     data_type: &'static str,
@@ -223,7 +227,8 @@ fn prepare_write(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunc
 }
 
 impl ReadyLaunch {
-    /// Loads the kernel `gpubench_ceiling_NAME` from `ptx`. Each of the arguments has 64 bits.
+    /// Loads the kernel `gpubench_ceiling_NAME` from `ptx`, where NAME is `name`, and returns its launch.
+    /// Each of the arguments has 64 bits.
     fn load(
         ptx: &str,
         name: &str,
@@ -243,8 +248,8 @@ impl ReadyLaunch {
         Ok(unsafe { self.kernel.launch(self.grid, stream.stream().cast(), self.arguments) }?)
     }
 
-    /// Checks that the first and the last chunk of the output contain [`WRITTEN_WORD`]. Accepts a launch that
-    /// writes nothing.
+    /// Returns an error if the first or the last chunk of the output contains another word than
+    /// [`WRITTEN_WORD`]. Accepts a launch that writes nothing.
     pub(crate) fn check(&self) -> Result<(), DeviceError> {
         let Some(written) = self.buffers.last().filter(|_| self.work.writes.is_some()) else { return Ok(()) };
         let end = (CHUNK_BYTES / 4) as usize;

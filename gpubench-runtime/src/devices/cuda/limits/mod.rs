@@ -70,7 +70,8 @@ macro_rules! entries {
 /// The benchmarks of all limits.
 static CEILING_ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
 
-/// Returns the benchmark options for `limit`: its data type, or its link.
+/// Returns the benchmark options for `limit`: the data type of a compute limit, the link of a limit of the
+/// L2, and the defaults for a limit of the memory.
 const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
     match limit {
         CeilingLimit::Compute { data_type, .. } => {
@@ -84,21 +85,23 @@ const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
 }
 
 /// Returns the state of the cache in which a benchmark of a limit is measured; `None` for another benchmark.
-/// Reads of memory start with an empty L2, so that all of them reach the memory. Writes start with what the
-/// previous launch left in the L2, so that the same amount is written back.
+/// Reads of memory are cold: they start with an empty L2, so that all of them reach the memory. All other
+/// limits are hot: writes start with what the previous launch left in the L2, so that the same amount is
+/// written back.
 pub fn cache(benchmark: &str) -> Option<Cache> {
     let ceiling = ceiling_of_benchmark(benchmark)?;
     Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
 }
 
-/// Returns the limit that the benchmark with this path measures, or `None` for another benchmark.
+/// Returns the launch that the benchmark with this path measures, or `None` for a benchmark of no limit.
 fn ceiling_of_benchmark(benchmark: &str) -> Option<&'static CeilingLaunch> {
     let name = benchmark.strip_prefix(CEILINGS_MODULE)?.strip_prefix("::")?;
     CEILINGS.iter().find(|ceiling| ceiling.name == name)
 }
 
 /// Returns the peaks that `device` reached in `run`: one from each valid or suspect result of a benchmark of
-/// a limit. A peak is uncertain if its result is suspect.
+/// a limit. A peak is uncertain if its result is suspect, or if the GPU has faster tensor instructions than
+/// the kernel uses.
 pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
@@ -111,8 +114,8 @@ pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     reached
 }
 
-/// Returns the peak that the result `record` shows, or `None` if it shows none. `major` is the first number
-/// of the compute capability, if it is known.
+/// Returns the peak that the result `record` shows. Returns `None` if it is no result of a limit, or has no
+/// bandwidth or throughput. `major` is the first number of the compute capability, `None` if it is unknown.
 fn reached_ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
     let launches = ceiling_of_benchmark(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
@@ -139,7 +142,7 @@ fn exceeds_mma_sync(major: u64) -> bool {
 }
 
 /// Returns a phrase on how a peak was measured: its work, the clock, and whether the GPU can do more. `low`
-/// is true if it can.
+/// is true if the GPU can do more.
 fn method_phrase(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
     let what = match limit {
         CeilingLimit::Read | CeilingLimit::CacheRead => "reads",

@@ -10,19 +10,20 @@ const MARK_KERNEL: &str = "gpubench_delay";
 /// The prefix of the names of the kernels of gpubench.
 const OWN_KERNEL_PREFIX: &str = "gpubench_";
 
-/// The launches that were enqueued together and traced. [`find_launches`] compares the records of CUPTI with
-/// it.
+/// The contents of a group of traced launches as the host enqueued it. [`find_launches`] compares the records
+/// of CUPTI with it.
 #[derive(Clone, Copy)]
 pub(super) struct EnqueuedGroup {
     /// The number of launches.
     pub launches: usize,
     /// The number of mark kernels before each launch: 2 if a reset is between them, otherwise 1. The flush
-    /// and the launch follow the last of them.
+    /// and the launch follow the last mark.
     pub marks: usize,
     /// The number of operations of the flush before each launch.
     pub flush: usize,
-    /// The number of operations of a launch that went through the forwarders; a traced launch has at least as
-    /// many records. `None` if it is unknown: the records of a launch are then not counted.
+    /// The number of operations of a launch according to the forwarders of `gpubench_driver`. Each traced
+    /// launch must have at least this number of records, and all the same number. `None` if it is unknown:
+    /// the records of a launch are then not counted.
     pub pieces: Option<usize>,
 }
 
@@ -65,8 +66,9 @@ impl TracedLaunch {
 /// The resolution of the timer of a GPU, from which CUPTI takes its time stamps (32 ns).
 pub(super) const GPU_TIMER_STEP: Nanoseconds = Nanoseconds(32.0);
 
-/// Estimates the resolution of the time stamps of these launches from their differences. Returns at most
-/// [`GPU_TIMER_STEP`]: if all launches take equally long, the differences are multiples of that time.
+/// Estimates the resolution of the time stamps of these launches: the greatest common divisor of their
+/// differences, at most [`GPU_TIMER_STEP`]. Differences of launches that all take equally long have a larger
+/// divisor.
 pub(crate) fn stamp_step(launches: &[TracedLaunch]) -> Nanoseconds {
     let origin = launches.first().map_or(0, |launch| launch.begin);
     let stamps = launches.iter().flat_map(|launch| [launch.begin, launch.end]);
@@ -124,7 +126,7 @@ pub(super) fn find_launches(
 }
 
 /// Returns an error if a record has no valid time, or if operations of a stream begin in another order than
-/// they were enqueued.
+/// that of `records`, in which they were enqueued.
 fn check_records(records: &[Activity]) -> Result<(), String> {
     let mut latest: Vec<(u32, u32, u64)> = Vec::new();
     for record in records {
@@ -155,7 +157,7 @@ pub(super) fn activity_name(piece: &Activity) -> String {
     piece.name.clone().unwrap_or_else(|| kind.to_owned())
 }
 
-/// Returns true for the delay kernel, whose records separate the launches of a group.
+/// Returns true for the delay kernel, the mark whose records separate the launches of a group.
 fn is_mark(record: &Activity) -> bool {
     record.name.as_deref() == Some(MARK_KERNEL)
 }

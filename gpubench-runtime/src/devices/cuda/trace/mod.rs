@@ -26,23 +26,23 @@ const PREQUEUE_DELAY: Duration = Duration::from_millis(2);
 /// The most launches in a group. The host can usually enqueue this many during the delay.
 const MOST_LAUNCHES_PER_GROUP: usize = 32;
 
-/// Starts CUPTI tracing of this process. It ends when the returned value is dropped.
+/// Starts CUPTI tracing of this process. Tracing ends when the returned value is dropped.
 fn begin_tracing() -> Result<Tracing, Failure> {
     let failed = |error: &cupti::CuptiError| Failure::new(Stage::Sampling, error);
     let cupti = cupti::load().map_err(failed)?;
     cupti.trace().map_err(|error| failed(&error))
 }
 
-/// Begins a group: enqueues the delay during which the host enqueues the rest, and an untimed launch of
-/// `work` if the cache is hot.
+/// Begins a group: enqueues the delay during which the host enqueues the rest of the group, and an untimed
+/// launch of `work` if the cache is hot.
 fn begin_prequeued(device: &Cuda, work: &mut Guarded<'_>, cache: Cache) -> Result<(), Failure> {
     device.kernels.delay(PREQUEUE_DELAY, device.stream)?;
     if cache == Cache::Hot { work.launch() } else { Ok(()) }
 }
 
-/// Enqueues a reset, a delay kernel whose record marks the begin of this launch, the flush, and a launch. If
-/// `work` has a reset, another such mark precedes the reset. If there is a `pair` of events, they are
-/// recorded around the launch.
+/// Enqueues a launch with what precedes it, in this order: a mark and a reset if `work` has a reset, a mark,
+/// the flush, the launch between the two events of `pair` if it is given. A mark is a delay kernel whose
+/// record separates launches.
 fn enqueue_launch(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -62,9 +62,9 @@ fn enqueue_launch(
     Ok(pair.map_or(Ok(()), |pair| pair.stop.record(stream))?)
 }
 
-/// Launches `count` times, at most [`MOST_LAUNCHES_PER_GROUP`], waits for all, and returns the launches
-/// according to CUPTI. `pieces` is the known number of operations of a launch, if any, with which the records
-/// are compared.
+/// Launches `work` `count` times as a group, at most [`MOST_LAUNCHES_PER_GROUP`], waits for all, and returns
+/// the launches according to CUPTI. Returns a failure if the records differ from what was enqueued. `pieces`
+/// is the number of operations of a launch, `None` if it is unknown and not to be compared.
 fn trace_group(
     device: &Cuda,
     work: &mut Guarded<'_>,
@@ -95,9 +95,9 @@ fn operations_of_flush(flush: Flush) -> usize {
     }
 }
 
-/// Returns the number of operations of a launch for which CUPTI has a record, according to the forwarders of
-/// the driver. Returns `None` if the number differs between checked launches, if a launch contains a graph,
-/// or if no launch was checked.
+/// Returns the number of operations of a launch for which CUPTI has a record, according to the checked
+/// launches: kernels, copies and memsets. Returns `None` if the number differs between checked launches, if a
+/// launch contains a graph, or if no launch was checked.
 fn operations_per_launch(device: &Cuda) -> Option<usize> {
     let mut counts = device.checked.iter().map(|work| {
         let count = |(_, op): &(bool, StreamOp)| match op {
@@ -129,8 +129,9 @@ const OVERHEAD_PER_LAUNCH: Nanoseconds = Nanoseconds(40e3);
 /// The most operations of a launch that are reported by name. Later ones are only counted.
 const MOST_NAMED_ACTIVITIES: usize = 32;
 
-/// Traces launches of `work` after the samples of its case. Returns their times according to CUPTI with their
-/// operations, and the slowdown by tracing.
+/// Traces launches of `work` after the samples of its case, on relocated inputs too if `wanted` has
+/// allocation seeds. Returns the times of the launches and of their operations according to CUPTI, and the
+/// slowdown by tracing.
 pub(crate) fn trace_case(
     device: &mut Cuda,
     work: &mut dyn Work,

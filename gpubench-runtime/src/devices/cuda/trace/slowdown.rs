@@ -10,7 +10,7 @@ use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
 
 /// The number of launches in an ABBA pattern: a launch of the work, two empty launches, and another launch of
-/// the work. In every second group, the two kinds are swapped.
+/// the work. In every second group, the pattern is two launches of the work between two empty launches.
 const LAUNCHES_PER_PATTERN: usize = 4;
 /// The most patterns in a group.
 const MOST_PATTERNS_PER_GROUP: usize = MOST_LAUNCHES_PER_GROUP / LAUNCHES_PER_PATTERN;
@@ -31,9 +31,9 @@ pub(super) struct EventTimer {
     pairs: Vec<EventPair>,
 }
 
-/// The median time of the launch in each group according to events, and the resolution of event times.
+/// The results of [`EventTimer::times`], and the resolution of event times.
 pub(super) struct EventTimes {
-    /// The median time of the launch in each group.
+    /// The median time in each group of a launch of the work minus that of an empty launch.
     of_groups: Vec<Nanoseconds>,
     /// The resolution of the event times.
     step: Nanoseconds,
@@ -51,8 +51,8 @@ impl EventTimer {
         Ok(Self { how, groups, pairs })
     }
 
-    /// Returns the time of a launch of `work` in each group: the time between events around it minus that
-    /// around an empty launch.
+    /// Returns, for each group, the median time between events around a launch of `work` minus the time
+    /// between events around an empty launch.
     ///
     /// Both kinds of launches are interleaved within a group. On an H200 every second cold group reads 1 µs
     /// more, whatever is launched. The difference of two groups would contain that error; the difference
@@ -80,15 +80,16 @@ impl EventTimer {
     }
 }
 
-/// Returns true if launch `number` of a group is an empty launch. In a pattern of four, the second and the third
-/// are empty launches, or the first and the fourth if `swapped` is true, which it is for every second group.
+/// Returns true if launch `number` of a group is an empty launch. In a pattern of four, these are the second
+/// and the third launch, or the first and the fourth if `swapped` is true. `swapped` is true for every second
+/// group.
 fn is_empty_launch(number: usize, swapped: bool) -> bool {
     matches!(number % LAUNCHES_PER_PATTERN, 1 | 2) != swapped
 }
 
-/// Returns the number of groups, and the number of patterns in each group, that fit into the budget: at least
-/// [`FEWEST_GROUPS`] groups of one pattern, even if these exceed it. A launch takes `time`, and `overhead`
-/// for its flush.
+/// Returns the number of groups, and the number of patterns in each group, that fit into
+/// [`EVENTS_TIME_BUDGET`]. Returns at least [`FEWEST_GROUPS`] groups of one pattern, even if they exceed the
+/// budget. A launch of the work takes `time`, and each launch `overhead` for its flush.
 fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) {
     let pattern = 2.0 * time + LAUNCHES_PER_PATTERN as f64 * overhead;
     let patterns =
@@ -97,8 +98,8 @@ fn group_counts((time, overhead): (Nanoseconds, Nanoseconds)) -> (usize, usize) 
     (groups, patterns / groups)
 }
 
-/// Returns the median over the patterns of a group of the mean time of the launches minus the mean time of
-/// the empty launches. Returns `None` without a whole pattern.
+/// Takes for each pattern in `readings` the mean time of the two launches of the work minus the mean time of
+/// the two empty launches, and returns the median over the patterns. Returns `None` without a whole pattern.
 fn median_difference(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseconds> {
     let sign = |number| if is_empty_launch(number, swapped) { -0.5 } else { 0.5 };
     let signed = |(number, time): (usize, &Nanoseconds)| sign(number) * *time;
@@ -108,7 +109,7 @@ fn median_difference(readings: &[Nanoseconds], swapped: bool) -> Option<Nanoseco
 }
 
 /// Returns the mean time during tracing minus the mean time before, with half the width of its 95 % interval,
-/// which is at least the resolution of the timer. Returns `None` if there are too few groups for an interval.
+/// which is at least the resolution of the timer. Returns `None` if `before` or `traced` has no group.
 pub(super) fn slowdown(before: &EventTimes, traced: &EventTimes) -> Option<Slowdown> {
     let [first, second] = [interval_of_mean(&before.of_groups)?, interval_of_mean(&traced.of_groups)?];
     let middle = |interval: &Interval| (interval.low + interval.high) / 2.0;

@@ -11,12 +11,13 @@ use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 use crate::devices::cuda::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
 
-/// The longest time after the end of the given stream during which another stream that ended earlier may
-/// still report that it is busy.
+/// The longest time for which the driver may report that a stream is busy after the work of the stream has
+/// ended.
 const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 
-/// Counts the operations that were not captured, for each stream except `own`. Allocations on a stream do not
-/// count. If `waits_count` is true, leaves out the operations that the host waited for later.
+/// Counts, for each stream except `own`, the operations that were enqueued there and not captured.
+/// Allocations on a stream do not count. If `waits_count` is true, leaves out the operations that the host
+/// waited for later. Streams without operations are not in the result.
 fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
     let mut streams = HashMap::new();
     for call in calls {
@@ -33,21 +34,21 @@ fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool)
     streams
 }
 
-/// Counts the operations of a launch captured on `own` that went to other streams and that the host did not
-/// wait for. No graph contains them.
+/// Counts the operations of a launch, made while `own` was captured, that went to other streams, were not
+/// captured, and that the host did not wait for. No graph contains them.
 pub(crate) fn count_escaped_work(own: CUstream, calls: &[DriverCall]) -> usize {
     work_per_other_stream(own, calls, true).into_values().sum()
 }
 
 /// Returns true if a launch, while `own` was captured, enqueued work on a stream that was not captured. That
-/// work ran at once. Calls with which the host waits for it do not matter.
+/// work ran at once. The result is true even if the host waited for that work.
 pub(crate) fn ran_during_capture(own: CUstream, calls: &[DriverCall]) -> bool {
     !work_per_other_stream(own, calls, false).is_empty()
 }
 
-/// Returns the number of other streams on which work of the launch is still running when `own` has reached an
-/// event, as at the end of a sample. Returns 0 without waiting if the launch used no other stream. Destroyed
-/// streams do not count.
+/// Waits until `own` has passed an event, as at the end of a sample. Returns the number of other streams on
+/// which work of the launch still runs then. Returns 0 without waiting if the launch used no other stream.
+/// Streams that the launch destroyed do not count.
 pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
     let others = work_per_other_stream(own, calls, false);
     if others.is_empty() {
@@ -64,7 +65,7 @@ pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Resu
     Ok(running)
 }
 
-/// Returns true if `stream` still has work after [`BUSY_GRACE_TIME`].
+/// Waits until `stream` has no work, at most [`BUSY_GRACE_TIME`]. Returns true if it still has work then.
 fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
     let begin = Instant::now();
     loop {
@@ -99,16 +100,17 @@ pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     )
 }
 
-/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work of a
-/// launch on them is an observation of its own.
+/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. For work of a
+/// launch on them there is an observation of its own.
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
-/// A launch counts as waiting for work if it queries this many times in succession whether the work is done.
+/// A launch counts as waiting for work if at least this many successive queries of the launch find that the
+/// work is not done.
 const LEAST_POLLS_OF_WAIT: usize = 2;
 
-/// Returns what a launch with these driver calls does that a reader of its time should know, the gravest
-/// observation first. Work on streams other than `own` is one of them. Host functions, allocations, graphs
-/// and waits are observed on any stream, also on `own`. Kernels, copies and memsets on `own` are not.
+/// Returns the observations of a launch with these driver calls, the gravest first. An observation is
+/// something that a reader of its time should know: work on another stream than `own`, or host functions,
+/// allocations, graphs and waits on any stream. Kernels, copies and memsets on `own` are not observed.
 pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observation> {
     let [mut waits, mut asks, mut allocates, mut loads, mut switches] = [const { Vec::new() }; 5];
     let [mut on_default, mut host_functions, mut in_order, mut graphs] = [0; 4];
@@ -167,14 +169,14 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     all.into_iter().flatten().collect()
 }
 
-/// Returns true if the work that was enqueued on `stream` belongs to a blocking copy. Such a call is recorded
-/// as two: the work, and a wait of `cuMemcpy…` for the same stream as the `next` call.
+/// Returns true if the work that was enqueued on `stream` belongs to a blocking copy. A blocking copy is
+/// recorded as two calls: the work, and as the `next` call a wait of `cuMemcpy…` for the same stream.
 fn is_blocking_copy(stream: u64, next: Option<&DriverCall>) -> bool {
     matches!(next, Some(DriverCall::Waited { stream: on, call }) if *on == Some(stream) && call.starts_with("cuMemcpy"))
 }
 
-/// Returns the observation that the launch did not return the error of a failed driver call. `code` is the
-/// result of the call.
+/// Returns the observation that the launch did not return the error of the failed driver call `call`. `code`
+/// is the result of that call.
 pub(crate) fn ignored_error(call: &str, code: u32) -> Observation {
     Observation::IgnoresError {
         call: call.to_owned(),

@@ -30,7 +30,7 @@ const THREADS_PER_BLOCK: u32 = 256;
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub memory: MemoryRange,
-    /// The index of the fingerprint of its first block in a table.
+    /// The index, in a table, of the fingerprint of its first block.
     first_fingerprint: usize,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Region {
 #[derive(Clone, Default)]
 pub(crate) struct Regions {
     pub regions: Vec<Region>,
-    /// The size of a block, which has one fingerprint.
+    /// The size of a block. Each block has one fingerprint.
     pub block: Bytes,
 }
 
@@ -51,7 +51,8 @@ pub(crate) enum FingerprintTable {
     After,
 }
 
-/// Stores fingerprints of the memory of a GPU, and compares them with later ones. Each open GPU has one.
+/// Stores fingerprints of the memory of a GPU, and compares later fingerprints with them. Each open GPU has
+/// one detector.
 pub(crate) struct WriteDetector {
     fingerprint: LoadedKernel,
     complement: LoadedKernel,
@@ -67,9 +68,9 @@ pub(crate) struct WriteDetector {
 }
 
 impl WriteDetector {
-    /// Creates a detector for launches on `device`, which must be current, and launches the fingerprint
-    /// kernel once on `stream`, so that it is loaded now. Its later work also goes to `stream`. The
-    /// allocations from number `first` on, up to the last one of this call, are marked as gpubench's own: no
+    /// Creates a detector for launches on `device`, whose context must be current. Launches the fingerprint
+    /// kernel once on `stream`, so that it is loaded now; later work of the detector also goes to `stream`.
+    /// Marks the allocations from number `first` on, up to the last one of this call, as gpubench's own: no
     /// launch is assumed to reach them.
     pub(crate) fn new(
         device: CUdevice,
@@ -101,9 +102,9 @@ impl WriteDetector {
     }
 
     /// Returns the memory that a launch on this device can reach, oldest allocation first, without the
-    /// allocations of gpubench itself. Returns an error with the reason if some of it cannot be read, if
-    /// there is more managed memory than the device has free, or if there are too many allocations for a
-    /// table.
+    /// allocations of gpubench itself. Returns the reason as an error if some memory of this process cannot
+    /// be listed or is no longer known to the driver, if there is more managed memory than the device has
+    /// free, or if there are too many allocations for a table.
     pub(crate) fn reachable(&self) -> Result<Regions, DeviceError> {
         if let Some(call) = gpubench_driver::first_unlisted_call() {
             return Err(DeviceError::new(format!("there is memory by {call}")));
@@ -193,9 +194,9 @@ impl WriteDetector {
         self.wait()
     }
 
-    /// Enqueues the fingerprint kernel for `region`. If `changed` is 0, it stores the fingerprints in
-    /// `table`. Otherwise it compares them with the table and adds the size of changed blocks to the word at
-    /// the device address `changed`.
+    /// Enqueues the fingerprint kernel for `region`. If `changed` is 0, the kernel stores the fingerprints in
+    /// `table`. Otherwise it compares them with the table, and adds the size of changed blocks to the 64-bit
+    /// word at the device address `changed`.
     fn enqueue_fingerprints(
         &self,
         table: FingerprintTable,
@@ -232,7 +233,7 @@ impl WriteDetector {
 
 impl Regions {
     /// Divides `memory` into the smallest blocks whose fingerprints all fit into a table. Returns `None` if
-    /// none do.
+    /// there are too many allocations for a table.
     fn new(memory: &[MemoryRange]) -> Option<Self> {
         (SMALLEST_BLOCK_BYTES.ilog2()..u64::BITS).map(|power| 1 << power).find_map(|block| {
             let mut first = 0;
@@ -247,13 +248,14 @@ impl Regions {
         })
     }
 
-    /// Returns the regions that `other` contains as a whole; regions are not cut.
+    /// Returns those of these regions that `other` contains too, as the same allocation. Does not cut
+    /// regions. The block size is that of `self`.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         let regions = self.regions.iter().filter(|region| other.contains(region)).copied().collect();
         Self { regions, block: self.block }
     }
 
-    /// Returns true if one of the regions has the same memory as `region`.
+    /// Returns true if one of the regions is the same allocation as `region`.
     pub(crate) fn contains(&self, region: &Region) -> bool {
         self.regions.iter().any(|it| it.memory == region.memory)
     }
@@ -269,15 +271,15 @@ impl Regions {
     }
 }
 
-/// Locks and returns the allocations that gpubench itself made on all devices of this process, as ranges of the
-/// consecutive numbers of allocations. No launch is assumed to access them.
+/// Locks and returns the allocations that gpubench itself made on all devices of this process, as ranges of
+/// allocation numbers ([`MemoryRange::number`]). No launch is assumed to access them.
 fn own_allocations() -> MutexGuard<'static, Vec<Range<u64>>> {
     static OWN_ALLOCATIONS: Mutex<Vec<Range<u64>>> = Mutex::new(Vec::new());
     OWN_ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns a number above those of all existing allocations. The next allocation gets this number, or a
-/// higher one if later allocations were freed.
+/// higher one if allocations with higher numbers were freed.
 pub(crate) fn next_allocation_number() -> u64 {
     gpubench_driver::memory().last().map_or(0, |memory| memory.number + 1)
 }

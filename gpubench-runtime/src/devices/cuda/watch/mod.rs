@@ -20,17 +20,19 @@ use gpubench_stats::{Bytes, format};
 
 /// The most kernels of a launch that are reported by name. Later ones are only counted.
 const MOST_KERNELS: usize = 4;
-/// The delay on the device before a launch that is observed again.
+/// The delay on the device before a launch that is observed again, so that its work has not ended when the
+/// launch queries it.
 const OBSERVATION_DELAY: Duration = Duration::from_micros(300);
-/// A launch leaks memory if each of this many successive launches keeps memory.
+/// A launch is reported to keep memory if each of this many successive launches keeps memory.
 const LEAK_TEST_LAUNCHES: usize = 8;
 /// The most allocations that a case may have for [`writes_on_inverted_inputs`]. With more, its writes stay
 /// unknown.
 const MOST_INVERTED_ALLOCATIONS: usize = 64;
 
-/// Launches `work` once, and waits for it. Returns its kernels, the memory that it wrote, and what else it
-/// does. Stores its operations, its time and its memory in `device`, for comparison with later launches.
-/// Returns a failure if work of the launch is still running on another stream when the given stream is done.
+/// Launches `work` once, and waits for the launch. Returns the kernels of the launch, the memory that it
+/// wrote, and its observations. Stores the operations, the time and the memory of the launch in `device`, for
+/// comparison with later launches. Returns a failure if work of the launch is still running on another stream
+/// when the given stream is done.
 pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchInfo, Failure> {
     let before = device.write_detector.reachable().and_then(|regions| {
         device.write_detector.store_fingerprints(FingerprintTable::Before, &regions)?;
@@ -76,9 +78,10 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     })
 }
 
-/// Launches `work` once more after a delay, and waits for it. Returns what it does in addition to its work on
-/// the given stream. Repeats a launch that keeps memory, up to [`LEAK_TEST_LAUNCHES`] launches, since some
-/// programs first fill a pool of their own.
+/// Launches `work` once more after a delay, and waits for it. Returns what the launch does in addition to its
+/// work on the given stream. If the launch keeps memory, repeats it until one keeps none, up to
+/// [`LEAK_TEST_LAUNCHES`] launches, since some programs first fill a pool of their own; the result is that of
+/// the last launch.
 pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Vec<Observation>, Failure> {
     let mut repeats = 1..LEAK_TEST_LAUNCHES;
     loop {
@@ -98,8 +101,8 @@ pub(crate) fn observe_again(work: &mut dyn Work, device: &mut Cuda) -> Result<Ve
     }
 }
 
-/// Returns the total size of the memory that this process has allocated, according to the forwarders of the
-/// driver.
+/// Returns the total size of the memory that this process has allocated and not freed, according to
+/// `gpubench_driver`.
 fn allocated_memory() -> Bytes {
     Bytes(gpubench_driver::memory().iter().map(|memory| memory.bytes).sum())
 }
@@ -116,7 +119,7 @@ fn kept_memory(before: Bytes) -> Option<Observation> {
 /// [`MOST_INVERTED_ALLOCATIONS`] allocations.
 ///
 /// Inverts every bit of one allocation at a time, the newest first, since results are mostly allocated after
-/// inputs, and counts the blocks that change. A reset precedes each launch, so that its other inputs are
+/// inputs, and counts the blocks that change. A reset precedes each launch, so that the other inputs are
 /// fresh. Launches may fail on unexpected values, and make the context unusable.
 pub(crate) fn writes_on_inverted_inputs(
     work: &mut dyn Work,
@@ -165,8 +168,8 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 }
 
 /// Returns a failure if work of the launch is still running on another stream after the given stream has
-/// ended. The failure says that the work is elsewhere, or, if nothing was enqueued on the given stream, that
-/// there is none.
+/// ended. The failure is [`calls::no_work_failure`] if the launch enqueued nothing on the given stream,
+/// otherwise [`calls::work_elsewhere_failure`].
 fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
     let running = calls::count_running_streams(device.stream, calls)
         .map_err(|error| Failure::new(Stage::Launch, error))?;
@@ -181,7 +184,7 @@ fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure
     }
 }
 
-/// Resets the inputs of `work`, and waits. Does nothing if it has no reset.
+/// Resets the inputs of `work`, and waits. Does nothing if `work` has no reset.
 fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
     if !work.resets() {
         return Ok(());
@@ -191,8 +194,8 @@ fn reset(device: &mut Cuda, work: &mut dyn Work) -> Result<(), Failure> {
 }
 
 /// Returns the memory that a launch with these driver calls changed, among the memory that existed `before`
-/// it. Stores the state after the launch, and `copy`, the content from before it, in `device` for launches
-/// after the samples.
+/// the launch and still exists. Stores the state after the launch in `device` for launches after the samples,
+/// with `copy`, the content from before the launch.
 fn detect_writes(
     device: &mut Cuda,
     before: &Regions,
@@ -214,7 +217,7 @@ fn detect_writes(
 }
 
 /// Returns the reason, as a clause, why a launch with these driver calls may have written memory that is not
-/// checked; `None` if it cannot have.
+/// checked; `None` if there is no such reason.
 fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
     let works = || {
         calls.iter().filter_map(|call| match call {
@@ -240,8 +243,9 @@ fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
     why.map(str::to_owned)
 }
 
-/// Returns an enqueued operation, and true if it is on the stream `own`. Returns `None` for other calls, and
-/// for allocations, by which launches are not compared.
+/// Converts a driver call to the operation that it enqueued, with true if the operation is on the stream
+/// `own`. Returns `None` for a call that enqueues nothing, and for an allocation: launches are compared
+/// without their allocations.
 fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
     match call {
         DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.stream_op()?)),

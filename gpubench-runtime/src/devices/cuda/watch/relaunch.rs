@@ -14,18 +14,19 @@ use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
 use gpubench_stats::{Bytes, Nanoseconds};
 
-/// The most allocations that are copied before a launch on fresh inputs, to be compared with later launches.
-/// With more, nothing is copied, and later launches are not compared.
+/// The most allocations that are copied before a launch on fresh inputs, so that later launches can start
+/// from the same memory. With more, nothing is copied, and later launches are not compared.
 const MOST_COPIED_REGIONS: usize = 64;
 /// The most memory that is copied before a launch on fresh inputs (4 GiB). With more, nothing is copied.
 const MOST_COPIED_BYTES: Bytes = Bytes(4 << 30);
 /// A copy that would take more than the free memory divided by this is not made.
 const FREE_MEMORY_DIVISOR: u64 = 4;
-/// The most launches that show whether an output is written again. Two contents alternate before them, so
-/// that a launch that cycles through up to three buffers meets each buffer with each content.
+/// The most launches that show whether an output is written again. Before them, two contents of the output
+/// alternate, so that a launch that cycles through three buffers writes this output once with each content in
+/// it.
 const MOST_REWRITE_LAUNCHES: usize = 6;
-/// A launch is assumed to write other blocks than the first one if more than this many times as many blocks
-/// differ as it writes.
+/// A later launch is assumed to write other blocks than the first one if the size of the blocks that differ
+/// between both is more than this many times the size that the later launch writes.
 const OTHER_BLOCKS_FACTOR: f64 = 1.25;
 /// The delay on the device before a launch, while the host enqueues the launch.
 const ENQUEUE_DELAY: Duration = Duration::from_micros(300);
@@ -37,9 +38,9 @@ pub(super) struct MemoryCopy {
 }
 
 impl MemoryCopy {
-    /// Copies the device memory among `regions`, and waits. Returns `None` if there is none, too much for
-    /// [`MOST_COPIED_BYTES`] or a quarter of the free memory, or more than [`MOST_COPIED_REGIONS`]
-    /// allocations, or if the copy fails.
+    /// Copies the device memory among `regions` to memory of gpubench, and waits. Returns `None` if there is
+    /// no device memory, if it has more than [`MOST_COPIED_BYTES`], a quarter of the free memory, or
+    /// [`MOST_COPIED_REGIONS`] allocations, or if the copy fails.
     pub(super) fn new(detector: &WriteDetector, regions: &Regions) -> Option<Self> {
         let mut regions = regions.clone();
         regions.regions.retain(|region| region.memory.kind == MemoryKind::Device);
@@ -88,20 +89,21 @@ pub(crate) struct LaunchBaseline {
     regions: Regions,
     /// The regions that the launch changed, each with the size of its changed blocks.
     changed: Vec<(Region, Bytes)>,
-    /// A copy of the memory from before the launch, if there was enough memory for it.
+    /// The copy of the memory from before the launch; `None` if [`MemoryCopy::new`] made none.
     before: Option<MemoryCopy>,
-    /// A copy from after the launch of the region that it changed most.
+    /// A copy of [`Self::largest_output`] from after the launch; `None` without such a region, or if
+    /// [`MemoryCopy::new`] made none.
     after: Option<MemoryCopy>,
 }
 
 impl LaunchBaseline {
-    /// Returns true if some of the memory is managed memory.
+    /// Returns true if a region is managed memory.
     fn is_managed(&self) -> bool {
         self.regions.regions.iter().any(|region| region.memory.kind == MemoryKind::Managed)
     }
 
-    /// Compares `regions` with their fingerprints from before the launch, and stores those from after it.
-    /// Copies the region that changed most. `before` is the copy from before the launch.
+    /// Compares `regions` with their fingerprints from before the launch, and stores their fingerprints from
+    /// after it. Copies [`Self::largest_output`]. `before` is the copy from before the launch.
     pub(super) fn compare_after_launch(
         detector: &WriteDetector,
         regions: Regions,
@@ -123,7 +125,7 @@ impl LaunchBaseline {
     }
 
     /// Returns the copied region that the launch changed most, with the size of its changed blocks. Returns
-    /// `None` without a copy or a change.
+    /// `None` if no region was copied, or if the launch changed no copied region.
     fn largest_output(&self) -> Option<(Region, Bytes)> {
         let before = self.before.as_ref()?;
         let copied = self.changed.iter().copied().filter(|(region, _)| before.regions.contains(region));
@@ -131,9 +133,10 @@ impl LaunchBaseline {
     }
 }
 
-/// Resets, flushes and launches `work` once, and returns its time. On fresh inputs, also stores the memory
-/// before and after the launch in `device`. Returns `None` if some memory is managed, since it moves to the
-/// GPU during the launch, or if the memory could not be read on fresh inputs.
+/// Resets, flushes and launches `work` once, and returns the time of the launch. On fresh inputs, also stores
+/// the memory before and after the launch in `device`. Returns `None` if some of the stored memory is
+/// managed, since the time includes moving it to the GPU. On fresh inputs, also returns `None` if the memory
+/// could not be read.
 pub(crate) fn time_cold_launch(
     work: &mut dyn Work,
     device: &mut Cuda,
@@ -182,9 +185,10 @@ pub(crate) fn restore_inputs(device: &mut Cuda) -> Result<bool, CallError> {
     Ok(true)
 }
 
-/// Launches `work` on used inputs, and then several times on restored or replaced memory. Returns how the
+/// Launches `work` on used inputs, and then several times on replaced and restored memory. Returns how the
 /// results differ from those of the launch on fresh inputs, and whether the largest output is written again.
-/// Returns `None` if the memory cannot be read.
+/// Returns `None` if there was no launch on fresh inputs whose memory could be read, or if the memory cannot
+/// be read now.
 pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<Relaunch>, Failure> {
     let Some(baseline) = device.baseline.take() else { return Ok(None) };
     let done = relaunch_with_baseline(device, work, &baseline);
@@ -192,8 +196,9 @@ pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<
     done
 }
 
-/// Launches `work` on used, replaced and restored memory, and compares what it writes with `baseline`. Called by
-/// [`relaunch`], which explains the result.
+/// Does the launches of [`relaunch`], and compares the memory with `baseline`. Returns `None` if the memory
+/// cannot be read now. Without a copy in `baseline`, reports no difference, and leaves out whether the output
+/// is written again.
 fn relaunch_with_baseline(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -218,8 +223,8 @@ fn relaunch_with_baseline(
 }
 
 /// Restores all memory to its state before the launch on fresh inputs, and launches again. Returns the size
-/// of the blocks that then differ from those after that launch. Returns 0 if the launch writes other blocks,
-/// as one that swaps buffers or appends to them does.
+/// of the blocks that differ from their state after the launch on fresh inputs. Returns 0 if the two launches
+/// write different blocks, as launches do that swap buffers or append to them.
 fn relaunch_on_restored_memory(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -238,13 +243,13 @@ fn relaunch_on_restored_memory(
     Ok(if elsewhere { Bytes::ZERO } else { differs })
 }
 
-/// Replaces the content of the largest output and launches, until a launch writes as much as the first one
-/// did, at most [`MOST_REWRITE_LAUNCHES`] times. Returns the size that the first launch changed, and the
-/// largest size that was written again.
+/// Replaces the content of the largest output and launches, until a launch writes most of the size that the
+/// launch on fresh inputs changed, at most [`MOST_REWRITE_LAUNCHES`] times. Returns the size that the launch
+/// on fresh inputs changed, and the largest size that was written again.
 ///
 /// A launch that swaps buffers writes another buffer every other time, and a converged iteration may write
-/// what a buffer already holds. Therefore two contents alternate, and writes to memory that the first launch
-/// only read count too.
+/// what a buffer already holds. Therefore two contents alternate, and writes to memory that the launch on
+/// fresh inputs only read count too.
 fn relaunch_on_replaced_output(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -273,7 +278,7 @@ fn relaunch_on_replaced_output(
 }
 
 /// Resets, flushes, and launches `work` once, and waits. Returns the time between two events around the
-/// launch. The output is kept.
+/// launch. Keeps the output of this launch, and drops an earlier one.
 fn launch_and_time(device: &mut Cuda, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     reset(device, work)?;
     let (pair, stream) = (EventPair::new()?, device.stream);
