@@ -76,8 +76,8 @@ impl Machine {
         Self { root: root.to_owned() }
     }
 
-    /// Returns a machine with these files only, each a name and its text, and the temporary folder that
-    /// contains them.
+    /// Returns a temporary folder, and a machine that has only these files, which are in the folder. Each
+    /// file is a pair of its absolute path and its text.
     #[cfg(test)]
     pub(crate) fn of_files(files: &[(&str, &str)]) -> (tempfile::TempDir, Self) {
         let root = tempfile::tempdir().expect("a folder");
@@ -90,7 +90,7 @@ impl Machine {
         (root, machine)
     }
 
-    /// Returns the path of the absolute `path` below the root of the machine.
+    /// Returns the path, below the root of the machine, of the file with the absolute path `path`.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
@@ -100,7 +100,8 @@ impl Machine {
         Some(fs::read_to_string(self.path(path)).ok()?.trim().to_owned())
     }
 
-    /// Returns the value of the first line `NAME: VALUE` with this name in a file, or `None`.
+    /// Returns the value of the first line `NAME: VALUE` of the file `path`, where NAME is `name`. Returns
+    /// `None` if the file cannot be read, or has no such line.
     pub(crate) fn value(&self, path: &str, name: &str) -> Option<String> {
         let text = self.read(path)?;
         let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());

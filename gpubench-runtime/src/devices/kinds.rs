@@ -52,7 +52,7 @@ pub mod ceilings {
     pub use crate::devices::cuda::limits::{cache, entries, reached};
 }
 
-/// The name of the kind whose measured peaks are stored in the cache of the user: the CPU.
+/// The name of the kind whose measured peaks are stored in a file in the cache folder of the user: the CPU.
 pub const KIND_WITH_CACHED_PEAKS: &str = Stream::KIND;
 
 /// Returns all kinds: those that come with gpubench, then those that the program registers. A registered kind

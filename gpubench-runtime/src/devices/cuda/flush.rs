@@ -85,7 +85,7 @@ impl Flusher {
     /// Enqueues a memset of the size of a flush, from the start of the buffer.
     fn write(&self, stream: CUstream) -> Result<(), CallError> {
         let pointer = self.buffer.address();
-        // SAFETY: the buffer has at least `l2` bytes, and lives as long as its device.
+        // SAFETY: the buffer has at least `flush_size` bytes, and lives as long as its device.
         check(unsafe { sys::cuMemsetD32Async(pointer, 0, self.flush_size / 4, stream) })
     }
 

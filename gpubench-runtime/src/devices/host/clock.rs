@@ -16,15 +16,16 @@ use crate::system::Stat;
 use gpubench_core::{Bound, Case as _, host::Stream};
 use gpubench_stats::{Nanoseconds, median};
 
-/// The number of differences above zero after which no more readings are taken.
+/// The number of differences above zero after which the clock is read no more.
 const ENOUGH_DIFFERENCES: usize = 4_000;
-/// The most readings for the step: a step may be as long as a tick of the operating system.
+/// The most pairs of readings that measure the step. Many are needed for a step as long as a tick of the
+/// operating system.
 const MOST_CLOCK_READINGS: usize = 1 << 20;
-/// One more than the longest wait between two readings, in rounds of some tenths of a nanosecond: several
-/// steps of a usual clock.
+/// A wait between the two readings of a pair has fewer rounds than this, each of some tenths of a nanosecond.
+/// The longest wait lasts several steps of a usual clock.
 const LONGEST_WAIT_ROUNDS: usize = 256;
-/// After this many readings, [`ENOUGH_DIFFERENCES_OF_LONG_STEP`] differences are enough: so few differences
-/// mean that the step is long.
+/// After this many pairs of readings, [`ENOUGH_DIFFERENCES_OF_LONG_STEP`] differences are enough: the step is
+/// long if fewer than [`ENOUGH_DIFFERENCES`] were found until then.
 const READINGS_BEFORE_FEWER: usize = 16_000;
 /// The number of differences above zero that are enough for a clock with a long step.
 const ENOUGH_DIFFERENCES_OF_LONG_STEP: usize = 8;
@@ -54,8 +55,8 @@ fn spin(rounds: usize) {
     }
 }
 
-/// Reads a clock with `now` in pairs, with calls of `wait` of varying length between the readings of a pair.
-/// Returns the differences above zero, in nanoseconds.
+/// Reads a clock in pairs: calls `now`, then `wait` with a varying number of rounds, then `now`. Returns the
+/// differences above zero between the readings of a pair, in nanoseconds.
 fn clock_differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
     let mut differences = Vec::with_capacity(ENOUGH_DIFFERENCES);
     for reading in 0..MOST_CLOCK_READINGS {
@@ -75,8 +76,9 @@ fn clock_differences(now: impl Fn() -> u64, wait: impl Fn(usize)) -> Vec<u64> {
     differences
 }
 
-/// Returns the largest step of which all short `differences` are multiples, within [`ROUNDING_ERROR`].
-/// Returns 1 ns if there are no differences, or if the step is too short to be found.
+/// Returns the largest step of which all `differences` up to [`LARGEST_MULTIPLE`] times the smallest are
+/// multiples, within [`ROUNDING_ERROR`]. Returns 1 ns if there are no differences, or if the step is too
+/// short to be found.
 fn largest_common_step(differences: &[u64]) -> Nanoseconds {
     let Some(smallest) = differences.iter().copied().min() else { return Nanoseconds(1.0) };
     let short_differences =
@@ -97,14 +99,14 @@ fn largest_common_step(differences: &[u64]) -> Nanoseconds {
 
 /// The number of empty launches that are timed together, between two readings of the clock.
 const EMPTY_LAUNCHES_PER_READING: usize = 256;
-/// The number of times that [`EMPTY_LAUNCHES_PER_READING`] launches are timed. The median of the times
-/// counts, since a busy machine slows it as it slows samples. All take about 5 ms together, longer than most
-/// turns of other programs.
+/// The number of times that [`EMPTY_LAUNCHES_PER_READING`] launches are timed. The median of the times is
+/// used, since a busy machine slows the median as it slows samples. All take about 5 ms together, longer than
+/// most time slices of other programs.
 const EMPTY_LAUNCH_READINGS: usize = 1_001;
 
-/// Measures the time of an empty launch on `stream`: of a case with an empty launch function. Its launches go
-/// through the same code as those of any other case. Returns the median over many readings, which take about
-/// 5 ms together.
+/// Measures the time of one empty launch on `stream`, which is the launch of a case with an empty launch
+/// function. Its launches go through the same code as those of any other case. Returns the median over many
+/// readings, which take about 5 ms together.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     let launch = |(): &mut (), stream: &Stream| {
         stream.run(|| ());
@@ -125,9 +127,9 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
 /// The unit of processor times in `/proc`: 10 ms, on all architectures of Linux but Alpha.
 const TICK: Nanoseconds = Nanoseconds(10e6);
 
-/// Returns the time that `processors` worked for anything but this process so far: other programs, the
-/// kernel, or another virtual machine. The time has an arbitrary origin, and may be negative; only the
-/// difference of two calls has a meaning. Returns `None` if `/proc` does not contain it.
+/// Returns the processor time of `processors` so far minus that of this process: the time of other programs,
+/// the kernel, and other virtual machines. The time has an arbitrary origin, and may be negative; only the
+/// difference of two calls has a meaning. Returns `None` if `/proc` does not contain these times.
 pub(super) fn other_programs_time(processors: &[usize]) -> Option<Nanoseconds> {
     let busy = busy_ticks(&fs::read_to_string("/proc/stat").ok()?, processors)?;
     let own = Stat::read(&fs::read_to_string("/proc/self/stat").ok()?)?.ticks()?;
@@ -167,8 +169,8 @@ fn open_own_schedstat() -> Option<File> {
     File::open(Path::new("/proc").join(thread).join("schedstat")).ok()
 }
 
-/// Reads the text of a file of at most 96 bytes from its start; longer files are cut off. Returns `None` if
-/// that fails.
+/// Reads the text of a file from its start, at most 96 bytes; the rest of a longer file is left out. Returns
+/// `None` if that fails.
 fn read_from_start(mut file: &File) -> Option<String> {
     let mut room = [0; 96];
     file.rewind().ok()?;
@@ -176,8 +178,8 @@ fn read_from_start(mut file: &File) -> Option<String> {
     String::from_utf8(room[..length].to_vec()).ok()
 }
 
-/// Parses the text of a `schedstat` file, such as `989850 3021 2`: the nanoseconds that the thread ran and
-/// waited, and how often it ran. Returns `None` for other text.
+/// Parses the text of a `schedstat` file, such as `989850 3021 2`: the nanoseconds that the thread ran, the
+/// nanoseconds that it waited, and how often it ran, which is not returned. Returns `None` for other text.
 fn parse_schedstat(counts: &str) -> Option<ThreadTime> {
     let mut counts = counts.split_whitespace().map(|count| count.parse().map(Nanoseconds).ok());
     Some(ThreadTime { ran: counts.next()??, waited: counts.next()?? })

@@ -26,8 +26,8 @@ pub(super) struct FlushSweep {
 }
 
 impl FlushSweep {
-    /// Returns the buffer, which has twice the size of the last-level cache. The first call allocates it and
-    /// writes all its pages.
+    /// Returns the buffer, which has twice the size of the last-level cache, or of [`ASSUMED_CACHE_SIZE`] if
+    /// that is unknown. The first call allocates the buffer and writes all its pages.
     pub(super) fn buffer(&mut self, stream: &PinnedPool) -> &mut [u64] {
         if self.buffer.is_empty() {
             let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
@@ -115,7 +115,8 @@ mod instruction {
         *IS_SUPPORTED
     }
 
-    /// Drops the cache lines `lines` of `memory`, numbered from 0, and waits until they are dropped.
+    /// Drops the cache lines `lines` of `memory`, numbered from 0, and waits until they are dropped. Ignores
+    /// numbers after the last line.
     pub(super) fn drop_lines(memory: &Memory<'_>, lines: Range<usize>) {
         let first = memory.addresses().start / LINE_BYTES;
         for line in lines.start..lines.end.min(memory.lines(LINE_BYTES)) {
@@ -135,12 +136,12 @@ mod instruction {
 
     use crate::device::Memory;
 
-    /// Returns false: only x86-64 has the instruction.
+    /// Returns false: only x86-64 has the instruction `clflushopt`.
     pub(super) fn is_supported() -> bool {
         false
     }
 
-    /// Does nothing: only x86-64 has the instruction.
+    /// Does nothing: only x86-64 has the instruction `clflushopt`.
     pub(super) fn drop_lines(_: &Memory<'_>, _: Range<usize>) {}
 }
 

@@ -34,7 +34,7 @@ pub use gpubench_core::host::Stream;
 /// The CPU of this machine as a device.
 pub struct Host {
     pool: PinnedPool,
-    /// The stream that launches take, which also makes the streams of cases.
+    /// The stream that launches take. It is also the source of the streams of cases.
     stream: Stream,
     sweep: FlushSweep,
     /// The step of the clock; `None` until it was measured.
@@ -202,12 +202,12 @@ fn time_launch(work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     launched.map(|()| time.into())
 }
 
-/// The most new pages (minor page faults) during a launch after the samples whose time counts. A launch that
-/// meets more is slowed by the operating system, and its time is dropped.
+/// The most new pages (minor page faults) that a cold launch outside of the samples may meet. The operating
+/// system slows a launch that meets more, so its time is dropped.
 const MOST_NEW_PAGES: u64 = 8;
 
 /// Makes the operating system supply all known pages of the inputs of `work`. Linux supports this since 5.14.
-/// On an older system it does nothing, and [`met_few_pages_since`] detects launches that meet new pages.
+/// On an older system this does nothing, and [`met_few_pages_since`] detects launches that meet new pages.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "rustix offers it as an unsafe function, since other advice drops contents")]
 fn populate_pages(work: &dyn Work) {
@@ -234,7 +234,7 @@ fn populate_pages(work: &dyn Work) {
 fn populate_pages(_: &dyn Work) {}
 
 /// Returns true if this process has had at most [`MOST_NEW_PAGES`] page faults since [`page_faults`] returned
-/// `before`, or if they are not counted.
+/// `before`, or if the operating system does not count page faults.
 fn met_few_pages_since(before: Option<u64>) -> bool {
     page_faults().zip(before).is_none_or(|(now, before)| now - before <= MOST_NEW_PAGES)
 }

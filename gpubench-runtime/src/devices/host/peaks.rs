@@ -28,7 +28,8 @@ const LARGEST_OTHERS_PART: f64 = 0.1;
 const COPY_BUDGET: Duration = Duration::from_millis(60);
 /// The processor time of the measuring thread for one measurement of the rate of fused multiply-adds.
 const MULTIPLY_ADD_BUDGET: Duration = Duration::from_millis(13);
-/// The fewest copies of a measurement. With a cache of half a gigabyte, a copy takes 30 ms.
+/// The fewest copies in one measurement, unless it ends by [`CLOCK_TIME_FACTOR`]. With a cache of half a
+/// gigabyte, a copy takes 30 ms.
 const LEAST_COPIES: usize = 2;
 /// A measurement ends after this many times its budget according to the clock, even if the measuring thread
 /// has used less processor time.
@@ -38,8 +39,9 @@ const CLOCK_TIME_FACTOR: u32 = 5;
 const PIECES_PER_COPY: usize = 16;
 
 /// Measures all peaks of the CPU: the rate of copies, and the rates of fused multiply-adds in f32 and f64 if
-/// the CPU has them. Copies one half of `buffer` over the other. Both halves together must be larger than the
-/// last-level cache, and their pages must exist. `processors` are those that this process may use.
+/// [`vectors::widest`] has them. Copies one half of `buffer` over the other. Both halves together must be
+/// larger than the last-level cache, and their pages must exist. `processors` are those that this process may
+/// use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), other_programs_time(processors));
     let copies = std::array::from_fn(|_| copy_rate(stream, buffer));
@@ -56,15 +58,16 @@ pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usi
     peaks.into_iter().map(Peak::uncertain).collect()
 }
 
-/// Returns true if `others`, the processor time of other programs, is more than [`LARGEST_OTHERS_PART`] of
-/// the time `elapsed` of this number of processors. Returns false if it is unknown.
+/// Returns true if other programs used more than [`LARGEST_OTHERS_PART`] of the time of all processors.
+/// `others` is the processor time of the other programs, `elapsed` the time on the clock, and `processors`
+/// the number of processors. Returns false if `others` is `None`.
 fn is_disturbed(others: Option<Nanoseconds>, elapsed: Nanoseconds, processors: usize) -> bool {
     others.is_some_and(|others| others > LARGEST_OTHERS_PART * processors as f64 * elapsed)
 }
 
-/// Returns the best of the measured `rates` as a peak. It is uncertain if the second best is lower by more
-/// than [`LARGEST_DIFFERENCE`]. The text of its method is `method` with the number of measurements and the
-/// date.
+/// Returns the best of the measured `rates` as a peak. The peak is uncertain if the second best is lower by
+/// more than [`LARGEST_DIFFERENCE`]. The text of its method is `method` with the number of measurements and
+/// the date.
 fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_PER_PEAK]) -> Peak {
     rates.sort_by(|one, other| other.total_cmp(one));
     let [best, second, ..] = rates;
@@ -118,9 +121,9 @@ fn seconds_of(stream: &PinnedPool, run: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Repeats `run` until the calling thread has used the processor time `budget`, and at least `least` times.
-/// Stops after [`CLOCK_TIME_FACTOR`] times `budget` according to the clock in any case, even if `run` was
-/// called less often.
+/// Repeats `run` until the calling thread has used the processor time `budget` and has called `run` at least
+/// `least` times. In any case stops after [`CLOCK_TIME_FACTOR`] times `budget` according to the clock, even
+/// if `run` was called less often, but always calls it once.
 fn repeat_for(budget: Duration, least: usize, mut run: impl FnMut()) {
     let (begin, ran) = (Instant::now(), thread_time());
     for runs in 1.. {
@@ -188,8 +191,8 @@ mod vectors {
         f64_in_256_bits: "avx,fma", _mm256_set1_pd, _mm256_fmadd_pd;
     }
 
-    /// Returns the runs for f32 and for f64 on the widest vector registers of this processor; `None` if it
-    /// has no fused multiply-add.
+    /// Returns the runs for f32 and for f64 on the widest vector registers of this processor; `None` if the
+    /// processor has no fused multiply-add for vectors.
     pub(super) fn widest() -> Option<[MultiplyAdds; 2]> {
         if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has AVX-512F.

@@ -31,7 +31,9 @@ thread_local! {
 
 impl PinnedPool {
     /// Returns the pool of the calling thread, which is one of its threads. The first call on a thread starts
-    /// the pool, with one thread for each processor that the thread may use, and pins the other threads.
+    /// the pool, and pins the other threads if it can. The pool has a thread for each processor that the
+    /// calling thread may use, unless a quota of processor time or `RAYON_NUM_THREADS` makes rayon use
+    /// another number.
     pub(super) fn of_this_thread() -> Result<Self, DeviceError> {
         POOL.with(|pool| {
             if let Some(stream) = pool.get() {
@@ -49,8 +51,8 @@ impl PinnedPool {
         })
     }
 
-    /// Moves the calling thread, which measures, to the processor that the other threads leave free, if they
-    /// are pinned. The thread is not pinned there.
+    /// Moves the calling thread, which measures, to the processor that the other threads leave free. Does not
+    /// pin the thread there. Does nothing if the other threads are not pinned.
     pub(super) fn move_to_own_processor(&self) {
         self.pinning.iter().copied().for_each(MeasuringProcessor::move_calling_thread);
     }
@@ -136,8 +138,8 @@ impl MeasuringProcessor {
     }
 }
 
-/// Assigns a processor of `allowed` to each thread: `here` to the first thread if it is allowed, since that
-/// thread runs there. Returns `None` if there are not exactly `threads` processors.
+/// Returns a processor of `allowed` for each of `threads` threads. The first thread gets `here`, on which it
+/// runs, if that is allowed. Returns `None` if there are not exactly `threads` processors.
 #[cfg(target_os = "linux")]
 fn assign_processors(mut allowed: Vec<usize>, here: usize, threads: usize) -> Option<Vec<usize>> {
     let own = allowed.iter().position(|processor| *processor == here).unwrap_or(0);

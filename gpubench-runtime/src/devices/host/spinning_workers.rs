@@ -16,27 +16,29 @@ use rayon::Yield;
 use super::PinnedPool;
 use gpubench_records::Cache;
 
-/// The pause between pings of the workers, so that this thread keeps a time slice for the launch.
+/// The pause between pings of the workers, so that the measuring thread keeps a time slice for the launch.
 const PING_PAUSE: Duration = Duration::from_micros(100);
 
 /// Keeps the worker threads of a pool spinning, or asleep, during the launches of a case.
 pub(super) struct SpinningWorkers {
     workers: Arc<Workers>,
     policy: WakeUpPolicy,
-    /// True once no worker spins, until the workers are called to spin again.
+    /// True once [`Self::stop_spinning`] has found that no worker spins, until the workers are called to spin
+    /// again.
     asleep: bool,
 }
 
 impl SpinningWorkers {
-    /// Starts with sleeping workers, before the launches of a case in this state of the cache.
+    /// Returns the state before the launches of a case, in this state of the cache. No worker spins yet.
     pub(super) fn new(stream: &PinnedPool, cache: Cache) -> Self {
         let workers = Arc::new(Workers::new(stream.threads() - 1));
         Self { workers, policy: WakeUpPolicy::new(cache), asleep: false }
     }
 
-    /// Waits until all workers spin, each on a processor, if launches may give them work; otherwise waits
-    /// until none spins. Counts the launch in the policy. Returns false if launches use the workers and this
-    /// one must begin without them.
+    /// Waits for the workers before a launch: until they spin and answer if launches may give them work,
+    /// otherwise until none spins. Each wait has a limit. Counts the launch in the policy. Returns false if
+    /// earlier launches gave work to the workers, and this launch must begin without them and is not very
+    /// long.
     pub(super) fn make_ready(&mut self, stream: &PinnedPool) -> bool {
         if self.are_needed() {
             self.asleep = false;
@@ -49,8 +51,8 @@ impl SpinningWorkers {
         !self.workers.worked() || self.policy.is_very_long()
     }
 
-    /// Returns true if a back-to-back launch can begin now: all needed workers answer a ping, or none is
-    /// needed and none spins. Counts a launch that can begin with its workers.
+    /// Returns true if a back-to-back launch can begin now: the workers answer a ping if they are needed, or
+    /// none of them spins if they are not needed. Counts a launch that can begin with its workers.
     pub(super) fn is_ready(&mut self) -> bool {
         if !self.are_needed() {
             return self.asleep || self.workers.none_spins();
@@ -63,7 +65,8 @@ impl SpinningWorkers {
         all_spin
     }
 
-    /// Runs `launch`, and counts its time and the work that it gives to workers.
+    /// Runs `launch`, and returns its result. Stores the time of the launch, unless it panics, and whether
+    /// workers execute work during the launch.
     pub(super) fn during<R>(&mut self, launch: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let launched = {
@@ -74,14 +77,16 @@ impl SpinningWorkers {
         launched
     }
 
-    /// Returns true if the next launch should wait for spinning workers, according to the wake-up policy and to
-    /// whether workers took part in the last launch. Always returns false without other threads in the pool.
+    /// Returns true if the next launch should wait for spinning workers, according to the wake-up policy and
+    /// to whether workers took part in any earlier launch. Always returns false without other threads in the
+    /// pool.
     fn are_needed(&self) -> bool {
         !self.workers.each.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }
 
-    /// Calls the workers, and waits until all spin and answer a ping, which succeeds with one missing worker
-    /// in [`WORKERS_PER_MISSING_ONE`]. Returns false if they do not within the longest wait of the policy.
+    /// Calls the workers to spin, and waits until they answer a ping, in which one worker in
+    /// [`WORKERS_PER_MISSING_ONE`] may be missing. Returns false if no ping succeeds within the longest wait
+    /// of the policy.
     fn wake(&self, stream: &PinnedPool) -> bool {
         let (begin, patience) = (Instant::now(), self.policy.next_wait());
         while begin.elapsed() < patience {
@@ -122,10 +127,10 @@ impl Drop for SpinningWorkers {
 /// A worker spins for this long after the last call of `keep_spinning`: mostly longer than the time between
 /// two samples.
 const SPIN_TIME: Duration = Duration::from_millis(20);
-/// The time in which a spinning worker answers a ping, plus [`ANSWER_TIME_EACH`] for each worker. A worker
-/// takes longer if another program uses its processor.
+/// A ping waits this long for the answers of spinning workers, plus [`ANSWER_TIME_EACH`] for each worker. A
+/// worker takes longer if another program uses its processor.
 const ANSWER_TIME: Duration = Duration::from_micros(20);
-/// The additional time to answer a ping for each worker, since all workers read one value.
+/// The additional time of a ping for each worker, since all workers read one value.
 const ANSWER_TIME_EACH: Duration = Duration::from_nanos(500);
 /// A ping succeeds if at most one in this many workers does not answer.
 const WORKERS_PER_MISSING_ONE: usize = 16;
@@ -151,7 +156,8 @@ struct Workers {
 struct SpinningWorker {
     /// True while the worker spins.
     spins: AtomicBool,
-    /// True after a further call to spin, which the worker executes while it spins already.
+    /// True after the worker, while it spins already, has executed a further call to spin. The worker clears
+    /// it, and does not count the call as work of a launch.
     called_again: AtomicBool,
     /// The number of the last ping that the worker answered.
     answer: AtomicU64,
@@ -190,8 +196,8 @@ impl Workers {
         !self.each.iter().any(|worker| worker.spins.load(Ordering::Acquire))
     }
 
-    /// Returns true if a worker has executed work of any launch since this state was made, once for each
-    /// sampler.
+    /// Returns true if a worker has executed work of any launch since this state was made. Each sampler makes
+    /// a new state.
     fn worked(&self) -> bool {
         self.worked.load(Ordering::Relaxed)
     }
@@ -220,8 +226,9 @@ impl Workers {
         Launching(&self.launching)
     }
 
-    /// Spins on the calling thread, which is worker `number`, until the spin time is over. Executes work that
-    /// it finds, and answers pings. Returns at once if this worker spins already, or during a launch.
+    /// Spins on the calling thread, which is worker `number`, until [`Self::until`] has passed. Meanwhile
+    /// executes work of the pool and answers pings. Returns at once if this worker spins already, or during a
+    /// launch.
     fn spin_as_worker(&self, number: usize) {
         let worker = &self.each[number];
         // A spinning worker may execute a further call of this function, even during a launch: that is no
@@ -266,15 +273,15 @@ impl Drop for Launching<'_> {
     }
 }
 
-/// Once this many launches with spinning workers gave them no work, later launches are assumed not to. The
-/// workers then sleep, since a spinning processor lowers the clock of the others and uses the caches of its
-/// core.
+/// Once this many launches with spinning workers gave them no work, later launches are assumed to give them
+/// none either. The workers then sleep, since a spinning processor lowers the clock of the others and uses
+/// the caches of its core. For long launches, [`TRIES_OF_LONG`] is used instead.
 const TRIES_OF_SHORT: usize = 16;
 /// For launches of at least this time (100 µs), [`TRIES_OF_LONG`] launches without work for the workers are
 /// enough.
 const LONG_LAUNCH: Duration = Duration::from_micros(100);
-/// Once this many long launches with spinning workers gave them no work, later launches are assumed not to,
-/// and the workers sleep.
+/// Once this many long launches with spinning workers gave them no work, later launches are assumed to give
+/// them none either, and the workers sleep.
 const TRIES_OF_LONG: usize = 3;
 /// A launch longer than this (20 ms) needs no spinning workers: their wake-up time of 50 µs is a small part
 /// of it.
@@ -282,17 +289,17 @@ const VERY_LONG_LAUNCH: Duration = Duration::from_millis(20);
 /// The longest time that a launch waits for workers; then it begins without them. Another program returns a
 /// processor after a time slice or two.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
-/// Back-to-back launches wait for workers this many times as long as the shortest launch so far takes,
-/// between [`SHORTEST_WAIT`] and [`LONGEST_WAIT`]. A launch of 2 µs after an idle time of milliseconds takes
-/// three times as long.
+/// The longest wait of a back-to-back launch for workers, as a multiple of the shortest launch so far; at
+/// least [`SHORTEST_WAIT`], at most [`LONGEST_WAIT`]. Longer waits would slow short launches: after an idle
+/// time of milliseconds, a launch of 2 µs takes three times as long.
 const WAIT_PER_SHORTEST: u32 = 64;
-/// The least time that back-to-back launches wait for workers.
+/// The least value of the longest wait of a back-to-back launch for workers.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
-/// The number of launches that may wait in vain for their workers, in addition to one in
-/// [`LAUNCHES_PER_LATE_ONE`] of those with workers. After more, launches do not wait: the measuring thread
+/// The number of launches that may wait in vain for their workers, in addition to one for every
+/// [`LAUNCHES_PER_LATE_ONE`] launches with workers. After more, launches do not wait: the measuring thread
 /// would lose its own processor for a time slice whenever it waits.
 const LATE_LAUNCHES: usize = 2;
-/// One launch in this many may wait in vain for its workers, in addition to [`LATE_LAUNCHES`].
+/// For this many launches with workers, one more launch may wait in vain, in addition to [`LATE_LAUNCHES`].
 const LAUNCHES_PER_LATE_ONE: usize = 16;
 /// The number of launches without waiting after which launches wait for workers again.
 const RETRY_AFTER_LAUNCHES: usize = 64;
@@ -313,7 +320,7 @@ struct WakeUpPolicy {
 }
 
 impl WakeUpPolicy {
-    /// Starts before the first launch in this state of the cache.
+    /// Returns the policy before the first launch, for launches in this state of the cache.
     fn new(cache: Cache) -> Self {
         Self { back_to_back: cache == Cache::Hot, ..Self::default() }
     }
@@ -323,8 +330,9 @@ impl WakeUpPolicy {
         *(if all_spin { &mut self.with_workers } else { &mut self.without_workers }) += 1;
     }
 
-    /// Counts a launch that did not wait, if the workers came too late before. After [`RETRY_AFTER_LAUNCHES`]
-    /// such launches, forgets all counts, so that launches wait again.
+    /// Counts a launch that did not wait, if the reason is that workers came too late before. After
+    /// [`RETRY_AFTER_LAUNCHES`] such launches, forgets these launches and all that waited, so that launches
+    /// wait again.
     fn count_not_waited(&mut self) {
         if !self.workers_are_in_time() {
             self.not_waited += 1;
@@ -334,13 +342,14 @@ impl WakeUpPolicy {
         }
     }
 
-    /// Lowers the shortest time so far to `time`, if a launch took less.
+    /// Stores `time` as the shortest time of a launch, unless an earlier launch took less.
     fn add_launch_time(&mut self, time: Duration) {
         self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
     }
 
     /// Returns true if the next launch should wait for the workers. `gave_work` is true if an earlier launch
-    /// gave them work.
+    /// gave them work; otherwise launches wait only for the first tries. Launches never wait if they are very
+    /// long, or if workers come too late.
     fn next_launch_waits(&self, gave_work: bool) -> bool {
         let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG_LAUNCH);
         let tries = if is_long { TRIES_OF_LONG } else { TRIES_OF_SHORT };
@@ -363,7 +372,7 @@ impl WakeUpPolicy {
     }
 
     /// Returns false if too many launches waited in vain for the workers: more than [`LATE_LAUNCHES`] plus
-    /// one in [`LAUNCHES_PER_LATE_ONE`] of those with workers.
+    /// one for every [`LAUNCHES_PER_LATE_ONE`] launches with workers.
     fn workers_are_in_time(&self) -> bool {
         self.without_workers <= LATE_LAUNCHES + self.with_workers / LAUNCHES_PER_LATE_ONE
     }

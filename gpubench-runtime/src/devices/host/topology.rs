@@ -64,8 +64,8 @@ fn read_cache(folder: &Path) -> Option<DataCache> {
     })
 }
 
-/// Parses a size such as `33792K`, and returns it in bytes. The suffixes are K and M, powers of 1024. Returns
-/// `None` for other text.
+/// Parses a size such as `33792K`, and returns it in bytes. A number may have the suffix K or M, powers of
+/// 1024; without one it is in bytes. Returns `None` for other text.
 fn parse_size(text: &str) -> Option<Bytes> {
     let (number, shift) = match (text.strip_suffix('K'), text.strip_suffix('M')) {
         (Some(number), _) => (number, 10),
@@ -102,7 +102,8 @@ const BYTES_PER_CYCLE: f64 = 128.0;
 /// twice that.
 const FASTEST_CLOCK: Hertz = Hertz(6_000_000_000);
 
-/// Returns an upper bound of the bandwidth of `threads` cores among `processors`.
+/// Returns an upper bound of the bandwidth of `threads` cores, at the highest clock that any of `processors`
+/// states, or at [`FASTEST_CLOCK`] if none states one.
 pub(super) fn core_bandwidth(threads: usize, processors: &[usize]) -> BytesPerSecond {
     let stated = |processor| format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/cpuinfo_max_freq");
     bandwidth_at_clocks(
@@ -111,8 +112,8 @@ pub(super) fn core_bandwidth(threads: usize, processors: &[usize]) -> BytesPerSe
     )
 }
 
-/// Returns an upper bound of the bandwidth of `threads` cores. Their clock is the highest of the `stated`
-/// clocks, in kHz as text, or [`FASTEST_CLOCK`] if none is valid.
+/// Returns an upper bound of the bandwidth of `threads` cores. The clock of all cores is the highest of the
+/// `stated` clocks, in kHz as text, or [`FASTEST_CLOCK`] if none is valid or the highest is 0.
 fn bandwidth_at_clocks(threads: usize, stated: impl Iterator<Item = String>) -> BytesPerSecond {
     let highest = stated.filter_map(|text| text.trim().parse::<u64>().ok()).max().filter(|khz| *khz > 0);
     let clock = highest.map_or(FASTEST_CLOCK, |khz| Hertz(1_000 * khz));
