@@ -83,8 +83,8 @@ pub struct Cuda {
     clock: ClockProbe,
     /// The sensors, or the reason why they cannot be read.
     sensors: Result<Sensors, DeviceError>,
-    /// The unused allocations that determine the addresses of the inputs; `None` before an allocation seed is
-    /// set.
+    /// The unused allocations that determine the addresses of the inputs; `None` until the open case sets an
+    /// allocation seed.
     spacers: Option<Spacers>,
     /// The primary context of the GPU. It is never released: all resources that are dropped later need it,
     /// and so do objects that the user's code holds.

@@ -100,8 +100,8 @@ fn ceiling_of_benchmark(benchmark: &str) -> Option<&'static CeilingLaunch> {
 }
 
 /// Returns the peaks that `device` reached in `run`: one from each valid or suspect result of a benchmark of
-/// a limit. A peak is uncertain if its result is suspect, or if the GPU has faster tensor instructions than
-/// the kernel uses.
+/// a limit. A peak is uncertain if its result is suspect, or if the GPU may have faster tensor instructions
+/// than the kernel uses.
 pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
