@@ -9,15 +9,16 @@ use gpubench_runtime::device::{Available, DeviceError};
 use gpubench_runtime::devices::kinds::KINDS;
 use gpubench_runtime::worker::{Reply, Request};
 
-/// The time limit for a driver to answer. One that takes longer is a problem in the findings. A driver that starts takes a second or two, and
-/// longer for each of many GPUs.
+/// The time limit for the driver of one kind of device to answer. If it passes, the findings report a
+/// problem. A driver takes a second or two to start, and longer on a machine with many GPUs.
 const EXAMINE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Examines this machine for each kind of device, and changes nothing. A worker process asks the drivers, since one may hang or end the process
-/// that asks it. The program must call [`run_as_child`](crate::suite::run_as_child) first in its `main`.
+/// Examines this machine for each kind of device, and changes nothing. A worker process asks the drivers: a
+/// driver that hangs or ends that process is a finding. The program must call
+/// [`run_as_child`](crate::suite::run_as_child) first in its `main`.
 ///
 /// # Errors
-/// Returns an error if no process can be started.
+/// Returns an error if no worker process can be started.
 pub fn examine() -> io::Result<Vec<Finding>> {
     let mut supervisor = Supervisor::new(false, None, &|| false, Box::new(drop));
     let mut findings = Vec::new();
@@ -45,7 +46,8 @@ pub fn examine() -> io::Result<Vec<Finding>> {
 /// Returns the devices of this machine that are of a kind whose clocks can be locked.
 ///
 /// # Errors
-/// Returns the first reason if there is no such device.
+/// Without such a device, returns the error of the first such kind that could not be listed, or an error that
+/// there is no GPU.
 pub fn clocked_devices() -> Result<Vec<Available>, DeviceError> {
     let mut reason = None;
     let mut devices = Vec::new();

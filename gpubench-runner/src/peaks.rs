@@ -9,7 +9,8 @@ use gpubench_stats::Rate;
 /// A peak that the user states in `gpubench.toml`, as it is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedPeak {
-    /// The device: its name, its UUID, or its word on the command line.
+    /// The device: its model such as `NVIDIA H200`, its UUID, or its name on the command line such as
+    /// `cuda:0`.
     pub device: String,
     /// The quantity: a bandwidth such as `memory`, or a data type such as `f32`.
     pub quantity: String,
@@ -28,7 +29,7 @@ pub(crate) struct PeakSources {
 
 impl PeakSources {
     /// Returns a remark for each data type of the stated peaks that is neither known for GPUs nor `used` by a
-    /// benchmark. It may belong to another program, or be misspelt.
+    /// benchmark. Such a data type may be meant for another program, or be misspelt.
     pub(crate) fn unknown_data_type_remarks(
         &self,
         used: impl Iterator<Item = &'static str>,
@@ -43,8 +44,9 @@ impl PeakSources {
         unknown.collect()
     }
 
-    /// Adds the stated and the stored peaks of a device to its properties. Returns a note for the reader of
-    /// the results if the stored peaks cannot be used, `None` otherwise.
+    /// Adds the stated and the stored peaks of a device to its properties. If the stored peaks cannot be
+    /// used, adds only the stated ones and returns a note for the reader of the results; otherwise returns
+    /// `None`.
     pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Option<String> {
         let mut peaks = peaks_of(&self.stated, info);
         let measured = self.stored.as_ref().map_or(Ok(Vec::new()), |stored| stored.read(info));
@@ -60,8 +62,9 @@ impl PeakSources {
     }
 }
 
-/// Returns the user's peaks of this device: those of its UUID, then those of its name, then those of its word on the command line. Leaves out
-/// peaks that cannot be read, which [`Settings::validate`](crate::Settings) refuses.
+/// Returns the user's peaks of this device: those stated for its UUID, then those for its model, then those
+/// for its name on the command line. Leaves out peaks that cannot be read, which
+/// [`Settings::validate`](crate::Settings) refuses.
 fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
     let names = [device.text(UUID), Some(&device.name), Some(&device.device)];
     let of_name = |name| peaks.iter().filter(move |peak| peak.device == name);
@@ -97,8 +100,8 @@ pub(crate) fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'st
     Ok((quantity, parse_with_unit(value, units).ok_or(otherwise)?))
 }
 
-/// Returns the number before one of these units, multiplied by the size of the unit. `None` without such a unit, and unless the result is
-/// finite and above 0.
+/// Returns the number before one of these units, multiplied by the size of the unit. `None` if `text` is not
+/// a number with one of the units, or if the result is not finite and above 0.
 fn parse_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let (number, factor) =
         units.iter().find_map(|(unit, factor)| Some((text.trim().strip_suffix(unit)?, factor)))?;

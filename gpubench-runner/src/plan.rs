@@ -23,18 +23,20 @@ pub struct Plan {
     /// The number of further jobs that are left out because their benchmark has the option `ignore` and the
     /// selection excludes it.
     pub ignored: usize,
-    /// The jobs that need a kind of device which this machine lacks, and the reason that it has none.
+    /// The jobs for a kind of device that this machine lacks, each with the reason that the device is
+    /// missing.
     pub absent: Vec<(Job, String)>,
     /// The filters that match no benchmark, if others match some.
     pub unmatched: Vec<NameFilter>,
 }
 
 impl Plan {
-    /// Plans `selection` of `entries` on `devices`, each a name and a kind of device, while some devices are `missing`. Jobs that need one
-    /// are [`absent`](Self::absent).
+    /// Plans the jobs of `entries` that `selection` selects, on each of `devices`. Jobs for a kind of device
+    /// that is `missing` are [`absent`](Self::absent).
     ///
     /// # Errors
-    /// Returns a [`PlanError`] if there is nothing to run.
+    /// Returns a [`PlanError`] if there is nothing to run, if names are ambiguous, if a value that the user
+    /// gives is unknown, or if a job cannot be compared as the user wants.
     pub(crate) fn new(
         entries: &[&Entry],
         selection: &Selection,
@@ -104,20 +106,22 @@ impl Plan {
         self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
     }
 
-    /// Returns the number of cases that will be measured, or that have already failed.
+    /// Returns the number of cases of all jobs that are not skipped. It includes jobs whose arguments could
+    /// not be listed: their cases fail without a measurement.
     pub fn cases(&self) -> usize {
         self.planned_cases().count()
     }
 
-    /// Returns the cases that will be measured, or that have already failed.
+    /// Returns the cases that [`cases`](Self::cases) counts, each as its job and its cache state.
     pub(crate) fn planned_cases(&self) -> impl Iterator<Item = (&Job, Cache)> {
         let planned = self.jobs.iter().filter(|(_, status)| !matches!(status, JobStatus::Skipped(_)));
         planned.flat_map(|(job, _)| job.caches.iter().map(move |cache| (job, *cache)))
     }
 
-    /// Adds a job for each `listed` case of a variant on a device, or counts them as ignored. Adds the names
-    /// of the variant's arguments to `axes_seen`, and removes the filters that match from `unmatched`.
-    /// Returns an error for a value of the user that the variant lacks.
+    /// Adds a job for each `listed` case of a variant on a device. If the selection excludes the benchmark,
+    /// adds none, and counts the cases in `ignored` if the option `ignore` is the reason. Adds the names of
+    /// the variant's arguments to `axes_seen`, and removes the filters that match from `unmatched`. Returns
+    /// an error if the user gives a value of an argument that the variant lacks.
     fn add_listed(
         &mut self,
         (entry, variant, device): (&Entry, &Variant, &str),
@@ -192,8 +196,8 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
     })
 }
 
-/// Returns an error if two benchmarks, or two variants of one on the same kind of device, have the same name:
-/// a case is identified by its name.
+/// Returns an error if two benchmarks have the same name, or two variants of one benchmark on the same kind
+/// of device: a case is identified by its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
     let mut seen: HashMap<String, &Entry> = HashMap::new();
@@ -222,7 +226,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The reason that there is nothing to run.
+/// The reason that a selection cannot be planned.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum PlanError {
     /// No annotated function is linked.
@@ -234,11 +238,11 @@ pub enum PlanError {
     /// Filters, skips or devices leave nothing.
     #[error("no benchmark {selection}{}{}", ignored_phrase(*ignored), hint_or_default(hint))]
     Nothing {
-        /// The selection in words, as something that no benchmark does.
+        /// A phrase that completes "no benchmark …", such as ``matches `sum` ``.
         selection: String,
-        /// The number that match and are ignored.
+        /// The number of cases that match, but are left out because of the option `ignore`.
         ignored: usize,
-        /// How to mend the filters, if that is known.
+        /// How to mend the filters; empty if that is not known.
         hint: String,
     },
     /// A name or an argument that cannot be used. The message names the flag or the place in the source.
@@ -246,7 +250,7 @@ pub enum PlanError {
     Usage(String),
 }
 
-/// Returns `hint`, or a hint to `--list` if it is empty.
+/// Returns `hint`, or a hint to use `--list` if `hint` is empty.
 fn hint_or_default(hint: &str) -> &str {
     if hint.is_empty() { "; --list without a filter shows all" } else { hint }
 }
@@ -262,8 +266,9 @@ fn ignored_phrase(ignored: usize) -> String {
 /// The user's selection of benchmarks and cases.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// The names, arguments and cache states. Values of an argument replace those of its axis, and choose among the listed types
-    /// and constants; cache states replace those of the benchmarks. The devices are chosen apart.
+    /// The names, arguments and cache states to select. Given values of an argument replace the benchmark's
+    /// own; given types and constants choose among the benchmark's own. Given cache states replace those of
+    /// the benchmarks. Devices are not selected here.
     pub cases: CaseSelection,
     /// Tags, one of which a benchmark must have.
     pub tags: Vec<String>,
@@ -271,7 +276,8 @@ pub struct Selection {
     pub ignored: Ignored,
     /// True if benchmarks whose device is missing count as ignored ones, as in test mode.
     pub absent_are_ignored: bool,
-    /// The benchmark to compare all others with: the end of its path, and the arguments in which it differs.
+    /// The benchmark to compare all others with: its path or the end of it, and its arguments where they are
+    /// to differ from those of the other benchmark.
     pub compare_with: Option<BenchmarkId>,
 }
 
@@ -317,7 +323,7 @@ impl Selection {
     }
 
     /// Returns a hint such as `: the tags of this program: memory, io` if no benchmark has a selected tag.
-    /// `None` if one has, and if no tag is selected.
+    /// `None` if a benchmark has one, or if no tag is selected.
     fn tags_hint(&self, entries: &[&Entry]) -> Option<String> {
         if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
@@ -350,22 +356,23 @@ impl Selection {
 /// Lists cases by running the user's code for their arguments.
 /// [`WorkerLister`](crate::runner::lister::WorkerLister) does this in a worker, and tests list fixed cases.
 pub(crate) trait CaseLister {
-    /// Returns, for each of `variants`, its cases whose names and arguments `cases` selects, or the failure
-    /// of its code.
+    /// Returns, for each of `variants`, those of its cases that `cases` selects by name and arguments, or the
+    /// failure of the code that lists them.
     fn list(
         &mut self,
         variants: &[VariantOnDevice],
         cases: &CaseSelection,
     ) -> Vec<Result<ListedCases, Failure>>;
 
-    /// Returns, for each of `jobs`, the arguments with which the benchmark `with` is compared with it, or a
-    /// phrase with the reason that the two cannot be compared.
+    /// Returns, for each of `jobs`, the case of the benchmark `with` that it is compared with, or a phrase
+    /// with the reason that the two cannot be compared.
     fn pair(&mut self, with: &BenchmarkId, jobs: Vec<Job>) -> Vec<Result<ComparisonTarget, String>>;
 }
 
-/// Sets the benchmark that each measured job is compared with: `named`, with the job's arguments. A job is
-/// skipped if the other benchmark skips these. Removes jobs that would be compared with themselves, unless
-/// there are no others. Returns an error if a job cannot be compared.
+/// Sets the benchmark that each measured job is compared with: `named`, with the job's arguments where
+/// `named` has no others. Marks a job as skipped if that benchmark skips these arguments. Removes jobs that
+/// would be compared with themselves, unless no other job is measured. Returns an error if a job cannot be
+/// compared.
 fn add_comparison_targets(
     jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],

@@ -32,14 +32,14 @@ fn first_that_works<'a>(mut devices: impl Iterator<Item = &'a Available> + Clone
     devices.clone().find(|found| found.fault.is_none()).or_else(|| devices.next())
 }
 
-/// A kind of device that benchmarks are written for and that this machine lacks.
+/// A kind of device that this machine lacks, as far as the search has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MissingKind {
     /// The kind.
     pub kind: &'static str,
-    /// The missing device, and the reason.
+    /// A phrase with the missing device and the reason, such as `no CUDA device (libcuda.so.1 not found)`.
     pub why: String,
-    /// True if the search was cut off, so that a device may exist.
+    /// True if the search did not come to its end, so that a device may exist.
     pub is_search_incomplete: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct SelectedDevices {
     pub missing: Vec<MissingKind>,
 }
 
-/// The devices that this machine has, of the kinds that a program measures.
+/// The result of a search for devices, and the kinds of device that a program measures.
 #[derive(Clone)]
 pub(crate) struct FoundDevices {
     present: Vec<Available>,
@@ -64,11 +64,13 @@ pub(crate) struct FoundDevices {
     wanted: Vec<&'static str>,
 }
 
-/// The devices of a kind; the inner error is the reason that there are none, the outer one that the search did not come to its end.
+/// The devices of a kind. The inner error is the reason that there are none; the outer error is the reason
+/// that the search did not come to its end.
 pub(crate) type SearchResult = Result<Result<Vec<Available>, String>, String>;
 
 impl FoundDevices {
-    /// Returns the devices of these `kinds` that were `searched` for. A kind that a program has added is assumed to be present.
+    /// Sorts out what was `searched` for: the devices of these `kinds`, which benchmarks are written for, and
+    /// the kinds without a device. A kind that neither gpubench nor the program defines counts as missing.
     pub(crate) fn new(kinds: &[&'static str], searched: Vec<(&'static DeviceKind, SearchResult)>) -> Self {
         let mut devices = Self { present: Vec::new(), absent: Vec::new(), wanted: kinds.to_vec() };
         for (DeviceKind { name: kind, noun, .. }, search) in searched {
@@ -94,12 +96,13 @@ impl FoundDevices {
         devices
     }
 
-    /// Selects the devices for `wanted`. If the user names none, selects the first GPU that works, or this machine's CPU if there is no GPU, and
-    /// a device of every kind that a program has added.
+    /// Selects the devices for `wanted`. If the user names none, selects the first GPU that works, or this
+    /// machine's CPU if there is no GPU, and a device of every kind that a program has added.
     ///
     /// # Errors
-    /// Returns an error if `wanted` is missing, or if the search for a kind that benchmarks need did not come to its end: the CPU
-    /// does not replace a GPU that may exist.
+    /// Returns an error if a device in `wanted` is missing. For `None` and `all`, also returns an error if
+    /// the search for a kind that benchmarks need did not come to its end: the CPU does not replace a GPU
+    /// that may exist.
     pub(crate) fn select(&self, wanted: Option<&str>) -> Result<SelectedDevices, String> {
         let Some(wanted) = wanted else { return self.select_default(false) };
         if wanted == "all" {
@@ -134,11 +137,12 @@ impl FoundDevices {
         self.select_default(true)
     }
 
-    /// Selects the GPUs that a scheduler has `given` a task, as its environment names them: `all`, or the first. Of a program that
-    /// measures none, the usual devices.
+    /// Selects GPUs for a task to which a scheduler has `given` them by `CUDA_VISIBLE_DEVICES`: if `all`,
+    /// each GPU that is found, else the first. Adds a device of every kind that a program has added. If no
+    /// benchmark is for a GPU, selects the usual devices.
     ///
     /// # Errors
-    /// Returns an error if there is none. The CPU does not replace an allocated GPU.
+    /// Returns an error if no GPU is found. The CPU does not replace an allocated GPU.
     pub(crate) fn select_given(&self, given: &str, all: bool) -> Result<SelectedDevices, String> {
         if !self.wanted.iter().any(|kind| default_choice(kind) == Some(DefaultChoice::First)) {
             return self.select_default(false);
@@ -153,8 +157,9 @@ impl FoundDevices {
         Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
 
-    /// Returns the missing kinds that `wanted` would select: those of benchmarks if it is `None` or `all`, else none. A device that it names is
-    /// not among them: if that is missing, nothing is selected at all.
+    /// Returns the kinds that benchmarks are written for and that are missing, if `wanted` is `None` or
+    /// `all`. Returns none if `wanted` names devices, since [`select`](Self::select) then returns an error
+    /// for a missing one.
     pub(crate) fn missing(&self, wanted: Option<&str>) -> Vec<MissingKind> {
         let selects = wanted.is_none_or(|wanted| wanted == "all");
         let missing = self.absent.iter().filter(|absent| selects && self.wanted.contains(&absent.kind));
@@ -171,8 +176,9 @@ impl FoundDevices {
         }
     }
 
-    /// Selects the usual devices: the first GPU that works, the devices that programs have added, and this machine's CPU `with_fallback` or if
-    /// there is no GPU. Adds notes on missing and faulty GPUs.
+    /// Selects the usual devices: the first GPU that works, a device of each kind that programs have added,
+    /// and this machine's CPU `with_fallback` or if there is no GPU. Adds notes on missing and faulty GPUs.
+    /// Returns an error if the search for a kind that benchmarks need did not come to its end.
     fn select_default(&self, with_fallback: bool) -> Result<SelectedDevices, String> {
         self.check_search_complete()?;
         let first = first_that_works(self.gpus());

@@ -61,8 +61,9 @@ impl ProcessGroup {
         Ok(Self { child, group })
     }
 
-    /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them: see
-    /// [`take_channel`](gpubench_runtime::system::take_channel). Its output goes to standard error. It is named as this process.
+    /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them:
+    /// see [`take_channel`](gpubench_runtime::system::take_channel). Its output goes to standard error. Its
+    /// argument 0 is that of this process.
     pub(crate) fn start_with_channel(mut command: Command) -> io::Result<(Self, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(OwnedFd::from(theirs)).stdout(io::stderr());
@@ -174,8 +175,8 @@ pub(crate) fn has_stop_signal() -> bool {
     stop_signal().is_some()
 }
 
-/// Stores these signals at once, and handles them on a thread, one after the other. Without a thread, the first one ends the process, as
-/// it does in any program.
+/// Starts a thread that handles [`STOP_SIGNALS`] one after the other; each is stored in [`LAST_SIGNAL`] at
+/// once. If no thread can be started, the first signal ends the process, as it does in any program.
 fn start_signal_thread() {
     let ready = Arc::new(Barrier::new(2));
     let is_ready = Arc::clone(&ready);
@@ -218,13 +219,14 @@ pub(crate) fn ignore_stop_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Has writes beyond a limit on the size of files return an error, where the system would end the process.
+/// Makes a write beyond the system's limit on file sizes return an error. Without this call, SIGXFSZ would
+/// end the process.
 pub(crate) fn ignore_file_size_signal() {
     // Fails only for signals that cannot be caught, and this one can. No code reads the flag: the write returns an error.
     _ = register(SIGXFSZ, Arc::default());
 }
 
-/// Returns true if this process was started with `signal` ignored, as far as the system reports it.
+/// Returns true if this process ignores `signal`; false if the system does not report it.
 fn is_ignored(signal: c_int) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| is_in_mask(&status, signal))
 }

@@ -19,8 +19,8 @@ pub(crate) const FLAG: &str = "--gpubench-clock-keeper";
 /// The error if none of the devices has clocks that can be locked.
 pub(crate) const NO_GPU: &str = "there is no GPU whose clocks could be locked";
 
-/// A message from the process that holds the lock: each GPU's locked clock in words, an empty list once they
-/// are reset, or the error.
+/// A message from the process that holds the lock: a description of each GPU's locked clock, then an empty
+/// list after the reset. An error instead of either means that it failed.
 type ClockMessage = Result<Vec<String>, String>;
 
 /// Clocks that stay locked until [`release`](Self::release) or a drop, or until this process ends in any way.
@@ -34,10 +34,12 @@ pub(crate) struct ClockLock {
 }
 
 impl ClockLock {
-    /// Locks the clocks of all `devices` that have a UUID, which are GPUs; if one refuses, of none.
+    /// Locks the clocks of all GPUs in `devices`, which are the devices that have a UUID. If one GPU refuses,
+    /// resets the others.
     ///
     /// # Errors
-    /// Returns an error with the device that refuses and the reason, or that there is no GPU.
+    /// Returns an error if a GPU refuses, if there is no GPU, or if the process that holds the lock cannot be
+    /// started.
     pub(crate) fn lock(devices: &[Available], target: ClockTarget) -> Result<Self, String> {
         let gpu = |found: &Available| Some([found.device.clone(), found.uuid.clone()?]);
         let gpus: Vec<[String; 2]> = devices.iter().filter_map(gpu).collect();
@@ -64,10 +66,11 @@ impl ClockLock {
         Ok(lock)
     }
 
-    /// Resets the clocks, and waits until that is done.
+    /// Resets the clocks, and waits until that is done. If the process that holds the lock fails to reset
+    /// them, this process does.
     ///
     /// # Errors
-    /// Returns an error with the reason that they may still be locked.
+    /// Returns the reason if the clocks may still be locked.
     pub(crate) fn release(mut self) -> Result<(), String> {
         drop(self.process.stdin.take());
         if receive(&mut self.messages).is_ok() {
@@ -88,8 +91,8 @@ impl Drop for ClockLock {
     }
 }
 
-/// Waits for the next message of the process that holds the lock, and returns it: the locked clocks, or an
-/// empty list after a reset. Returns an error if that process has ended.
+/// Waits for the next [`ClockMessage`] and returns it. Returns an error too if the process that holds the
+/// lock has ended, or if its message cannot be read.
 fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
     let mut line = String::new();
     if messages.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
@@ -99,10 +102,12 @@ fn receive(messages: &mut impl BufRead) -> Result<Vec<String>, String> {
 }
 
 /// Locks the clocks, waits for the end of the run, and resets them: the whole work of the process that holds
-/// the lock. It reports each step by a message. `arguments` are those after [`FLAG`].
+/// the lock. Sends a [`ClockMessage`] after each step, also if it failed. `arguments` are those after
+/// [`FLAG`].
 ///
 /// # Errors
-/// Returns an error if the arguments are invalid, or if standard input cannot be read.
+/// Returns an error if the arguments are invalid, if signals cannot be ignored, or if standard input cannot
+/// be read.
 pub(crate) fn keep_clocks_locked(arguments: &[String]) -> io::Result<()> {
     let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message.to_owned());
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
@@ -126,7 +131,8 @@ fn send(message: &ClockMessage) {
     _ = writeln!(io::stdout(), "{line}");
 }
 
-/// Locks the clocks of all GPUs, each a name and a UUID. If one fails, resets those before it and returns its error.
+/// Locks the clocks of all GPUs, each a name and a UUID. If a GPU refuses, resets those before it and returns
+/// its error.
 fn lock_all(gpus: &[[String; 2]], target: ClockTarget) -> ClockMessage {
     let lock = |(index, [device, uuid]): (usize, &[String; 2])| {
         let locked = clock_control(device).and_then(|clocks| (clocks.lock)(uuid, target));

@@ -9,8 +9,9 @@ use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::worker::{Reply, Request};
 use gpubench_runtime::{Job, device::DeviceKind};
 
-/// The time limit for a list of devices and for the properties of a device, unless that of a case is longer. A driver that starts on a machine
-/// with many GPUs takes seconds, and waits for kernels of processes that were killed.
+/// The time limit for a list of devices and for the properties of a device. A longer time limit of cases
+/// replaces it. A driver that starts on a machine with many GPUs takes seconds, and waits for kernels of
+/// processes that were killed.
 const DEVICE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Gets lists of devices and of the benchmarks' arguments from a worker process, and from a new one if it exits.
@@ -18,7 +19,7 @@ pub(crate) struct WorkerLister<'a> {
     supervisor: Supervisor<'a>,
     /// The limit for one list of arguments.
     limit: Duration,
-    /// The path of the driver's library, once devices were listed.
+    /// The path of the driver's library, if a search for devices has loaded it.
     pub library: Option<PathBuf>,
 }
 
@@ -28,8 +29,8 @@ impl<'a> WorkerLister<'a> {
         Self { supervisor, limit, library: None }
     }
 
-    /// Lists the devices of these kinds, each kind with its devices or the reason that there are none. Sets [`library`](Self::library) if the
-    /// search loaded a driver.
+    /// Searches for devices of these kinds, and returns the result for each kind. If the search loads a
+    /// driver, sets [`library`](Self::library).
     pub(crate) fn devices(
         &mut self,
         kinds: &[&'static DeviceKind],
@@ -55,7 +56,8 @@ impl<'a> WorkerLister<'a> {
         kinds.iter().zip(found).map(search).collect()
     }
 
-    /// Requests an answer for each of `items`, as [`ask_each`] does. If no worker can be asked, each answer is the reason.
+    /// Requests an answer for each of `items`, as [`ask_each`] does. If [`ask_each`] returns an error, each
+    /// answer is this error.
     fn ask<I, T>(
         &mut self,
         items: &[I],
@@ -68,8 +70,10 @@ impl<'a> WorkerLister<'a> {
     }
 }
 
-/// Makes a request for an answer to each of `items`, and after a worker exits, a request for the remaining items. An item at which two
-/// workers exit gets the reason as its answer; one that takes too long is not tried again, so that it takes its limit once.
+/// Requests answers for all `items` at once. After a worker exits, requests the rest from a new worker. If a
+/// second worker exits at the same item, the reason is the answer for this item. An item that takes longer
+/// than `limit` is not tried again. Every item has an answer, in order; the outer error means that no more
+/// workers can be asked.
 fn ask_each<I, T>(
     supervisor: &mut Supervisor<'_>,
     items: &[I],
@@ -127,8 +131,8 @@ impl Drop for WorkerLister<'_> {
     }
 }
 
-/// Asks a worker for the properties of a device, and adds the clock if it is locked. The inner error is the reason that the device cannot be
-/// used.
+/// Asks a worker for the properties of a device, and adds the clock if it is locked. The inner error is the
+/// reason that the device cannot be used; the outer error ends the run.
 pub(super) fn device_info(
     supervisor: &mut Supervisor<'_>,
     config: &RunConfig,

@@ -16,8 +16,9 @@ use gpubench_runtime::device::Available;
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Locks the `devices` that have a UUID, in the same order in every benchmark binary. If another process has
-/// the lock of a device and `wait` is true, warns with the name of the device and waits. If a lock file cannot
-/// be used, warns and leaves the device unlocked. A device is locked until its file is dropped.
+/// the lock of a device and `wait` is true, warns with the name of the device and waits. If a lock file
+/// cannot be used, warns and leaves the device unlocked. Returns the locked files: a device is locked until
+/// its file is dropped.
 ///
 /// # Errors
 /// Returns an error if a device is busy and `wait` is false, or if `stop` returns true during the wait.
@@ -46,8 +47,9 @@ pub(crate) fn lock_devices(
     Ok(locks)
 }
 
-/// Locks the file at `path` for a device. If another process has the lock, warns once and waits with `wait`,
-/// else returns an error. The inner error means that the file cannot be locked at all.
+/// Locks the file at `path` for a device. If another process has the lock and `wait` is true, warns once and
+/// waits. Returns an error if the lock is taken and `wait` is false, or if `stop` returns true during the
+/// wait. The inner error means that the file cannot be locked at all.
 fn lock_or_wait(
     path: &Path,
     suite: &str,
@@ -89,7 +91,8 @@ fn lock_or_wait(
     }
 }
 
-/// Writes the holder into the file. If that fails, others still wait, but cannot name the holder.
+/// Writes this process into the file, as the holder of the lock. If that fails, other processes still wait,
+/// but cannot name the holder.
 fn write_holder(file: &mut File, suite: &str) {
     let now = humantime::format_rfc3339_seconds(SystemTime::now());
     let signed = format!("process {} (`{suite}`, since {now})", process::id());
@@ -110,8 +113,8 @@ fn read_holder(mut file: &File) -> String {
 /// The mode of a lock file: every user of the machine must be able to lock it and to write its holder.
 const MODE_READ_WRITE_ALL: u32 = 0o666;
 
-/// Opens the file, and creates it if it is missing. Every user can write to the folder: links are not followed, a pipe is not
-/// waited for, and what has another name elsewhere is left alone.
+/// Opens the lock file, and creates it if it is missing. Since every user can write to its folder, it does
+/// not follow links or wait for pipes. Returns an error for anything but a file with a single name.
 fn open(path: &Path) -> io::Result<File> {
     let file = open_or_create(path)?;
     let found = file.metadata()?;
@@ -121,7 +124,8 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens the file for reading and writing, or for reading if that is all that is allowed. Creates it, for all users, if it is missing.
+/// Opens the file for reading and writing, or only for reading if the user may not write to it. If it is
+/// missing, creates it so that every user can write to it.
 fn open_or_create(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();

@@ -17,11 +17,13 @@ pub(crate) enum RunFileStatus {
     /// There is no file, and none is needed: the user wants none, nothing was left to measure, or the default
     /// folder could not be used.
     None,
-    /// It could not be written, or not to its end. A warning has said so.
+    /// It could not be created in the folder that the user named, or a write to it failed. A warning has said
+    /// so.
     Failed,
 }
 
-/// A record with the number of its job and its position in the job.
+/// A record after its place in the plan: the number of its job, and its position among the job's cache
+/// states.
 type PositionedRecord = ((usize, usize), Record);
 
 /// The results so far, and their observer.
@@ -31,19 +33,20 @@ pub(super) struct RunResults<'a> {
     events: &'a mut dyn RunEvents,
     store: Option<Store>,
     file: RunFileStatus,
-    /// True if only the file of the run needs samples: then they are dropped once they are in it.
+    /// True if only the file of the run needs samples: a finished group then keeps none in memory.
     drops_samples: bool,
-    /// The records of each group in progress.
+    /// The records of each group in progress, by the number of the group.
     groups: HashMap<usize, Vec<PositionedRecord>>,
-    /// True if the cases have been measured before.
+    /// True once [`begin_retry`](Self::begin_retry) was called: all cases were measured, and some are
+    /// measured again.
     is_retry: bool,
     /// The warnings so far, so that each is reported once.
     warnings: HashSet<String>,
 }
 
 impl<'a> RunResults<'a> {
-    /// Returns the results of `run` without records and without a file, which [`start_run`](Self::start_run)
-    /// begins.
+    /// Creates the results of `run`, which has no records yet. [`start_run`](Self::start_run) creates the
+    /// file.
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
         let (store, file, groups) = (None, RunFileStatus::None, HashMap::new());
         Self { run, events, store, file, drops_samples, groups, is_retry: false, warnings: HashSet::new() }
@@ -61,8 +64,9 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Tells the observer that the run starts with these records, and begins its file in a folder. If the folder is `required`, a run
-    /// without a file has failed.
+    /// Reports to the observer that the run starts with the records `resumed`. Unless they are all that is
+    /// planned, creates the file of the run in the folder `store`. If that fails, warns; with true in
+    /// `store`, the file then counts as [`Failed`](RunFileStatus::Failed).
     pub(super) fn start_run(&mut self, resumed: &[&Record], store: Option<(PathBuf, bool)>) {
         self.events.event(&RunEvent::RunStarted(&self.run, resumed));
         // A run with nothing left to measure already has a file.
@@ -80,8 +84,8 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Ends the file of the run, and returns the run with the state of the file. Groups that are not finished
-    /// are lost.
+    /// Ends the file of the run, and returns the run with the state of the file. The returned run lacks the
+    /// records of groups that are not finished.
     pub(super) fn into_run(mut self) -> (Run, RunFileStatus) {
         let ended = self.store.take().map_or(Ok(()), |store| store.end(self.run.wall_time));
         self.drop_file_on_error(ended);
@@ -96,13 +100,15 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Begins to measure cases again, those of `plan`.
+    /// Reports to the observer that the cases of `plan` are measured again. Records that are added later
+    /// count as measured again.
     pub(super) fn begin_retry(&mut self, plan: &Plan) {
         self.event(&RunEvent::MeasuredAgain(plan));
         self.is_retry = true;
     }
 
-    /// Adds a new record of `job`: completes it, reports it to the observer and writes it to the file.
+    /// Adds a new record of `job`: sets its device model and whether it was measured again, reports it to the
+    /// observer and writes it to the file.
     pub(super) fn add(&mut self, (scheduled, job): (Scheduled, &Job), mut record: Record) {
         if let Some(info) = self.run.device_of(&record) {
             record.set_device(info);
@@ -138,8 +144,8 @@ impl<'a> RunResults<'a> {
         }
     }
 
-    /// Moves the records of a group, whose jobs are done, to the run. Reports the group to the observer,
-    /// unless it was measured again.
+    /// Moves the records of a group to the run, in the order of the plan. Reports the group to the observer,
+    /// unless it has no records or is measured again.
     pub(super) fn finish_group(&mut self, group: usize) {
         let mut records = self.groups.remove(&group).unwrap_or_default();
         records.sort_by_key(|(position, _)| *position);
@@ -155,10 +161,10 @@ impl<'a> RunResults<'a> {
     }
 }
 
-/// Compares `records` with `runs` repetitions of `plan`.
+/// Checks that `records` has exactly `runs` records of each case of `plan`.
 ///
 /// # Errors
-/// Returns an error that names the first case that does not have exactly one record of each repetition.
+/// Returns an error that names the first case with more or fewer records.
 pub(super) fn check_completeness(plan: &Plan, records: &[Record], runs: usize) -> Result<(), String> {
     let mut missing: HashMap<PlannedCase, isize> = HashMap::new();
     for (job, cache) in plan.planned_cases() {

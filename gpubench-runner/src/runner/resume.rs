@@ -16,9 +16,11 @@ type CaseKey = (PlannedCase, Option<BenchmarkId>);
 /// The records of an earlier run that are still valid.
 #[derive(Debug, Default)]
 pub struct ResumedRecords {
-    /// The name of that run, its duration, and its devices.
+    /// The name of the earlier run.
     name: String,
+    /// The duration of the earlier run; 0 if none of its records can be valid.
     wall: Nanoseconds,
+    /// The devices of the earlier run, as it stored them.
     devices: Vec<DeviceInfo>,
     records: HashMap<CaseKey, Record>,
     remarks: Vec<String>,
@@ -79,14 +81,14 @@ impl ResumedRecords {
         self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
     }
 
-    /// Returns the time that the earlier run took.
+    /// Returns the time that the earlier run took; 0 without one, or if no record of it can be valid.
     pub fn wall_time(&self) -> Nanoseconds {
         self.wall
     }
 
-    /// Returns the stored properties of `device`, without the user's peaks, if nothing is left to measure on
-    /// it: all of its cases in `plan` have a record, and the user states the same peaks as in the earlier
-    /// run. Returns `None` if the device must be opened.
+    /// Returns the stored properties of `device`, without the user's peaks, if there is no need to open it:
+    /// all of its cases in `plan` have a record, and the user states the same peaks as in the earlier run.
+    /// Returns `None` if the device must be opened, or has no case in `plan`.
     pub(crate) fn info_if_complete(
         &self,
         device: &str,
@@ -106,8 +108,10 @@ impl ResumedRecords {
         (user_peaks(&now) == user_peaks(info)).then_some(bare)
     }
 
-    /// Returns the properties to use for a device that reports `info`: those of the earlier run if it is the
-    /// same device. If it is another device, drops its records, adds a remark and returns `info`.
+    /// Returns the properties to use for a device that reports `info`: those of the earlier run if it
+    /// measured on the same device. If the device or the user's peaks for it have changed since, drops its
+    /// records, adds a remark and returns `info`. Also returns `info` if the earlier run had no device of
+    /// this name.
     pub fn adopt_info(&mut self, info: DeviceInfo) -> DeviceInfo {
         let Some(theirs) = self.info(&info.device).cloned() else { return info };
         let Some(difference) = device_difference(&theirs, &info) else { return theirs };
@@ -118,7 +122,7 @@ impl ResumedRecords {
         info
     }
 
-    /// Returns the properties of a device as the earlier run stored them.
+    /// Returns the properties of a device as the earlier run stored them; `None` if it had no such device.
     fn info(&self, device: &str) -> Option<&DeviceInfo> {
         self.devices.iter().find(|info| info.device == device)
     }
@@ -128,7 +132,8 @@ impl ResumedRecords {
         self.records.remove(&key_of_job(job, cache))
     }
 
-    /// Returns the records of the cases in `plan`, in its order.
+    /// Returns the records of the cases in `plan`, in the order of the plan. Cases without a record are left
+    /// out.
     pub fn for_plan(&self, plan: &Plan) -> Vec<&Record> {
         plan.planned_cases().filter_map(|(job, cache)| self.records.get(&key_of_job(job, cache))).collect()
     }
@@ -140,7 +145,8 @@ impl ResumedRecords {
     }
 }
 
-/// Returns the key of a record's case. A failed record has no other benchmark, even if it was to be compared.
+/// Returns the key of a record's case. The key of a failed record never has the benchmark that the case was
+/// to be compared with.
 fn key_of_record(record: &Record) -> CaseKey {
     let with = record.compared.as_ref().map(|compared| compared.with.clone());
     (record.planned(), with)
@@ -151,8 +157,9 @@ fn key_of_job(job: &Job, cache: Cache) -> CaseKey {
     (job.case(cache), job.with.clone())
 }
 
-/// Returns true if a record of an earlier run is dropped, because its failure may not happen again: its
-/// device was missing, or its worker was lost and the time limit has changed (`other_limit`).
+/// Returns true if a record of an earlier run is not kept, because its failure may not happen again: its
+/// device could not be used, or its worker exited or was killed and the time limit has changed since
+/// (`other_limit`).
 fn may_succeed_now(record: &Record, other_limit: bool) -> bool {
     record.failure().is_some_and(|failure| {
         failure.stage == Stage::Device || (failure.stage == Stage::Worker && other_limit)
@@ -171,8 +178,9 @@ fn sampling_or_build_difference(run: &Run, program: &Program, sampling: &Samplin
     (!settings.is_empty()).then(|| format!("it was sampled with other settings ({})", settings.join(", ")))
 }
 
-/// Returns a difference between the device `now` and the device `then`, or between the peaks that the user
-/// gave for it; `None` if there is none. Measured peaks are ignored, because they differ from run to run.
+/// Returns a sentence about the first difference between the device `now` and the device `then`, or between
+/// the peaks that the user gave for them. `None` if there is none. Ignores measured peaks and the processes
+/// of others, which differ from run to run.
 fn device_difference(then: &DeviceInfo, now: &DeviceInfo) -> Option<String> {
     let device = &now.device;
     if then.name != now.name {

@@ -21,17 +21,18 @@ pub struct SingleCases<'a> {
     confirmed: ConfirmedFailures,
 }
 
-/// The number of cases of a benchmark that must fail twice, at the same stage, before its further failures at
-/// this stage are no longer retried: they probably have the same cause, and each retry costs a process.
+/// The number of [`ConfirmedFailures`] of a benchmark at one stage after which its failures at this stage are
+/// not retried: they probably have the same cause, and each retry costs a process.
 const MAX_CONFIRMED_FAILURES: usize = 3;
 
-/// The number of failures that a retry has confirmed, by benchmark and stage.
+/// The number of cases that failed again when they were retried, by benchmark and by stage of the first
+/// failure.
 #[derive(Default)]
 pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
 
 impl ConfirmedFailures {
-    /// Returns true if a failure of this benchmark is not retried, because enough failures at its stage were
-    /// confirmed.
+    /// Returns true if `failure` is not to be retried, because [`MAX_CONFIRMED_FAILURES`] failures of this
+    /// benchmark at the same stage were confirmed.
     pub(super) fn need_no_retry(&self, benchmark: &str, failure: &Failure) -> bool {
         self.0
             .get(&(benchmark.to_owned(), failure.stage))
@@ -49,14 +50,15 @@ impl ConfirmedFailures {
 pub type CaseResult<T> = Result<Result<T, Failure>, RunError>;
 
 impl<'a> SingleCases<'a> {
-    /// Creates an access to workers of `supervisor`, none of which is started yet.
+    /// Uses the workers of `supervisor`, which starts each when it is first needed.
     pub(crate) fn new(supervisor: Supervisor<'a>, config: &'a RunConfig) -> Self {
         let confirmed = ConfirmedFailures::default();
         Self { supervisor, config, devices: Vec::new(), notes: Vec::new(), confirmed }
     }
 
-    /// Returns the properties of a device. Asks a worker the first time, and stores them with notes on the
-    /// peaks.
+    /// Returns the properties of a device with its peaks. The first call for a device asks a worker, and adds
+    /// to [`devices`](Self::devices) and [`notes`](Self::notes). Returns an error if the device cannot be
+    /// used.
     pub fn info(&mut self, device: &str) -> Result<DeviceInfo, RunError> {
         if let Some(known) = self.devices.iter().find(|info| info.device == device) {
             return Ok(known.clone());
@@ -67,7 +69,8 @@ impl<'a> SingleCases<'a> {
         Ok(info)
     }
 
-    /// Measures a job of one case, compared with its partner if it has one. Checks neither outputs nor writes.
+    /// Measures a job of one case, interleaved with its comparison target if it has one. Checks neither
+    /// outputs nor writes. A record without a usable measurement counts as a failure.
     pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
         let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
         let request =
@@ -78,7 +81,8 @@ impl<'a> SingleCases<'a> {
         })
     }
 
-    /// Launches a job once and checks its outputs. Returns false if it has no check.
+    /// Launches a job once and checks its outputs. Returns false if the job has no check, and a failure for
+    /// wrong outputs.
     pub fn test(&mut self, job: &Job) -> CaseResult<bool> {
         self.ask_with_retry(job, &Request::Test { job: job.clone() }, |reply| match reply {
             Reply::Tested(outcome) => Some(outcome),
@@ -86,8 +90,10 @@ impl<'a> SingleCases<'a> {
         })
     }
 
-    /// Sends a request, and retries a failure in a new worker. Does not retry a job that reached its time
-    /// limit in a new worker, nor a failure like enough confirmed ones.
+    /// Sends a request for `job`. After a failure, sends it once more to a new worker; if that fails too,
+    /// returns the first failure. Does not retry with `--in-process`, or if
+    /// [`ConfirmedFailures::need_no_retry`]. Does not retry either if the time limit passed in a worker that
+    /// had not run a benchmark before.
     fn ask_with_retry<T>(
         &mut self,
         job: &Job,
@@ -111,7 +117,8 @@ impl<'a> SingleCases<'a> {
     }
 }
 
-/// Returns the record, or a failure with the reasons if it has no usable measurement.
+/// Returns the record if it has a usable measurement, else the failure of the case: its own, or the reasons
+/// that its time is invalid.
 fn require_usable(record: Record) -> Result<Record, Failure> {
     if let Some(failure) = record.failure() {
         return Err(failure.clone());
@@ -160,9 +167,10 @@ pub(crate) enum TrialOutcome {
     Failed(Failure),
 }
 
-/// Launches every job of `plan` once, and checks its outputs, until all are done or the user wants to stop;
-/// with `fail_fast`, until one fails. Calls `job_started` before each launch. Returns the outcomes so far,
-/// and the error that ended the trials early.
+/// Launches each job of `plan` once, except skipped and failed ones, and checks its outputs. Calls
+/// `job_started` before each launch. Ends early if the user wants to stop, at an error, and with `fail_fast`
+/// after the first failure. Returns the outcomes so far, and an error if it ended early for another reason
+/// than `fail_fast`.
 pub(crate) fn run_trials(
     cases: &mut SingleCases<'_>,
     plan: &Plan,

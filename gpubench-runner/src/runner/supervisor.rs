@@ -20,8 +20,9 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 const TERMINATE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The longest wait for a worker that was killed. The driver may block its exit until a kernel is done.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest wait, after an external signal ended a worker, for the same signal to this process: a scheduler
-/// signals all processes of a job in any order. Without one, the worker's end counts as a failure of its case.
+/// The longest wait, after an external signal ended a worker, for a signal to this process: a scheduler
+/// signals all processes of a job in any order. If none comes, the worker's exit counts as a failure of its
+/// case.
 const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 /// The longest time for a worker to open its device, unless the limit of a case is longer: a kernel of a killed worker may still run.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -115,8 +116,8 @@ pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 
 /// The workers of the devices, which it starts when they are needed, and replaces after they exit.
 pub(crate) struct Supervisor<'a> {
-    /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the process. A shared worker has
-    /// an empty name.
+    /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the
+    /// process. The key of a shared worker is empty.
     workers: HashMap<String, (Box<dyn Worker>, bool)>,
     start: StartWorker<'a>,
     /// True if one worker has all devices open: this process, with `--in-process`.
@@ -160,6 +161,9 @@ impl<'a> Supervisor<'a> {
     /// Sends a request to the worker of its device, which is started if needed, and passes replies to
     /// `reply`. Returns `None` when the request is done, or a [`LostWorker`] if the worker exited or was
     /// killed. Shows remarks as warnings, and discards a worker whose process cannot serve another request.
+    ///
+    /// # Errors
+    /// Returns an error if no worker can be started, or if the user wants to stop.
     pub(crate) fn ask(
         &mut self,
         request: &Request,
@@ -246,7 +250,8 @@ struct WorkerProcess {
     replies: Receiver<io::Result<(u64, Reply)>>,
     /// The number of requests so far.
     request_number: u64,
-    /// True if the process was reaped: the system may then reuse its number.
+    /// True once [`kill`](Self::kill) was called: the process may have been reaped, and the system may then
+    /// reuse its number.
     reaped: bool,
 }
 
@@ -304,8 +309,8 @@ impl Worker for WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// Starts this program again as a worker. Its output goes to standard error. The worker must not search for the `driver` by its
-    /// name.
+    /// Starts this program again as a worker. Its output goes to standard error. If `driver` is known, the
+    /// worker loads the driver's library from this path, and does not search for it.
     fn start(driver: Option<&PathBuf>) -> io::Result<Self> {
         let mut command = Command::new(system::THIS_PROGRAM);
         command.arg(FLAG).envs(driver.map(|path| (gpubench_driver::LIBCUDA_VARIABLE, path)));
@@ -317,8 +322,9 @@ impl WorkerProcess {
         Ok(process)
     }
 
-    /// Returns why the process exited, after its channel closed. If an external signal ended it, waits briefly for the signal that
-    /// stops this process too: the exit is then no result of the case in progress.
+    /// Returns why the process exited, after its channel has closed. Kills the process if it still runs. If
+    /// an external signal ended it, waits up to [`MAX_SIGNAL_DELAY`] for a signal to this process: the exit
+    /// then does not count as a failure of the case.
     fn exit_reason(&mut self, stop: &dyn Fn() -> bool) -> WorkerExit {
         self.has_ended_within(EXIT_TIMEOUT);
         let Some(status) = self.kill() else { return WorkerExit::StillRunning };
@@ -362,8 +368,9 @@ impl Drop for WorkerProcess {
     }
 }
 
-/// Reads replies and their request numbers, and sends them to `to` until the channel closes. A connection
-/// reset counts as closed: the process ended with requests unread.
+/// Reads replies with their request numbers, and sends them to `to` until the channel closes. A read error,
+/// such as a reset after the process exited with requests unread, counts as closed. A line that is not a
+/// reply is sent as an error.
 fn forward_replies(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
     for line in BufReader::new(from).lines() {
         let reply = match line {

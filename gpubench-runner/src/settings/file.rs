@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue as Value};
 use super::{ArgValues, Settings, StatedPeak};
 use gpubench_records::text::did_you_mean;
 
-/// The name of the file of settings, which is searched in folders.
+/// The name of the settings file, for which [`find_file`] searches.
 const FILE_NAME: &str = "gpubench.toml";
 
 /// The name of the only setting in the file without a flag: a table of peaks.
@@ -20,11 +20,12 @@ const PEAKS_KEY: &str = "peaks";
 const PEAKS_FORMAT_HINT: &str = "peaks: give a section for each device, such as [peaks.\"NVIDIA H200\"], with lines such as memory = \"4800GB/s\"";
 
 impl Settings {
-    /// Returns the settings of the command line, else of environment variables, else of the file: the one that `GPUBENCH_CONFIG` names, or the
-    /// nearest at or above the package or the current folder.
+    /// Returns the settings. Each comes from the command line, else from its environment variable, else from
+    /// the file: the one that `GPUBENCH_CONFIG` names, or the nearest at or above the package or the current
+    /// folder.
     ///
     /// # Errors
-    /// Returns a sentence that names the file, if it cannot be used.
+    /// Returns a sentence that names the file if it cannot be used, or the message of clap for a wrong flag.
     pub(crate) fn with_file(flags: &ArgMatches) -> Result<Self, String> {
         let file = settings_file().map(|path| read_file(&path));
         let mut settings = file.transpose()?.unwrap_or_default();
@@ -32,7 +33,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Sets what the flags set. A switch that they do not have stays as it is.
+    /// Sets each setting that the user gives by a flag or its variable. All others, switches too, stay as
+    /// they are.
     fn update(&mut self, flags: &ArgMatches) -> Result<(), clap::Error> {
         let mut given = flags.clone();
         for id in flags.ids().map(Id::as_str) {
@@ -80,8 +82,8 @@ impl Settings {
     }
 }
 
-/// Reads the peaks: tables of texts, one for each device. Does not check quantities and values. An error has a message, and the byte index in
-/// the file if it is known.
+/// Reads the peaks: tables of texts, one for each device. Does not check quantities and values. An error has
+/// the byte index in the file, if that is known, and a message.
 fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, String)> {
     let wrong = || (None, PEAKS_FORMAT_HINT.to_owned());
     let mut peaks = Vec::new();
@@ -104,8 +106,9 @@ fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, Stri
     Ok(peaks)
 }
 
-/// Returns a line of the file as flags, such as `--precision=1%`; filters follow `--`, and a switch that is `false` has none. Returns an error
-/// for an unknown setting and for a value that is no text, number, switch or list.
+/// Returns the flags for a line of the file, such as `--precision=1%` for the key `precision`. Filters follow
+/// `--`; a switch that is `false` has no flag. Returns an error for an unknown key, for a value that is no
+/// text, number, switch or list, and for an empty list where one value is expected.
 fn flags_of(command: &Command, key: &str, value: &Value) -> Result<Vec<String>, String> {
     // The filters are no flag on the command line.
     let name = |arg: &Arg| arg.get_long().unwrap_or("filter").to_owned();
@@ -174,8 +177,9 @@ fn settings_file() -> Option<PathBuf> {
 const SETTING_VARIABLES: [&str; 4] =
     ["GPUBENCH_DEVICE", "GPUBENCH_FILTER", "GPUBENCH_RUNS_DIR", "GPUBENCH_SHARE"];
 
-/// Returns a phrase with the variable, or the line of the file, that contains the first value quoted by `error`, such as
-/// ` (`7` is from GPUBENCH_DEVICE)`. Returns an empty text if the value may come from the command line.
+/// Returns a phrase with the origin of the first value quoted by `error`: an environment variable, or a line
+/// of the file, such as ` (`7` is from GPUBENCH_DEVICE)`. Returns an empty text if the value may come from
+/// the command line, or if its origin is not found.
 pub(crate) fn value_origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
     if env::args().skip(1).any(|arg| arg.contains(quoted)) {
@@ -202,7 +206,8 @@ fn find_file<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf>
     files.into_iter().find(|file| file.symlink_metadata().is_ok())
 }
 
-/// Reads and checks the settings of the file at `path`. Returns an error that names the file, for a setting that is wrong by itself.
+/// Reads and checks the settings of the file at `path`. Returns an error that names the file if it cannot be
+/// read, or if a setting is wrong whatever the command line has.
 fn read_file(path: &Path) -> Result<Settings, String> {
     let text = match fs::metadata(path) {
         // A pipe or a device may have no end.

@@ -16,7 +16,7 @@ impl Percent {
         self.0 / 100.0
     }
 
-    /// Returns true if the percentage is a number above 0.
+    /// Returns true if the percentage is finite and above 0.
     pub(super) fn is_valid(self) -> bool {
         self.0.is_finite() && self.0 > 0.0
     }
@@ -54,7 +54,8 @@ impl FromStr for WarmUp {
     }
 }
 
-/// Units of time: the name, and the number of units and of seconds that are equal, both whole, since a product of tenths is inexact.
+/// The units of time: the name, a number of these units, and the number of seconds that are equal to it. Both
+/// numbers are whole, since a factor such as 0.001 is inexact.
 const TIME_UNITS: [(&str, f64, f64); 8] = [
     ("s", 1.0, 1.0),
     ("ms", 1e3, 1.0),
@@ -155,7 +156,7 @@ pub enum PathChoice {
 }
 
 impl PathChoice {
-    /// Returns the path that is asked for, if one is.
+    /// Returns the path; `None` for [`Auto`](Self::Auto).
     pub(super) fn path(self) -> Option<Path> {
         match self {
             Self::Auto => None,
@@ -175,7 +176,7 @@ pub enum Verifier {
 /// The folder for stored runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunsDir {
-    /// In this one.
+    /// In this folder.
     In(PathBuf),
     /// Nowhere.
     Nowhere,
@@ -189,19 +190,20 @@ impl FromStr for RunsDir {
     }
 }
 
-/// The share of the cases that a program measures.
+/// The cases that a run measures if it is one of several tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareChoice {
-    /// That of the task that the scheduler started; everything where there is no scheduler.
+    /// The cases of the task that the scheduler numbers. Without a scheduler, everything with
+    /// [`Replicate`](ShareMode::Replicate), and an error with [`Split`](ShareMode::Split).
     Scheduled(ShareMode),
-    /// That of this task, whatever a scheduler says.
+    /// The cases of this task, whatever a scheduler says.
     Given(ShareMode, Part),
     /// Everything, whatever a scheduler says.
     Whole,
 }
 
 impl ShareChoice {
-    /// Returns true if a task measures only a part of the cases.
+    /// Returns true if each task measures only a part of the cases.
     pub fn splits(self) -> bool {
         matches!(self, Self::Scheduled(ShareMode::Split) | Self::Given(ShareMode::Split, _))
     }

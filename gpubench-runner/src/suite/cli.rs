@@ -17,7 +17,8 @@ pub(crate) use gpubench_records::Exit;
 /// The topic in --help of flags for actions in place of a measurement, such as --list.
 const INSTEAD_TOPIC: &str = "Instead of measuring";
 
-/// The topics of --help, each after the id of its first flag: those after it have the same topic.
+/// The topics of --help, each after the id of its first flag. The flags after this one have the same topic,
+/// up to the first flag of the next.
 const HELP_TOPICS: [(&str, &str); 4] =
     [("filter", "Cases"), ("quick", "Method"), ("json", "Results"), ("list", INSTEAD_TOPIC)];
 
@@ -119,10 +120,12 @@ pub enum Action {
     },
 }
 
-/// Reads the command line of this process: `arguments`, beginning with the program's name.
+/// Reads the command line `arguments`, beginning with the program's name, and the settings of the environment
+/// and of `gpubench.toml`.
 ///
 /// # Errors
-/// Returns an error with the message to print. Requested help goes to standard output, mistakes to standard error.
+/// Returns an error with the message to print: a mistake, for standard error, or the help or version that is
+/// requested, for standard output.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let mut command = caller.to_command();
     let arguments = with_negative_values(arguments, &command);
@@ -177,8 +180,8 @@ pub(crate) fn from_env() -> Result<Settings, SuiteError> {
     Ok(options.map_err(SuiteError::Environment)?.settings)
 }
 
-/// Returns the action that the flags request: of several, the first of a list, peaks, a test and an extension. A bench target without `--bench`
-/// tests.
+/// Returns the action that the flags request; if they request several, the first of a list, peaks, a test and
+/// an extension. A bench target without `--bench` counts as a test.
 fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
     let SuiteArgs { settings, instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
@@ -210,7 +213,8 @@ fn invalid_utf8_message(command: &Command, arguments: &[OsString]) -> String {
     format!("invalid UTF-8: {}", named.join(", "))
 }
 
-/// Returns `arguments` with a value such as `-3s` joined to its flag, so that the error is about the value.
+/// Returns `arguments` with a value such as `-3s` joined to its flag by `=`, so that clap's error is about
+/// the value.
 fn with_negative_values(arguments: impl IntoIterator<Item = OsString>, command: &Command) -> Vec<OsString> {
     let takes_value = |flag: &OsString| {
         let long = flag.to_str().and_then(|flag| flag.strip_prefix("--"));
@@ -228,8 +232,8 @@ fn with_negative_values(arguments: impl IntoIterator<Item = OsString>, command: 
     joined
 }
 
-/// Sets what holds for all flags. An empty variable counts as unset, as a shell or a CI sets it to omit a value. A number below 0 is a value,
-/// so that the error is about the number.
+/// Sets the rules for all flags. An empty variable counts as unset, since shells and CI set one to omit a
+/// value. An argument such as `-3` is a value and not a flag, so that the error is about the number.
 pub fn with_conventions(command: Command) -> Command {
     let is_empty = |arg: &Arg| arg.get_env().and_then(env::var_os).is_some_and(|value| value.is_empty());
     command
@@ -241,10 +245,10 @@ pub fn with_conventions(command: Command) -> Command {
         .mut_subcommands(with_conventions)
 }
 
-/// The program whose command line it is.
+/// The program whose command line is read.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Its name, after that of its package.
+    /// The name of its package, `/` and its own name.
     pub name: String,
     /// What people type to start it, such as `cargo bench --`.
     pub command: String,

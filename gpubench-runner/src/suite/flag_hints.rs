@@ -46,8 +46,9 @@ pub(super) const UNKNOWN_FLAG_HINTS: &str = "\
 bench measure: use `cargo gpubench run`, or `cargo bench`
 test: use `cargo test --benches`";
 
-/// Replaces the tips of the parser for an unknown name: by ours for the names of other tools, and by its own guess only if that is near. Adds
-/// the variable to the error of a value that the command line does not have.
+/// Returns `error` with another hint. For an unknown flag or command, the hint is ours if another tool has
+/// that name, or else clap's guess if it is similar. For an invalid value that is not on the command line,
+/// the hint is the variable that has it. For missing values and conflicts, it says what to give or leave out.
 pub fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsString]) -> clap::Error {
     use ContextKind::{InvalidArg, InvalidSubcommand, Suggested, SuggestedArg, SuggestedSubcommand, Usage};
     let get = |kind| error.get(kind).map(ToString::to_string);
@@ -106,8 +107,8 @@ pub fn with_hint(mut error: clap::Error, command: &Command, arguments: &[OsStrin
     error
 }
 
-/// Returns true if `cargo bench` starts a target of a manifest with cargo's own harness, which refuses unknown flags: neither `bench` nor
-/// `harness` is false.
+/// Returns true if `cargo bench` starts this `target` of a manifest with the standard test harness, which
+/// refuses unknown flags: neither `bench` nor `harness` is false.
 fn refuses_flags(target: &Value) -> bool {
     let is_off = |key| target.get(key).and_then(|value| value.get_ref().as_bool()) == Some(false);
     !is_off("bench") && !is_off("harness")

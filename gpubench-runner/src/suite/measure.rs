@@ -87,11 +87,12 @@ impl<'a> PreparedRun<'a> {
         Some(format!("share {}/{}: no result is left for this task ({cases} in all)", task.number, task.of))
     }
 
-    /// Measures the plan until it is done or a signal comes. Samples are dropped once they are in a file, if `drops_samples` and nothing
-    /// later reads them.
+    /// Measures the plan until it is done or a signal comes. Samples are dropped once they are in a file, if
+    /// `drops_samples` and nothing later reads them.
     ///
     /// # Errors
-    /// Returns an error if nothing could be measured. Later problems are part of the result.
+    /// Returns an error if the devices or their clocks cannot be locked. Later problems, such as a device
+    /// that cannot be opened, are part of the result.
     pub(super) fn measure(
         self,
         events: &mut dyn RunEvents,
@@ -146,7 +147,8 @@ impl<'a> PreparedRun<'a> {
         Ok(MeasuredRun { run, problems, file })
     }
 
-    /// Locks the devices, and runs an extension with the cases of its benchmarks, each a job of its own. Returns the exit code of the extension.
+    /// Locks the devices, and runs an extension with one job for each case of the benchmarks that it is for.
+    /// Returns the exit code of the extension.
     pub(super) fn extend(
         self,
         extension: &Extension,
@@ -201,8 +203,8 @@ fn unlock_clocks(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
     clock_lock.map_or(Ok(()), ClockLock::release).map_err(SuiteError::failed)
 }
 
-/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`. `None` for any other `--baseline`, and an error if
-/// there is no such run.
+/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`. Returns an error if
+/// there is no such run, and `None` without `--baseline last`.
 fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, SuiteError> {
     if options.baseline.as_deref() != Some(store::LAST) {
         return Ok(None);
@@ -216,8 +218,8 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
     Ok(Some(Baseline::of(name, run)))
 }
 
-/// Sets the regression threshold of `run`, and compares it with the baseline, if there is one. Of the baseline, only cases that are selected
-/// now can be missing.
+/// Sets the regression threshold of `run`, and compares it with the baseline, if there is one. A case of the
+/// baseline counts as missing only if the user now selects the case and its device.
 fn compare_with_baseline(
     run: &mut Run,
     baselines: &RunBaselines,
@@ -237,7 +239,8 @@ fn compare_with_baseline(
     baselines.check(run, &is_selected);
 }
 
-/// The time within which a further pass over apparent regressions may begin. If the run itself took longer, it is that time.
+/// The minimum time limit for retries of apparent regressions, which begins when the run's own plan is done.
+/// If the plan took longer, the limit is the time that it took. The last pass may exceed the limit.
 const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// Plans which apparent regressions are measured again.
@@ -247,15 +250,17 @@ struct RetryPlanner<'a> {
     threshold: Option<Threshold>,
     /// The time at which the run began.
     began: Instant,
-    /// The time at which the run's own plan was done.
+    /// The time at which the run's own plan was done; `None` until then.
     measured: Option<Instant>,
     /// The number of passes so far.
     passes: usize,
 }
 
 impl RetryPlanner<'_> {
-    /// Returns the jobs of `plan` that the next pass measures again: those with a case that seems to be a regression against the baseline. Both
-    /// cases of a job, hot and cold, are measured together. Interleaved jobs never are. `None` if there is no such job, no time or no pass left.
+    /// Returns the jobs of `plan` that the next pass measures again: those with a case that seems to be a
+    /// regression against the baseline. Both cases of a job, hot and cold, are measured together. Leaves out
+    /// jobs that are interleaved with a comparison target. `None` if there is no threshold, no such job, no
+    /// time or no pass left.
     fn next_plan(&mut self, plan: &Plan, run: &Run) -> Option<Plan> {
         let threshold = self.threshold?;
         let now = Instant::now();
@@ -298,18 +303,19 @@ pub struct Session<'a> {
     pub program: Program,
     /// Notes on the selection.
     pub notes: Vec<String>,
-    /// Measures and tests single cases, and has the facts of the devices that were used so far.
+    /// Measures and tests single cases, and has the properties of the devices that were used so far.
     pub cases: SingleCases<'a>,
     progress: &'a mut Progress<'static>,
     printer: &'a Printer<'a>,
 }
 
 impl Session<'_> {
-    /// Measures a job of one case, interleaved with its partner if it has one. Checks neither outputs nor writes.
+    /// Measures a job of one case, interleaved with its comparison target if it has one. Checks neither
+    /// outputs nor writes.
     ///
     /// # Errors
-    /// Returns an error if nothing more can be measured. The inner error is the job's own failure, which a second worker has
-    /// confirmed.
+    /// Returns an error if nothing more can be measured. The inner error is the job's own failure, after a
+    /// retry in a new worker if that can help.
     pub fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
         self.progress.try_job(job);
         self.cases.measure(job, sampling)

@@ -45,7 +45,8 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
     }
 }
 
-/// Measures, keeps clocks locked or launches for a profiler, for the process that started this one. Returns `None` in any other process.
+/// Does the work for which another process of this program started this one: measures, keeps clocks locked or
+/// launches for a profiler. Returns the exit code after it. Returns `None` at once in any other process.
 pub fn run_as_child() -> Option<ExitCode> {
     let mut arguments = env::args_os().skip(1);
     let served = match arguments.next()? {
@@ -61,7 +62,8 @@ pub fn run_as_child() -> Option<ExitCode> {
     Some(conclude(served.map(|()| Exit::Done).map_err(SuiteError::failed)).into())
 }
 
-/// Returns the names, the version and the flags of the program, as its help shows them.
+/// Describes the program for its command line: its name, the command that starts it, its version and the
+/// extension.
 fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>) -> Caller {
     let own = program.package.as_ref().map(|package| format!("{} ", package.version)).unwrap_or_default();
     let version = format!("{own}(gpubench {})", program.version);
@@ -225,17 +227,17 @@ impl Settings {
     }
 }
 
-/// Runs such a program: its `main` calls this with its code as `body`. If another process of the program
-/// started this one, to measure for instance, it does that work instead.
+/// Runs a program that measures by its own code: its `main` calls this with the code as `body`. If another
+/// process of the program started this one, to measure for instance, does that work and not `body`.
 ///
-/// An error of `body` is printed on standard error. An [`Error`], or one that was caused by it, has its own exit code;
-/// any other ends with 1. An [`Exit`] is the exit code, and prints nothing.
+/// An error of `body` is printed on standard error. An [`Error`], or one that was caused by it, has its own
+/// exit code; any other ends with 1. An [`Exit`] is the exit code, and prints nothing.
 pub fn program(build: Program, body: impl FnOnce(&Suite) -> Result<(), Box<dyn StdError>>) -> ExitCode {
     run_as_child().unwrap_or_else(|| body(&Suite { build }).map_or_else(conclude_any, |()| Exit::Done).into())
 }
 
-/// Prints the error with which the code of a program ended, unless it is an [`Exit`]. Returns the exit code: its own, or that of an [`Error`]
-/// among its causes, or 1.
+/// Returns the exit code for an error with which the code of a program ended: that of an [`Exit`], else that
+/// of an [`Error`] if it is one or one caused it, else 1. Prints the error, unless it is an [`Exit`].
 fn conclude_any(error: Box<dyn StdError>) -> Exit {
     if let Some(exit) = error.downcast_ref::<Exit>() {
         return *exit;

@@ -30,7 +30,8 @@ pub enum SuiteError {
     /// The environment or the user's file has a wrong setting.
     #[error(transparent)]
     Environment(clap::Error),
-    /// Peaks of a GPU are requested, but no GPU was found.
+    /// Peaks are to be measured, and no GPU was found. The user sees it only if no benchmark runs on the CPU:
+    /// otherwise the peaks of the CPU are measured instead.
     #[error(
         "--measure-peaks is for GPUs, and there is none: no benchmark of this program runs on the CPU either"
     )]
@@ -66,7 +67,7 @@ impl SuiteError {
         Self::failed(format_args!("the results cannot be printed: {error}"))
     }
 
-    /// Returns the error of a run that ended before its plan did, with a `hint` after the cause.
+    /// Returns the error of a run that ended before its plan was done, with a `hint` after the cause.
     pub(super) fn ended(cause: &RunError, hint: &str) -> Self {
         let exit = match cause {
             RunError::Device(_) => Exit::NoDevice,
@@ -166,7 +167,7 @@ impl MeasuredRun {
 /// The part of a run that is printed while it is measured.
 #[derive(Debug, Default)]
 pub(super) struct LiveOutput {
-    /// The table with all rows, if they are printed.
+    /// The table with the rows so far; `None` if no rows are printed during the run.
     pub table: Option<TableWriter>,
     /// The first error of printing.
     pub problem: Option<SuiteError>,
@@ -214,8 +215,8 @@ impl<'a> Printer<'a> {
         self.exports.iter().map(open).collect()
     }
 
-    /// Returns the page that results are printed on: as wide as `COLUMNS` or the terminal, or without an end
-    /// to its lines.
+    /// Returns the page that results are printed on: as wide as `COLUMNS` or the terminal. In a file or a
+    /// pipe without `COLUMNS`, lines have no end.
     pub(super) fn page(&self) -> Page {
         Page::of(&self.stdout, None)
     }
@@ -231,7 +232,8 @@ impl<'a> Printer<'a> {
         self.exports.is_empty() && !self.options.explain
     }
 
-    /// Prints and writes a run, of which `shown` is printed already.
+    /// Prints a run, except for the part that is `shown` already, and writes its exports. Returns the exit
+    /// code.
     ///
     /// # Errors
     /// Returns the problems of the run and those of its output.
@@ -295,8 +297,8 @@ pub fn print(out: impl RawStream + AsFd + 'static, text: &str, color: clap::Colo
     ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// Writes `contents` to a file, or to `stdout` if there is none. A terminal gets control characters by their
-/// codes. A closed pipe as `stdout` is no error.
+/// Writes `contents` to `file`, or to `stdout` without a file. If that is a terminal, control characters are
+/// written as codes. A closed pipe as `stdout` is no error.
 pub fn write_to(
     file: Option<&Destination>,
     stdout: impl Write + AsFd,

@@ -12,7 +12,7 @@ use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{CeilingCache, ceiling_cache};
 use gpubench_table as report;
 
-/// Sets the cache state of each peak benchmark to the one that its limit needs.
+/// Sets the cache state of each peak benchmark to the one in which its peak is measured.
 pub(super) fn set_cache_states(plan: &mut Plan) {
     for (job, _) in &mut plan.jobs {
         if let Some(cache) = kinds::ceilings::cache(&job.benchmark) {
@@ -28,7 +28,8 @@ fn peak_cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
     })
 }
 
-/// Stores the peaks that a run has measured, and adds them to the run for display. Returns the problems.
+/// Stores the peaks that a run has measured, and adds them to the devices of `run`, even if they could not be
+/// stored. Returns the problems.
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
     let reached: Vec<_> =
@@ -46,7 +47,8 @@ pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvent
     problems
 }
 
-/// Collects the peaks that devices do not report. Returns remarks on peaks of the user's file that no benchmark needs.
+/// Returns the peaks that devices do not report, without stored ones if peaks are to be measured. Also
+/// returns remarks on stated peaks whose data type no benchmark uses.
 pub(super) fn sources(
     purpose: Purpose,
     entries: &[&Entry],
@@ -58,8 +60,8 @@ pub(super) fn sources(
     (sources, remarks)
 }
 
-/// Returns the CPU, as `host`, whose peaks the device itself measures and keeps. `None` if no benchmark of this program runs on it, or if the
-/// user `wanted` another device.
+/// Returns `host`, the CPU: that device measures and stores its peaks itself. `None` if no benchmark of this
+/// program runs on it, or if the user `wanted` another device.
 pub(super) fn device_with_kept_peaks(wanted: Option<&str>) -> Option<&'static str> {
     kinds_of(&Purpose::Measure.entries())
         .into_iter()

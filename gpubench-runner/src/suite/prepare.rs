@@ -66,8 +66,9 @@ impl<'a> Planner<'a> {
         Ok(Self { purpose, entries, options, selection, lister, share })
     }
 
-    /// Sets up a run of the selection, or with `--resume` of the rest of an earlier run. If the run is one of several tasks, its plan has only
-    /// this task's cases. The rest of an earlier run is measured on the devices of that run, unless the user or the scheduler names others.
+    /// Sets up a run of the selection. With `--resume`, the setup also has the valid records of an earlier
+    /// run, and the devices of that run unless the user or the scheduler names others. If the run is one of
+    /// several tasks, its plan has only this task's cases.
     pub(super) fn run_setup(
         &mut self,
         program: Program,
@@ -102,8 +103,9 @@ impl<'a> Planner<'a> {
         Ok(RunSetup { plan, devices, program, notes, resumed, task, store })
     }
 
-    /// Returns the run that the user calls `name`. Of a task, the last one is its own, and it is no error if there is none: a script
-    /// that can be started again says `--resume` the first time too.
+    /// Returns the run that `--resume` calls `name`, or an error if there is none. If this run is one of
+    /// several tasks, `last` is the last run of the same task, and `None` if there is none: a script that can
+    /// be started again says `--resume` the first time too.
     fn earlier_run(&self, runs: &Path, name: &str, suite: &str) -> Result<Option<EarlierRun>, SuiteError> {
         let earlier = match &self.share.task {
             Some(task) if name == store::LAST => {
@@ -114,8 +116,9 @@ impl<'a> Planner<'a> {
         earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))
     }
 
-    /// Plans the selection on the requested devices, or on those that a task was given. Adds a note if some of it needs a missing
-    /// device.
+    /// Plans the selection on the requested devices, or on those that a task was given, and returns the
+    /// devices too. Adds a note if benchmarks are left out for lack of a device. The outer error means that
+    /// requested devices are missing.
     pub(super) fn plan_on_devices(
         &mut self,
         device: Option<&str>,
@@ -190,8 +193,9 @@ fn unmatched_note(plan: &Plan) -> Option<String> {
     (!filters.is_empty()).then(|| format!("no benchmark matches {}", filters.join(" or ")))
 }
 
-/// Returns the folder for this run and earlier ones, and true if the run fails without its file there. Without the folder, warns that the run
-/// is not stored, which is an error if the user needs it.
+/// Returns the folder for this run and earlier ones, and true if the run fails without its file there.
+/// Without a usable folder, returns an error if the user named it or resumes a run, else warns and returns
+/// `None`. Also returns `None` if the user wants no file.
 pub(super) fn runs_folder(
     options: &Settings,
     events: &mut dyn RunEvents,
@@ -234,8 +238,9 @@ const SOURCE_ENDINGS: [&str; 13] =
 /// The longest wait for git, which answers in milliseconds. After it, the commit is unknown.
 const GIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Returns the package with the commit that this program was built from, and whether files had changed since it. Both are `None` if git does
-/// not know them, or if a source is newer than the program.
+/// Returns the package with the commit that this program was built from, and whether files had changed since
+/// it. Both are `None` if git does not know them or does not answer in [`GIT_TIMEOUT`], or if a source is
+/// newer than the program.
 pub(crate) fn with_commit(package: Package) -> Package {
     let (sender, answer) = mpsc::channel();
     let folder = package.folder.clone();

@@ -29,7 +29,7 @@ pub(super) struct StatusLine {
     /// The name of the things, such as `cases`.
     unit: &'static str,
     message: String,
-    /// The time at which the line was first shown; `None` if it is hidden.
+    /// The time at which the line was created; `None` if it is hidden for good.
     began: Option<Instant>,
     /// The time of the last message.
     message_shown: Option<Instant>,
@@ -43,14 +43,14 @@ impl StatusLine {
         Self { total, unit, began, ..Self::default() }
     }
 
-    /// Shows the activity.
+    /// Shows `message` as the current activity.
     pub(super) fn set_message(&mut self, message: String) {
         self.message = message;
         self.message_shown = Some(Instant::now());
         self.draw();
     }
 
-    /// Shows the activity, unless another was shown just before.
+    /// Shows `message` as the current activity, unless another was shown within [`MESSAGE_INTERVAL`].
     pub(super) fn update_message(&mut self, message: String) {
         if self.message_shown.is_none_or(|shown| shown.elapsed() > MESSAGE_INTERVAL) {
             self.set_message(message);
@@ -121,7 +121,8 @@ pub struct Progress<'a> {
     is_again: bool,
     /// Prints the rows, in a benchmark binary.
     pub(super) printer: Option<&'a Printer<'a>>,
-    /// The cases that are to have rows. Empty where rows are known at the end alone: those of several processes are made of all of them.
+    /// The cases that will have rows, until the table begins. Empty if rows are printed only at the end: with
+    /// several processes, a row needs the records of all of them.
     planned: Vec<PlannedCase>,
     /// The table of the rows that were printed, and the first error of printing.
     pub(super) shown: LiveOutput,
@@ -140,7 +141,8 @@ impl<'a> Progress<'a> {
         self.line = StatusLine::new(total, what, self.is_quiet);
     }
 
-    /// Shows the name of a job in the progress line and counts the job as done. For jobs that make no record, as with `--test`.
+    /// Shows the name of a job in the progress line and counts the job as done. For jobs without a
+    /// [`RecordFinished`](RunEvent::RecordFinished), as with `--test`.
     pub(super) fn try_job(&mut self, job: &Job) {
         self.line.set_message(self.name(job));
         self.line.add_done(1);
@@ -162,7 +164,8 @@ impl<'a> Progress<'a> {
         printable(&format!("{job}{on}"))
     }
 
-    /// Sets the number of cases, and prepares the rows if they can be printed during the run.
+    /// Sets the number of cases, each measured `runs` times, and prepares the rows if they can be printed
+    /// during the run.
     fn plan(&mut self, plan: &Plan, runs: usize) {
         self.begin(Some(plan.cases() * runs), "cases");
         let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);

@@ -26,10 +26,11 @@ pub(super) struct TaskShare {
 }
 
 impl TaskShare {
-    /// Determines from `--share` and from Slurm's variables whether the run is one of several tasks, and which.
+    /// Determines from `--share` and from Slurm's variables whether the run is one of several tasks, and
+    /// which.
     ///
     /// # Errors
-    /// Returns a usage error for an impossible task.
+    /// Returns a usage error as [`choose_task`] does.
     pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let task = choose_task(options.share.unwrap_or_default(), slurm_task(&variable))
@@ -58,8 +59,9 @@ impl TaskShare {
     }
 }
 
-/// Returns the task of a run; `None` if the run is no task and measures everything. `scheduled` is the scheduler's task, and true if the numbers
-/// of its array have gaps. Returns an error if the cases should be split and the tasks are not numbered without gaps.
+/// Returns the task of a run; `None` if the run is no task and measures everything. `scheduled` is the
+/// scheduler's task, and true if the numbers of its array have gaps. Returns an error if the cases should be
+/// split by the scheduler's numbers, and there are none or they have gaps.
 fn choose_task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<Option<Task>, &'static str> {
     Ok(match (choice, scheduled) {
         (ShareChoice::Whole, _) | (ShareChoice::Scheduled(ShareMode::Replicate), None) => None,
@@ -73,7 +75,8 @@ fn choose_task(choice: ShareChoice, scheduled: Option<(Task, bool)>) -> Result<O
     })
 }
 
-/// Reads Slurm's variables: the task, and true if the numbers of an array's tasks have gaps, so that some have no task. `None` outside of a job.
+/// Reads Slurm's variables: the task, and true if the numbers of an array's tasks have gaps, so that some
+/// shares would have no task. `None` outside of a job.
 fn slurm_task(variable: &dyn Fn(&str) -> Option<String>) -> Option<(Task, bool)> {
     let number = |name: &str| variable(name)?.parse::<usize>().ok();
     let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"))?;
@@ -102,8 +105,8 @@ fn array_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<(Part, bool)> {
     Some((Part::new(before / step + 1, all)?, has_gaps))
 }
 
-/// Returns the part that this process has in a step of `srun`. Returns `None` in a batch script, which has
-/// the number of tasks but is one process.
+/// Returns the part that this process has in a step of `srun`. Returns `None` outside of a step, such as in a
+/// batch script: Slurm gives it the number of tasks, but it is one process.
 fn step_part(number: &dyn Fn(&str) -> Option<usize>) -> Option<Part> {
     number("SLURM_STEP_ID")?;
     Part::new(number("SLURM_PROCID")? + 1, number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"))?)

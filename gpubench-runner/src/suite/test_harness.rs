@@ -18,8 +18,8 @@ use gpubench_runtime::{Job, JobStatus, device::Available, registry};
 use gpubench_stats::format::counted;
 use gpubench_table::text::{BOLD, of_state};
 
-/// Returns the list of the selected benchmarks, ignored ones included, whether or not this machine has their devices. With `--share`, these are
-/// the ones of this task. Starts a worker for their arguments.
+/// Returns the list of the selected benchmarks, ignored ones included, whether or not this machine has their
+/// devices. With `--share`, lists only those of this task. Starts a worker for their arguments.
 pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
     let (entries, device) = (registry::entries(), options.device.as_deref());
     let mut kinds: Vec<_> = kinds_of(&entries)
@@ -94,10 +94,11 @@ fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool)
     text
 }
 
-/// Launches each benchmark once. Returns the text to print, and the end of the program. A filter that leaves nothing is
-/// no error: `cargo test FILTER` passes it to every target. Benchmarks that need a missing device are ignored, unless
-/// `--ignored` requests just those: a test runner takes a successful run of one benchmark as a passed test. With `--share`, a task
-/// launches its share.
+/// Launches each benchmark once; with `--share`, those of this task. Returns the text to print, and the exit
+/// code or the error that ended the tests early. A filter that matches nothing is no error: `cargo test
+/// FILTER` passes it to every target. Benchmarks that need a missing device are ignored, but fail if
+/// `--ignored` requests ignored ones alone: a test runner takes a successful run of one benchmark as a passed
+/// test.
 pub(super) fn test(
     options: &Settings,
     format: TextFormat,
