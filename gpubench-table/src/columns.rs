@@ -26,7 +26,7 @@ pub(super) struct Column {
     pub head: &'static str,
     /// The head in Markdown, and the name in the line *columns that do not fit*.
     pub title: &'static str,
-    /// The name by which a user chooses the column; empty for one that is always shown.
+    /// The name by which a user chooses the column; empty if users cannot choose it.
     name: &'static str,
     /// The width and alignment of its cells in the printed table.
     pub cell_format: CellFormat,
@@ -225,8 +225,8 @@ pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
     columns
 }
 
-/// The columns of a table without those of benchmarks' own metrics. Chosen ones replace those that have a name. On a narrow page, the
-/// last ones that were chosen are dropped first.
+/// The columns of a table without those of benchmarks' own metrics. Columns that the user chooses replace all
+/// that have a name. On a narrow page, the last one that was chosen is dropped first.
 pub(super) fn columns(run: &Run, tables: Tables) -> Vec<Column> {
     let mut columns = ALL_COLUMNS.to_vec();
     columns.retain(|column| column.tables == tables || column.tables == Tables::Both);
@@ -276,8 +276,8 @@ fn items(measured: &Measurement) -> Option<String> {
     measured.metrics.items_per_second.map(|rate| format::items(rate, &item))
 }
 
-/// Returns the verdict column of a result in Markdown. Empty if the result is valid and its device is no fake, and if it failed,
-/// which the column of the time shows.
+/// Returns the verdict column of a result in Markdown. Empty for a valid result of a real device, and for a
+/// failed result, since the column of the time shows the failure.
 fn verdict_mark(row: &TableRow<'_>) -> Option<String> {
     let record = row.shown;
     let mark = match record.verdict.state {
@@ -323,8 +323,9 @@ impl CellFormat {
         }
     }
 
-    /// Pads `cell` to the width of the column, with decimal points below each other if numbers are short enough. Text that is too long is
-    /// shortened; a number that is too long gets an exponent.
+    /// Pads `cell` to the width of the column, with decimal points below each other if numbers are short
+    /// enough. If `cell` is too long, a number without a unit gets an exponent, and any other text is
+    /// shortened.
     pub(super) fn fit(self, cell: &str) -> String {
         let Self::Number(whole, fraction, unit) = self else {
             return left(&shortened(cell, self.width()), self.width());

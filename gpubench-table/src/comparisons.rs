@@ -200,8 +200,9 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     text
 }
 
-/// Returns the sentence about the number of processes on each side, of results whose spread between processes is known. It has the
-/// numbers of the first result that was measured again least often. `None` without such results.
+/// Returns the sentence about the number of processes on each side. It is about the result that was measured
+/// again least often, of those whose spread between processes is known; of several, the first. `None` without
+/// such results.
 fn processes_sentence(check: &BaselineComparison) -> Option<String> {
     // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
@@ -252,7 +253,8 @@ pub fn regression_count(gate: &Gate) -> (String, String) {
     (format::counted(gate.regressions().len(), "regression"), from)
 }
 
-/// Returns a sentence for each case that could not be judged, or one sentence if nothing was compared at all.
+/// Returns a sentence for each reason that cases could not be judged, with these cases. If nothing was
+/// compared or missing, returns a sentence that says so.
 pub fn unjudged_lines(gate: &Gate) -> Vec<String> {
     let mut lines: Vec<String> = gate.unjudged().into_iter().map(unjudged_line).collect();
     if gate.cases.is_empty() && gate.missing.is_empty() {
@@ -261,8 +263,8 @@ pub fn unjudged_lines(gate: &Gate) -> Vec<String> {
     lines
 }
 
-/// Returns the line about the cases `names`, of which the gate could not judge any because of `why`. It names the first
-/// [`MAX_NAMED_CASES`].
+/// Returns the sentence about the cases `names`, which the gate could not judge for the reason `why`. It
+/// names the first [`MAX_NAMED_CASES`].
 fn unjudged_line((why, names): (Unjudged, Vec<String>)) -> String {
     let more = if names.len() > MAX_NAMED_CASES { ", …" } else { "" };
     let shown = names[..names.len().min(MAX_NAMED_CASES)].join(", ");

@@ -45,8 +45,8 @@ fn program_heading(program: &Program, page: Page) -> String {
     format!("\n{}", heading(&plain(name), &plain(&build), page))
 }
 
-/// Returns the sentences that explain each number of a case, each with a word as its label. Numbers that the
-/// case lacks have none. `info` is the device of the case, and `None` omits its peaks.
+/// Returns the sentences that explain each number of a case, each with a word as its label. A number that the
+/// case lacks has no sentence. `info` is the device of the case, and `None` omits its peaks.
 pub fn sentences(
     record: &Record,
     measured: &Measurement,
@@ -358,8 +358,8 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
 }
 
 /// Returns the sentence about the peak of the roofline that limits the launch, and the fraction of it that
-/// was reached. `None` without an arithmetic intensity, or if the fraction of DRAM or of the arithmetic peak
-/// is unknown.
+/// was reached; without a roofline, that the limiting peak is unknown. `None` without an arithmetic
+/// intensity, or if there is a roofline but the fraction of DRAM or of the arithmetic peak is unknown.
 fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);

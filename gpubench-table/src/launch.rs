@@ -77,8 +77,8 @@ fn waves_phrase(kernel: &LaunchedKernel, all: &Multiprocessors) -> String {
     format!("{} waves{last}", waves.ceil())
 }
 
-/// Returns the sentence about the memory that a launch changed and the writes it declares. `None` if its writes
-/// were not detected, or if no memory was examined or changed and no traffic is declared.
+/// Returns the sentence about the memory that a launch changed and the writes it declares. `None` if write
+/// detection did not run, or if the launch reaches no memory and the case declares no traffic.
 pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<String> {
     let written = seen.written.as_ref()?;
     if written.changed_nothing() && written.examined == Bytes(0) && counts.bytes.is_none() {
@@ -95,7 +95,8 @@ pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<Stri
     Some(format!("{}{}{claims}{passed}", changed_phrase(written), unseen_phrase(written)))
 }
 
-/// Returns the phrase about the memory that changed, also on memory with other contents if that was tried.
+/// Returns the phrase about the memory that changed. If launches on memory with other contents were tried,
+/// says how much those changed.
 fn changed_phrase(written: &Written) -> String {
     let Written { changed, examined, block_size, changed_on_other_contents, .. } = written;
     let altered = changed_on_other_contents.map_or_else(String::new, |altered| {
@@ -129,8 +130,9 @@ pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
     (!found.is_empty()).then(|| found.join("; "))
 }
 
-/// Returns the sentence about the host's time for a call of the launch function, and the time of the first launch. If calls were not timed
-/// after the samples, it names the shortest call that was seen, but only if that is longer than the launch. `None` if nothing is known.
+/// Returns the sentence about the host's time for a call of the launch function, and the time of the first
+/// launch. If calls were not timed after the samples, the shortest call during the samples is used, but only
+/// if it is longer than the launch. `None` if neither time is known.
 pub(super) fn host_sentence(measured: &Measurement) -> Option<String> {
     let is_longer = |call: &Nanoseconds| *call > measured.median();
     let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));

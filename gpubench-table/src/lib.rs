@@ -43,7 +43,7 @@ pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
     format!("{waiting}{blank}{}", text::join_sections(parts))
 }
 
-/// Returns true if `run` has several devices. Those count that it opened, and those of its records.
+/// Returns true if `run` has several devices. The devices that it opened count, and those of its records.
 pub fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|info| &info.device);
     let mut devices = opened.chain(run.records.iter().map(|record| &record.device));

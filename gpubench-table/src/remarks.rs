@@ -24,7 +24,8 @@ fn skipped_lines(run: &Run) -> String {
     grouped(cases).into_iter().map(line).collect()
 }
 
-/// Returns a line for each way in which results were timed, and lines about results that were not timed as usual.
+/// Returns a line for each way in which results were timed, and lines about anything else that a reader must
+/// know of their times: the links, the timers, the environment, and missing values.
 pub fn methods(run: &Run) -> String {
     let measured = || run.measured();
     let mut text = timing_methods(run);
@@ -54,7 +55,8 @@ pub fn methods(run: &Run) -> String {
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
 
-/// Returns a line for each timing method, with the number of its results where a device has several for one cache state.
+/// Returns a line for each timing method. It has the number of its results if a device has several methods
+/// for one cache state.
 fn timing_methods(run: &Run) -> String {
     let rows = run.measured().enumerate().map(|(number, (record, measured))| {
         let cache = record.case.cache;
@@ -142,8 +144,8 @@ fn settings_remarks(run: &Run) -> String {
     environment.settings().iter().filter_map(line).collect()
 }
 
-/// Returns a line for each `reason` why a requested value is unknown, with the number of its results. `what` begins the line, such as
-/// `no energy`.
+/// Returns a line for each reason that `reason` returns for a measurement, with the number of its results:
+/// why a requested value is unknown. `what` begins the line, such as `no energy`.
 fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Option<&'a str>) -> String {
     let unknown = run.measured().enumerate().filter_map(|(at, (_, measured))| Some((reason(measured)?, at)));
     let line = |(why, results): (&str, Vec<usize>)| {
@@ -152,7 +154,8 @@ fn unavailable<'a>(run: &'a Run, what: &str, reason: fn(&'a Measurement) -> Opti
     grouped(unknown).into_iter().map(line).collect()
 }
 
-/// Returns why the device was not cooled to the requested level before a case; `None` if it was.
+/// Returns why the device was not cooled to the requested level before a case, or that no sensor reads it.
+/// `None` if it was cooled.
 fn not_cooled(measured: &Measurement) -> Option<&str> {
     match &measured.cool_down {
         None => Some("no sensor reads what `--cool-down` names"),

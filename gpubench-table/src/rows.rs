@@ -50,8 +50,9 @@ impl<'a> TableRow<'a> {
         self.records.len() > 1
     }
 
-    /// Returns the slowest of several devices, and the time that it takes longer than the one that is shown, such as
-    /// `cuda:3 +4.5 %`. If a device has no measurement, returns the first such device and `failed`. `None` for one device.
+    /// Returns the slowest of several devices, with the percentage by which its time is longer than the one
+    /// that is shown, such as `cuda:3 +4.5 %`. If a device has no measurement, returns the first such device
+    /// and `failed`. `None` for one device, or if the shown time is not above zero.
     pub(super) fn slowest(&self) -> Option<String> {
         if let Some(failed) = self.records.iter().find(|record| record.measurement.is_none()) {
             return self.has_several_devices().then(|| format!("{} failed", failed.device));
@@ -60,8 +61,8 @@ impl<'a> TableRow<'a> {
         Some(format!("{} {}", slowest.device, format::change(median(slowest) / median(self.shown))))
     }
 
-    /// Returns the difference between the slowest and the fastest of several devices, as a percentage of the time that is
-    /// shown. `None` for one device.
+    /// Returns the difference between the slowest and the fastest of several devices, as a percentage of the
+    /// time that is shown. `None` for one device, or if the shown time is not above zero.
     pub(super) fn range(&self) -> Option<String> {
         let (fastest, slowest) = self.fastest_and_slowest()?;
         Some(format::percent((median(slowest) - median(fastest)) / median(self.shown)))
@@ -225,7 +226,8 @@ pub(super) struct Note {
     pub number: usize,
     /// The best verdict that a result with this reason can have: suspect or invalid.
     pub state: State,
-    /// The verdict, some devices' names and the words; `None` if an earlier row had this reason.
+    /// The verdict, the names of the devices if the reason is not against all of the row, and the words.
+    /// `None` if an earlier row had this reason.
     pub text: Option<String>,
 }
 

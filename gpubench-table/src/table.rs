@@ -46,7 +46,7 @@ pub struct TableWriter {
     notes: Notes,
     /// The columns that the table may have.
     columns: Vec<Column>,
-    /// The columns that a record of this group had a use for so far.
+    /// The columns that the rows of the current group have needed so far.
     used: Vec<Column>,
     layout: ColumnLayout,
     /// The group of the row that was printed last.
@@ -55,7 +55,7 @@ pub struct TableWriter {
     left: HashMap<GroupKey, usize>,
     /// The records of rows that wait, in the order in which their groups began.
     waiting: Vec<(GroupKey, Vec<Vec<Record>>)>,
-    /// The columns that were left out so far.
+    /// The columns that were left out so far for lack of room.
     dropped: Vec<&'static str>,
     /// The sentences that explain cells of the rows so far.
     meanings: Vec<String>,
@@ -104,9 +104,10 @@ impl TableWriter {
         table
     }
 
-    /// Adds the rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one device or several.
-    /// Returns the rows that can be printed, each with the reasons against it under it. Jobs on several devices end in any order: rows of
-    /// another module than the one before wait until that is complete. [`end`](crate::end) has those that still wait.
+    /// Adds the rows of `records`, which are of one benchmark with its arguments: hot, cold or both, on one
+    /// device or several. Returns the rows that can be printed now, and after them the reasons against them.
+    /// Jobs on several devices end in any order: the rows of a new group wait until the current group is
+    /// complete. [`end`](crate::end) has those that still wait.
     pub fn rows(&mut self, records: &[&Record]) -> String {
         self.printed.extend(records.iter().map(|record| (record.planned(), verdict_and_processes(record))));
         let groups = records.iter().enumerate().map(|(number, record)| (self.group_of(record), number));

@@ -15,7 +15,7 @@ pub use gpubench_records::text::{printable as plain, printable_lines as plain_li
 /// The width of lines. By default lines have no end, as in a file or a pipe: nothing is left out or shortened there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// The number of columns of a line; nothing if lines have no end.
+    /// The number of columns of a line; `None` if lines have no end.
     width: Option<usize>,
 }
 
@@ -51,8 +51,8 @@ fn width_from_environment() -> Option<usize> {
     Some(columns).filter(|columns| *columns >= Page::LEAST_WIDTH)
 }
 
-/// Splits the path of a benchmark into its modules and its name; nothing if there are no modules. Separators at its end, which only a
-/// file that was written by others has, belong to the name.
+/// Splits the path of a benchmark into its modules and its name; `None` if it has no modules. Separators at
+/// its end, which only a file from another program has, belong to the name.
 pub fn split_path(path: &str) -> Option<(&str, &str)> {
     let at = path[..path.trim_end_matches(':').len()].rfind("::")?;
     Some((&path[..at], &path[at + 2..]))

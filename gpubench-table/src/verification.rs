@@ -24,7 +24,8 @@ pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)
     lines
 }
 
-/// Returns the time of a launch according to each clock, and the difference of the result from it.
+/// Returns the time of a launch according to each clock. Where that can be judged, says by how much the
+/// result differs from it, and whether they agree.
 fn clocks_sentence(measured: &Measurement, verification: &Verification) -> String {
     let samples = &measured.samples;
     let half_width = samples.time.median_ci.half_width();

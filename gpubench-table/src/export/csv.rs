@@ -91,7 +91,7 @@ columns! {
     }
 }
 
-/// Returns the cells of a record in columns that not every run has, each with its head.
+/// Returns the cells of a record in columns that only some runs have, each with its head.
 type OwnCells = fn(&Record) -> Vec<(String, String)>;
 
 /// The benchmarks' own metrics, such as `metric.fill (%)`, then the arguments, such as `arg.n`.

@@ -121,8 +121,8 @@ fn table_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     cells.into_iter().map(|cell| format!("| {} ", escaped(cell))).chain(["|\n".to_owned()]).collect()
 }
 
-/// Text that Markdown shows as it is. Line breaks become spaces, since a row is a line; other control characters, such as those
-/// that colour a terminal, are shown by their codes.
+/// Escapes `text`, so that Markdown shows it as it is. Line breaks become spaces, since a row is a line;
+/// other control characters, such as those that colour a terminal, are shown by their codes.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
