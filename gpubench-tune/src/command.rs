@@ -169,8 +169,8 @@ fn group_by_problem(jobs: Vec<(&'static Entry, Job, JobStatus)>) -> Vec<Problem>
 }
 
 /// Races all problems of the session one after another, and adds each result to `tuning`, also the unfinished
-/// one of a race that ends with an error. Each race may take an equal part of the time that is left until the
-/// `deadline`.
+/// one of a race that ends with an error. The time that is left until the `deadline` is divided equally among
+/// the races that are left.
 fn race_all(
     session: &mut Session<'_>,
     tuning: &mut Tuning,

@@ -15,8 +15,8 @@ use gpubench_stats::{TrimmedMean, bisect, mean, median_of};
 
 /// The minimum number of variants for a common noise. With fewer, each variant has its own.
 const MIN_VARIANTS: usize = 4;
-/// The smallest variance that counts, as a fraction of the median variance, because a few rounds may agree by
-/// chance. One in a thousand variances of eight pairs is smaller.
+/// The least variance, as a fraction of the median variance; smaller ones are raised to it, because a few
+/// rounds may agree by chance. One in a thousand variances of eight pairs is smaller.
 const MIN_VARIANCE_FRACTION: f64 = 0.05;
 /// The maximum ratio of a variant's variance to the common one. A variant above the maximum keeps its own variance.
 /// One in thirteen variances of eight pairs is above it by chance.

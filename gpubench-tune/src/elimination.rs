@@ -38,10 +38,10 @@ pub(crate) trait MeasureVariants {
     fn elapsed(&self) -> Nanoseconds;
 }
 
-/// Races the variants of `problem` until all are decided or the `budget` is spent. Stores the variants sorted
-/// by standing and time, the duration and the reason of the end in `problem`. `margin` is the equivalence
-/// margin. Variants that fail leave the race. Outputs are checked only of variants that are compared, since a
-/// check may take longer than all launches.
+/// Races the variants of `problem` until all are decided, the last analysis is done or the `budget` is spent.
+/// Stores the variants sorted by standing and time, the duration and the reason of the end in `problem`.
+/// `margin` is the equivalence margin. Variants that fail leave the race. Outputs are checked only of
+/// variants that are compared, since a check may take longer than all launches.
 ///
 /// # Errors
 /// Returns an error if nothing more can be measured. `problem` then has the results so far.
@@ -105,7 +105,7 @@ fn is_budget_spent(measurer: &dyn MeasureVariants, budget: Option<Nanoseconds>) 
     budget.is_some_and(|budget| measurer.elapsed() >= budget)
 }
 
-/// A race in progress, after all variants were measured alone.
+/// A race in progress, after variants were measured alone.
 struct RaceRun<'a> {
     measurer: &'a mut dyn MeasureVariants,
     race: Race,
@@ -115,9 +115,9 @@ struct RaceRun<'a> {
 }
 
 impl RaceRun<'_> {
-    /// Compares variants until all are decided or the budget is spent. Checks the outputs of each variant
-    /// before its first comparison, and those of the leader in any case. Returns true if the budget was spent
-    /// before all were decided.
+    /// Compares variants until all are decided, the last analysis is done or the budget is spent. Checks the
+    /// outputs of each variant before its first comparison, and those of the leader in any case. Returns true
+    /// if the budget was spent first.
     fn compare_all(&mut self) -> Result<bool, RunError> {
         let mut is_over = false;
         loop {

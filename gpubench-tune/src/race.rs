@@ -25,8 +25,8 @@ pub const PAIRS_OF_A_STEP: usize = 8;
 /// of a trimmed mean's interval is approximate.
 const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), (16, 0.24)];
 
-/// The number of first epochs of a race in which the leader may change early to a variant that only seems to
-/// be faster. The first leader had the least of many single times, and so the most luck.
+/// The number of epochs, from the beginning of a race, in which the leader may change early to a variant that
+/// only seems to be faster. The first leader had the least of many single times, and so the most luck.
 const MAX_EARLY_LEADER_CHANGES: i32 = 2;
 /// The index, from 0 in [`ANALYSES`], of the analysis in an epoch at which the leader may change early.
 const EARLY_CHANGE_ANALYSIS: usize = 1;
@@ -38,7 +38,7 @@ pub(crate) struct Duel {
     pub leader: usize,
 }
 
-/// A variant in the race, the leader or another, with its measurements of this epoch.
+/// A variant with its measurements of this epoch: the leader, or another that may have left the race.
 #[derive(Clone)]
 struct Contender {
     /// The variant with its standing, and with its ratio to the leader.
@@ -76,8 +76,8 @@ struct Epoch {
 }
 
 impl Epoch {
-    /// Returns the confidence of each interval of the next analysis. Epochs spend a half, a quarter, an
-    /// eighth and so on of [`RACE_ERROR`].
+    /// Returns the confidence of each interval of the next analysis; 1 after the last. Epochs spend a half, a
+    /// quarter, an eighth and so on of [`RACE_ERROR`].
     fn confidence(&self) -> f64 {
         let part = ANALYSES.get(self.analyses).map_or(0.0, |(_, part)| *part);
         1.0 - RACE_ERROR * 0.5_f64.powi(self.number) * part / self.contenders.max(1) as f64
@@ -112,7 +112,7 @@ impl Race {
 
     /// Returns the next two variants to compare for a step. Before that, analyses the race if all contenders
     /// have the steps of the next analysis, which may change the leader. Returns `None` once all variants are
-    /// decided, or after the last analysis of an epoch.
+    /// decided, after the last analysis of an epoch, or if no variant is left.
     pub(crate) fn next_duel(&mut self) -> Option<Duel> {
         loop {
             let Epoch { leader, analyses, .. } = self.epoch?;
@@ -142,7 +142,7 @@ impl Race {
     }
 
     /// Removes a variant that has failed from the race, and stores its failure. If it is the leader, a new
-    /// epoch begins with the fastest of the others.
+    /// epoch begins with the fastest of the others, if there are any.
     pub(crate) fn drop_failed(&mut self, variant: usize, failure: Failure) {
         self.contenders[variant].variant.fail(failure);
         self.contenders[variant].rounds.clear();
@@ -151,9 +151,9 @@ impl Race {
         }
     }
 
-    /// Ends the race, and returns the variants with their standings. Rounds since the last analysis are
-    /// analysed with the confidence of the next one. If some variant was not measured, the leader is
-    /// undecided instead of the best.
+    /// Ends the race, and returns the variants with their standings. If there are rounds since the last
+    /// analysis, does another one first. If some variant was not measured, the leader is undecided instead of
+    /// the best.
     pub(crate) fn finish(mut self) -> Vec<TunedVariant> {
         let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
         if is_due && self.contenders.iter().any(|one| one.is_racing() && one.rounds.len() >= 4) {

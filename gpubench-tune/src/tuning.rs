@@ -173,7 +173,8 @@ impl TunedProblem {
         Self { args, ended: RaceEnd::Stopped, variants: Vec::new(), skipped: 0, wall_time: Nanoseconds::ZERO }
     }
 
-    /// Returns the winner of the race. `None` if some variant was not measured, or if all failed.
+    /// Returns the winner of the race: its leader at the end. `None` if some variant was not measured, or if
+    /// none is left.
     pub fn best(&self) -> Option<&TunedVariant> {
         self.of(Standing::Best).next()
     }

@@ -13,7 +13,7 @@ use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 /// H200, are within 1 % of many samples; the addresses of inputs change times by more than that.
 const ALONE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.004);
 /// The half-width of the median's interval, as a fraction, at which the sampling of a variant alone ends
-/// earlier.
+/// before [`ALONE_TIME`].
 const ALONE_PRECISION: f64 = 0.02;
 /// The warm-up time of a variant alone, unless the user requests a longer warm-up than the default. All variants
 /// but the first follow another one on a warm device, and the first is measured again at the end.
