@@ -26,7 +26,7 @@ struct EncoderState {
     errors: DeviceErrors,
     /// The commands that were encoded and not submitted yet; `None` if there are none.
     commands: RefCell<Option<CommandEncoder>>,
-    /// The number of passes and commands that launch functions encoded since the last call of
+    /// The number of calls of [`Encoder::pass`] and [`Encoder::commands`] since the last call of
     /// [`Encoder::take_encoded`].
     encoded: Cell<usize>,
 }
@@ -84,13 +84,14 @@ impl Encoder {
     /// Submits all encoded work, and waits until the queue has done it.
     ///
     /// # Errors
-    /// Returns the first error since the last call, in wgpu's words.
+    /// Returns the loss of the device, or else the first error since the last call of [`Self::wait`].
     pub(crate) fn finish(&self) -> Result<(), CaseError> {
         self.submit();
         self.wait()
     }
 
-    /// Returns the number of passes and commands that were encoded since the last call of this function.
+    /// Returns the number of calls of [`Self::pass`] and [`Self::commands`] since the last call of this
+    /// function.
     pub(crate) fn take_encoded(&self) -> usize {
         self.0.encoded.take()
     }
@@ -123,20 +124,20 @@ impl Encoder {
     /// Waits until the queue has done all submitted work.
     ///
     /// # Errors
-    /// Returns the first error since the last call, in wgpu's words.
+    /// Returns the loss of the device, or else the first error since the last call, in wgpu's words.
     pub(crate) fn wait(&self) -> Result<(), CaseError> {
         let waited = self.device().poll(wgpu::PollType::wait_indefinitely());
         self.0.errors.take()?;
         waited.map(drop).map_err(CaseError::new)
     }
 
-    /// Counts a pass or command of a launch function.
+    /// Counts a call of [`Self::pass`] or [`Self::commands`].
     fn count_encoded(&self) {
         self.0.encoded.set(self.0.encoded.get() + 1);
     }
 
-    /// Calls `encode` with the current command encoder, or a new one, without counting it as work of a launch
-    /// function. Returns its result.
+    /// Calls `encode` with the current command encoder, or a new one, without counting the call. Returns its
+    /// result.
     pub(crate) fn encode<T>(&self, encode: impl FnOnce(&mut CommandEncoder) -> T) -> T {
         let taken = self.0.commands.take();
         let mut commands = taken.unwrap_or_else(|| {
@@ -303,11 +304,11 @@ impl DeviceErrors {
         errors
     }
 
-    /// Returns and forgets the first error since the last call, if there was one. If the device is lost, each
-    /// call returns that error.
+    /// Checks for errors, and forgets the first error but not a loss of the device.
     ///
     /// # Errors
-    /// Returns the first error, in wgpu's own words.
+    /// Returns the loss of the device on each call, or else the first error since the last call, in wgpu's
+    /// words.
     pub(crate) fn take(&self) -> Result<(), CaseError> {
         let mut reported = self.lock();
         let current = reported.current();

@@ -32,7 +32,7 @@ pub(crate) struct CacheSize {
 
 impl CacheSize {
     /// Returns the size from `GPUBENCH_WGPU_CACHE_MIB`, or else a size that is larger than the cache of most
-    /// adapters of this type.
+    /// adapters of this type. Returns an error if the variable is not a positive whole number.
     pub(crate) fn for_adapter(info: &AdapterInfo) -> Result<Self, DeviceError> {
         match std::env::var(CACHE_SIZE_VARIABLE) {
             Ok(given) => Self::from_mib(&given),
@@ -97,9 +97,9 @@ impl SweepBuffer {
         self.fill.launch(encoder, self.size / BYTES_PER_WORKGROUP);
     }
 
-    /// Encodes a flush of a cache of the size `cache`, which is half of the buffer's: for `Write` a clear of
-    /// as many bytes as the cache has, for `Read` and `Discard` a read of the buffer. Encodes nothing for
-    /// `None` and `Lines`.
+    /// Encodes a flush of a cache of the size `cache`. `Write` clears as many bytes as the cache has, or the
+    /// whole buffer if it is smaller; `Read` and `Discard` read the whole buffer. Encodes nothing for `None`
+    /// and `Lines`.
     pub(crate) fn flush(&self, flush: Flush, cache: Bytes, encoder: &Encoder) {
         match flush {
             // Lines are refused where a flush is chosen.

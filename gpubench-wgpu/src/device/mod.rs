@@ -40,7 +40,7 @@ pub struct Wgpu {
     timestamps: LaunchTimestamps,
     empty: EmptyShaders,
     cache: CacheSize,
-    /// The region that a flush reads or clears, once a cold sample needed it.
+    /// The region that a flush reads or clears; `None` until a flush needs it.
     sweep: Option<SweepBuffer>,
     calibration: Calibration,
     /// The recorded batches that were not submitted yet, by their numbers. `recorded_so_far` counts all

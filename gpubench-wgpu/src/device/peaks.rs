@@ -68,8 +68,8 @@ fn memory_peak(device: &mut Wgpu, sizes: &PeakSizes) -> Result<Option<Peak>, Fai
     Ok(best.map(|best| Peak::new(Quantity::MemoryBandwidth, best, PeakSource::Measured, method)))
 }
 
-/// Measures the peak rate of fused multiply-adds of this `precision`, such as `f32`. `enable` is the WGSL
-/// directive that the precision needs, or empty. `None` if the rate could not be measured.
+/// Measures the peak rate of fused multiply-adds of the data type `precision`, such as `f32`. `enable` is the
+/// WGSL directive that the data type needs, or empty. `None` if the rate could not be measured.
 fn arithmetic_peak(
     device: &mut Wgpu,
     precision: &str,
