@@ -155,8 +155,9 @@ static LAST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// The first signal, and when it came: decides whether a second one is a new request.
 static FIRST_SIGNAL: Mutex<Option<(c_int, Instant)>> = Mutex::new(None);
 
-/// Begins to watch for a signal that asks this process to end, and discards earlier ones. The first signal is only stored, for
-/// [`stop_signal`]. A second one ends the process at once, unless it is the same one within half a second.
+/// Begins to watch for a signal that asks this process to end, and discards earlier ones. The first signal is
+/// only stored, for [`stop_signal`]. A second signal ends the process at once, unless it is the first one
+/// again within [`SAME_REQUEST_INTERVAL`].
 pub(crate) fn watch_signals() {
     static LISTENING: Once = Once::new();
 

@@ -26,7 +26,7 @@ pub(crate) enum RunFileStatus {
 /// states.
 type PositionedRecord = ((usize, usize), Record);
 
-/// The results so far, and their observer.
+/// The results of a run so far, its file, and the observer of its events.
 pub(super) struct RunResults<'a> {
     /// The run, with the records of all groups that are finished.
     pub run: Run,

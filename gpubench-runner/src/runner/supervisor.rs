@@ -24,7 +24,8 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// signals all processes of a job in any order. If none comes, the worker's exit counts as a failure of its
 /// case.
 const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
-/// The longest time for a worker to open its device, unless the limit of a case is longer: a kernel of a killed worker may still run.
+/// The longest time for a worker to open its device, unless the limit of a case is longer: the device may
+/// still run a kernel of a killed worker.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
@@ -203,7 +204,8 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Sends a request that has one answer, which `read` extracts from the replies. Returns the answer or the
-    /// failure of the worker or device, and whether the worker took longer than `limit`.
+    /// failure of the worker or device, and true if the worker was killed because it took longer than
+    /// `limit`.
     pub(crate) fn ask_once<T>(
         &mut self,
         request: &Request,
@@ -252,7 +254,7 @@ struct WorkerProcess {
     request_number: u64,
     /// True once [`kill`](Self::kill) was called: the process may have been reaped, and the system may then
     /// reuse its number.
-    reaped: bool,
+    killed: bool,
 }
 
 impl Worker for WorkerProcess {
@@ -317,7 +319,7 @@ impl WorkerProcess {
         let (group, requests) = ProcessGroup::start_with_channel(command)?;
         let (stream, (sender, replies)) = (requests.try_clone()?, channel());
         // Created first, so that the process is killed if no thread can listen to it.
-        let process = Self { group, requests, replies, request_number: 0, reaped: false };
+        let process = Self { group, requests, replies, request_number: 0, killed: false };
         threads::start("replies", move || forward_replies(stream, &sender))?;
         Ok(process)
     }
@@ -340,7 +342,7 @@ impl WorkerProcess {
     fn kill(&mut self) -> Option<ExitStatus> {
         self.group.kill();
         let ended = self.has_ended_within(KILL_TIMEOUT);
-        self.reaped = true;
+        self.killed = true;
         if ended { self.group.wait().ok() } else { None }
     }
 
@@ -360,7 +362,7 @@ impl WorkerProcess {
 impl Drop for WorkerProcess {
     /// Terminates the worker and its process group with the supervisor.
     fn drop(&mut self) {
-        if !self.reaped {
+        if !self.killed {
             self.group.terminate();
             self.has_ended_within(TERMINATE_TIMEOUT);
             self.kill();

@@ -49,7 +49,8 @@ impl Settings {
         error_if(is_zero(self.max_time), "--max-time 0s: give a time above 0")
     }
 
-    /// Checks devices, arguments, baselines, folders and peaks for those without a name or a value.
+    /// Checks devices, arguments, baselines, columns, folders and peaks for names and values that are missing
+    /// or cannot be used.
     fn validate_names(&self) -> Result<(), String> {
         self.device.as_deref().map_or(Ok(()), validate_device)?;
         if let Some(ArgValues { name, values }) = self.arg.iter().find(|arg| !arg.is_complete()) {

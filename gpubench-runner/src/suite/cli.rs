@@ -96,7 +96,7 @@ pub struct Options {
     pub action: Action,
     /// The settings of the command line, the environment and `gpubench.toml`, checked.
     pub settings: Settings,
-    /// What the user should know about the command line.
+    /// A warning about the command line, if there is one.
     pub warning: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub enum Action {
     Measure,
     /// Measures the peaks of the device and no benchmark.
     MeasurePeaks,
-    /// Performs the action of an extension, by its flags.
+    /// Performs the action of an extension, which reads its flags from these matches.
     Extension(Extension, ArgMatches),
     /// Lists the selected cases in this format, and measures nothing.
     List(TextFormat),
@@ -252,7 +252,7 @@ pub struct Caller {
     pub name: String,
     /// What people type to start it, such as `cargo bench --`.
     pub command: String,
-    /// Its version, and that of gpubench.
+    /// Its version and that of gpubench, such as `1.2.0 (gpubench 0.3.0)`.
     pub version: String,
     /// True for a bench target, which measures only if cargo's `--bench` is among its arguments.
     pub is_bench_target: bool,

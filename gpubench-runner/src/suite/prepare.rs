@@ -230,8 +230,8 @@ pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
     kinds
 }
 
-/// The endings of files that programs are built from. Only if such a file is newer than the program is the commit unknown: changes to other
-/// files leave a program unchanged.
+/// The endings of files that programs are built from. If such a file is newer than the program, the commit is
+/// unknown; a change of any other file does not change the program.
 const SOURCE_ENDINGS: [&str; 13] =
     ["rs", "toml", "lock", "cu", "cuh", "ptx", "cubin", "fatbin", "c", "cc", "cpp", "h", "hpp"];
 

@@ -36,7 +36,8 @@ pub(super) struct StatusLine {
 }
 
 impl StatusLine {
-    /// Creates a line that counts from 0. It is hidden if `is_quiet`, and unless standard error is a terminal whose cursor can move.
+    /// Creates a line that counts from 0. It is hidden for good if `is_quiet`, or if standard error is not a
+    /// terminal whose cursor can move.
     pub(super) fn new(total: Option<usize>, unit: &'static str, is_quiet: bool) -> Self {
         let can_move = env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
         let began = (!is_quiet && can_move && io::stderr().is_terminal()).then(Instant::now);
@@ -109,8 +110,8 @@ impl StatusLine {
     }
 }
 
-/// Shows the progress of a run on standard error, with its warnings, as suites do: the current case with its step or its samples so far,
-/// and the number of cases done.
+/// Shows the progress of a run on standard error, with its warnings, as benchmark binaries do: the current
+/// case with its step or its samples so far, and the number of cases done.
 #[derive(Debug, Default)]
 pub struct Progress<'a> {
     line: StatusLine,
