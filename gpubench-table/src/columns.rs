@@ -89,7 +89,8 @@ impl Column {
         (self.title, self.metric()) == (other.title, other.metric())
     }
 
-    /// Returns true if the column is shown in a table of these rows: always, or if one of its cells is not empty.
+    /// Returns true if a table of these rows shows the column: if it is not optional, or if one of its cells
+    /// is not empty.
     pub(super) fn is_used(&self, rows: &[TableRow<'_>]) -> bool {
         !self.optional || rows.iter().any(|row| !self.cell(row).is_empty())
     }
@@ -291,8 +292,8 @@ fn verdict_mark(row: &TableRow<'_>) -> Option<String> {
     Some(mark.to_owned())
 }
 
-/// The width and alignment of the cells of a column, in terminal columns. All rows have the same, so that a row can be printed before the next is
-/// measured.
+/// The width and alignment of the cells of a column, in terminal columns. It does not depend on the rows, so
+/// that a row can be printed before the next is measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CellFormat {
     /// Left-aligned text of this width.
@@ -350,7 +351,8 @@ impl CellFormat {
 /// The most terminal columns of a unit for which the column's head is aligned to the right.
 const MAX_SHORT_UNIT: usize = 4;
 
-/// Returns the byte index after the first digits of `cell`, which is that of a decimal point; `None` for text without digits.
+/// Returns the byte index after the first digits of `cell`, where a decimal point would be; `None` for text
+/// without digits.
 fn end_of_whole_part(cell: &str) -> Option<usize> {
     let first = cell.find(|c: char| c.is_ascii_digit())?;
     let digits = cell[first..].find(|c: char| !c.is_ascii_digit());

@@ -144,11 +144,11 @@ pub(super) fn grouped<K: PartialEq, V: PartialEq>(
     groups
 }
 
-/// Devices of a run that are printed together because a key of theirs is equal.
+/// Devices of a run that are printed together.
 pub(super) struct DeviceGroup<'a> {
-    /// The facts of each.
+    /// The properties of each device.
     pub info: Vec<&'a DeviceInfo>,
-    /// Their names, such as `cuda:0, cuda:1`; of many, the first and the last.
+    /// The names of the devices, as [`device_list`] joins them.
     pub label: String,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct DeviceGroup<'a> {
 const MAX_LISTED_DEVICES: usize = 3;
 
 impl<'a> DeviceGroup<'a> {
-    /// The devices of `run`, those with the same `key` together.
+    /// Groups the devices of `run` for which `key` returns the same value.
     pub(super) fn by_key<K: PartialEq>(run: &'a Run, key: impl Fn(&'a DeviceInfo) -> K) -> Vec<Self> {
         let groups = grouped(run.devices.iter().map(|info| (key(info), info))).into_iter();
         let devices = groups.map(|(_, info)| {
@@ -232,8 +232,8 @@ pub(super) struct Note {
 }
 
 impl Notes {
-    /// Returns the reasons against `row`, and counts the row for each. Reasons of only some devices name
-    /// these.
+    /// Returns the reasons against `row`, and counts the row for each. The note of a reason against only some
+    /// devices of the row names these devices.
     pub(super) fn notes_of(&mut self, row: &TableRow<'_>) -> Vec<Note> {
         let reasons = grouped(row.records.iter().flat_map(|record| {
             record.verdict.reasons.iter().map(move |reason| {

@@ -247,8 +247,8 @@ impl TableWriter {
         ColumnLayout { name: self.longest.min(least + free), columns }
     }
 
-    /// Returns the smallest width, from the minimum width of a name on, at which all shortened `names` differ. It is that of
-    /// the longest name of the table if they differ at no smaller one.
+    /// Returns the smallest width, from the minimum width of a name on, at which all shortened `names`
+    /// differ. If there is none, returns the width of the longest name of the table.
     fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
         let differ = |columns: &usize| {
             let mut seen = HashSet::new();

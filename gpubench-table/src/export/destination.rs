@@ -50,7 +50,8 @@ impl ExportTo {
 /// Returns the formats with their destinations, in the order of `given`.
 ///
 /// # Errors
-/// If two have the same destination: standard output takes one of them, and so does each file.
+/// Returns an error if two have the same destination: standard output takes one format, and so does each
+/// file.
 pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec<Export>, String> {
     let mut exports: Vec<Export> = Vec::new();
     for (format, path) in given {
@@ -67,7 +68,7 @@ pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec
 /// name of a benchmark can move the cursor or change colours. Makes all contents before it writes.
 ///
 /// # Errors
-/// If the contents cannot be made, or `out` takes no more.
+/// Returns an error if the contents cannot be made, or if `out` takes no more.
 pub fn write_visibly(out: &mut dyn Write, contents: WriteContents<'_>) -> io::Result<()> {
     let mut bytes = Vec::new();
     contents(&mut bytes)?;
