@@ -27,7 +27,7 @@ const ANALYSES: [(usize, f64); 5] = [(1, 0.08), (2, 0.12), (4, 0.16), (8, 0.2), 
 
 /// The number of epochs, from the beginning of a race, in which the leader may change early to a variant that
 /// only seems to be faster. The first leader had the least of many single times, and so the most luck.
-const MAX_EARLY_LEADER_CHANGES: i32 = 2;
+const EARLY_EPOCHS: i32 = 2;
 /// The index, from 0 in [`ANALYSES`], of the analysis in an epoch at which the leader may change early.
 const EARLY_CHANGE_ANALYSIS: usize = 1;
 
@@ -151,9 +151,9 @@ impl Race {
         }
     }
 
-    /// Ends the race, and returns the variants with their standings. If there are rounds since the last
-    /// analysis, does another one first. If some variant was not measured, the leader is undecided instead of
-    /// the best.
+    /// Ends the race, and returns the variants with their standings. First does the next analysis of the
+    /// epoch, if there is one and an undecided variant has at least two pairs of rounds. If some variant was
+    /// not measured, the leader is undecided instead of the best.
     pub(crate) fn finish(mut self) -> Vec<TunedVariant> {
         let is_due = self.epoch.is_some_and(|epoch| epoch.analyses < ANALYSES.len());
         if is_due && self.contenders.iter().any(|one| one.is_racing() && one.rounds.len() >= 4) {
@@ -249,7 +249,7 @@ impl Race {
             let faster = open.iter().copied().filter(|(_, ratio)| is_faster(ratio));
             faster.min_by(|(_, a), (_, b)| a.value.total_cmp(&b.value))
         };
-        let is_early = epoch.number <= MAX_EARLY_LEADER_CHANGES && epoch.analyses == EARLY_CHANGE_ANALYSIS;
+        let is_early = epoch.number <= EARLY_EPOCHS && epoch.analyses == EARLY_CHANGE_ANALYSIS;
         let seems_faster = |ratio: &Ratio| is_early && ratio.value < 1.0 / (1.0 + self.margin / 2.0);
         if let Some((leader, ratio)) = fastest(&|ratio| ratio.high < least) {
             self.change_leader(leader, ratio, Standing::Slower);
