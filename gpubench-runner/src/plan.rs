@@ -106,8 +106,8 @@ impl Plan {
         self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
     }
 
-    /// Returns the number of cases of all jobs that are not skipped. It includes jobs whose arguments could
-    /// not be listed: their cases fail without a measurement.
+    /// Returns the number of cases of all jobs that are not skipped. It includes
+    /// [`Broken`](JobStatus::Broken) jobs, whose cases fail without a measurement.
     pub fn cases(&self) -> usize {
         self.planned_cases().count()
     }

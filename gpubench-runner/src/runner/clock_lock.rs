@@ -35,7 +35,7 @@ pub(crate) struct ClockLock {
 
 impl ClockLock {
     /// Locks the clocks of all GPUs in `devices`, which are the devices that have a UUID. If one GPU refuses,
-    /// resets the others.
+    /// resets those that were locked before it.
     ///
     /// # Errors
     /// Returns an error if a GPU refuses, if there is no GPU, or if the process that holds the lock cannot be

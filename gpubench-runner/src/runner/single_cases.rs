@@ -92,8 +92,8 @@ impl<'a> SingleCases<'a> {
 
     /// Sends a request for `job`. After a failure, sends it once more to a new worker; if that fails too,
     /// returns the first failure. Does not retry with `--in-process`, or if
-    /// [`ConfirmedFailures::need_no_retry`]. Does not retry either if the time limit passed in a worker that
-    /// had not run a benchmark before.
+    /// [`ConfirmedFailures::need_no_retry`] returns true. Does not retry either if the time limit passed in a
+    /// worker that had not run a benchmark before.
     fn ask_with_retry<T>(
         &mut self,
         job: &Job,

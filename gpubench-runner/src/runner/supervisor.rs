@@ -325,8 +325,8 @@ impl WorkerProcess {
     }
 
     /// Returns why the process exited, after its channel has closed. Kills the process if it still runs. If
-    /// an external signal ended it, waits up to [`MAX_SIGNAL_DELAY`] for a signal to this process: the exit
-    /// then does not count as a failure of the case.
+    /// an external signal ended it, waits up to [`MAX_SIGNAL_DELAY`] for a signal to this process. If one
+    /// comes, the exit does not count as a failure of the case.
     fn exit_reason(&mut self, stop: &dyn Fn() -> bool) -> WorkerExit {
         self.has_ended_within(EXIT_TIMEOUT);
         let Some(status) = self.kill() else { return WorkerExit::StillRunning };
