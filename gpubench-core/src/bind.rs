@@ -62,9 +62,9 @@ impl<T: Clone> ArgAxis for TextAxis<'_, T> {
     }
 }
 
-/// Creates the [`TextAxis`] over `$values`. Autoref selects the implementations for their type: method lookup
-/// tries the receiver with more `&` first. `Display` precedes `Debug`, and text precedes `FromStr`, which
-/// precedes no parsing.
+/// Creates the [`TextAxis`] over `$values`. Autoref selects [`Show`] and [`Parse`] for the type of the
+/// values: method lookup tries the receiver with more `&` first. `Display` precedes `Debug`. For parsing,
+/// `&str` precedes types with `FromStr`, which precede types that cannot be parsed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __axis {
@@ -96,8 +96,8 @@ impl<T: Debug> Show<T> for &Values<T> {
     }
 }
 
-/// Selects the parser of axis values at compile time: text as it is, and types with `FromStr`. Values of other
-/// types cannot be parsed; they must be listed.
+/// Selects the parser of axis values at compile time: `&str` takes any text as it is, and types with
+/// `FromStr` use that. Values of other types cannot be parsed; they must be listed.
 pub trait Parse<T> {
     /// Returns the function that parses a value; its result is `None` for text that is no value.
     fn parse(&self) -> fn(&str) -> Option<T>;
@@ -124,8 +124,8 @@ impl<T> Parse<T> for &Values<T> {
 
 pub use crate::inputs::{InputOperand, ShowMemory};
 
-/// Calls `$visit` with the memory of `$input`. Returns false if the input may have other memory that its type
-/// does not show. Autoref selects the implementation for its type: see [`axis!`](self::axis).
+/// Calls `$visit` with each range of memory of `$input`. Returns false if the input may have other memory,
+/// which its type does not show. Autoref selects [`ShowMemory`] for its type: see [`axis!`](self::axis).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __memory {
@@ -139,11 +139,11 @@ pub use __memory as memory;
 
 /// Returns the powers of two of these `exponents`: the sizes 2ⁿ.
 ///
-/// In `args` it needs no path: `args(n = pow2(10..=28))`. Sizes of another type are a step away:
+/// In `args` it needs no path: `args(n = pow2(10..=28))`. Convert sizes of another type yourself:
 /// `pow2(10..=20).map(|n| n as u32)`.
 ///
 /// # Panics
-/// Panics if 2ⁿ does not fit a `usize`. Within `args` that is the benchmark's failure.
+/// Panics if 2ⁿ does not fit a `usize`. If that happens within `args`, the benchmark fails.
 pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = usize> {
     exponents.into_iter().map(|exponent| {
         let size = 1usize.checked_shl(exponent);
@@ -157,7 +157,7 @@ pub fn pow2(exponents: impl IntoIterator<Item = u32>) -> impl Iterator<Item = us
     label = "expected an integer such as `usize` or `u64`, or a float"
 )]
 pub trait Count: Copy + Display {
-    /// Returns the number; `None` if it does not fit, and for all floats.
+    /// Returns the number as an `i128`; `None` for a `u128` beyond that type, and for every float.
     fn whole(self) -> Option<i128>;
 
     /// Returns the nearest `f64`.
@@ -193,11 +193,13 @@ impl<T: Count> Count for &T {
     }
 }
 
-/// The only count option that may be zero, since the smallest size of a benchmark may need a single pass.
+/// The only count option that may be zero: the smallest size of a benchmark may need a single pass, which
+/// leaves no intermediates.
 const MAY_BE_ZERO: &str = "intermediates";
 
-/// Converts the value of a count option, such as `flops`, to a whole number; rounds a float. Returns `None` for zero
-/// `intermediates`, and an error that names the option for any other value below 1 or above 64 bits.
+/// Converts the value of the count option `option`, such as `flops`, to a whole number: a float from 0.5 on
+/// is rounded. Returns `None` for `intermediates` of zero. Any other result that is below 1 or exceeds 64
+/// bits is an error that names the option.
 pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, CaseError> {
     let number = value.number();
     if option == MAY_BE_ZERO && number == 0.0 {
@@ -213,8 +215,8 @@ pub fn count(option: &'static str, value: impl Count) -> Result<Option<u64>, Cas
     count.filter(|count| *count > 0).map(Some).ok_or_else(refused)
 }
 
-/// Converts a count as [`count`] does: `exact`, which was computed without overflow, or `value()` if `exact` is
-/// unknown.
+/// Converts a count as [`count`] does: the value is `exact`, which was computed without overflow, or
+/// `value()` if `exact` is unknown.
 pub fn exact_count<T: Count>(
     option: &'static str,
     exact: Exact,
@@ -232,8 +234,8 @@ pub fn metric(name: &str, unit: &str, value: impl Count) -> Result<UserMetric, C
     }
 }
 
-/// Returns the metric as [`metric`] does: with the value `exact`, which was computed without overflow, or `value()`
-/// if `exact` is unknown.
+/// Returns the metric as [`metric`] does: its value is `exact`, which was computed without overflow, or
+/// `value()` if `exact` is unknown.
 pub fn exact_metric<T: Count>(
     name: &str,
     unit: &str,
@@ -243,8 +245,8 @@ pub fn exact_metric<T: Count>(
     exact.0.map_or_else(|| metric(name, unit, value()), |exact| metric(name, unit, exact))
 }
 
-/// A whole number whose arithmetic never wraps. It becomes unknown if a result exceeds 128 bits or an operand is
-/// no whole number.
+/// A whole number whose arithmetic never wraps. It becomes unknown if a result exceeds 128 bits, a division
+/// is by zero, or an operand is no whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact(Option<i128>);
 
@@ -283,7 +285,7 @@ operators! {
 pub struct ExactOperand<'a, T>(pub &'a T);
 
 /// Returns `$value` as an [`Exact`] number, which is unknown if the value is no whole number. Autoref selects
-/// the implementation for its type: see [`axis!`](self::axis).
+/// [`ExactValue`] for its type: see [`axis!`](self::axis).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exact {

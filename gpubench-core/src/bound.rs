@@ -17,9 +17,10 @@ type CountWork<'a, T> = Box<dyn Fn(&T) -> Result<Counts, CaseError> + 'a>;
 type ComputeMetrics<'a, T> = Box<dyn Fn(&T) -> Result<Vec<UserMetric>, CaseError> + 'a>;
 /// The user's `check`: gets the inputs and the output of a launch.
 type CheckOutputs<'a, T, O> = Box<dyn Fn(&T, &O) -> Result<(), CaseError> + 'a>;
-/// Calls a function with the memory of the inputs. Returns false if they may have other memory.
+/// Calls a function with each range of memory of the inputs. Returns false if the inputs may have other
+/// memory.
 type VisitMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
-/// The stream of a case, which the case that it is compared with may share.
+/// The stream of a case. Two cases that are compared with each other may share one.
 type KeptStream<S> = Rc<dyn Borrow<S>>;
 /// The condition of `skip_if`.
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
@@ -41,10 +42,10 @@ pub struct Bound<'a, S: ?Sized, T, O = ()> {
     // Dropped in this order, because inputs may need their stream's device.
     output: Option<O>,
     inputs: Option<CaseInputs<'a, S, T>>,
-    /// While the first inputs are stashed: these. After they are restored: the inputs that replaced them
-    /// last.
+    /// The first inputs, from [`Case::stash_inputs`] to [`Case::restore_inputs`]. After that, the inputs that
+    /// were current when the first ones were restored.
     stashed: Option<CaseInputs<'a, S, T>>,
-    /// True while `stashed` are the first inputs.
+    /// True while `stashed` holds the first inputs.
     first_are_stashed: bool,
     stream: Option<KeptStream<S>>,
 }
@@ -96,8 +97,8 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
         Self { reset: Some(Box::new(reset)), ..self }
     }
 
-    /// Adds an input of which a copy is created after `setup` and restored before each sample. `input`
-    /// selects it among the inputs.
+    /// Adds an input to copy once after `setup`; the copy is restored before each sample. `input` selects
+    /// this input among all inputs.
     pub fn restore<P: Restore<S, Copy: 'a> + ?Sized>(
         mut self,
         input: impl Fn(&mut T) -> &mut P + Copy + 'a,
@@ -115,8 +116,8 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
         Self { check: Some(Box::new(check)), ..self }
     }
 
-    /// Sets the function that shows the memory of the inputs. It returns false if not all of their memory is
-    /// known.
+    /// Sets the function that lists the memory of the inputs. This function returns false if not all of their
+    /// memory is known.
     pub fn memory(self, memory: impl Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a) -> Self {
         Self { memory: Some(Box::new(memory)), ..self }
     }
@@ -126,7 +127,7 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
         Self { skip_if: Some((Box::new(condition), why)), ..self }
     }
 
-    /// Returns the inputs; an error before `setup`, or after they were dropped or stashed.
+    /// Returns the inputs; an error before `setup`, and after the inputs were dropped or stashed.
     fn inputs(&self) -> Result<&T, CaseError> {
         self.inputs.as_ref().map(|inputs| &inputs.value).ok_or_else(not_set_up)
     }
@@ -255,9 +256,9 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     }
 }
 
-/// Returns true if inputs of `size` bytes are large enough for the bytes that one launch reads or writes
-/// according to `counts`. Half of the `bytes` count, since a byte may be both read and written. If it is
-/// false, the launch uses other memory too.
+/// Returns true if inputs of `size` bytes can hold the bytes that one launch reads, and those that it writes,
+/// according to `counts`; if false, the launch uses other memory too. Half of the `bytes` count must fit,
+/// since a byte may be both read and written.
 fn fits_in_inputs(counts: &Counts, size: u64) -> bool {
     let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
     reads.max(writes).max(bytes / 2) <= size

@@ -7,7 +7,7 @@ use crate::{CaseError, LaunchStream, StreamSource};
 /// A handle of the driver: a `CUstream` or a `CUcontext`.
 pub type Handle = *mut c_void;
 
-/// The functions for streams and graphs that the runtime provides, which alone knows the driver.
+/// The functions for streams and graphs, which the runtime implements with the driver.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct StreamFunctions {
@@ -15,8 +15,8 @@ pub struct StreamFunctions {
     pub create: fn() -> Result<Handle, CaseError>,
     /// Destroys a stream.
     pub destroy: unsafe fn(Handle),
-    /// Runs a function that instantiates one graph, on any thread. Returns the function that launches this
-    /// graph.
+    /// Runs a function that captures and instantiates exactly one graph, on any thread. Returns the function
+    /// that launches this graph, or an error if there was no graph or several.
     pub record: fn(CaptureWithLibrary<'_>) -> Result<LaunchOnStream, CaseError>,
 }
 
@@ -25,7 +25,7 @@ type CaptureWithLibrary<'a> = &'a mut dyn FnMut() -> Result<(), CaseError>;
 /// Launches an instantiated graph on the stream with this handle.
 type LaunchOnStream = Box<dyn Fn(Handle) -> Result<(), CaseError>>;
 
-/// The functions that the first opened GPU was created with. All GPUs use the same.
+/// The functions that the first [`Gpu::new`] got. All GPUs use these.
 static STREAM_FUNCTIONS: OnceLock<StreamFunctions> = OnceLock::new();
 
 /// The GPU that a case is measured on. It creates the case's stream.
@@ -38,7 +38,8 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Returns the GPU with this number and its primary context. `calls` are the runtime's functions.
+    /// Returns the GPU with this number and this primary context. `calls` are the runtime's functions; those
+    /// of the first GPU serve all later ones.
     #[doc(hidden)]
     pub fn new(ordinal: usize, context: Handle, calls: StreamFunctions) -> Self {
         let calls = *STREAM_FUNCTIONS.get_or_init(|| calls);
@@ -71,7 +72,8 @@ impl Gpu {
         self.stream = stream;
     }
 
-    /// Returns the stream of the case that was opened last; null before the first.
+    /// Returns the stream that was created or set last: that of the case that was opened last. Null before
+    /// the first.
     #[doc(hidden)]
     pub fn stream(&self) -> Handle {
         self.stream
@@ -349,8 +351,8 @@ mod cudarc_streams {
         }
     }
 
-    /// Runs `work`, whose calls may bind another context to this thread. Then binds the context again that was
-    /// current before, if there was one.
+    /// Runs `work`, whose calls may bind another context to this thread. Then binds the earlier context
+    /// again, if there was one, even if `work` failed.
     fn in_its_context<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CaseError> {
         let before = result::ctx::get_current().map_err(CaseError::new)?;
         let done = work();

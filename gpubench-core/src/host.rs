@@ -57,8 +57,8 @@ impl Stream {
         }
     }
 
-    /// Returns true if [`Self::run`] was called since the last call of this function, on this stream or a
-    /// clone.
+    /// Returns true if [`Self::run`] was called, on this stream or a clone, since the last call of `take_ran`
+    /// on any of them.
     #[doc(hidden)]
     pub fn take_ran(&self) -> bool {
         self.ran.swap(false, Ordering::Relaxed)
@@ -71,7 +71,8 @@ impl Stream {
     }
 
     /// Returns the number of elements in a block, to divide `len` elements of type `T` among the threads: one
-    /// block for each thread, but none smaller than 64 KiB. It may thus be more than `len`.
+    /// block for each thread, but no block smaller than about 64 KiB. The block may thus be longer than
+    /// `len`.
     #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
         len.div_ceil(self.threads()).max(MIN_BLOCK_BYTES / size_of::<T>().max(1))

@@ -84,15 +84,16 @@ impl<A: Plain, B: Plain> Plain for (A, B) {}
 impl<A: Plain, B: Plain, C: Plain> Plain for (A, B, C) {}
 impl<A: Plain, B: Plain, C: Plain, D: Plain> Plain for (A, B, C, D) {}
 
-/// Lists the memory of an input: of slices of plain values, and of vectors, boxes and arrays of them. A plain
-/// value has no memory to flush, since it is part of gpubench's own data.
+/// Lists the memory of an input. It is known for slices, vectors, boxed slices and arrays of [`Plain`]
+/// values. A single plain value has no memory to flush, since it is part of gpubench's own data.
 pub trait ShowMemory {
-    /// Calls `visit` with the memory of the input. Returns false if the input may have other memory.
+    /// Calls `visit` with each range of memory of the input. Returns false if the input may have other
+    /// memory.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
 }
 
-/// Implements [`ShowMemory`] for inputs that own or borrow a slice. `$memory` is the function of [`Memory`]
-/// that returns it.
+/// Implements [`ShowMemory`] for inputs that own or borrow a slice. `$memory` is the constructor of
+/// [`Memory`] for the type.
 macro_rules! slices {
     ($([$($generics:tt)*] $slice:ty: $memory:ident,)*) => {$(
         impl<$($generics)*> ShowMemory for &&&InputOperand<'_, $slice> {

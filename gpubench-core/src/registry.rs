@@ -92,8 +92,8 @@ impl Variant {
 }
 
 /// A function that a variant calls once, with its axes and its case: a listing reads the axes, a measurement
-/// runs the case. Each inner list of axes is a sweep: its axes go together (`zip`), and all sweeps are
-/// combined with each other. The case uses the selected values of the axes.
+/// runs the case. Each inner list of axes is a sweep. Axes of one sweep advance together (`zip`), and every
+/// sweep is combined with every other. The case uses the selected values of the axes.
 pub type Visitor<'a> = dyn FnMut(&[&[&dyn ArgAxis]], &mut dyn Case) + 'a;
 
 /// An argument that a benchmark sweeps.
@@ -113,7 +113,7 @@ pub trait ArgAxis {
 pub trait Case {
     /// Returns true if the benchmark has a `skip_if`.
     fn skips(&self) -> bool;
-    /// Returns the reason if `skip_if` skips the selected arguments, and else `None`. Needs no device.
+    /// Returns the reason of `skip_if` if it skips the selected arguments; otherwise `None`. Needs no device.
     fn skipped(&self) -> Option<&'static str>;
     /// Creates the stream for the launches. `source` is the [`StreamSource`](crate::StreamSource) of the
     /// device.
@@ -130,50 +130,55 @@ pub trait Case {
     fn open_on(&mut self, stream: Rc<dyn Any>) -> Result<(), CaseError>;
     /// Drops the output and all inputs, also stashed ones.
     fn clear(&mut self);
-    /// Stashes the inputs for [`Self::restore_inputs`]. If inputs are stashed already, drops the current
-    /// ones.
+    /// Stashes the inputs for [`Self::restore_inputs`]. If inputs are stashed already, they stay, and the
+    /// current inputs are dropped.
     fn stash_inputs(&mut self);
-    /// Restores the stashed inputs, if there are any. The newest other inputs are kept, since `setup` may
-    /// have stored their addresses outside of the inputs, as in a constant of a module.
+    /// Makes the stashed inputs current again; does nothing if none were stashed since the last call. The
+    /// inputs that they replace are kept until the next ones: `setup` may have stored their addresses
+    /// elsewhere, such as in a constant of a module.
     fn restore_inputs(&mut self);
     /// Creates new inputs with the user's `setup`. They replace earlier inputs, except for stashed ones.
     ///
     /// # Errors
-    /// Returns an error if the user's `setup` fails.
+    /// Returns an error before [`Self::open`], and if the user's `setup` or a copy for `restore` fails.
     fn setup(&mut self) -> Result<(), CaseError>;
     /// Returns true if the benchmark has a `reset` or a `restore`.
     fn resets(&self) -> bool;
-    /// Enqueues the reset, which restores the inputs. Does nothing if the benchmark has none.
+    /// Enqueues the restoring of copied inputs, then the user's `reset`. Does nothing if the benchmark has
+    /// neither.
     ///
     /// # Errors
-    /// Returns an error if the user's `reset` fails.
+    /// Returns an error before [`Self::setup`], and if a step fails.
     fn reset(&mut self) -> Result<(), CaseError>;
     /// Calls the launch function once.
     ///
     /// # Errors
-    /// Returns the error that the launch function returns.
+    /// Returns an error before [`Self::setup`], or the error that the launch function returns.
     fn launch(&mut self) -> Result<(), CaseError>;
-    /// Makes later launches keep the output of the launch function for [`Self::check`], until the next
-    /// launch; with false, drop it.
+    /// Sets whether later launches keep their output for [`Self::check`], each until the next launch. Drops
+    /// an output that is kept already.
     fn keep_output(&mut self, keeps: bool);
 
-    /// Returns the work of one launch on these inputs.
+    /// Returns the work of one launch on the current inputs.
     ///
     /// # Errors
-    /// Returns an error if a count is not positive or does not fit 64 bits.
+    /// Returns an error before [`Self::setup`], if a count is not positive, and if a count or the sum of all
+    /// bytes does not fit 64 bits.
     fn counts(&self) -> Result<Counts, CaseError>;
-    /// Returns the benchmark's own metrics of one launch on these inputs.
+    /// Returns the benchmark's own metrics of one launch on the current inputs.
     ///
     /// # Errors
-    /// Returns an error if a value is not finite.
+    /// Returns an error before [`Self::setup`], and if a value is not finite.
     fn metrics(&self) -> Result<Vec<UserMetric>, CaseError>;
-    /// Calls `visit` with the memory of the inputs in this machine. Returns false if not all of their memory
-    /// is known.
+    /// Calls `visit` with each range of this machine's memory that the inputs have. Returns false if not all
+    /// of it is known: without inputs, for an input of a type that does not show its memory, and if a launch
+    /// moves more bytes than the inputs have.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
-    /// Checks the outputs of a launch whose output is kept. Returns `false` if the benchmark has no check.
+    /// Runs the user's `check` on the inputs and the output that the last launch kept. Returns `false` if the
+    /// benchmark has no check.
     ///
     /// # Errors
-    /// Returns an error if the user's `check` fails.
+    /// Returns an error if the user's `check` fails, or if no output was kept.
     fn check(&self) -> Result<bool, CaseError>;
 }
 
@@ -198,17 +203,18 @@ pub struct BenchmarkOptions {
     pub tags: &'static [&'static str],
     /// The tags of its group.
     pub group_tags: &'static [&'static str],
-    /// The arguments, types and constants that are variants of one problem; the others are the problem.
+    /// The names of the arguments, types and constants that make the variants of one problem. All others
+    /// define the problem.
     pub tune: &'static [&'static str],
     /// The unit of `items`.
     pub item: Option<&'static str>,
     /// The link that the bytes move over, if it is not the device's memory.
     pub link: Option<Link>,
-    /// The host's part belongs to the launch: its waits, its allocations and the functions that the device
-    /// calls.
+    /// True if the host's part belongs to the launch: its waits, its allocations and the host functions that
+    /// the device calls.
     pub host_work: bool,
-    /// Launches leave other outputs each time: they build on each other, or the order of their additions
-    /// varies.
+    /// True if each launch leaves other outputs than the one before: launches build on each other, or the
+    /// order of their additions varies.
     pub accumulates: bool,
 }
 
@@ -282,8 +288,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the bytes moved without the intermediates; `None` if no bytes are counted. In them, a byte
-    /// counts at most once as read and once as written.
+    /// Returns the bytes moved without the intermediates; `None` if no bytes are counted. Of these, each byte
+    /// counts at most twice: once as read and once as written.
     #[must_use]
     pub fn without_intermediates(&self) -> Option<u64> {
         self.bytes.map(|bytes| bytes.saturating_sub(self.intermediates.unwrap_or_default()))
@@ -333,9 +339,10 @@ impl Display for Link {
 }
 
 impl Link {
-    /// Returns the number of bytes of `counts` that go over `link`; `None` if no bytes are counted. The bytes
-    /// of a copy are read at one end of a bus and written at the other, and cross it once, so that the larger
-    /// count is returned. Without a bus it is the sum of both.
+    /// Returns the number of bytes of `counts` that go over `link`; `None` if no bytes are counted. Over a
+    /// bus, it is the larger of reads and writes, since a copied byte is read at one end and written at the
+    /// other; if the counts do not separate them, all bytes but the intermediates. Without a bus, it is all
+    /// bytes moved.
     #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
         match link {
@@ -347,8 +354,8 @@ impl Link {
     }
 }
 
-/// The text of an error of a case: of a stream, of the user's `setup`, launch function, `reset` or `check`,
-/// of a count or of an argument.
+/// An error of a case, as text: from a stream, the user's `setup`, launch function, `reset` or `check`, a
+/// count or an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseError(String);
 

@@ -76,19 +76,19 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Returns all peers of a device among this many devices: every distance from 1 on.
+    /// Returns all peers of a device among `devices` devices: the distances from 1 to `devices` − 1.
     #[must_use]
     pub fn all(devices: usize) -> Vec<Self> {
         (1..devices).map(|distance| Self { distance, devices }).collect()
     }
 
-    /// Returns the number of devices that the peer is one of.
+    /// Returns the number of all devices, the measured one included.
     #[must_use]
     pub fn of(self) -> usize {
         self.devices
     }
 
-    /// Returns the device number of the peer of device `own`.
+    /// Returns the number of the device that is this peer of the device with the number `own`.
     #[must_use]
     pub fn after(self, own: usize) -> usize {
         (own + self.distance) % self.devices
@@ -123,9 +123,9 @@ thread_local! {
     static ORDINAL: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Returns the number, among devices of its kind, of the device whose cases are being listed. Expressions in
-/// `skip_if` and `args` use it if they depend on the device, such as for a copy to another GPU. `None` while
-/// no cases are listed.
+/// Returns the number of the device whose cases are being listed, among devices of its kind; `None` while no
+/// cases are listed. Expressions in `skip_if` and `args` use it if they depend on the device, such as for a
+/// copy to another GPU.
 #[must_use]
 pub fn listed_ordinal() -> Option<usize> {
     ORDINAL.get()
