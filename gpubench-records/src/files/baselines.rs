@@ -28,8 +28,9 @@ impl BaselineLocation {
         Self { name: name.to_owned(), path }
     }
 
-    /// Reads all runs of the baseline: the only one of a file, or those of all `.json` files of a folder. Orders them by the times in the names
-    /// of their files, the newest first. A file with another name has the time at which its run began.
+    /// Reads all runs of the baseline, the newest first: the run in the file, or the runs in all `.json`
+    /// files of the folder. The time of a run is the one in the name of its file; if gpubench did not give
+    /// that name, it is the time at which the run began.
     ///
     /// # Errors
     /// Returns an error if there is no run, or if a file is no run.
@@ -48,7 +49,7 @@ impl BaselineLocation {
         Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
     }
 
-    /// Checks that a run can be stored, before it is measured. Creates the folder of the baseline.
+    /// Checks, before a run is measured, that it can be stored. Creates the folder of the baseline.
     ///
     /// # Errors
     /// If it cannot.
@@ -59,8 +60,9 @@ impl BaselineLocation {
         Destination::open(&path).map(drop).map_err(|error| self.unusable_error(folder, error))
     }
 
-    /// Stores `run`: whole, or not at all. A path that ends in `.json` is replaced. In a folder, the run gets a new file, and files with
-    /// names that gpubench gave are removed if `run` has all of their cases.
+    /// Stores `run`: whole, or not at all. A path that ends in `.json` is replaced. In a folder, the run gets
+    /// a new file. Then an earlier file that gpubench named is removed if `run` has all of its cases, and a
+    /// measurement of each case that was measured there.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -76,9 +78,9 @@ impl BaselineLocation {
         self.remove_superseded(&to, run)
     }
 
-    /// Removes the automatically named files before `to` whose cases the run `newest` contains all. Keeps
-    /// files that cannot be read, files with names of the user's, and files after `to`, which another process
-    /// may have stored.
+    /// Removes the files before `to` that the run `newest` supersedes ([`supersedes`]). Keeps files that
+    /// cannot be read, files that the user named, and files after `to`, which another process may have
+    /// stored.
     fn remove_superseded(&self, to: &Path, newest: &Run) -> Result<(), LoadRunError> {
         let is_before =
             |file: &&PathBuf| order_of_file(file).is_some_and(|order| Some(order) < order_of_file(to));
@@ -153,8 +155,8 @@ fn file_stem(file: &Path) -> &str {
     file.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Returns the time and the number in a file name that gpubench gave, by which the files of a baseline are ordered; `None` for other
-/// names.
+/// Returns the time and the number in the name of a file, by which the files of a baseline are ordered;
+/// `None` if gpubench gives no such name to a file of a baseline.
 fn order_of_file(file: &Path) -> Option<(&str, u32)> {
     let name = file_stem(file);
     parse_run_name(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
@@ -170,7 +172,7 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// The folder of all baselines.
+/// Returns the folder of the baselines that are named without a path.
 fn baselines_folder() -> PathBuf {
     files::persistent_folder().join("baselines")
 }
@@ -183,7 +185,8 @@ pub struct RunBaselines {
 }
 
 impl RunBaselines {
-    /// Reads the baseline `against`, unless `last` replaces it. Checks that the baseline `save` can be written, and creates its folder.
+    /// Takes the baseline `last` to compare with, or else reads the one that `against` names. Checks that a
+    /// run can be saved as the baseline `save`, and creates its folder.
     ///
     /// # Errors
     /// See [`LoadRunError`].
@@ -201,14 +204,15 @@ impl RunBaselines {
         Ok(Self { against, save })
     }
 
-    /// Compares `run` with the baseline, if there is one, and stores the comparison in `run`. `wanted` returns true for a case of the baseline
-    /// that the run should have.
+    /// Compares `run` with the baseline, if there is one, and stores the comparison in `run`. `wanted`
+    /// selects the cases of the baseline that the run should have.
     pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
         let against = self.against.as_ref();
         run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted, DECISION_ERROR));
     }
 
-    /// Returns the cases of `run` that seem to be regressions against the baseline, which further processes should confirm.
+    /// Returns the cases of `run` that seem to be regressions against the baseline, which further processes
+    /// should confirm; empty without a baseline.
     pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
         let against = self.against.as_ref();
         against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))

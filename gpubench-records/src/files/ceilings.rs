@@ -15,7 +15,7 @@ use gpubench_stats::Rate;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CeilingCache {
     folder: PathBuf,
-    /// The name of this machine and of the program's build: part of the name of a CPU's file.
+    /// The name of this machine and of the program's build, a part of the names of files for CPUs.
     machine: String,
 }
 
@@ -24,12 +24,13 @@ pub struct CeilingCache {
 pub struct Ceiling {
     /// The benchmark that measured it.
     pub name: String,
-    /// The peak that it reached.
+    /// The peak that the benchmark reached.
     pub peak: Peak,
 }
 
 impl Ceiling {
-    /// Sorts ceilings by quantity, the highest of each first: results are compared with that.
+    /// Sorts ceilings by quantity. The highest one of each quantity comes first, since results are compared
+    /// with it.
     pub fn sort(ceilings: &mut [Self]) {
         ceilings.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
             a.quantity.cmp(&b.quantity).then(b.value.total_cmp(&a.value))
@@ -45,15 +46,17 @@ struct CeilingsFile {
 }
 
 impl CeilingCache {
-    /// Returns the cache in `folder`, or in the user's cache folder if `folder` is `None`; `None` if the user has no such folder. `machine`
-    /// names this machine and the program's build, since peaks of a CPU are valid for these alone.
+    /// Returns the cache in `folder`, or in the user's cache folder if `folder` is `None`. Returns `None` if
+    /// neither exists. `machine` names this machine and the program's build: ceilings of a CPU are valid for
+    /// these alone.
     pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
         let machine = machine.to_owned();
         folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })
     }
 
-    /// Returns the file of a device's ceilings, whose name says for which device, driver and version of gpubench they hold. `None`
-    /// for a device that is neither a GPU with a UUID and a driver's release, nor the CPU of this machine.
+    /// Returns the path of the file for a device's ceilings. Its name contains the device, the driver and the
+    /// version of gpubench for which the ceilings are valid. `None` for a GPU without a UUID or the driver's
+    /// version of CUDA, and for a CPU without a number of threads.
     fn path(&self, info: &DeviceInfo) -> Option<PathBuf> {
         let device = if info.runs_program_code {
             format!("{} with {} threads of {}", info.name, info.count(THREADS)?, self.machine)
@@ -67,10 +70,10 @@ impl CeilingCache {
         Some(self.folder.join("ceilings").join(format!("{name}_gpubench-{version}.json")))
     }
 
-    /// Reads the ceilings of this device; empty if it has no file.
+    /// Reads the ceilings of this device; empty if there is no file, or if the device has no identity.
     ///
     /// # Errors
-    /// If its file cannot be used.
+    /// If the file cannot be read or is damaged.
     pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
         let Some(place) = self.path(info) else { return Ok(Vec::new()) };
         read_file(&place).map_err(|why| {
@@ -90,8 +93,9 @@ impl CeilingCache {
         }
     }
 
-    /// Stores the ceilings of this device, and replaces earlier ones of the same names. Returns the path of the file; `None` if there are no
-    /// ceilings, or if the device has no identity that a later run could recognise.
+    /// Adds `ceilings` to the file of this device. They replace earlier ones of the same name, and a damaged
+    /// file. Returns the path of the file; `None` if `ceilings` is empty, or if the device has no identity
+    /// that a later run could recognise.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -113,13 +117,13 @@ impl CeilingCache {
     }
 }
 
-/// Returns the sentence that the ceilings in the file `place` cannot be stored or removed.
+/// Returns the message that the ceilings in the file `place` cannot be stored or removed.
 fn storing_error(place: &Path, error: &io::Error) -> String {
     format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
-/// Reads the ceilings in the file `place`; none if there is no file. Fails if the file is damaged, or contains a
-/// peak that was not measured.
+/// Reads the ceilings in the file `place`; empty if there is no file. Fails if the file cannot be read, is
+/// damaged, or contains a peak that was not measured or is not above zero.
 fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.

@@ -10,7 +10,8 @@ pub(super) fn sync(file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Writes the names in `folder` through to the disk. Ignores file systems that do not support it.
+/// Writes the names in `folder` through to the disk. Succeeds without effect on file systems that do not
+/// support it.
 pub(super) fn sync_folder(folder: &File) -> io::Result<()> {
     match sync(folder) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -47,7 +48,8 @@ pub(super) mod journal {
     /// A step.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(in crate::files) enum DiskStep {
-        /// A file of this inode, so long then, or a folder, was put on the disk.
+        /// A file or a folder was synced. `length` is the length of the file at that time; `None` for a
+        /// folder.
         Synced { inode: u64, length: Option<u64> },
         /// A file got this name.
         Named(PathBuf),
@@ -70,17 +72,18 @@ pub(super) mod journal {
         }
     }
 
+    /// Adds a step to those of this thread.
     pub(super) fn note(step: DiskStep) {
         STEPS.with_borrow_mut(|steps| steps.push(step));
     }
 
-    /// The steps of `work`.
+    /// Runs `work` and returns its steps.
     pub(in crate::files) fn of(work: impl FnOnce()) -> Vec<DiskStep> {
         STEPS.take();
         work();
         STEPS.take()
     }
-    /// Does `work` as on a file system that gives a file one name only, such as FAT.
+    /// Runs `work` as on a file system that gives a file one name only, such as FAT.
     pub(in crate::files) fn with_one_name<T>(work: impl FnOnce() -> T) -> T {
         ONE_NAME.set(true);
         let done = work();
@@ -88,7 +91,8 @@ pub(super) mod journal {
         done
     }
 
-    /// The error of such a file system, which Linux asks after it has looked for the name.
+    /// Returns the error of a file system that gives a file one name only, if the test asks for one
+    /// ([`with_one_name`]) and `to` does not exist. Linux looks for the name before it refuses the link.
     pub(super) fn may_link(to: &Path) -> io::Result<()> {
         let refused = ONE_NAME.get() && to.symlink_metadata().is_err();
         if refused { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }

@@ -10,7 +10,7 @@ use super::lines::{StoredRun, head_of, read as read_lines};
 use super::store;
 use crate::{Run, Task};
 
-/// The word by which the user asks for the latest run.
+/// The word that names the latest run on the command line.
 pub const LAST: &str = "last";
 
 /// The reason why a stored run or a baseline cannot be used.
@@ -32,8 +32,8 @@ pub enum LoadRunError {
     },
 }
 
-/// Returns the advice that follows `error` if the file is no run or damaged. Empty for all other errors: that of another version has
-/// its own advice.
+/// Returns the advice to add to `error` if the file is no run or is damaged; empty otherwise. The error about
+/// another version of the format contains its own advice.
 fn advice(error: &ReadError) -> &'static str {
     match error {
         ReadError::Format(FormatError::Foreign { .. }) => ". Give a file that --json wrote, or measure anew",
@@ -41,29 +41,32 @@ fn advice(error: &ReadError) -> &'static str {
     }
 }
 
-/// Returns the names of the runs in `folder` with their files of records, the newest first; none if the folder cannot be read.
+/// Returns the name and the file of records of each run in `folder`, the newest first; empty if the folder
+/// cannot be read.
 pub fn runs_in(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     let names = run_names(folder).unwrap_or_default().into_iter().rev();
     names.map(|name| (name.clone(), folder.join(name).join(RECORDS)))
 }
 
-/// Returns the file of records in the folder `wanted` of a run, else the file at the path `wanted`, else that of the run of this name in
-/// `folder`. `None` if there is none.
+/// Returns the file of records of the run `wanted`: the path of its folder, or else the path of a file, or
+/// else the name of a run in `folder`. `None` if none of these exists.
 pub fn file_of(folder: &Path, wanted: &str) -> Option<PathBuf> {
     let path = Path::new(wanted);
     let candidates = [path.join(RECORDS), path.to_owned(), folder.join(wanted).join(RECORDS)];
     candidates.into_iter().find(|path| path.exists() && !path.is_dir())
 }
 
-/// Returns true if `name` refers to a stored run or to a part of a file, so that no baseline can have this name.
+/// Returns true if no baseline can have this name, since it refers to a stored run or to a part of a file:
+/// `last`, `-`, a number, text that ends in `#` and a number, or a name that gpubench gives to runs.
 pub fn is_name_of_run(name: &str) -> bool {
     let is_number = |name: &str| name.parse::<usize>().is_ok();
     let is_part = || name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
     [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_run_name(name)
 }
 
-/// Returns the newest complete run in `folder` of the benchmark binary `suite` that has a measured result, with its name. `later` is the
-/// name of a run and the second in which it began: with it, returns a run that began before that one.
+/// Returns the newest complete run of the benchmark binary `suite` in `folder` that has a measured result,
+/// and its name. With `later`, the name of a run and the second in which it began, returns only a run before
+/// that one.
 ///
 /// # Errors
 /// If there is none.
@@ -100,7 +103,8 @@ pub struct EarlierRun {
 }
 
 impl EarlierRun {
-    /// Reads the run `wanted`: a name in `folder`, a path, or `last` for the latest run of `suite` that is no task of a scheduler.
+    /// Reads the run `wanted`: a name in `folder`, a path, or `last` for the latest run of the benchmark
+    /// binary `suite` that is not one of several tasks.
     ///
     /// # Errors
     /// If there is no such run of `suite`, or it cannot be resumed.
@@ -123,11 +127,13 @@ impl EarlierRun {
         Self::read(&path, suite, true)
     }
 
-    /// The run to go on with in `folder` for `task` of `suite`, which may have been started on other nodes before: of its own runs
-    /// the one with the most records, because each begins with those of the one before. Runs of other tasks are not looked at,
-    /// whether they have ended or not. `None` if it has none.
+    /// Returns the run in `folder` that `task` of the benchmark binary `suite` should resume; `None` if the
+    /// task has no run. The task may have been started before, also on other nodes, and each run begins with
+    /// the records of the one before. So this is the run of the task with the most records. Runs of other
+    /// tasks are ignored.
     ///
-    /// Locks are checked for runs of this `host` only: on another host, the scheduler has ended the task before it started it here.
+    /// A run of this `host` must not be locked by a process. Locks of other hosts are ignored: the scheduler
+    /// has ended the task there before it started it here.
     ///
     /// # Errors
     /// If a run of the task cannot be resumed.
@@ -152,8 +158,9 @@ impl EarlierRun {
         Ok(own.into_iter().max_by_key(|earlier| (earlier.run.records.len(), restarts(earlier))))
     }
 
-    /// Reads the run at `path`. Fails if it is of another benchmark binary than `suite`, or of several processes (`--runs`). If `locked` is
-    /// true, also fails if a process of this host has it locked, and is still measuring it.
+    /// Reads the run at `path`. Fails if the run is of another benchmark binary than `suite`, or of several
+    /// processes (`--runs`). If `locked` is true, also fails if a process has locked the file, since it is
+    /// still measuring the run.
     fn read(path: &Path, suite: &str, locked: bool) -> Result<Self, LoadRunError> {
         let unreadable = |error| LoadRunError::Unreadable { path: path.to_owned(), error };
         let unusable = |why: String| Err(LoadRunError::Unusable(format!("{} {why}", path.display())));

@@ -14,16 +14,17 @@ use etcetera::BaseStrategy;
 /// The name of the file of records in the folder of each run.
 pub const RECORDS: &str = "records.jsonl";
 
-/// Returns the folder for files that outlive a run: `gpubench` in the target folder that this program was
-/// built into, else in the user's state folder. `None` if there is neither.
+/// Returns the folder `gpubench` for files that outlive a run: in the target folder that this program was
+/// built into, or else in the user's state folder. `None` if there is neither, or if the program's path is
+/// not known.
 pub fn program_folder() -> Option<PathBuf> {
     let program = env::current_exe().ok()?;
     let target = program.ancestors().skip(1).find(|folder| is_cargo_target(folder));
     Some(target.map_or_else(state_folder, |target| Some(target.to_owned()))?.join("gpubench"))
 }
 
-/// Returns the folder for files that outlive a run: in `CARGO_TARGET_DIR` if that is set, else
-/// [`program_folder`], else `target/gpubench`.
+/// Returns the folder for files that outlive a run: [`cargo_target_folder`], or else [`program_folder`], or
+/// else `target/gpubench`.
 pub fn persistent_folder() -> PathBuf {
     cargo_target_folder().or_else(program_folder).unwrap_or_else(|| "target/gpubench".into())
 }
@@ -33,12 +34,13 @@ pub fn cargo_target_folder() -> Option<PathBuf> {
     Some(PathBuf::from(env::var_os("CARGO_TARGET_DIR")?).join("gpubench"))
 }
 
-/// Returns the folder that runs are stored in unless the user names another. `None` if there is none.
+/// Returns the folder that runs are stored in unless the user names another. `None` if there is no
+/// [`program_folder`].
 pub fn default_runs_folder() -> Option<PathBuf> {
     Some(program_folder()?.join("runs"))
 }
 
-/// Returns the user's cache folder for gpubench; `None` if the user has none.
+/// Returns the user's cache folder for gpubench; `None` if the user has no home.
 pub fn cache_folder() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.cache_dir().join("gpubench"))
 }
@@ -58,7 +60,7 @@ pub fn state_folder() -> Option<PathBuf> {
     folders.state_dir().or_else(|| Some(folders.data_dir()))
 }
 
-/// Returns the names of the folders in `folder` that have a file of records, the latest run last.
+/// Returns the names of the runs in `folder`, the latest last. A run is a folder with a file of records.
 pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -70,17 +72,19 @@ pub(super) fn run_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Opens the file of this program: where the system can tell, the very one that runs, though another may have its name by now.
+/// Opens the file of this program. On Linux it is the file that runs, even if its path now leads to another
+/// file or to none.
 ///
 /// # Errors
-/// If the system has no file of it.
+/// If the system does not find the file.
 #[doc(hidden)]
 pub fn open_program() -> io::Result<File> {
     File::open("/proc/self/exe").or_else(|_| File::open(env::current_exe()?))
 }
 
-/// Returns the fingerprint of this build of the program: a hash of its file. `None` if the file cannot be read. The same build stores and
-/// reads it, so that the hash may differ between versions of Rust.
+/// Returns the fingerprint of this build of the program: a hash of its file. `None` if the file cannot be
+/// read. Only the same build compares fingerprints, so that the hash function may differ between versions of
+/// Rust.
 pub fn fingerprint() -> Option<String> {
     let mut file = open_program().ok()?;
     let mut hasher = DefaultHasher::new();
@@ -93,11 +97,11 @@ pub fn fingerprint() -> Option<String> {
     }
 }
 
-/// The last second since 1970 that has a text: the end of the year 9999. Later times are shown as this one.
+/// The last second since 1970 that is formatted: the end of the year 9999. Later times are shown as this one.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// Formats a number of seconds since 1970 as a UTC time, such as `2026-08-01T12:33:10Z`. Times after the year 9999, as in a damaged file, count
-/// as its end.
+/// Formats a number of seconds since 1970 as a UTC time, such as `2026-08-01T12:33:10Z`. Times after the year
+/// 9999, as in a damaged file, are shown as the end of that year.
 pub fn time_of_day(seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds.min(LAST_SECOND))).to_string()
 }
@@ -108,15 +112,16 @@ pub(crate) fn time_of_name(seconds: u64) -> String {
     time_of_day(seconds).replace(':', "-")
 }
 
-/// The number of runs of a benchmark binary that are kept, the one in progress included. A new run removes the oldest beyond it, if these
-/// are complete.
+/// The number of runs of a benchmark binary that are kept, the one in progress included. A new run removes
+/// the oldest ones beyond this number, but only complete ones.
 pub(super) const MAX_KEPT_RUNS: usize = 20;
 
-/// Returns the names to try for a run that `started` this number of seconds after 1970, until one is free: its time, such as
-/// `2026-08-01T12-33-10Z`, then the time with a number. The `label` of a task's process follows the time.
+/// Returns the names to try, in this order, for a run that `started` this number of seconds after 1970: its
+/// time, such as `2026-08-01T12-33-10Z`, then the time with the numbers from 2 on. A `label`, which
+/// identifies the process of a task, follows the time.
 ///
-/// The order of names is that of runs. A clock may be set back: without a label, the name follows all names in `there`, with the time of the
-/// last of them if its own is not later.
+/// Without a label, every name follows all names in `there`, even if the clock was set back. If the last time
+/// in `there` is not before the run's own time, the names have that time and the numbers after its last one.
 pub fn name_candidates(
     started: u64,
     label: Option<&str>,
@@ -131,8 +136,8 @@ pub fn name_candidates(
     (first..).map(move |number| if number == 1 { name.clone() } else { format!("{name}-{number}") })
 }
 
-/// Returns the time and the number in a run's name. The number is 0 if none follows the time, or if a task's label does. `None` if
-/// gpubench does not give such names.
+/// Returns the time and the number in a run's name. The number is 0 if the time is followed by nothing or by
+/// a task's label. `None` if gpubench does not give such names.
 pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
     let (time, rest) = name.split_at_checked(TIME_FORM.len())?;
     let is_like =
@@ -145,13 +150,15 @@ pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
 /// The form of the time in a run's name: each `0` stands for any digit.
 const TIME_FORM: &str = "0000-00-00T00-00-00Z";
 
-/// Returns true if gpubench gives such names to runs: a time, alone or with a number or a task's label after `-`.
+/// Returns true if gpubench gives names of this form to runs: a time, alone or followed by `-` and a number
+/// or a task's label.
 pub(super) fn is_run_name(name: &str) -> bool {
     parse_run_name(name).is_some()
 }
 
-/// Sorts the names of runs by their times, the latest last, after all names that gpubench does not give. Those of one second are in the
-/// order of their numbers. Clocks of hosts differ: only for runs of one host is this the order in which they began.
+/// Sorts the names of runs by time and then by number, the latest last. Names that gpubench does not give
+/// come first. The clocks of hosts differ, so that only runs of one host are in the order in which they
+/// began.
 pub(super) fn sort_run_names(names: &mut [String]) {
     names.sort_by_cached_key(|name| {
         let order = parse_run_name(name).map(|(time, number)| (time.to_owned(), number));
@@ -159,7 +166,7 @@ pub(super) fn sort_run_names(names: &mut [String]) {
     });
 }
 
-/// Returns the oldest of `names`, all but the latest [`MAX_KEPT_RUNS`]. `names` are sorted, the latest last.
+/// Returns all of `names` but the latest [`MAX_KEPT_RUNS`]. `names` must be sorted, the latest last.
 pub(super) fn oldest_beyond_limit(names: &[String]) -> &[String] {
     &names[..names.len().saturating_sub(MAX_KEPT_RUNS)]
 }

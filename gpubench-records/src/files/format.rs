@@ -8,12 +8,12 @@ use serde_json::error::Category;
 
 use crate::record::SCHEMA;
 
-/// A format with its version. A change that an older reader would misread gets a new version.
+/// A file format with its version. A change that an older reader would misread gets a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFormat {
-    /// The schema that files of it have.
+    /// The format's name and version, which its files have in the field `schema`.
     pub schema: &'static str,
-    /// The sentence about a file that is something else.
+    /// The message about a file that is not of this format.
     foreign: &'static str,
 }
 
@@ -23,24 +23,24 @@ pub const RUN: FileFormat = FileFormat { schema: SCHEMA, foreign: "not a stored 
 pub const CEILINGS: FileFormat =
     FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
 
-/// The races of variants.
+/// The results of tuning: races of variants.
 pub const TUNING: FileFormat = FileFormat { schema: "gpubench-tuning/2", foreign: "this is no tuning" };
 /// A run in a history.
 pub const HISTORY: FileFormat =
     FileFormat { schema: "gpubench-history/2", foreign: "this is no run of a history" };
 
-/// The reason why a document is not of a format.
+/// The reason why a document cannot be read as one of the expected format.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    /// It is something else, or damaged.
+    /// The document is something else, or damaged.
     #[error("{what}: {why}")]
     Foreign {
-        /// The sentence that says so.
+        /// The message that it is not of the expected format.
         what: &'static str,
-        /// The first fault, with its place if it has one.
+        /// The first fault, with its line and column if it has any.
         why: String,
     },
-    /// Its format is another one.
+    /// The document has another format or version.
     #[error(
         "its format is `{schema}`, not `{current}`: read it with the gpubench that wrote it, or measure anew"
     )]
@@ -63,7 +63,7 @@ pub enum ReadError {
     Format(#[from] FormatError),
 }
 
-/// The field of a document that names its format: at the top, or in the `run` that it begins with.
+/// The field `schema` of a document: at the top, or in the object `run` with which the document begins.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with a `schema`")]
 struct Header {
@@ -72,7 +72,7 @@ struct Header {
 }
 
 impl Header {
-    /// Returns the schema at the top, or else that in `run`; `None` if there is neither.
+    /// Returns the schema at the top, or else the one in `run`; `None` if there is neither.
     fn schema(self) -> Option<String> {
         self.schema.or_else(|| self.run?.schema)
     }
@@ -104,19 +104,19 @@ impl FileFormat {
         self.parse(json)
     }
 
-    /// Returns true for a document that says it is of this format, of whatever version.
+    /// Returns true if the document states this format in its `schema`, in any version.
     pub fn is_format_of(self, json: &[u8]) -> bool {
         let name = |schema: &str| Some(schema.split_once('/')?.0.to_owned());
         let schema = self.parse(json).ok().and_then(Header::schema);
         schema.is_some_and(|schema| name(&schema) == name(self.schema))
     }
 
-    /// Returns the error that a document is not of this format, or damaged; `why` is the fault.
+    /// Returns the error that a document is not of this format, or is damaged. `why` describes the fault.
     pub(super) fn foreign_error(self, why: impl Into<String>) -> FormatError {
         FormatError::Foreign { what: self.foreign, why: why.into() }
     }
 
-    /// Refuses a document of another format or version.
+    /// Returns an error unless the document states exactly this format and version.
     pub(super) fn check_schema(self, json: &[u8]) -> Result<(), FormatError> {
         self.check_header(self.parse(json)?)
     }
@@ -130,12 +130,14 @@ impl FileFormat {
         }
     }
 
-    /// Parses a document without a check of its schema. A fault is an error with its line and column.
+    /// Parses a document without a check of its schema. An error contains the line and the column of the
+    /// fault.
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
         serde_json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }
 
-    /// Returns the error of a document that cannot be parsed. It is not part of [`parse`](Self::parse), which is compiled for each type.
+    /// Returns the error of a document that cannot be parsed. This function is separate from
+    /// [`parse`](Self::parse), which is compiled anew for each type.
     fn parse_error(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
         let (line, column, why) = (error.line(), error.column(), message_without_position(error));
         self.foreign_error(match error.classify() {

@@ -13,23 +13,23 @@ use serde::{Deserialize, Serialize};
 use crate::files::format::{RUN, message_without_position};
 use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, merge::RecordsByCase};
 
-/// One line of the file of a run: first the run without its records, then a line for each record, then the end.
+/// One line of a run's file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "one line at a time")]
 pub(super) enum RunLine<'a> {
-    /// The first: a run without its records.
+    /// The first line: the run without its records.
     Run(Cow<'a, Run>),
-    /// A case is done.
+    /// The line of a case that is done.
     Record {
         /// The time since the run began.
         at: Nanoseconds,
         /// The result.
         record: Cow<'a, Record>,
     },
-    /// The last, if the run came to its end.
+    /// The last line, if the run came to its end.
     End {
-        /// The time that it took.
+        /// The time that the run took.
         wall_time: Nanoseconds,
     },
 }
@@ -47,13 +47,13 @@ impl RunLine<'_> {
 /// A run as it is found on disk.
 #[derive(Clone, Debug)]
 pub struct StoredRun {
-    /// The run, with one record for each case, which has the measurements of all processes.
+    /// The run, with one record for each case. A record has the measurements of all processes.
     pub run: Run,
     /// The faults of its file, a sentence each.
     pub remarks: Vec<String>,
     /// True if the last line of its file is cut off, so that the case in it is left out.
     pub is_cut_off: bool,
-    /// True if the file has the last line, which a run writes at its end.
+    /// True if the file has the line that a run writes at its end.
     has_ended: bool,
 }
 
@@ -64,14 +64,15 @@ impl From<Run> for StoredRun {
 }
 
 impl StoredRun {
-    /// Returns true if there is nothing to resume: the run has come to its end with a record for each planned case, or it has no record at
-    /// all.
+    /// Returns true if there is nothing to resume: the run has no record at all, or it came to its end and
+    /// has a record for each planned case.
     pub(super) fn is_done(&self) -> bool {
         let records = self.run.records.len();
         records == 0 || self.has_ended && records >= self.run.planned_cases
     }
 
-    /// Returns the faults of its file in words, for a program that shows the records that could be read.
+    /// Returns the faults of the run's file in words, a line that is cut off included. The messages are for a
+    /// program that shows the records, and does not resume the run.
     pub fn faults(&self) -> Vec<String> {
         let cut_off =
             self.is_cut_off.then(|| "its last line is cut off: the case in it is left out".to_owned());
@@ -79,7 +80,7 @@ impl StoredRun {
     }
 }
 
-/// Reads a run. Damaged lines are left out, with a remark.
+/// Reads a run. Damaged lines, and a last line that is cut off, are left out and noted in the result.
 ///
 /// # Errors
 /// If the first line begins no run.
@@ -87,7 +88,8 @@ pub fn read(from: impl Read) -> Result<StoredRun, ReadError> {
     read_lines(&mut BufReader::new(from))
 }
 
-/// Reads the first line, then all others up to the end or to a line that is cut off. Damaged lines become faults.
+/// Reads the first line, then the others, up to the end or to a line that is cut off. Damaged lines become
+/// faults.
 fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
     let FirstLine { mut run, is_summed } = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
@@ -115,7 +117,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
     Ok(StoredRun { run, remarks: describe_faults(&faults).into_iter().collect(), is_cut_off, has_ended })
 }
 
-/// The run of a file without its records, which are not read.
+/// Reads the first line of the file at `path`: returns the run without its records.
 ///
 /// # Errors
 /// If the first line begins no run.
@@ -123,14 +125,15 @@ pub fn head_of(path: &Path) -> Result<Run, ReadError> {
     read_head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
 }
 
-/// Reads a line with its line end. Returns an empty vector at the end of the file, and no line end if the
-/// file is cut off.
+/// Reads a line with its line end. The line is empty at the end of the file, and has no line end if the file
+/// is cut off there.
 fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     from.read_until(b'\n', &mut line).map(|_| line)
 }
 
-/// Reads a line after the first. `is_summed` is true if it must have a checksum. Fails with the reason in words.
+/// Reads a line after the first. If `is_summed` is true, the line must have a checksum. Fails with the reason
+/// in words.
 fn read_line(line: &[u8], is_summed: bool) -> Result<RunLine<'static>, String> {
     let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
@@ -140,13 +143,13 @@ fn read_line(line: &[u8], is_summed: bool) -> Result<RunLine<'static>, String> {
     }
 }
 
-/// The fault of a line whose checksum does not fit.
+/// The message about a line whose checksum does not fit.
 const CHECKSUM_DIFFERS: &str = "it was changed after it was written: its checksum is another";
 
 /// The first line of a run's file.
 struct FirstLine {
     run: Run,
-    /// True if it has a checksum: then all other lines must have one too.
+    /// True if the first line has a checksum: then all other lines must have one too.
     is_summed: bool,
 }
 
@@ -169,8 +172,8 @@ fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     }
 }
 
-/// Returns a sentence with the first fault and the number of the others; `None` without faults. Each fault
-/// has its line number.
+/// Returns a sentence with the first of `faults` and the number of the others; `None` without faults. A fault
+/// is the number of a line and the reason why it was left out.
 fn describe_faults(faults: &[(usize, String)]) -> Option<String> {
     let ((line, why), others) = faults.split_first()?;
     let others = match others.len() {
@@ -180,8 +183,9 @@ fn describe_faults(faults: &[(usize, String)]) -> Option<String> {
     Some(format!("line {line} is no record ({why}){others}: left out"))
 }
 
-/// Checks that a run can contain this record. Returns the reason if it cannot: a valid verdict without a measurement, or a time below
-/// zero that no verdict explains.
+/// Checks that a run can contain this record. Fails with the reason if the record has no measurement and its
+/// verdict is not invalid, or if it has a negative time or a median of zero that the verdict does not
+/// explain.
 fn validate(record: &Record) -> Result<(), String> {
     let (case, state) = (&record.case, record.verdict.state);
     if record.measurement.is_none() && state != State::Invalid {
@@ -194,8 +198,8 @@ fn validate(record: &Record) -> Result<(), String> {
     invalid.map_or(Ok(()), |(what, time)| Err(format!("`{case}` has {what} of {time}, which no clock gives")))
 }
 
-/// Returns the times of a measurement that must not be negative, each with its name. Event times are left out
-/// if the record reports a broken clock.
+/// Returns the times of a measurement that must not be negative, each with its name. If the measurement
+/// reports a broken clock, its event times are left out.
 fn nonnegative_times(measured: &Measurement) -> impl Iterator<Item = (&'static str, Nanoseconds)> {
     let samples = &measured.samples;
     let events = samples.event_times.iter().filter(|_| samples.clock_faults.is_none());
@@ -203,8 +207,8 @@ fn nonnegative_times(measured: &Measurement) -> impl Iterator<Item = (&'static s
     events.chain([("a sampling time", samples.device_time), ("a wall time", samples.wall_time)])
 }
 
-/// Returns the median with its name if it is at or below zero and the verdict does not explain it; otherwise
-/// `None`.
+/// Returns the median, after its name, if it is at or below zero and the verdict neither is invalid nor says
+/// that the time is below the timer's resolution; otherwise `None`.
 fn unexplained_zero_median(record: &Record) -> Option<(&'static str, Nanoseconds)> {
     let is_known = |reason: &Reason| matches!(reason, Reason::BelowResolution { .. });
     let median = record.measurement.as_ref()?.median();
@@ -214,8 +218,8 @@ fn unexplained_zero_median(record: &Record) -> Option<(&'static str, Nanoseconds
     is_unsound.then_some(("a median", median))
 }
 
-/// Adds a record to those of its case. Fails if the record is impossible, or if the same measurement was
-/// added before.
+/// Adds a record to those of its case. Fails if no run can contain it ([`validate`]), or if the case already
+/// has the same measurement.
 fn add_record(record: Record, to: &mut RecordsByCase) -> Result<(), String> {
     validate(&record)?;
     let of_case = to.of_case(record.planned());
@@ -239,7 +243,7 @@ impl Run {
 /// Checks all records of `run`, and merges those of one case into one record.
 ///
 /// # Errors
-/// If a record is one that no run has, or if a measurement is there twice.
+/// If no run can contain one of the records, or if a case has the same measurement twice.
 pub fn validated(mut run: Run) -> Result<Run, FormatError> {
     let mut records = RecordsByCase::default();
     for record in std::mem::take(&mut run.records) {
@@ -259,15 +263,16 @@ const LINE_END: &[u8] = b"}}";
 /// The result of comparing a line with its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
-    /// It is as it was written.
+    /// The line is unchanged since it was written.
     Fits,
-    /// It was changed after it was written.
+    /// The line was changed after it was written.
     Differs,
-    /// It has none: builds before 2026-11-22 wrote none.
+    /// The line has no checksum, as those of builds before 2026-11-22.
     Missing,
 }
 
-/// Adds its checksum to `line`, a JSON object in an object that has no line end yet. Leaves other lines as they are.
+/// Adds its checksum to `line`, which must end with `}}` and have no line end yet. Leaves other lines
+/// unchanged.
 pub fn add_checksum(line: &mut Vec<u8>) {
     if let Some(body) = line.strip_suffix(LINE_END) {
         let sum = format!("{:08x}\"", crc32fast::hash(body));

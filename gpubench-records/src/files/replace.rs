@@ -21,9 +21,10 @@ pub struct Destination {
 /// The way of writing to a destination.
 #[derive(Debug)]
 enum WriteMode {
-    /// A regular file, which may be there already.
+    /// Replaces a regular file as a whole, or creates it.
     Replaced,
-    /// A pipe, a device, or a file that this process has open. Opened once, because its reader takes the close for the end.
+    /// Writes to a pipe, a device, or a descriptor of an open file. It is opened once, because a reader takes
+    /// its close for the end.
     InPlace(File),
 }
 
@@ -31,7 +32,7 @@ impl Destination {
     /// Checks that `path` can be written to. An existing file stays as it is; a temporary file beside it is created and removed.
     ///
     /// # Errors
-    /// If it cannot be, with what to give instead.
+    /// If it cannot; for a folder, and if the folder of the file is missing, with what to give instead.
     pub fn open(path: &Path) -> io::Result<Self> {
         let probe = |destination: Self| match destination.target {
             WriteMode::Replaced => TemporaryFile::create_beside(&destination.path).map(|_| destination),
@@ -50,13 +51,14 @@ impl Destination {
         })
     }
 
-    /// Returns true for a terminal, which people look at.
+    /// Returns true if the destination is a terminal.
     pub fn is_terminal(&self) -> bool {
         matches!(&self.target, WriteMode::InPlace(file) if file.is_terminal())
     }
 
-    /// Opens `path`. A regular file, also behind a link, or a path without a file will be replaced as a whole; a
-    /// device, a pipe or a descriptor is written in place. Returns an error if a file there cannot be written.
+    /// Opens `path`. A regular file, also behind a link, is later replaced as a whole, and a missing file is
+    /// created. A device, a pipe or a descriptor is written in place. Returns an error if an existing file
+    /// cannot be written.
     fn of(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -71,11 +73,13 @@ impl Destination {
         Ok(Self { path: resolved(path), target: WriteMode::Replaced })
     }
 
-    /// Replaces the file, or makes it. The new contents go into a temporary file beside it, reach the disk and take its
-    /// name. Pipes, terminals and other devices have no earlier contents: they are written directly.
+    /// Replaces the file, or creates it: the new contents go into a temporary file beside it, reach the disk,
+    /// and take its name. Pipes, devices and descriptors are written directly.
     ///
     /// # Errors
-    /// If a part could not be written. The earlier file is then unchanged, and the temporary one removed.
+    /// If a part could not be written. The earlier file is then unchanged, and the temporary one removed. If
+    /// only the sync of the folder failed, the file is replaced already. Pipes, devices and descriptors may
+    /// have got a part.
     pub fn write(&self, contents: WriteContents<'_>) -> io::Result<()> {
         if let WriteMode::InPlace(file) = &self.target {
             return overwrite(file, contents);
@@ -90,10 +94,12 @@ impl Destination {
     }
 }
 
-/// Makes a new file at the first of `paths` that is free, however many processes do so at once. Returns its path.
+/// Creates a file at the first of `paths` that is free, even if several processes do so at once. Returns its
+/// path.
 ///
 /// # Errors
-/// If a part could not be written. There is no file then.
+/// If a part could not be written, or if no path is free. There is then no new file, unless only the sync of
+/// its folder failed.
 pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: WriteContents<'_>) -> io::Result<PathBuf> {
     let mut path = paths.next().ok_or(ErrorKind::NotFound)?;
     let mut new = TemporaryFile::create_beside(&path)?;
@@ -116,10 +122,10 @@ pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: WriteContents<
     }
 }
 
-/// Replaces the file at `path`, or makes it: see [`Destination::write`].
+/// Replaces the file at `path`, or creates it: see [`Destination::write`].
 ///
 /// # Errors
-/// If a part could not be written. The earlier file is then unchanged.
+/// As for [`Destination::write`], and if the file cannot be opened for writing.
 pub fn replace(path: &Path, contents: WriteContents<'_>) -> io::Result<()> {
     Destination::of(path)?.write(contents)
 }
@@ -127,8 +133,8 @@ pub fn replace(path: &Path, contents: WriteContents<'_>) -> io::Result<()> {
 /// The most symbolic links that are followed in a path, as on Linux. The rest of a longer chain is not followed.
 const MAX_LINKS: usize = 40;
 
-/// Returns the file that `path` leads to, which need not exist: the same for two paths of one file. Dangling links are
-/// followed too, since writing through one makes its target.
+/// Returns the absolute path of the file that `path` leads to through links. The file need not exist:
+/// dangling links are followed too, since writing through one creates its target.
 pub fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -151,7 +157,7 @@ fn is_descriptor(path: &Path) -> bool {
     ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|root| path.starts_with(root))
 }
 
-/// A new file under a name of its own. It is removed unless it takes the name of the file that it replaces.
+/// A new file with a random name. `Drop` removes it, unless it was renamed.
 struct TemporaryFile {
     path: PathBuf,
     file: File,
@@ -160,7 +166,7 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Creates a file in the folder of `path`, with a random name that nothing has.
+    /// Creates a file in the folder of `path`, with a random name that no other file has.
     fn create_beside(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or(ErrorKind::IsADirectory)?.to_string_lossy().into_owned();
         loop {
@@ -173,7 +179,7 @@ impl TemporaryFile {
         }
     }
 
-    /// Renames it to `path`, and syncs the folder.
+    /// Renames the file to `path`, and syncs the folder.
     fn rename(&mut self, path: &Path) -> io::Result<()> {
         disk::rename(&self.path, path)?;
         self.is_renamed = true;
@@ -213,10 +219,10 @@ pub fn fill(out: impl Write, contents: WriteContents<'_>) -> io::Result<()> {
     out.flush()
 }
 
-/// Returns true if the open `file` is the one at `path`; false if there is none.
+/// Returns true if the open `file` is the one at `path`; false if another file is there, or none.
 ///
 /// # Errors
-/// If the system does not say.
+/// If the system cannot tell.
 pub(super) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(there) => Ok(is_same_inode(&file.metadata()?, &there)),
@@ -225,7 +231,8 @@ pub(super) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns true if both paths are of one file, by a link or a second name too. Either may not exist yet.
+/// Returns true if both paths lead to one file, also by a symbolic link or a second name (hard link). A file
+/// that does not exist yet is compared by its path.
 pub fn is_one_file(one: &Path, other: &Path) -> bool {
     let found = || Some((fs::metadata(one).ok()?, fs::metadata(other).ok()?));
     resolved(one) == resolved(other) || found().is_some_and(|(one, other)| is_same_inode(&one, &other))

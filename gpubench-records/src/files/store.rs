@@ -20,16 +20,18 @@ pub struct Store {
     file: File,
     /// The length of all whole lines.
     length: u64,
-    /// The beginning of the run.
+    /// The time at which this process created the file.
     begin: Instant,
-    /// The time that the earlier run took whose records it begins with; 0 without one.
+    /// If the file begins with the records of an earlier run: the time that this earlier run took. Otherwise
+    /// 0.
     before: Nanoseconds,
     syncing: Syncing,
 }
 
 impl Store {
-    /// Begins the file of `run` in `folder`, with the records `resumed` of an earlier run. Others see the file with all of them
-    /// or not at all. The oldest runs of this suite are removed, but a task of several removes nothing.
+    /// Creates the file of `run` in a new folder in `folder`, with the records `resumed` of an earlier run.
+    /// Other processes see the file with all of these records or not at all. Removes the oldest runs of the
+    /// same benchmark binary, unless `run` is one of several tasks.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -57,10 +59,11 @@ impl Store {
         &self.path
     }
 
-    /// Appends a record. It stays in the file if this process ends afterwards.
+    /// Appends a record. The record stays in the file even if this process ends right after.
     ///
     /// # Errors
-    /// If it cannot be written, or the file was removed: records in it would end with this process. Otherwise those before it stay.
+    /// If the record cannot be written: earlier ones stay. Also if the file was removed, since its records
+    /// would be lost when this process ends.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         self.check_file_exists()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
@@ -77,7 +80,7 @@ impl Store {
         written
     }
 
-    /// Ends the run, which took `wall`, and waits until all of it is on the disk.
+    /// Writes the last line of the run, which took `wall`, and waits until the whole file is on the disk.
     ///
     /// # Errors
     /// If a part of it could not be written, or the file was removed.
@@ -89,7 +92,7 @@ impl Store {
         self.syncing.end()
     }
 
-    /// Returns an error if the path no longer leads to the open file, as after `cargo clean`.
+    /// Returns an error if the path no longer leads to the open file, such as after `cargo clean`.
     fn check_file_exists(&self) -> io::Result<()> {
         match replace::is_file_at(&self.file, &self.path)? {
             true => Ok(()),
@@ -101,8 +104,9 @@ impl Store {
     }
 }
 
-/// Creates a new folder for `run` in `folder`, and returns its path. If the run is a task of a job, the name has its host, job, number and
-/// process, so that tasks of many hosts may write into one folder.
+/// Creates a new folder for `run` in `folder`, and returns its path. If the run is a task, the folder's name
+/// contains the host, the job, and the numbers of task and process, so that tasks on many hosts can write
+/// into one `folder`.
 fn create_run_folder(folder: &Path, run: &Run) -> io::Result<PathBuf> {
     let environment = &run.environment;
     let label = environment.task.as_ref().map(|task| {
@@ -120,11 +124,13 @@ fn create_run_folder(folder: &Path, run: &Run) -> io::Result<PathBuf> {
     Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
-/// Removes the oldest runs of the suite that `run` is of, except those in progress and those that can be resumed. Folders with
-/// other names or with other files in them stay. A link stays too, and does not count: what it leads to was put elsewhere to be kept.
+/// Removes the oldest complete runs in `folder` that `run` may remove ([`is_removable_by`]), beyond the
+/// number that is kept. Does nothing if `run` is a task. Folders with other names stay, and so do links,
+/// which do not count: the user has put their targets elsewhere to keep them. Other files in the folder of a
+/// run stay too.
 ///
-/// A lock tells of progress on this host alone, and clocks differ between hosts: runs of other hosts stay, and so do all that
-/// are tasks.
+/// Runs of other hosts stay because locks show progress on this host only, and because the clocks of hosts
+/// differ.
 fn remove_oldest_runs(folder: &Path, run: &Run) {
     if run.environment.task.is_some() {
         return;
@@ -150,8 +156,8 @@ fn remove_oldest_runs(folder: &Path, run: &Run) {
     }
 }
 
-/// Returns true if `run` may remove `other`: both are of the same benchmark binary, `other` is not a
-/// scheduler's task, and it was measured on this host or names no host.
+/// Returns true if `run` may remove `other`: both are of the same benchmark binary, `other` is not one of
+/// several tasks, and it names the same host or none.
 fn is_removable_by(run: &Run, other: &Run) -> bool {
     let Environment { host, task, .. } = &other.environment;
     other.program.suite == run.program.suite
@@ -159,13 +165,14 @@ fn is_removable_by(run: &Run, other: &Run) -> bool {
         && (host.is_none() || *host == run.environment.host)
 }
 
-/// A thread that writes the file through to the disk, so that no case waits for the disk. Several requests
-/// that come during one sync cause one more.
+/// A thread that syncs the file to the disk, so that no case waits for the disk. All requests during one sync
+/// cause one more sync. `None` after [`Self::end`].
 #[derive(Debug)]
 struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
 
 impl Syncing {
-    /// Starts the thread, which writes `file` and its entry in `folder` to the disk at each request.
+    /// Starts the thread. It syncs `file` at each request, and at the first one also `folder`, which contains
+    /// the file's name.
     ///
     /// # Errors
     /// Returns an error if the thread cannot be started.
@@ -175,7 +182,8 @@ impl Syncing {
         Ok(Self(Some((wake, thread))))
     }
 
-    /// Asks the thread to sync all that was written so far. Does not wait.
+    /// Asks the thread to sync all that was written so far. Does not wait, and has no effect after a sync has
+    /// failed.
     fn request_sync(&self) {
         if let Some((wake, _)) = &self.0 {
             // Fails if the next sync covers this record too, or if one has failed, which `end` reports.
@@ -183,7 +191,8 @@ impl Syncing {
         }
     }
 
-    /// Waits until all requested syncs are done, and ends the thread. Returns the first error of a sync; a second call does nothing.
+    /// Waits until all requested syncs are done, and ends the thread. Returns the error if a sync failed; a
+    /// second call does nothing.
     fn end(&mut self) -> io::Result<()> {
         let Some((wake, thread)) = self.0.take() else { return Ok(()) };
         drop(wake);
@@ -198,7 +207,8 @@ impl Drop for Syncing {
     }
 }
 
-/// Syncs `file` for each request, and `folder` once, until the sender is dropped.
+/// Syncs `file` at each request, and at the first one also `folder`. Ends when the sender is dropped, or at
+/// the first error, which it returns.
 fn sync_on_request(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     let mut is_named = false;
     while woken.recv().is_ok() {
@@ -212,21 +222,21 @@ fn sync_on_request(file: &File, folder: &File, woken: &Receiver<()>) -> io::Resu
     Ok(())
 }
 
-/// Creates a file, which must not exist, and locks it if the file system can: a lock shows that it is still being written.
+/// Creates a file, which must not exist yet, and locks it if the file system supports that. The lock shows
+/// that the file is still being written.
 pub(super) fn create_locked(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().append(true).create_new(true).open(path)?;
     _ = file.try_lock();
     Ok(file)
 }
 
-/// Returns true if another process has the file locked for writing. Otherwise locks it shared until `file` is
-/// closed.
+/// Returns true if the file is locked for writing. Otherwise locks it for reading until `file` is closed, if
+/// the file system supports that.
 pub(super) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// Locks `file` until it is closed, so that no other process writes to it. Returns false if another process has locked it, or if it
-/// cannot be locked.
+/// Locks `file` for writing until it is closed. Returns false if it is already locked, or cannot be locked.
 fn try_lock(file: &File) -> bool {
     file.try_lock().is_ok()
 }
