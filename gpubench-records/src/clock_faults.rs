@@ -7,8 +7,8 @@ use gpubench_stats::{Nanoseconds, format};
 
 /// The longest plausible time, eleven days. A longer reading counts as no time.
 const LONGEST_TIME: Nanoseconds = Nanoseconds(1e15);
-/// The fraction by which the sum of a group's samples may exceed the group's time: clocks are read at
-/// different moments.
+/// The fraction by which the sum of a group's samples may exceed the time of the group: its clock and that of
+/// the samples are read at different moments.
 const GROUP_SUM_TOLERANCE: f64 = 0.01;
 /// The fraction by which a group's time may exceed the host's time of that group.
 const WALL_TIME_TOLERANCE: f64 = 0.05;
@@ -43,9 +43,10 @@ pub fn is_plausible_time(reading: Nanoseconds) -> bool {
 }
 
 impl ClockFaults {
-    /// Adds the faults of one group of samples to the counts. `group` is the group's time on the device's
-    /// clock, `wall` on this machine's; `step` is the timer's resolution, and `simulated` excuses groups
-    /// longer than `wall`. Returns `group`, or `wall` if `group` is not a time.
+    /// Adds the faults of one group of samples to the counts. `events` are the event times of the group,
+    /// `group` its time on the device's clock, and `wall` its time on this machine's clock. `step` is the
+    /// timer's resolution. If `simulated` is true, `group` may exceed `wall`. Returns `group`, or `wall` if
+    /// `group` is negative or not plausible.
     pub fn count(
         &mut self,
         events: impl Iterator<Item = Nanoseconds>,

@@ -158,13 +158,14 @@ impl FromStr for Threshold {
     }
 }
 
-/// Reads `0.5%` or `0.5` as 0.5: a percentage above 0.
+/// Reads `0.5%` or `0.5` as 0.5. `None` for text that is no percentage above 0.
 pub fn percentage(text: &str) -> Option<f64> {
     let number = text.trim().trim_end_matches('%').trim_end();
     number.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent > 0.0)
 }
 
-/// Returns the user's equivalence margin. Without one it is `usual`, but at most the regression threshold.
+/// Returns the equivalence margin `given` by the user. Without one it is `usual`, or the regression threshold
+/// if that is a smaller percentage.
 pub fn equivalence_margin(given: Option<f64>, regression: Option<Threshold>, usual: f64) -> f64 {
     match (given, regression) {
         (Some(given), _) => given,
@@ -174,13 +175,14 @@ pub fn equivalence_margin(given: Option<f64>, regression: Option<Threshold>, usu
 }
 
 impl Threshold {
-    /// Reads `0.5%` or `0.5` as 0.005: a percentage above 0, as a fraction.
+    /// Reads `0.5%` or `0.5` as the fraction 0.005. `None` for text that is no percentage above 0.
     pub fn part(text: &str) -> Option<f64> {
         percentage(text).map(|percent| percent / 100.0)
     }
 
-    /// Returns true if a launch of this `ratio` and `answer` is a regression. `noise_known` is true if the ratio's interval
-    /// contains the spread between processes.
+    /// Returns true if a launch of this `ratio` and `answer` is a regression: the answer is slower, and the
+    /// ratio reaches the percentage. With [`Self::Noise`] the second condition is `noise_known`: the ratio's
+    /// interval contains the spread between processes.
     pub fn is_exceeded(self, ratio: &Ratio, answer: Answer, noise_known: bool) -> bool {
         answer == Answer::Slower
             && match self {
@@ -191,7 +193,8 @@ impl Threshold {
 }
 
 impl Comparison {
-    /// Returns true if this launch is slower by `threshold` or more. Rounds count as processes, so that their spread is known.
+    /// Returns true if this launch is slower by `threshold` or more; false without a ratio. For
+    /// [`Threshold::Noise`] the spread counts as known, since rounds take the place of processes.
     pub fn regressed(&self, threshold: Threshold) -> bool {
         self.ratio.is_some_and(|ratio| threshold.is_exceeded(&ratio, self.answer, true))
     }

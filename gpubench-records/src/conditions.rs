@@ -142,8 +142,8 @@ gpubench_stats::stored! {
 }
 
 impl HeatLevel {
-    /// Returns the temperature of `reading` if this level is one, and the power if it is that; `None` if the
-    /// sensors do not have it.
+    /// Returns the temperature of `reading` if this level is a temperature, or its power if this level is a
+    /// power. `None` if the sensors do not report it.
     pub fn read(self, reading: &Reading) -> Option<Self> {
         match self {
             Self::Temperature(_) => reading.temperature.map(Self::Temperature),

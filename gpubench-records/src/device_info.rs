@@ -129,8 +129,8 @@ pub const DRIVER: &str = "driver";
 pub const DRIVER_FOR_CUDA: &str = "driver for CUDA";
 
 impl DeviceInfo {
-    /// Returns the facts of a device with this name, such as `DeviceInfo::new("host", "AMD EPYC 9554")`, of which nothing else is
-    /// known yet.
+    /// Creates the description of a device: `device` is its name on the command line, and `name` that of its
+    /// maker, as in `DeviceInfo::new("host", "AMD EPYC 9554")`. All other facts are unknown.
     pub fn new(device: impl Into<String>, name: impl Into<String>) -> Self {
         Self { device: device.into(), name: name.into(), ..Self::default() }
     }
@@ -173,24 +173,25 @@ impl DeviceInfo {
         self.properties.iter().find(|property| property.name == name).map(|property| &property.value)
     }
 
-    /// Returns the clock of the multiprocessors that the device states; `None` if it states none.
+    /// Returns the clock of the multiprocessors according to the properties; `None` if the device does not
+    /// state one.
     pub fn clock(&self) -> Option<Hertz> {
         if let Value::Hertz(clock) = self.property(CLOCK)? { Some(*clock) } else { None }
     }
 
-    /// Returns the property `name`; `None` if the device lacks it, or if it is no count.
+    /// Returns the value of the property `name`; `None` if the device lacks it, or if the value is no count.
     pub fn count(&self, name: &str) -> Option<u64> {
         if let Value::Count(count) = self.property(name)? { Some(*count) } else { None }
     }
 
-    /// Returns the property `name`; `None` if the device lacks it, or if it is no text.
+    /// Returns the value of the property `name`; `None` if the device lacks it, or if the value is no text.
     pub fn text(&self, name: &str) -> Option<&str> {
         if let Value::Text(text) = self.property(name)? { Some(text) } else { None }
     }
 }
 
 impl Property {
-    /// The property `name` of `value`.
+    /// Creates the property `name` with this value.
     pub fn new(name: impl Into<String>, value: Value) -> Self {
         Self { name: name.into(), value }
     }
@@ -203,8 +204,8 @@ impl Peak {
         Self { quantity, value, source, method: method.into(), uncertain: false }
     }
 
-    /// Returns true if results are shown as a fraction of this peak: not for an uncertain measurement, which other programs disturbed and which is
-    /// too low by an unknown amount.
+    /// Returns true if results are shown as a fraction of this peak. Only an uncertain measurement is
+    /// excluded: other programs disturbed it, so that it is too low by an unknown amount.
     pub fn is_comparable(&self) -> bool {
         self.source != PeakSource::Measured || !self.uncertain
     }
@@ -215,8 +216,9 @@ impl Peak {
         Self { uncertain: true, ..self }
     }
 
-    /// Returns the rank of its source among the peaks of a quantity; the lowest is used. The order is: the user, the device's attributes, the
-    /// datasheet, a measurement, then uncertain attributes and datasheets, then uncertain measurements.
+    /// Returns the rank of this peak among those of its quantity; the peak with the lowest rank is used. The
+    /// order of sources is: the user, the device's attributes, the datasheet, a measurement, then uncertain
+    /// attributes and datasheets, then uncertain measurements.
     pub fn precedence(&self) -> u8 {
         match (self.source, self.uncertain) {
             (PeakSource::User, _) => 0,
@@ -230,7 +232,7 @@ impl Peak {
 }
 
 impl Quantity {
-    /// Returns the bandwidth that limits bytes over `link`; that of the memory without a link.
+    /// Returns the bandwidth that limits bytes over `link`. Without a link it is that of the device's memory.
     pub fn moved_over(link: Option<Link>) -> Self {
         match link {
             None | Some(Link::D2d) => Self::MemoryBandwidth,
@@ -241,8 +243,8 @@ impl Quantity {
         }
     }
 
-    /// Returns the quantity that the command line and files call `name`: a bandwidth, or else the arithmetic of the data type `name`, even if
-    /// no such data type is known.
+    /// Returns the quantity that the command line and files call `name`. A name that is no bandwidth counts
+    /// as a data type, known or not, and gives its arithmetic throughput.
     pub fn named(name: &str) -> Self {
         let found = BANDWIDTH_NAMES.iter().find(|(word, _)| *word == name);
         found.map_or_else(|| Self::Compute(name.to_owned()), |(_, quantity)| quantity.clone())

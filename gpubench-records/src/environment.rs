@@ -57,8 +57,8 @@ pub fn shown_quota(processors: f64) -> String {
     format!("{} processors", format::number(processors))
 }
 
-/// Returns the effect of a setting on the times of launches, for some with a remedy; `None` if it has none with this value, or if the
-/// setting is not known.
+/// Returns the effect on the times of launches that the setting `name` has with this value, sometimes with a
+/// remedy. `None` if this value has no effect, or if the setting is not known.
 pub fn effect_on_times(name: &str, value: &str) -> Option<&'static str> {
     match (name, value) {
         ("CUDA_LAUNCH_BLOCKING", "0") | ("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "100") => None,
@@ -117,9 +117,9 @@ gpubench_stats::stored! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[error("{number}/{of}")]
 pub struct Part {
-    /// Its number, from 1.
+    /// The number of this part, from 1.
     number: usize,
-    /// The number of all.
+    /// The number of all parts.
     of: usize,
 }
 
@@ -130,7 +130,7 @@ impl Part {
     /// The only part: `1/1`.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// Returns the part with this number, from 1; `None` if there are not that many.
+    /// Returns the part with this number of `of` parts; `None` unless `number` is from 1 to `of`.
     pub fn new(number: usize, of: usize) -> Option<Self> {
         (1..=of).contains(&number).then_some(Self { number, of })
     }
@@ -163,7 +163,7 @@ impl FromStr for Part {
 }
 
 impl Task {
-    /// Returns true if `other` is the same task, possibly started again or on another node.
+    /// Returns true if `other` is the same task of the same job, possibly started again or on another node.
     pub fn is(&self, other: &Self) -> bool {
         let identity = |task: &Self| {
             let Self { share, number, of, scheduler, job, .. } = task.clone();
@@ -172,13 +172,15 @@ impl Task {
         identity(self) == identity(other)
     }
 
-    /// Returns the part of a run's name that identifies the task, such as `4711.3`: the job, then the task's number.
+    /// Returns the part of a run's name that identifies the task, such as `4711.3`: the job, or `share`
+    /// without one, then the task's number.
     pub(crate) fn label(&self) -> String {
         format!("{}.{}", file_name_part(self.job.as_deref().unwrap_or("share")), self.number)
     }
 }
 
-/// Replaces each character of `text` that a file name may not have on any system by `_`.
+/// Replaces each character of `text` that some system does not allow in file names by `_`: all but ASCII
+/// letters, digits, `.` and `_`.
 pub(crate) fn file_name_part(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
     text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()

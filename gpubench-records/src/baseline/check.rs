@@ -12,8 +12,9 @@ use crate::{
 };
 use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 
-/// Compares `run` with `baseline`. `wanted` returns true for a case of the baseline that the run should have, and is reported as missing
-/// otherwise. `error` is the probability that an answer is wrong: [`DECISION_ERROR`], or less for one of several interim analyses.
+/// Compares `run` with `baseline`. `wanted` selects the cases of the baseline that the run should have; those
+/// of them that the run lacks are reported as missing. `error` is the probability that an answer is wrong:
+/// [`DECISION_ERROR`], or less for one of several interim analyses.
 pub fn check(
     run: &Run,
     baseline: &Baseline,
@@ -59,9 +60,10 @@ pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: T
 struct ComparedCase<'a> {
     now: MeasuredRecord<'a>,
     then: MeasuredRecord<'a>,
-    /// The number of processes that measured it: in the run, and in the baseline.
+    /// The number of processes that measured the case and whose samples are stored: in the run, and in the
+    /// baseline.
     processes: [usize; 2],
-    /// `None` if a time is not above zero.
+    /// `None` if a side has no stored samples, or a median's interval reaches zero.
     decision: Option<CaseDecision>,
 }
 
@@ -92,7 +94,7 @@ fn compared_cases<'a>(
 }
 
 impl ComparedCase<'_> {
-    /// Returns the finding to store: the decision, or that a time is not above zero.
+    /// Returns the finding to store: the decision, or without one, that there is no time above zero.
     fn finding(&self) -> BaselineFinding {
         let Some(decision) = self.decision else {
             return BaselineFinding::NoTime("a time at or below zero".to_owned());
@@ -118,14 +120,14 @@ impl ComparedCase<'_> {
 struct RunCases<'a> {
     now: HashSet<&'a CaseId>,
     planned: HashSet<PlannedCase>,
-    /// The benchmarks of the baseline, each on a model and in a cache state, of which the run has no case with the same arguments.
+    /// The benchmarks that the baseline has with other arguments only: the run has none of their cases.
     changed: HashSet<BenchmarkKey<'a>>,
 }
 
-/// The benchmark, model and cache state of a case: cases with the same differ in their arguments alone.
+/// The benchmark, model and cache state of a case. Cases with an equal key differ only in their arguments.
 type BenchmarkKey<'a> = (&'a str, &'a str, Cache);
 
-/// Returns the key of a case, which is the same for cases that differ only in their arguments.
+/// Returns the key of a case.
 fn benchmark_key(case: &CaseId) -> BenchmarkKey<'_> {
     (&case.benchmark, &case.model, case.cache)
 }
@@ -142,8 +144,8 @@ impl<'a> RunCases<'a> {
         Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
     }
 
-    /// Returns the finding about a case that the baseline lacks: new, or not comparable if the baseline
-    /// contains the benchmark with other arguments only.
+    /// Returns the finding about a case that the baseline lacks: not comparable if the baseline has its
+    /// benchmark with other arguments only ([`Self::changed`]); otherwise new.
     fn finding_without_baseline(&self, case: &CaseId) -> BaselineFinding {
         if !self.changed.contains(&benchmark_key(case)) {
             return BaselineFinding::New;
@@ -152,8 +154,8 @@ impl<'a> RunCases<'a> {
         BaselineFinding::NotComparable(vec![why.to_owned()])
     }
 
-    /// Returns true if the run contains the case of `old`, a record of the baseline: the same case on any
-    /// device of that model, or the same planned case on the same device name, whatever its model.
+    /// Returns true if the run contains the case of `old`, a record of the baseline: either on any device of
+    /// the same model, or on a device of the same name (such as `cuda:0`), whatever its model.
     fn contains_case_of(&self, old: &Record) -> bool {
         self.now.contains(&old.case) || self.planned.contains(&old.planned())
     }
@@ -264,8 +266,9 @@ pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'
     found
 }
 
-/// Returns a phrase for each property that differs, except UUIDs, which mean nothing to a reader. `missing` is the
-/// value on a side that lacks the property, such as `not set`. A device has the property `clocks` only if they are locked.
+/// Returns a phrase for each property that differs, except UUIDs, which mean nothing to a reader. `missing`
+/// is the text for a side that lacks the property, such as `not set`. For the property `clocks`, which a
+/// device has only if its clocks are locked, that text is `not locked`.
 fn describe_changes([now, then]: [&[Property]; 2], missing: &str) -> Vec<String> {
     let value = |side: &[Property], name: &str| {
         let found = side.iter().find(|property| property.name == name);
@@ -281,7 +284,8 @@ fn describe_changes([now, then]: [&[Property]; 2], missing: &str) -> Vec<String>
     changes.flatten().collect()
 }
 
-/// Returns true unless the UUIDs of the two devices are known and differ: devices without a UUID count as the same.
+/// Returns true unless the UUIDs of both devices are known and differ: a device without a UUID counts as the
+/// same as any other.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     shared_device_properties(now, then).all(|(what, now, then)| what != UUID || now == then)
 }
@@ -315,19 +319,20 @@ fn device_properties<'a>(measured: MeasuredRecord<'a>) -> &'a [Property] {
 }
 
 /// The assumed relative difference between processes that share the host's processors or memory with other
-/// programs: for launches on a CPU, for those that waited for one, and for copies between host and device.
+/// programs. It is used for launches on a CPU, for launches whose threads waited for a processor, and for
+/// copies between host and device.
 const SHARED_HOST_SPREAD: f64 = 0.4;
 /// The assumed relative difference between processes that have a GPU to themselves.
 const OWN_GPU_SPREAD: f64 = 0.02;
-/// The assumed least difference between processes that have a GPU to themselves, as a time. It replaces
+/// The smallest assumed difference between processes that have a GPU to themselves, as a time. It exceeds
 /// [`OWN_GPU_SPREAD`] for launches shorter than 6.5 µs.
 const OWN_GPU_SPREAD_TIME: Nanoseconds = Nanoseconds(130.0);
-/// The smallest fraction of the samples in a mode that can become the median of another process. If both modes hold as many, their
-/// distance is part of the assumed difference.
+/// The fraction of the samples from which on a mode may contain the median of another process. If both modes
+/// have this fraction, the assumed difference is at least the distance between the modes.
 const MIN_MODE_FRACTION: f64 = 0.2;
 
-/// Returns the relative difference that two processes may show although nothing changed: the larger of the
-/// two sides, or any difference if that of a side is unknown.
+/// Returns the relative difference that two processes may show although nothing changed: the larger one of
+/// the two sides. It is [`AssumedSpread::Any`] if either side may show any difference.
 pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> AssumedSpread {
     match (assumed_spread_of_process(now), assumed_spread_of_process(then)) {
         (Some(now), Some(then)) => AssumedSpread::UpTo(now.max(then)),
@@ -335,8 +340,9 @@ pub(super) fn assumed_spread(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) 
     }
 }
 
-/// Returns the relative difference from this measurement that another process may show, which two modes and a
-/// drift increase. `None` if it may be any, since the time was not steady or not the launch's alone.
+/// Returns the relative difference from this measurement that another process may show. Two modes and a drift
+/// increase it. `None` if any difference may show: the time was not steady, its interval is too wide, or
+/// other programs used the device.
 fn assumed_spread_of_process(it: MeasuredRecord<'_>) -> Option<f64> {
     let samples = &it.measurement.samples;
     let shares_memory = matches!(it.measurement.link, Some(Link::H2d | Link::D2h));

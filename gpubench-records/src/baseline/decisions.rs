@@ -4,10 +4,12 @@
 use crate::{Answer, AssumedSpread, Threshold};
 use gpubench_stats::{Median, Nanoseconds, ProcessRatio, Ratio, benjamini_hochberg};
 
-/// The number of processes, of both sides together, from which the spread between processes is known. With fewer, it is assumed.
+/// The number of processes, of both sides together, from which on the spread between processes is computed.
+/// With fewer, it is assumed.
 const MIN_PROCESSES_FOR_SPREAD: usize = 3;
 
-/// The maximum number of further processes that measure the cases of a run that seem to be regressions. After these, the answers stay.
+/// The maximum number of further processes that measure the cases that seem to be regressions. After these,
+/// the answers are final.
 pub const MAX_REMEASURING_PROCESSES: usize = 8;
 
 /// The times of a case in the run (`now`) and in the baseline (`then`).
@@ -19,7 +21,8 @@ pub struct CaseMedians {
     pub then: Vec<Median>,
     /// True if the run and the baseline used the same device.
     pub same_device: bool,
-    /// The difference between processes that is assumed if fewer than three processes measured the case.
+    /// The difference between processes that is assumed if fewer than three processes, of both sides
+    /// together, measured the case.
     pub assumed: AssumedSpread,
 }
 
@@ -30,13 +33,13 @@ pub struct CaseDecision {
     pub ratio: Ratio,
     /// The geometric means of the medians: of the run, and of the baseline.
     pub times: [Nanoseconds; 2],
-    /// True if the interval includes the measured spread between processes.
+    /// True if the interval includes the spread between processes, measured on one device.
     pub noise_known: bool,
     /// The assumed difference between processes; `None` if it was measured.
     pub assumed: Option<AssumedSpread>,
     /// The answer after the correction for many cases.
     pub answer: Answer,
-    /// True if the case is slower by the regression threshold or more.
+    /// True if the case is a regression according to the threshold, after the correction for many cases.
     pub regressed: bool,
     /// True if the case seems to be a regression, so that more processes should measure it.
     pub seems_regressed: bool,
@@ -49,13 +52,15 @@ struct CaseTest {
     faster: f64,
 }
 
-/// Decides whether each of `cases` is faster, slower, the same or undecided, and whether it is a regression of at least `threshold`. The
-/// medians have intervals of the confidence 1 − `error`, and differences up to `margin` count as the same. Returns `None` for a case with a
-/// time at or below zero.
+/// Decides whether each of `cases` is faster, slower, the same or undecided, and whether it is a regression
+/// of at least `threshold`. The medians have intervals of the confidence 1 − `error`, and differences up to
+/// `margin` count as the same. The entry of a case is `None` if a side has no medians, or if a median's
+/// interval reaches zero.
 ///
-/// The 99 % interval of one case misses the margin by chance once in a hundred cases, and more often if processes differ. So the procedure of
-/// Benjamini & Hochberg selects the slower cases, the faster ones and the regressions: at most the fraction `error` of each is wrong. A
-/// single case has the answer of its own interval.
+/// By chance alone, one case in a hundred would seem faster or slower by its 99 % interval, and more if
+/// processes differ. So the procedure of Benjamini & Hochberg selects the slower cases, the faster ones and
+/// the regressions: of each of these three, on average at most the fraction `error` is wrong. A single case
+/// has the answer of its own interval.
 pub fn decide_cases(
     cases: &[CaseMedians],
     margin: f64,
@@ -87,7 +92,8 @@ pub fn decide_cases(
     tested.into_iter().map(|row| Some(row?.decision)).collect()
 }
 
-/// Decides on one case alone, before the correction for many cases. Returns `None` if a time is not above zero.
+/// Decides on one case alone, before the correction for many cases. Returns `None` if a side has no medians,
+/// or if a median's interval reaches zero.
 fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, error: f64) -> Option<CaseTest> {
     let CaseMedians { now, then, same_device, assumed } = case;
     let found = ProcessRatio::from_medians(now, then, 1.0 - error)?;
@@ -114,7 +120,8 @@ fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, erro
     Some(CaseTest { decision, slower: p(found.p_above(most)), faster: p(found.p_below(1.0 / most)) })
 }
 
-/// Returns the median of the process in the middle; of an even number, the lower of the two in the middle. `medians` is not empty.
+/// Returns the middle one of the medians in the order of time; for an even number, the lower of the middle
+/// two. `medians` must not be empty.
 fn middle_time(medians: &[Median]) -> Nanoseconds {
     let mut times: Vec<Nanoseconds> = medians.iter().map(|median| median.time).collect();
     times.sort_by(Nanoseconds::total_cmp);

@@ -19,22 +19,22 @@ use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UU
 pub struct Baseline {
     /// The name that the user gave.
     pub name: String,
-    /// The newest first.
+    /// The runs, the newest first.
     runs: Vec<Run>,
-    /// All records of each name and cache state, on any device, the newest first.
+    /// The records of each case name and cache state, on any device, those of the newest run first.
     records_by_case: HashMap<(String, Cache), Vec<RecordIndex>>,
 }
 
-/// The index of a run in the baseline, and of a record in that run.
+/// The index of a run in the baseline, and the index of a record in that run.
 type RecordIndex = (usize, usize);
 
 impl Baseline {
-    /// Creates a baseline of one run.
+    /// Creates a baseline of the name `name` with one run.
     pub fn of(name: String, run: Run) -> Self {
         Self::new(name, vec![run])
     }
 
-    /// The baseline of `runs`, the newest first.
+    /// Creates a baseline of `runs`, which are sorted, the newest first.
     pub(crate) fn new(name: String, runs: Vec<Run>) -> Self {
         let mut records_by_case: HashMap<_, Vec<RecordIndex>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
@@ -45,15 +45,16 @@ impl Baseline {
         Self { name, runs, records_by_case }
     }
 
-    /// Returns its runs, the newest first.
+    /// Returns the runs of the baseline, the newest first.
     pub fn into_runs(self) -> Vec<Run> {
         self.runs
     }
 
-    /// Returns the record of the baseline that `record` of `run` is compared with, and its run. Prefers the
-    /// same case, then a record with a measurement, the same device, and the newest. Without the same case,
-    /// returns the record of the same benchmark on another model that had this device name; `None` if there
-    /// is neither.
+    /// Returns the record of the baseline to compare `record` of `run` with, and the run that contains it.
+    ///
+    /// Candidates have the benchmark, arguments and cache state of `record`, and the same model or the same
+    /// device name. Preferred are, in this order: the same model, a measurement, the same device, the same
+    /// device name, the newest run. `None` if there are no candidates.
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
         let candidates = self.records_by_case.get(&name_and_cache(&record.case))?;
         let info = run.device_of(record);
@@ -86,15 +87,15 @@ fn name_and_cache(case: &CaseId) -> (String, Cache) {
     (case.name(), case.cache)
 }
 
-/// Returns true if the UUIDs are equal. Two devices without a UUID count as the same; a device with and one
-/// without do not.
+/// Returns true if the UUIDs are equal. Two devices without a UUID, or not described, count as the same. A
+/// device with a UUID differs from one without.
 fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
     let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
     uuid(one) == uuid(other)
 }
 
-/// Returns true if `newest` contains every case of `older`, and has a measurement of each case of which
-/// `older` has one.
+/// Returns true if `newest` contains every case of `older` on a device of the same name, and has a
+/// measurement of each case that `older` has a measurement of.
 pub(crate) fn supersedes(newest: &Run, older: &Run) -> bool {
     let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
     for record in &newest.records {
@@ -111,7 +112,7 @@ pub(crate) mod fixture {
     use crate::files;
     use crate::record::Run;
 
-    /// A run as it was stored.
+    /// Returns a run that was read from a file.
     pub(crate) fn stored_run() -> Run {
         let lines = include_bytes!("../../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         files::read(&lines[..]).expect("a run").run
