@@ -17,8 +17,8 @@ pub struct DeviceId<'a> {
 }
 
 impl<'a> DeviceId<'a> {
-    /// Parses a name such as `host`, `cuda:1`, or `n1/cuda:1` with a host before it, which is dropped. The number is 0 if there is none.
-    /// Text after `:` that is no number is part of the kind.
+    /// Parses a name such as `host`, `cuda:1` or `n1/cuda:1`. The part before `/`, a host, is dropped. The
+    /// number is 0 if there is none. Text after `:` that is no number is part of the kind.
     pub fn parse(device: &'a str) -> Self {
         let device = device.rsplit_once('/').map_or(device, |(_, device)| device);
         let numbered = device.split_once(':').and_then(|(kind, ordinal)| Some((kind, ordinal.parse().ok()?)));
@@ -97,7 +97,7 @@ pub struct PlannedCase {
 }
 
 impl PlannedCase {
-    /// Returns the identity of this case on a device of this model.
+    /// Returns the identity of this case on a device of the model `model`.
     pub fn on(self, model: impl Into<String>) -> CaseId {
         CaseId { benchmark: self.benchmark, args: self.args, model: model.into(), cache: self.cache }
     }

@@ -103,7 +103,7 @@ impl Written {
         Self { unseen_reason: Some(why.into()), ..Self::default() }
     }
 
-    /// Returns true if nothing changed and all memory that the launch can reach was compared.
+    /// Returns true if all memory that the launch can reach was compared, and nothing changed.
     pub fn changed_nothing(&self) -> bool {
         self.changed == Bytes::ZERO && self.unseen_reason.is_none()
     }
@@ -199,7 +199,7 @@ gpubench_stats::stored! {
 }
 
 impl DriverCalls {
-    /// Returns `count` calls of this function.
+    /// Returns `count` calls of one kind. `first` is the C name of the function that was called first.
     pub fn of(first: impl Into<String>, count: usize) -> Self {
         Self { first: first.into(), count }
     }
@@ -240,27 +240,30 @@ gpubench_stats::stored! {
 }
 
 impl Relaunch {
-    /// The fraction of the checked launch's writes that a later launch must write; with less, it left the
-    /// output out.
+    /// The fraction of the checked launch's writes that a later launch must write. If it writes less, it left
+    /// the output out.
     const MIN_REWRITTEN_FRACTION: f64 = 0.5;
 
-    /// Returns the writes to the largest output if later launches leave out most of it; `None` if they write it.
+    /// Returns the writes to the largest output if later launches leave out most of them; `None` if they
+    /// write most of it, or if that was not tried.
     pub fn stale(&self) -> Option<Rewritten> {
         self.rewritten.filter(|it| !Self::is_rewritten(it.changed, it.again))
     }
 
-    /// Returns true if a later launch, which changed `again` bytes, still writes most of the output of the checked launch, which changed `changed`.
+    /// Returns true if a later launch still writes at least half of the output. `changed` is the size that
+    /// the checked launch changed, and `again` the size that the later launch changed.
     pub fn is_rewritten(changed: Bytes, again: Bytes) -> bool {
         again.as_f64() >= Self::MIN_REWRITTEN_FRACTION * changed.as_f64()
     }
 }
 
 impl Reuse {
-    /// The factor and the time by both of which a launch on fresh inputs must exceed one on used inputs, which then
-    /// counts as faster. Single launches on the same inputs differ by less.
+    /// The factor and the time by which a launch on used inputs must be faster than one on fresh inputs, to
+    /// count as faster. It must exceed both. Single launches on the same inputs differ by less.
     const MIN_FASTER: (f64, Nanoseconds) = (1.5, Nanoseconds(2_000.0));
 
-    /// Returns true if launches on used inputs do less work than those on fresh ones.
+    /// Returns true if launches on used inputs are so much faster than on fresh ones that they must do less
+    /// work.
     pub fn is_faster(&self) -> bool {
         let (factor, least) = Self::MIN_FASTER;
         self.fresh > factor * self.used && self.fresh - self.used > least

@@ -77,16 +77,16 @@ pub mod raw {
 
     /// A type that this crate converts to and from JSON text, so that no other crate compiles its serde code again.
     pub trait Raw: Sized {
-        /// Writes it as JSON.
+        /// Writes the value as JSON.
         ///
         /// # Errors
-        /// If it has no JSON.
+        /// If the value cannot be written as JSON.
         fn to_raw(&self) -> serde_json::Result<Box<RawValue>>;
 
-        /// Reads it from JSON.
+        /// Reads a value from JSON.
         ///
         /// # Errors
-        /// If the JSON is of something else.
+        /// If the JSON is not that of such a value.
         fn from_raw(json: &RawValue) -> serde_json::Result<Self>;
     }
 
@@ -109,7 +109,7 @@ pub mod raw {
     /// Writes `value` into a message.
     ///
     /// # Errors
-    /// If it has no JSON, or the message takes no more.
+    /// If the value cannot be written as JSON, or the message cannot be written.
     pub fn serialize<S: Serializer>(value: &impl Raw, to: S) -> Result<S::Ok, S::Error> {
         value.to_raw().map_err(S::Error::custom)?.serialize(to)
     }
@@ -117,7 +117,7 @@ pub mod raw {
     /// Reads a value from a message.
     ///
     /// # Errors
-    /// If the message has something else there.
+    /// If the message has no JSON of such a value there.
     pub fn deserialize<'de, D: Deserializer<'de>, T: Raw>(from: D) -> Result<T, D::Error> {
         T::from_raw(<&RawValue>::deserialize(from)?).map_err(D::Error::custom)
     }
@@ -128,10 +128,11 @@ pub mod threads {
     use std::io;
     use std::thread::{Builder, JoinHandle};
 
-    /// Starts a thread. [`std::thread::spawn`] panics where the system has no more.
+    /// Starts a thread with the name `name`, which runs `work`. Unlike [`std::thread::spawn`], it does not
+    /// panic if the system has no more threads.
     ///
     /// # Errors
-    /// If the system has no more threads.
+    /// If the system cannot start a thread. The error says what to do.
     pub fn start<T: Send + 'static>(
         name: &str,
         work: impl FnOnce() -> T + Send + 'static,

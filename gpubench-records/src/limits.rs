@@ -46,23 +46,24 @@ gpubench_stats::stored! {
 /// higher than the reported one: a GeForce's by a tenth, overclocked by a fifth.
 const MAX_OVER_CLOCK_PEAK: f64 = 1.25;
 
-/// The factor by which a rate may exceed a measured peak. That is what one program reached, and another may do better: on an H200 the ceiling
-/// that is furthest below its limit, `f64_tensor`, reaches 49 % of it, and `l2_write` half of `l2_read`. Five times that gap is left for a
-/// machine that did something else while its ceiling was measured.
+/// The factor by which a rate may exceed a measured peak, since another program may be faster than the one
+/// that measured it. On an H200, the ceiling that is furthest below its limit, `f64_tensor`, reaches 49 % of
+/// it, and `l2_write` half of `l2_read`. The factor is five times that gap, for a machine that did something
+/// else while its ceiling was measured.
 const MAX_OVER_MEASURED_PEAK: f64 = 10.0;
 
-/// The possible error of a time by events from which the overhead of an empty launch is subtracted.
+/// The possible error of an event time after the overhead of an empty launch is subtracted.
 pub(crate) const OVERHEAD_ERROR: Nanoseconds = Nanoseconds(300.0);
-/// The additional error for each kernel of a launch but the first: the gap between two kernels of a graph depends on their positions in it.
-/// On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and eight take 15.1 to 15.8 µs, in results that differ only in the work
-/// between the launches.
+/// The additional possible error for each kernel of a launch after the first: the gap between two kernels of
+/// a graph depends on their positions in it. On an H200, five back-to-back kernels take 9.46 to 9.84 µs, and
+/// eight take 15.1 to 15.8 µs, in results that differ only in the work between the launches.
 pub(crate) const OVERHEAD_ERROR_PER_PIECE: Nanoseconds = Nanoseconds(100.0);
 
-/// The fraction of a launch's time up to which its times on two clocks agree, however long it is.
+/// The relative difference up to which two clocks agree on the time of a launch, however long it is.
 pub(crate) const RELATIVE_AGREEMENT: f64 = 0.01;
 
-/// Returns true if samples start with none of the launch's data in the last-level cache: cold, after a flush
-/// whose verification did not fail. A flush that was not verified counts.
+/// Returns true if none of the launch's data is in the last-level cache when a sample starts: the case is
+/// cold, and there is a flush whose verification did not fail. A flush that was not verified counts.
 pub fn begins_cold(cache: Cache, method: &Method) -> bool {
     cache == Cache::Cold
         && method.flush != Flush::None
@@ -71,9 +72,9 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 
 /// Returns an upper bound of a launch's time: the median plus the timer's resolution and the uncertainty of the overhead.
 ///
-/// The empty-span reading is never part of a launch; the rest of the overhead is in the launch's favour. After a verified flush, the
-/// error of a measured overhead is that of two methods of timing. In old records the overhead is a convention: all of it is in the launch's favour, unless a
-/// verified flush precedes the launch.
+/// This uncertainty is all of the overhead except the empty-span reading, which is never part of a launch.
+/// After a verified flush, it is [`OVERHEAD_ERROR`] if the overhead was measured. In old records, the
+/// overhead is a convention: without a verified flush, the uncertainty is all of it.
 pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;
     let proven = cold && samples.method.flush_verification.is_some();
@@ -85,8 +86,9 @@ pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     samples.time.median + doubt + resolution
 }
 
-/// Returns the limit that a launch violates if it does its declared work in the time `took`: of memory and arithmetic, the one that needs more
-/// time. `None` if the speed is possible, or if no peak is certain.
+/// Returns the limit that a launch violates if it does its declared work in the time `took`. If it violates
+/// both that of its bytes and that of arithmetic, returns the one that needs more time. `None` if the speed
+/// is possible, or if no peak is certain.
 pub fn violated_limit(
     claim: &DeclaredWork<'_>,
     took: Nanoseconds,
@@ -128,11 +130,13 @@ fn max_over_peak(peak: &Peak) -> f64 {
     }
 }
 
-/// Returns the least number of bytes that must cross the memory's bus, with a last-level cache of this size.
+/// Returns the least number of bytes that must cross the memory's bus. `cache` is the size of the last-level
+/// cache; one of unknown size may hold everything.
 ///
-/// Cold, all reads cross it, and the writes that exceed the cache: the others may stay in it. Hot, the cache may also have held reads up to its
-/// size. Reads and writes may be of the same memory, so that the cache may hold its full size of each. A cache of unknown size may hold
-/// everything. If reads and writes are not distinguished, the bytes that cannot have been written were read. For intermediates, see [`crossing_intermediates`].
+/// Cold, all reads cross the bus. Hot, the cache may have held reads up to its size. Of the writes, the cache
+/// may keep up to its size in both states, even if it also held reads, since both may be of the same memory.
+/// If reads and writes are not distinguished, the bytes that cannot have been written were read. For
+/// intermediates, see [`crossing_intermediates`].
 fn min_bus_traffic(claim: &DeclaredWork<'_>, cache: Option<Bytes>) -> u64 {
     let passed = crossing_intermediates(&claim.counts, claim.operations, cache);
     let Bytes(cache) = cache.unwrap_or(Bytes(u64::MAX));

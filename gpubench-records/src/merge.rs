@@ -14,7 +14,7 @@ pub(crate) struct RecordsByCase {
 }
 
 impl RecordsByCase {
-    /// Returns the records of `case` so far, to which one can be added. A new case has none.
+    /// Returns the records of `case` so far, to add another one. They are empty for a new case.
     pub(crate) fn of_case(&mut self, case: PlannedCase) -> &mut Vec<Record> {
         let index = *self.indices.entry(case).or_insert(self.cases.len());
         if index == self.cases.len() {
@@ -23,13 +23,13 @@ impl RecordsByCase {
         &mut self.cases[index]
     }
 
-    /// Returns one record for each case.
+    /// Merges the records of each case into one. Keeps the order of cases.
     pub(crate) fn merged(self) -> Vec<Record> {
         self.cases.into_iter().filter_map(merge_case).collect()
     }
 }
 
-/// Returns one record for each case, in the order in which cases first came.
+/// Merges the records of each case into one. Cases are in the order of their first records.
 pub fn merged(records: Vec<Record>) -> Vec<Record> {
     let mut cases = RecordsByCase::default();
     for record in records {
@@ -38,8 +38,9 @@ pub fn merged(records: Vec<Record>) -> Vec<Record> {
     cases.merged()
 }
 
-/// Merges the records of one case. Keeps the record with the worst verdict whose median is nearest to the
-/// middle, and moves the measurements of the others into it. Returns `None` for no records.
+/// Merges the records of one case. Of the records with the worst verdict, keeps the one whose median is
+/// nearest to the middle of all medians, and moves the measurements of all others into it. Returns `None` for
+/// no records.
 fn merge_case(mut records: Vec<Record>) -> Option<Record> {
     if records.len() == 1 {
         return records.pop();
@@ -67,8 +68,8 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
     Some(shown)
 }
 
-/// Makes a record invalid if its processes declare different work, so that they did not measure the same.
-/// Adds the reason once.
+/// Makes a record invalid if its processes declare different work, since they did not measure the same. Does
+/// not add the reason a second time.
 fn judge_work(record: &mut Record) {
     let mut counts = record.measurements().map(|measured| &measured.counts);
     let Some(first) = counts.next() else { return };

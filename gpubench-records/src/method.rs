@@ -153,9 +153,11 @@ impl Method {
 }
 
 impl FlushVerification {
-    /// The fraction of the lines evicted by the reference (a sweep of twice the cache's size) that a flush must evict to be verified.
+    /// A verified flush must evict at least this fraction of the lines that the reference evicts (a sweep
+    /// that reads twice the cache's size).
     const MIN_EVICTED_FRACTION: f64 = 0.9;
-    /// The most by which the large read may differ after a flush and after the reference, as a fraction, for the flush to count as clean.
+    /// A flush counts as clean if the times of the large read after the flush and after the reference differ
+    /// by at most this fraction.
     const MAX_DIRT: f64 = 0.03;
 
     /// Returns the fraction of the lines evicted by the reference that this flush evicts too, computed from the times of reads. `None` if a read
@@ -177,7 +179,8 @@ impl FlushVerification {
         self.evicted_fraction().is_some_and(|evicted| evicted >= Self::MIN_EVICTED_FRACTION)
     }
 
-    /// Returns a sentence with the reason not to use `flush`: not verified, not empty, or dirty. `None` if it is verified. `cache` names the cache.
+    /// Returns a sentence with the reason not to use `flush`: whether it empties the cache is not known, it
+    /// does not, or it leaves dirty lines. `None` if the flush is verified. `cache` names the cache.
     pub fn objection(&self, flush: Flush, cache: &str) -> Option<String> {
         let Some(evicted) = self.evicted_fraction() else {
             return Some(format!(
@@ -218,7 +221,8 @@ impl Timer {
         Self { resolution, ..Self::default() }
     }
 
-    /// Returns the same timer with the reading of an empty pair of events, which is then subtracted from each event time.
+    /// Returns the same timer with this reading of an empty pair of events, which is also the overhead that
+    /// is subtracted from each event time.
     #[must_use]
     pub fn with_empty_span(self, empty_span: Nanoseconds) -> Self {
         Self { empty_span, overhead: empty_span, ..self }
@@ -230,7 +234,7 @@ impl Timer {
         Self { simulated: true, ..self }
     }
 
-    /// Returns all known times among the fields, to change or check them.
+    /// Returns all known times among the fields, except those of the DRAM stall, to change or check them.
     fn times(&mut self) -> impl Iterator<Item = &mut Nanoseconds> {
         let known = [
             &mut self.empty_launch_time,
@@ -248,20 +252,22 @@ impl Timer {
         always.into_iter().chain(known.into_iter().flatten())
     }
 
-    /// Returns the timer of one of `launches` launches that are timed together: all times are divided by their number.
+    /// Returns the timer of one launch if a sample times `launches` launches together: all times but those of
+    /// the DRAM stall are divided by their number.
     #[must_use]
     pub fn of_batch(mut self, launches: usize) -> Self {
         self.times().for_each(|time| *time = *time / launches.max(1) as f64);
         self
     }
 
-    /// Returns the smallest difference of times that it resolves: that of averages if it is known, else the resolution of one reading.
+    /// Returns the smallest difference of times that the timer resolves: that of averages if it is known,
+    /// else that of single readings.
     pub fn effective_resolution(&self) -> Nanoseconds {
         self.averaged_resolution.unwrap_or(self.resolution)
     }
 
-    /// Returns the convention for the overhead in words: times with different conventions are not comparable. `None` if only the empty-span
-    /// reading is subtracted.
+    /// Returns the convention for the overhead in words: times with different conventions are not comparable.
+    /// `None` if only the empty-span reading is subtracted, and in old records.
     pub fn convention(&self) -> Option<&'static str> {
         self.marginal_empty_launch.map(|_| match self.reads_parameter {
             true => "an empty launch that reads a parameter, less one more",
@@ -269,8 +275,8 @@ impl Timer {
         })
     }
 
-    /// Returns true if all times among the fields, those of the DRAM stall too, are plausible and not negative, and if the relative error is a
-    /// fraction below 1.
+    /// Returns true if all times among the fields, those of the DRAM stall too, are plausible and not
+    /// negative, and if the relative error, where it is known, is at least 0 and below 1.
     pub fn is_valid(mut self) -> bool {
         let stall = self.dram_stall_period.map(|stall| [stall.period, stall.error, stall.duration]);
         let is_part = |error: f64| (0.0..1.0).contains(&error);

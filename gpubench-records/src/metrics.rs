@@ -10,10 +10,11 @@ use gpubench_stats::{
 
 pub use gpubench_core::{Counts, Link, UserMetric};
 
-/// One of the counts, if it is known.
+/// Returns one of the counts; `None` if it is not known.
 type CountOf = fn(&Counts) -> Option<u64>;
 
-/// The counts of two launches that must be equal, each with its name. Total bytes count only if neither reads nor writes are declared.
+/// The counts that must be equal for two launches to be compared, each with its name. Total bytes are
+/// compared only if neither reads nor writes are declared.
 const COUNTS: [(&str, CountOf); 6] = [
     ("bytes read", |counts| counts.reads),
     ("bytes written", |counts| counts.writes),
@@ -25,8 +26,9 @@ const COUNTS: [(&str, CountOf); 6] = [
     ("items", |counts| counts.items),
 ];
 
-/// Returns the least number of bytes of intermediates that cross the memory's bus in a launch of this many operations: a last-level cache may
-/// keep up to its size from each operation to the next. Zero if the size of the cache or the number of operations is unknown.
+/// Returns the least number of bytes of intermediates that cross the memory's bus in a launch of this many
+/// operations. From each operation to the next, a last-level cache may keep up to its size of the writes, and
+/// as much of the reads. Zero if the size of the cache or the number of operations is unknown.
 pub fn crossing_intermediates(counts: &Counts, operations: Option<usize>, cache: Option<Bytes>) -> u64 {
     let passes = operations.map_or(u64::MAX, |operations| 2 * operations.saturating_sub(1) as u64);
     let kept = passes.saturating_mul(cache.map_or(u64::MAX, |Bytes(size)| size));
@@ -91,8 +93,9 @@ pub fn resolved(time: Nanoseconds, step: Nanoseconds) -> bool {
 }
 
 impl Metrics {
-    /// Computes the metrics of a launch that does `counts` of this data type in `time`, which must be [`resolved`], with its bytes moved over
-    /// `link`. `hot` is the time of the same launch hot, if `time` is cold.
+    /// Computes the metrics of a launch that does the work `counts` in `time`, which must be [`resolved`].
+    /// Its operations are of `data_type`, and its bytes move over `link`. If `time` is cold, `hot` is the
+    /// time of the same launch hot.
     pub fn new(
         counts: &Counts,
         time: Nanoseconds,
@@ -137,8 +140,8 @@ impl Metrics {
         }
     }
 
-    /// Returns the same metrics with the work per joule of a launch that does `counts` with the energy `per_launch`. Both are `None` without an
-    /// energy above zero.
+    /// Returns the same metrics with the work per joule of a launch that does the work `counts` with the
+    /// energy `per_launch`. Both metrics are `None` unless the energy is above zero.
     #[must_use]
     pub fn with_energy(self, counts: &Counts, per_launch: Option<Joules>) -> Self {
         let per_joule =
@@ -146,7 +149,8 @@ impl Metrics {
         Self { flops_per_joule: per_joule(counts.flops), bytes_per_joule: per_joule(counts.bytes), ..self }
     }
 
-    /// Returns the fraction of the peak of `quantity` that was reached; `None` if the rate or the peak is unknown.
+    /// Returns the fraction of the peak of `quantity` that was reached; `None` if the rate is unknown, or if
+    /// there is no peak to compare it with.
     pub fn share(&self, quantity: &Quantity) -> Option<f64> {
         self.peak_fractions.iter().find(|share| share.quantity == *quantity).map(|share| share.fraction)
     }
@@ -160,8 +164,8 @@ pub fn is_rate(metric: &UserMetric) -> bool {
     metric.unit.ends_with(PER_SECOND)
 }
 
-/// Returns the benchmark's own metrics from their values `of_launch` for one launch: a rate is divided by `time`, and left out if `time` is
-/// unknown. Leaves out values that are not finite.
+/// Returns the benchmark's own metrics. `of_launch` has their values for one launch. A rate is its value
+/// divided by `time`, and is left out if `time` is unknown. Leaves out results that are not finite.
 pub fn user_metrics(of_launch: &[UserMetric], time: Option<Nanoseconds>) -> Vec<UserMetric> {
     let timed = |metric: &UserMetric| {
         let value = metric.value / if is_rate(metric) { time?.as_seconds() } else { 1.0 };
@@ -170,8 +174,9 @@ pub fn user_metrics(of_launch: &[UserMetric], time: Option<Nanoseconds>) -> Vec<
     of_launch.iter().filter_map(timed).collect()
 }
 
-/// Returns a phrase for each of `metrics` that `others` have too and that is shown with another value: `steps 12, was 9, +33.33 %` if
-/// `before_other` is `, was`. A rate has no change of its own, because the comparison has that of the time.
+/// Returns a phrase for each of `metrics` that `others` have too and that is shown with another value: `steps
+/// 12, was 9, +33.33 %` if `before_other` is `, was`. The change is left out for a rate, because the change
+/// of the time is compared, and if the ratio is not finite or not above zero.
 pub fn describe_changed_metrics<'a>(
     metrics: impl Iterator<Item = &'a UserMetric>,
     others: &'a [UserMetric],

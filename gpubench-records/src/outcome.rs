@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use crate::{Answer, BaselineFinding, Cache, CaseFinding, Run, State, Threshold};
 use gpubench_stats::Ratio;
 
-/// The end of a run, from the most to the least important: if several apply, the first one counts.
+/// The way in which a run ended, from the most to the least important: if several apply, the first one
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("exit code {}", self.code())]
 pub enum Exit {
-    /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early; 128 + its number.
+    /// 129, 130 or 143: SIGHUP, SIGINT or SIGTERM ended the run early. The field is the number of the signal,
+    /// to which 128 is added.
     Interrupted(u8),
     /// 2: the command line asks for something impossible.
     Usage,
@@ -22,13 +24,14 @@ pub enum Exit {
     Failed,
     /// 3: a case is slower than allowed.
     Regression,
-    /// 0: everything requested was done, even if some rows are suspect.
+    /// 0: everything requested was done, even if some results are suspect.
     Done,
 }
 
 impl Exit {
-    /// Returns the end of a program that reports `run`: `Nothing` without records, unless all cases are skipped; else the more important of an
-    /// invalid case and the gate.
+    /// Returns the exit of a program that reports `run`: [`Self::Nothing`] without records, unless cases were
+    /// skipped and none were planned. Otherwise the more important of the exit of the gate, and
+    /// [`Self::Failed`] if a case is invalid.
     pub fn of(run: &Run) -> Self {
         // Planned cases that were not measured are nothing, whatever else was skipped.
         if run.records.is_empty() && (run.skipped.is_empty() || run.planned_cases > 0) {
@@ -43,7 +46,7 @@ impl Exit {
         failed.min(run.gate().map_or(Self::Done, |gate| gate.exit()))
     }
 
-    /// Returns the number that the process ends with.
+    /// Returns the exit code of the process.
     pub fn code(self) -> u8 {
         match self {
             Self::Interrupted(signal) => 128 + signal,
@@ -56,7 +59,8 @@ impl Exit {
         }
     }
 
-    /// Returns the end of a program whose exit code is `code`; `None` for a code that no program of gpubench ends with.
+    /// Returns the variant whose exit code is `code`; `None` for a code that no program of gpubench ends
+    /// with.
     pub fn of_code(code: u8) -> Option<Self> {
         let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
         let interrupted = [1, 2, 15].map(Self::Interrupted);
@@ -81,11 +85,11 @@ pub struct ResultCounts {
     pub suspect: usize,
     /// The invalid ones, failed ones included.
     pub invalid: usize,
-    /// Those without a measurement.
+    /// The results without a measurement.
     pub failed: usize,
-    /// The planned ones that the run lacks.
+    /// The planned cases without a result.
     pub missing: usize,
-    /// The cases that benchmarks leave out, each once for all devices.
+    /// The cases that a benchmark's `skip_if` leaves out, each counted once for all devices.
     pub skipped: usize,
 }
 
@@ -107,12 +111,13 @@ impl Run {
     }
 }
 
-/// The outcome of a gate.
+/// The outcome of the gate `--fail-on-regression`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The difference from which on slower is a regression.
+    /// The difference from which on a slower case is a regression.
     pub threshold: Threshold,
-    /// The cases of the run that a comparison could judge, without those that are new to the baseline.
+    /// The cases of the run that were to be compared, with another case or with the baseline. Cases that are
+    /// new to the baseline are left out.
     pub cases: Vec<GatedCase>,
     /// The cases of the baseline that the run lacks.
     pub missing: Vec<String>,
@@ -129,7 +134,8 @@ pub struct GatedCase {
     pub cache: Cache,
     /// The outcome.
     pub outcome: GateOutcome,
-    /// The comparison in a few words: with which case, or the reason that there is none.
+    /// The case or the baseline that it was compared with, in a few words, or the reason why there is no
+    /// comparison.
     pub about: String,
 }
 
@@ -149,21 +155,21 @@ pub enum GateOutcome {
 pub enum Unjudged {
     /// The run lacks it.
     NotMeasured,
-    /// It cannot be compared with the baseline's.
+    /// It cannot be compared with the case of the baseline.
     NotComparable,
-    /// It has no number, now or then.
+    /// It has no usable time in the run or in the baseline.
     NoNumber,
-    /// The difference of two cases that took turns has no interval.
+    /// The ratio of two interleaved cases has no interval.
     NoInterval,
-    /// It is slower by the threshold or more, and not beyond doubt.
+    /// It is slower by the threshold or more, but not with certainty.
     Undecided,
     /// The threshold is the spread between processes, which is not known.
     NoiseUnknown,
 }
 
 impl Run {
-    /// Returns the outcome of the gate; `None` if the user gave no regression threshold. It covers interleaved cases, and those that were
-    /// compared with a baseline.
+    /// Returns the outcome of the gate for interleaved cases and for cases that were compared with a
+    /// baseline. `None` if the user gave no regression threshold.
     pub fn gate(&self) -> Option<Gate> {
         let threshold = self.regression_threshold?;
         let interleaved = self.records.iter().filter_map(|record| {
@@ -193,8 +199,8 @@ impl Run {
     }
 }
 
-/// Returns the outcome for a compared case: a regression if it `regressed`. It could not be judged if the answer is
-/// undecided and the ratio reaches a threshold that is a percentage. Otherwise it passed.
+/// Returns the outcome for a compared case: a regression if `regressed` is true. Otherwise unjudged if the
+/// answer is undecided and the ratio reaches a threshold that is a percentage, and else passed.
 fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Threshold) -> GateOutcome {
     match threshold {
         _ if regressed => GateOutcome::Regressed(ratio),
@@ -205,8 +211,8 @@ fn judge_ratio(ratio: Ratio, answer: Answer, regressed: bool, threshold: Thresho
     }
 }
 
-/// Returns the outcome for a case that was compared with a baseline; `None` for a case that is new. With the threshold `noise`, a
-/// case whose spread between processes is unknown cannot be judged.
+/// Returns the outcome for a case with this finding about it and the baseline; `None` for a case that is new.
+/// With the threshold `noise`, a case whose spread between processes is unknown cannot be judged.
 fn baseline_outcome(finding: &BaselineFinding, threshold: Threshold) -> Option<GateOutcome> {
     Some(match finding {
         BaselineFinding::Compared { regressed: false, noise_known: false, .. }
@@ -224,7 +230,7 @@ fn baseline_outcome(finding: &BaselineFinding, threshold: Threshold) -> Option<G
 }
 
 impl Gate {
-    /// Returns the name of each regression, with its cache state, and its ratio of times.
+    /// Returns each regression: the name with the cache state, and the ratio of times.
     pub fn regressions(&self) -> Vec<(String, Ratio)> {
         let ratio = |case: &GatedCase| match case.outcome {
             GateOutcome::Regressed(ratio) => Some((format!("{} {}", case.name, case.cache), ratio)),
@@ -233,7 +239,8 @@ impl Gate {
         self.cases.iter().filter_map(ratio).collect()
     }
 
-    /// Returns the names of the cases that could not be judged, with their cache states, by reason. Cases that the run lacks are among them.
+    /// Returns the names of the cases that could not be judged, with their cache states, by reason. This
+    /// includes the cases that the run lacks.
     pub fn unjudged(&self) -> BTreeMap<Unjudged, Vec<String>> {
         let missing = self.missing.iter().map(|name| (Unjudged::NotMeasured, name.clone()));
         let cases = self.cases.iter().filter_map(|case| match case.outcome {
@@ -245,8 +252,8 @@ impl Gate {
         names
     }
 
-    /// Returns the exit code of a program that applied this gate: `Failed` if a case could not be judged or none was compared, else `Regression`
-    /// if there is one, else `Done`.
+    /// Returns the exit of a program that applied this gate: `Failed` if a case could not be judged or there
+    /// were no cases to compare, else `Regression` if there is one, else `Done`.
     pub fn exit(&self) -> Exit {
         if self.cases.is_empty() || !self.unjudged().is_empty() {
             Exit::Failed

@@ -213,17 +213,18 @@ impl Run {
         self.devices.iter().find(|info| info.device == name)
     }
 
-    /// Returns the device of `record`; `None` if the run does not describe it, as one that could not be opened.
+    /// Returns the device of `record`; `None` if the run does not describe it, such as a device that could
+    /// not be opened.
     pub fn device_of(&self, record: &Record) -> Option<&DeviceInfo> {
         self.device(&record.device)
     }
 
-    /// Returns the records that have a measurement, with it.
+    /// Returns the records that have a measurement, each with that measurement.
     pub fn measured(&self) -> impl Iterator<Item = (&Record, &Measurement)> {
         self.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)))
     }
 
-    /// Adds each of `devices` whose name is not among the run's devices yet.
+    /// Adds those of `devices` whose command-line names the run does not have yet.
     pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
         for info in devices {
             if self.device(&info.device).is_none() {
@@ -246,7 +247,8 @@ impl Measurement {
         self.samples.time.median
     }
 
-    /// Returns the declared work of its launch, with the observed facts that limit it, for samples in this cache state.
+    /// Returns the declared work of a launch, with the observed facts that limit it. `cache` is the cache
+    /// state of the samples.
     pub fn declared_work(&self, cache: Cache) -> DeclaredWork<'_> {
         let cold = begins_cold(cache, &self.samples.method);
         let written = claims::most_written(&self.launch);
@@ -254,7 +256,8 @@ impl Measurement {
         DeclaredWork { counts: *counts, data_type, link: *link, cold, written, operations: self.operations() }
     }
 
-    /// Returns the number of operations of a launch (kernels, copies and memsets), or else of its kernels; `None` if neither was observed.
+    /// Returns the number of operations of a launch: kernels, copies and memsets. If that was not observed,
+    /// returns the number of kernels; `None` if neither was observed.
     fn operations(&self) -> Option<usize> {
         let kernels = Some(self.launch.kernel_count).filter(|count| *count > 0);
         self.samples.method.operations.or(kernels)
@@ -274,7 +277,7 @@ impl Compared {
 }
 
 impl Record {
-    /// Creates the record of `case`, without the model of its device, which [`set_device`](Self::set_device) adds.
+    /// Creates the record of `case`. The model of its device is empty until [`set_device`](Self::set_device).
     pub fn new(case: PlannedCase, measurement: Option<Measurement>, verdict: Verdict) -> Self {
         let (device, other_processes) = (case.device.clone(), Vec::new());
         let (case, fake, remeasured, compared) = (case.on(""), false, 0, None);
@@ -287,7 +290,7 @@ impl Record {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
     }
 
-    /// Returns the failure of the case; `None` if it has a measurement.
+    /// Returns the failure because of which the case has no result; `None` if the verdict has no such reason.
     pub fn failure(&self) -> Option<&Failure> {
         self.verdict.reasons.iter().find_map(|reason| match reason {
             Reason::Failed(failure) => Some(failure),
@@ -295,8 +298,8 @@ impl Record {
         })
     }
 
-    /// Adds the failure of the first try to the record of a second try. If both tries failed, the record has the first failure, with the second in
-    /// its message if that differs.
+    /// Adds the failure of the first try to this record of a second try. If the second try failed too, the
+    /// record gets the first failure, and its message ends with the second failure if that differs.
     #[doc(hidden)]
     pub fn set_first_failure(&mut self, first: &Failure) {
         let Some(second) = self.failure() else {
@@ -334,8 +337,8 @@ impl Record {
         claims::doubtful_writes(self.measurement.as_ref()?, self.case.cache, info)
     }
 
-    /// Stores the size of the memory that launches on other contents changed, if it is known, and judges the declared work again. Does nothing
-    /// without a measurement.
+    /// Stores the size of the memory that launches on other contents changed, or `None` if it is unknown.
+    /// Then judges the declared work again. Does nothing without a measurement.
     #[doc(hidden)]
     pub fn set_changed_when_altered(&mut self, changed: Option<Bytes>, info: &DeviceInfo) {
         let Some(measured) = &mut self.measurement else { return };
@@ -346,15 +349,16 @@ impl Record {
         self.verdict.judge_declared_work(measured, self.case.cache, info);
     }
 
-    /// Returns true if it has a usable measurement without any result of CUPTI. A pass that failed is a result.
+    /// Returns true if the record has a usable measurement, but no result of CUPTI. A CUPTI pass that failed
+    /// is a result.
     #[doc(hidden)]
     pub fn lacks_cupti(&self) -> bool {
         let measured = self.usable_measurement();
         measured.is_some_and(|measured| measured.verification.as_ref().is_none_or(|it| it.cupti.is_none()))
     }
 
-    /// Stores the launches as CUPTI traced them, or why it did not. Adds a reason to the verdict if they contradict the time. Does nothing
-    /// without a measurement.
+    /// Stores the launches as CUPTI traced them, or the reason why tracing failed. If the traced times
+    /// contradict the result, adds a reason to the verdict. Does nothing without a measurement.
     #[doc(hidden)]
     pub fn set_cupti(&mut self, pass: CuptiPass) {
         let Some(measured) = &mut self.measurement else { return };
@@ -366,21 +370,22 @@ impl Record {
         self.verdict.add(contradicts);
     }
 
-    /// Drops the times of single samples to free memory. All statistics stay, and so do the samples of other processes and of the case that
-    /// it was compared with.
+    /// Drops the times of the record's single samples to free memory. Its statistics stay, and so do the
+    /// samples of other processes and of the case that it was compared with.
     pub fn forget_samples(&mut self) {
         if let Some(measured) = &mut self.measurement {
             (measured.samples.event_times, measured.samples.start_intervals) = (Vec::new(), Vec::new());
         }
     }
 
-    /// Returns the measurements of all processes that measured the case.
+    /// Returns the measurements of all processes that measured the case; empty if it failed.
     pub fn measurements(&self) -> impl Iterator<Item = &Measurement> {
         self.measurement.iter().chain(&self.other_processes)
     }
 
-    /// Returns the half-width of its 95 % interval, as a fraction of its time. In one process it is that of the median. In several it is the
-    /// larger of that and the half-width of the prediction for one more process. Infinite if it is unknown.
+    /// Returns the half-width of the 95 % interval of the case, as a fraction of its time. With one process,
+    /// it is that of the median. With several, it is the larger of that and the half-width of the prediction
+    /// for one more process. Infinite if it is unknown.
     pub fn half_width(&self) -> f64 {
         let Some(measured) = &self.measurement else { return f64::INFINITY };
         let own = measured.samples.time.half_width_or_infinity();
@@ -391,7 +396,8 @@ impl Record {
         own.max(prediction_half_width(&medians) / measured.median())
     }
 
-    /// Returns the range of the medians of the processes that measured it, and their number; `None` for one process.
+    /// Returns the range of the medians of all processes that measured the case, and the number of these
+    /// processes; `None` if there are not at least two.
     pub fn processes(&self) -> Option<(Range<Nanoseconds>, usize)> {
         self.measurement.as_ref().filter(|_| !self.other_processes.is_empty())?;
         Some((Range::of(self.measurements().map(Measurement::median))?, 1 + self.other_processes.len()))

@@ -133,7 +133,8 @@ impl Samples {
         times(&self.event_times, &self.overheads, self.timer)
     }
 
-    /// Returns the time from the start of the first sample to the start of each; empty unless it is known for every sample.
+    /// Returns the start of each sample, as the time since the start of the first sample; empty unless it is
+    /// known for every sample.
     pub fn starts(&self) -> Vec<Nanoseconds> {
         let mut at = Nanoseconds::ZERO;
         let starts = self.start_intervals.iter().map(|since| {
@@ -143,12 +144,14 @@ impl Samples {
         if self.start_intervals.len() == self.event_times.len() { starts.collect() } else { Vec::new() }
     }
 
-    /// Returns [`Self::times`] with the delay by DRAM stalls in each replaced by the mean delay; unchanged without DRAM stalls.
+    /// Returns [`Self::times`], in which the mean delay by DRAM stalls replaces the delay of each sample;
+    /// unchanged without DRAM stalls.
     pub fn stall_corrected(&self) -> Vec<Nanoseconds> {
         stall_corrected(self.times(), &self.starts(), self.dram_stall.as_ref())
     }
 
-    /// Returns the median of the times with its interval of this `confidence`; `None` without samples. The field `time` has the 95 % interval.
+    /// Returns the median of the stall-corrected times, with its interval of this `confidence`; `None` if no
+    /// sample times are stored. The field `time` has the 95 % interval.
     pub fn median(&self, confidence: f64) -> Option<Median> {
         let (times, sizes) = (self.stall_corrected(), group_sizes(&self.overheads));
         let groups = with_shared_error(&sizes, self.timer, self.dram_stall.as_ref(), self.time.median);
@@ -161,10 +164,13 @@ impl Samples {
         self.cross_check.map(|other| (other - self.time.median).abs())
     }
 
-    /// Three standard errors of the difference between the last and the first third of the groups, where each has errors of its own: of its graph, and
-    /// of the place of its inputs. Zero for less than two groups in a third. Groups deviate by what each differs from the next by (von Neumann,
-    /// *Distribution of the ratio of the mean square successive difference to the variance*, The Annals of Mathematical Statistics 12, 1941), of which
-    /// a drift is a small part.
+    /// Returns three standard errors of the difference between the last and the first third of the groups;
+    /// zero for less than two groups in a third. Each group has errors of its own: of its graph, and of the
+    /// addresses of its inputs.
+    ///
+    /// The variance of groups is estimated from the differences between successive groups, of which a drift
+    /// is a small part (von Neumann, *Distribution of the ratio of the mean square successive difference to
+    /// the variance*, The Annals of Mathematical Statistics 12, 1941).
     pub(crate) fn drift_by_chance(&self) -> Nanoseconds {
         let medians = self.medians_of_groups(&self.stall_corrected());
         let third = medians.len() / 3;
@@ -176,7 +182,8 @@ impl Samples {
         Nanoseconds(3.0 * (2.0 * variance / third as f64).sqrt())
     }
 
-    /// Returns the median of each group of these times, which are those of all samples. Groups without samples are left out.
+    /// Returns the median of each group. `times` are those of all samples, in order. Groups without samples
+    /// are left out.
     fn medians_of_groups(&self, times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let mut left = times;
         let groups = self.overheads.iter().filter_map(|group| {
@@ -187,8 +194,8 @@ impl Samples {
         groups.collect()
     }
 
-    /// Returns the times of all samples with each group's median shifted to the overall median, if inputs
-    /// were relocated between groups; otherwise unchanged.
+    /// Returns the `times` of all samples. If inputs were relocated between groups, shifts each group so that
+    /// its median is the overall one; otherwise unchanged.
     fn without_relocation_effects(&self, mut times: Vec<Nanoseconds>) -> Vec<Nanoseconds> {
         if self.relocations == 0 {
             return times;
@@ -203,35 +210,37 @@ impl Samples {
         times
     }
 
-    /// Returns an upper bound for the error of the median: its difference from the cross-check, half of its 95 % interval, and twice the timer's
-    /// resolution. `None` without a cross-check.
+    /// Returns an upper bound for the error of the median: the sum of its difference from the cross-check,
+    /// half of its 95 % interval, and twice the timer's resolution. `None` without a cross-check.
     pub fn cross_check_error(&self) -> Option<Nanoseconds> {
         let Interval { low, high } = self.time.median_ci;
         self.cross_check_difference()
             .map(|gap| gap + (high - low) / 2.0 + 2.0 * self.timer.effective_resolution())
     }
 
-    /// Returns the mean overhead that is subtracted from the event times.
+    /// Returns the overhead that is subtracted from the event times: the mean over all samples, or that of
+    /// the timer if groups have none of their own.
     pub fn overhead(&self) -> Nanoseconds {
         let samples: usize = self.overheads.iter().map(|group| group.samples).sum();
         let all: Nanoseconds = self.overheads.iter().map(|group| group.overhead * group.samples as f64).sum();
         if samples == 0 { self.timer.overhead } else { all / samples as f64 }
     }
 
-    /// Returns the fraction of their time for which threads waited for processors that other programs used; `None` if it is within the
-    /// scheduler's own delays.
+    /// Returns the fraction of time for which the threads of launches waited for processors that other
+    /// programs used. `None` if it is not known, or small enough for the scheduler's own delays.
     pub fn processor_wait(&self) -> Option<f64> {
         self.processor_wait.filter(|waited| *waited > MAX_SCHEDULER_DELAY)
     }
 
-    /// Returns true for launches on this machine's CPU and for any whose threads waited for a processor: they share processors, caches and
-    /// memory with other programs, so that more samples may not make the median more precise.
+    /// Returns true for launches on this machine's CPU, and for launches whose threads waited for a
+    /// processor. They share processors, caches and memory with other programs, so that more samples may not
+    /// make the median more precise.
     pub fn shares_processors(&self) -> bool {
         self.method.path == Path::Host || self.processor_wait().is_some()
     }
 
-    /// Returns the drift of the stall-corrected times. `None` if it does not exceed the spread of the timer or the drift that groups show by
-    /// chance, and for interleaved launches.
+    /// Returns the drift of the stall-corrected times. `None` if there is none, if it does not exceed the
+    /// spread of the timer or the drift that groups show by chance, and for interleaved launches.
     pub fn drift(&self) -> Option<Drift> {
         if self.interleaved {
             return None;
@@ -241,8 +250,9 @@ impl Samples {
         ((drift.change * self.time.median).abs() > least).then_some(drift)
     }
 
-    /// Returns the fraction of a launch's time for which the device waits for the host, and the time of the device's own work. `None` if
-    /// samples contain no such waits and the call of the launch function is not much longer than the work.
+    /// Returns the fraction of a launch's time for which the device waits for the host, and the time of the
+    /// device's own work. `None` if no such wait was measured and the call of the launch function is not much
+    /// longer than this work.
     pub fn idle(&self) -> Option<(f64, Nanoseconds)> {
         let time = self.time.median;
         let waits = self.prequeued_time.map(|held| (1.0 - held / time, held));
@@ -254,8 +264,8 @@ impl Samples {
         idle.max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// Returns the two modes of the times, corrected for DRAM stalls, if they differ by more than the spread of the timer; `None` for
-    /// interleaved launches.
+    /// Returns the two modes of the stall-corrected times. `None` if there is one mode, if the two differ by
+    /// no more than the spread of the timer, and for interleaved launches.
     pub fn modes(&self) -> Option<Modes> {
         if self.interleaved {
             return None;
@@ -266,8 +276,8 @@ impl Samples {
     }
 }
 
-/// The maximum fraction of their time for which threads wait for a processor because of the scheduler alone, on a machine without other load.
-/// Only longer waits count as those for other programs.
+/// The maximum fraction of time for which threads wait for a processor because of the scheduler alone, on a
+/// machine without other load. Only longer waits are attributed to other programs.
 #[doc(hidden)]
 pub const MAX_SCHEDULER_DELAY: f64 = 0.1;
 
@@ -284,8 +294,9 @@ pub fn times(events: &[Nanoseconds], overheads: &[GroupOverhead], timer: Timer) 
     events.iter().zip(overheads).map(|(event, overhead)| *event - overhead).collect()
 }
 
-/// Finds the DRAM stall in these event times less their overheads. `None` if `starts` are unknown, the device has no stall, or the launch does
-/// not wait for memory.
+/// Finds the DRAM stall in `events` after their overheads are subtracted. `None` if `starts` are unknown, if
+/// the device has no stall, or if the samples show none, such as those of a launch that does not wait for
+/// memory.
 pub fn stall(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],
@@ -296,8 +307,8 @@ pub fn stall(
     DramStall::find(starts, &times(events, overheads, timer), timer.resolution, &device)
 }
 
-/// Summarises these event times less the overhead of their groups; `None` if there are none. With a DRAM `stall`, the median is that of
-/// launches at random times.
+/// Summarises `events` after their overheads are subtracted; `None` if there are none. With a DRAM `stall`,
+/// the median and its interval are those of launches at random times.
 pub fn summary(
     events: &[Nanoseconds],
     starts: &[Nanoseconds],
@@ -317,8 +328,8 @@ pub fn summary(
     Some(summary.with_median_of(stall_corrected))
 }
 
-/// Returns `times` with the mean delay by the stall in place of each sample's own; unchanged without a stall
-/// or starts.
+/// Returns `times`, in which the mean delay by the stall replaces the delay of each sample; unchanged without
+/// a stall or starts.
 fn stall_corrected(
     times: Vec<Nanoseconds>,
     starts: &[Nanoseconds],
@@ -335,8 +346,8 @@ fn group_sizes(overheads: &[GroupOverhead]) -> Vec<usize> {
     overheads.iter().map(|group| group.samples).collect()
 }
 
-/// Returns groups of these sizes with the error that all samples share: of the timer, of the process and of
-/// the stall. `middle` is the approximate time of a launch.
+/// Returns groups of these sizes, with the standard error that all samples share: of the timer, of the
+/// process and of the stall. `middle` is the approximate time of a launch.
 fn with_shared_error<'a>(
     sizes: &'a [usize],
     timer: Timer,
@@ -350,7 +361,7 @@ fn with_shared_error<'a>(
 }
 
 impl Energy {
-    /// Returns the energy of a launch, if it is known.
+    /// Returns the energy of a launch; `None` if it is not known.
     pub fn per_launch(&self) -> Option<Joules> {
         match self {
             Self::Measured(measured) => Some(measured.per_launch),

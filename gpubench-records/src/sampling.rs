@@ -3,7 +3,8 @@
 use crate::{Flush, HeatLevel, Path, comparison::DEFAULT_EQUIVALENCE_MARGIN};
 use gpubench_stats::Nanoseconds;
 
-/// The most samples of a case whose number the user does not fix: sampling ends there, since more would cost memory and tell nothing new.
+/// The most samples of a case unless the user fixes the number. Sampling ends there, since more samples would
+/// cost memory and improve nothing.
 pub const MAX_AUTOMATIC_SAMPLES: usize = 1 << 16;
 
 /// The most samples that a user may ask for; more are refused. A case's record is one line of the run's file, and a reader takes no longer one.
@@ -66,8 +67,9 @@ impl Sampling {
         equivalence_margin: DEFAULT_EQUIVALENCE_MARGIN,
     };
 
-    /// Returns the rules for launches timed on `path`. Other programs use a CPU too, so that its cases may be less precise and take the
-    /// extended time.
+    /// Returns the rules for launches timed on `path`. On the host path, the precision is that of a CPU and
+    /// the time may be the extended one, because other programs use the CPU too. Other paths have the same
+    /// rules.
     #[must_use]
     pub fn on(&self, path: Path) -> Self {
         if path != Path::Host {
@@ -77,7 +79,8 @@ impl Sampling {
         Self { precision, max_time: self.max_time.max(self.extended_max_time), ..*self }
     }
 
-    /// Returns the names of the rules that differ from those of `earlier`, with dashes, such as `max-time`.
+    /// Returns the names of the rules that differ from those of `earlier`, with dashes for underscores, such
+    /// as `max-time`.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let [now, then] = [self, earlier].map(|rules| serde_json::to_value(rules).unwrap_or_default());
         let rules = now.as_object().into_iter().flatten();

@@ -13,13 +13,14 @@ use crate::{Arg, Cache, id::shown_name};
 /// The user's selection of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseSelection {
-    /// Parts of names or patterns, one of which a case must match; full names with `exact`.
+    /// Parts of names or patterns, at least one of which a case must match; empty for all cases. Whole names
+    /// with `exact`.
     pub filters: Vec<NameFilter>,
-    /// True if filters and skips are full names.
+    /// True if `filters` and `skip` are whole names.
     pub exact: bool,
     /// Parts of names or patterns that a case must not match.
     pub skip: Vec<NameFilter>,
-    /// The values of arguments, sorted by name. A case that lacks the argument is selected.
+    /// The selected values of arguments, sorted by name. They do not exclude a case that lacks the argument.
     pub args: Vec<ArgValues>,
     /// The cache states, if not all.
     pub caches: Option<Vec<Cache>>,
@@ -28,7 +29,7 @@ pub struct CaseSelection {
 }
 
 impl CaseSelection {
-    /// Returns true if a benchmark of this name, arguments included, is selected: as it is, or as lists show it.
+    /// Returns true if the filters and skips select a benchmark of this name, arguments included.
     pub fn matches(&self, name: &str) -> bool {
         let hit = |filter: &NameFilter| self.filter_matches(filter, name);
         (self.filters.is_empty() || self.filters.iter().any(hit)) && !self.skip.iter().any(hit)
@@ -39,13 +40,14 @@ impl CaseSelection {
         [name, &printable(name)].iter().any(|name| filter.takes(name, self.exact))
     }
 
-    /// Returns true if the selection has this value of the argument, or none of the argument's values.
+    /// Returns true if the value of `arg` is selected, or if the selection does not restrict this argument.
     pub fn takes_value(&self, arg: &Arg) -> bool {
         let takes = |given: &ArgValues| given.values.iter().any(|value| is_value(value, &arg.value));
         self.args.iter().filter(|given| given.name == arg.name).all(takes)
     }
 
-    /// Returns true if this benchmark is selected, in any cache state and on any device.
+    /// Returns true if this benchmark with these arguments is selected, whatever the cache state and the
+    /// device.
     pub fn takes_benchmark(&self, benchmark: &str, args: &[Arg]) -> bool {
         self.matches(&shown_name(benchmark, args)) && args.iter().all(|arg| self.takes_value(arg))
     }
@@ -55,7 +57,8 @@ impl CaseSelection {
         self.caches.as_ref().is_none_or(|caches| caches.contains(&cache))
     }
 
-    /// Returns a hint for the user whose filters match none of `benchmarks` (paths): a similar name or the correct syntax. May be empty.
+    /// Returns a hint for a user whose filters match none of `benchmarks` (paths): a similar name, or the
+    /// correct syntax. Empty if neither is found.
     pub fn hint<'a>(&self, benchmarks: &'a [String]) -> String {
         match self.filters.first() {
             Some(NameFilter::Text(text)) if text.contains(['*', '|', '^', '$', '\\']) => {
@@ -75,7 +78,7 @@ impl CaseSelection {
         }
     }
 
-    /// Returns a phrase for each condition on names: the filters, and the skips.
+    /// Returns up to two phrases about names: one for all filters, and one for all skips.
     pub fn describe_names(&self) -> Vec<String> {
         let mut words = Vec::new();
         if !self.filters.is_empty() {
@@ -88,8 +91,8 @@ impl CaseSelection {
     }
 }
 
-/// Returns true if one of the names in `wanted`, with commas between them, is that of a device: its name `device`, its `uuid`, its kind or
-/// its number. `all` is no name here.
+/// Returns true if `wanted`, a list of names with commas between them, contains a name of the device:
+/// `device`, its `uuid`, its kind, or its number. `all` is not understood here.
 pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
     let (kind, number) = device.split_once(':').unzip();
     let named = |name: &str| [Some(device), uuid, kind, number].contains(&Some(name));
@@ -99,7 +102,7 @@ pub fn names_device(wanted: &str, device: &str, uuid: Option<&str>) -> bool {
 /// A part of a name, or a pattern for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum NameFilter {
-    /// A part of the name; the whole name where names are exact.
+    /// A part of the name, or the whole name if names are exact.
     #[error("{0}")]
     Text(String),
     /// A regular expression that a part of the name matches. It is compiled for each name, in some microseconds.
@@ -137,11 +140,11 @@ impl NameFilter {
 pub struct ArgValues {
     /// The name of the argument.
     pub name: String,
-    /// Its values as they are written.
+    /// Its values, as the user wrote them.
     pub values: Vec<String>,
 }
 
-/// The error of a text that is not an argument with its values.
+/// The error message for text that is not an argument with its values.
 const ARG_VALUES_USAGE: &str = "give a name and its values, such as n=1024,4096";
 
 impl ArgValues {
@@ -150,12 +153,12 @@ impl ArgValues {
         Self { name: name.into(), values: values.into_iter().map(|value| value.to_string()).collect() }
     }
 
-    /// Returns true if there are a name and values, none of them empty.
+    /// Returns true if the name and all values are not empty, and there is at least one value.
     pub fn is_complete(&self) -> bool {
         !self.name.is_empty() && !self.values.is_empty() && !self.values.iter().any(String::is_empty)
     }
 
-    /// Joins the values of entries with the same name, in their order, and sorts the arguments by name.
+    /// Merges entries of the same name: joins their values in order. Sorts the result by name.
     pub fn by_name(args: &[Self]) -> Vec<Self> {
         let mut collected: Vec<Self> = Vec::new();
         for arg in args {
@@ -178,11 +181,11 @@ impl FromStr for ArgValues {
     }
 }
 
-/// Reads filters, several in one text with commas between them. With `exact`, each text is one whole name, which may contain any
-/// comma.
+/// Reads filters. A text may contain several, with commas between them. With `exact`, each text is one whole
+/// name, which may contain commas.
 ///
 /// # Errors
-/// Returns an error if one is `/…/` and no regular expression.
+/// Returns an error if a filter has the form `/…/` and is not a valid regular expression.
 pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, String> {
     if exact {
         return Ok(given.iter().cloned().map(NameFilter::Text).collect());
@@ -190,8 +193,8 @@ pub fn parse_filters(given: &[String], exact: bool) -> Result<Vec<NameFilter>, S
     given.iter().flat_map(|names| split_names(names)).map(|name| NameFilter::parse(&name)).collect()
 }
 
-/// Splits names at commas. Commas within a name, as in `f[n=1, m=2]`, are followed by a space; those within a regular expression, as
-/// in `/f{1,2}/`, stand between its slashes.
+/// Splits names at commas. Two kinds of commas do not split: those before a space, as in `f[n=1, m=2]`, and
+/// those within the slashes of a regular expression, as in `/f{1,2}/`.
 pub fn split_names(names: &str) -> Vec<String> {
     let is_open = |name: &str| name.starts_with('/') && (name.len() == 1 || !name.ends_with('/'));
     let mut split: Vec<String> = Vec::new();
@@ -225,8 +228,8 @@ const SUFFIXES: [(&str, u128); 9] = [
     ("T", 1_000_000_000_000),
 ];
 
-/// Returns a number with a suffix, or a power of two, in digits, such as `1000000` for `1M` and `1024` for `2^10`.
-/// `None` for other text, for plain digits, and if the result is no whole number.
+/// Converts a number with a suffix, or a power of two, to digits, such as `1M` to `1000000` and `2^10` to
+/// `1024`. `None` for other text, for plain digits, and if the result is no whole number or too large.
 pub fn amount(text: &str) -> Option<String> {
     if let Some(power) = text.strip_prefix("2^") {
         return 1_u64.checked_shl(power.parse().ok()?).map(|amount| amount.to_string());
@@ -244,7 +247,7 @@ pub fn amount(text: &str) -> Option<String> {
     (amount % scale == 0).then(|| (amount / scale).to_string())
 }
 
-/// Returns true if `given` is this value, or a number with a suffix that is.
+/// Returns true if `given` is the text `value`, or a number with a suffix that equals it.
 pub fn is_value(given: &str, value: &str) -> bool {
     given == value || amount(given).as_deref() == Some(value)
 }

@@ -138,7 +138,7 @@ pub struct Difference {
     pub other: Nanoseconds,
     /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
     pub slowdown: Option<Slowdown>,
-    /// The result's time less that of the other clock, after subtraction of the slowdown.
+    /// The result's time less that of the other clock without the slowdown.
     pub by: Nanoseconds,
     /// Half of its 95 % interval, which combines those of the result, of the other clock and of the slowdown.
     pub half_width: Nanoseconds,
@@ -148,34 +148,39 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Returns true if the two clocks differ by at most `allowed` and half of the interval; `None` without `allowed`, if that is not judged.
+    /// Returns true if the two clocks differ by at most `allowed` plus `half_width`; `None` if `allowed` is
+    /// not known, so that the difference is not judged.
     pub fn agrees(&self) -> Option<bool> {
         self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
     }
 }
 
 impl CuptiTimes {
-    /// Returns the time of an operation as a fraction of the sum over all operations of a launch.
+    /// Returns the time of an operation as a fraction of the sum over all operations of the launch, also
+    /// those that `activities` does not list.
     pub fn share(&self, activity: &TracedActivity) -> f64 {
         let listed: Nanoseconds = self.activities.iter().map(|activity| activity.time).sum();
         // The time without gaps also has the operations that are not listed.
         activity.time / listed.max(self.time.mean - self.gaps)
     }
 
-    /// Returns the time by which tracing slows the launch; `None` if it was not measured. Tracing speeds up no launch, so that a negative
-    /// reading counts as zero; its interval stays.
+    /// Returns the time by which tracing slows the launch; `None` if it was not measured. Tracing never
+    /// speeds up a launch, so that a negative reading counts as zero, with its own interval.
     pub fn slowdown(&self) -> Option<Slowdown> {
         let by = self.slowdown?.max(Nanoseconds::ZERO);
         Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
     }
 
-    /// Returns the difference of the result with these samples from CUPTI's time less the slowdown.
+    /// Returns the difference between the time of the result with these samples and CUPTI's time, from which
+    /// the slowdown is subtracted.
     ///
-    /// A result whose launches meet the DRAM stall has the time of a launch at a random moment, which is a mean. It is compared with CUPTI's
-    /// mean, and every other result with CUPTI's median. A launch of several operations that was sampled in a graph is compared by its time on
-    /// a stream, where CUPTI saw it, if that is known.
+    /// With a DRAM stall, the result's time is that of a launch at a random moment, which is a mean: it is
+    /// compared with CUPTI's mean. Every other result is compared with CUPTI's median. A launch of several
+    /// operations that was sampled in a graph is compared by its time on a stream, where CUPTI saw it, if
+    /// that time is known.
     ///
-    /// The slowdown is subtracted whether or not it is significant: its half-width is part of the difference's, which covers its noise.
+    /// The slowdown is subtracted even if it is not significant: its interval is part of that of the
+    /// difference.
     pub fn difference(&self, samples: &Samples) -> Difference {
         let (other, other_ci) = match samples.dram_stall {
             Some(_) => (self.time.mean, self.mean_ci),

@@ -9,11 +9,11 @@ use crate::{Cache, DeclaredWork, DeviceInfo, LaunchInfo, Measurement, Quantity, 
 use crate::{Counts, Link};
 use gpubench_stats::Bytes;
 
-/// The fraction by which declared bytes may exceed the observed bytes before the traffic counts as too high: authors round their counts.
-/// Observed bytes are whole blocks, and thus rather too many.
+/// The fraction by which declared bytes may exceed the observed bytes before the traffic counts as too high,
+/// since authors round their counts. Observed bytes are whole blocks, so that they tend to be too many.
 const DECLARED_TOLERANCE: f64 = 0.1;
-/// The number of bytes by which declared reads may exceed the memory of the launch: constants and arguments are in no allocation. A GPU has 64 KiB
-/// of constant memory.
+/// The number of bytes by which declared reads may exceed the memory of the launch, since constants and
+/// arguments are not in allocations. A GPU has 64 KiB of constant memory.
 const CONSTANTS: Bytes = Bytes(64 << 10);
 
 gpubench_stats::stored! {
@@ -47,7 +47,8 @@ gpubench_stats::stored! {
     }
 }
 
-/// Returns the first reason against declared work (`claim`) that the observed writes contradict; `None` if they do not.
+/// Returns the first reason against the declared work (`claim`) that follows from the memory that the launch
+/// can reach and that it changes; `None` if there is none.
 pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reason> {
     let written = seen.written.as_ref();
     let excess = || written.and_then(|written| excess(&claim.counts, claim.link, written));
@@ -56,8 +57,9 @@ pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reaso
         .or_else(|| excess().or_else(|| excess_intermediates(claim, written)).map(Reason::TrafficTooHigh))
 }
 
-/// Returns the number of bytes that a launch on memory with other contents must change before the declared work is believed: write detection does
-/// not see a write of the same value. `None` if the declared work is plausible already, or if another launch would not show more.
+/// Returns the number of bytes that a launch on memory with other contents must change before the declared
+/// work is believed, since write detection does not see a write of the same value. `None` if no such launch
+/// is needed: the declared work is plausible already, or the launch would not show more.
 pub fn doubtful_writes(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Option<Bytes> {
     let claim = measured.declared_work(cache);
     let written = measured
@@ -81,14 +83,15 @@ pub fn doubtful_writes(measured: &Measurement, cache: Cache, info: &DeviceInfo) 
     (moves_too_much(claimed, written) || is_too_fast()).then_some(claimed)
 }
 
-/// Returns the most bytes that a launch can have written; `None` unless a launch on memory with other contents was tried.
+/// Returns the most bytes that a launch can have written. `None` unless all of its memory was compared, and a
+/// launch on memory with other contents was tried.
 pub fn most_written(seen: &LaunchInfo) -> Option<Bytes> {
     let written = seen.written.as_ref().filter(|written| written.unseen_reason.is_none())?;
     written.changed_on_other_contents.map(|_| most_changed(written))
 }
 
-/// Returns the declared writes, or all declared bytes without intermediates if they do not distinguish reads from writes. `None` if only reads
-/// are declared, or nothing.
+/// Returns the declared writes. If the counts do not distinguish reads from writes, returns all declared
+/// bytes without intermediates. `None` if only reads are declared, or nothing.
 fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     match (counts.reads, counts.writes, counts.without_intermediates()) {
         (_, Some(claimed), _) | (None, None, Some(claimed)) => Some(Bytes(claimed)),
@@ -96,16 +99,17 @@ fn claimed_writes(counts: &Counts) -> Option<Bytes> {
     }
 }
 
-/// Returns the reason against a launch that declares writes and changes no memory, whatever its contents. `None` unless a launch on memory
-/// with other contents was tried.
+/// Returns the reason against a launch that declares writes, but changes no memory, whatever the memory held
+/// before. `None` unless a launch on memory with other contents was tried.
 fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
     let nothing = written.changed_nothing() && written.writes_on_other_contents == Some(false);
     let claimed = claimed_writes(counts).filter(|_| nothing)?;
     Some(Reason::NothingWritten { declared: claimed, may_be_read: counts.writes.is_none() })
 }
 
-/// Returns the declared writes, reads or moved bytes that exceed the memory of the launch or its changes; `None` if there are none, and for bytes
-/// that cross a link or stay in a cache.
+/// Returns the declared writes, or else the reads, or else the undivided bytes, that exceed the memory of the
+/// launch or its changes. `None` if none do, if not all memory was compared, and for bytes that cross a link
+/// or stay in a cache.
 fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<ExcessTraffic> {
     if written.unseen_reason.is_some() || !in_memory(link) {
         return None;
@@ -128,8 +132,10 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
         .or_else(|| moved.map(|claimed| excess(DeclaredBytes::Moved, claimed)))
 }
 
-/// Returns the declared intermediates if they exceed twice the size of the written memory, for one write and one read, for each
-/// operation after the first. One operation has no intermediates. If the written memory is unknown, several operations have no limit.
+/// Returns the declared intermediates if they are more than the operations of a launch can pass on: each
+/// operation but the last at most all memory of the launch, written once and read once. A launch of one
+/// operation has no intermediates. If the size of the memory is unknown, several operations have no limit.
+/// `None` also if the number of operations is unknown.
 fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> Option<ExcessTraffic> {
     let (declared, operations) = (Bytes(claim.counts.intermediates?), claim.operations?);
     let seen = written.filter(|written| written.unseen_reason.is_none());
@@ -143,7 +149,8 @@ fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> 
     })
 }
 
-/// Returns true if this many declared bytes exceed the memory that can be read and the memory that is changed together.
+/// Returns true if the declared bytes exceed the sum of the memory that can be read and the memory that is
+/// changed.
 fn moves_too_much(claimed: Bytes, written: &Written) -> bool {
     let most = Bytes(written.examined.0.saturating_add(most_changed(written).0));
     exceeds(claimed, most, CONSTANTS)
@@ -154,12 +161,12 @@ fn most_changed(written: &Written) -> Bytes {
     written.changed.max(written.changed_on_other_contents.unwrap_or_default())
 }
 
-/// Returns true if `claimed` is more than `seen`, the tolerance and `slack` together.
+/// Returns true if `claimed` is more than the sum of `seen`, the tolerance, and `slack`.
 fn exceeds(claimed: Bytes, seen: Bytes, slack: Bytes) -> bool {
     claimed.0 as f64 > (1.0 + DECLARED_TOLERANCE) * seen.0 as f64 + slack.0 as f64
 }
 
-/// Returns true if the bytes move between the device and its own memory, and not over a link or within a cache.
+/// Returns true if the bytes move between the device and its own memory, not over a link or within a cache.
 fn in_memory(link: Option<Link>) -> bool {
     Quantity::moved_over(link) == Quantity::MemoryBandwidth
 }

@@ -11,8 +11,8 @@ use gpubench_stats::{Bytes, Nanoseconds};
 /// MiB from and to pageable memory, which the driver feeds in pieces, wait for 15 and 19 %.
 const MIN_IDLE_FRACTION: f64 = 0.25;
 
-/// Returns the reservations about a launch with these observations (`seen`) and `samples`. `host_work` is true if the benchmark declares that the
-/// host's part belongs to the launch.
+/// Returns the reservations about a launch: suspect observations, and waits for the host. `host_work` is true
+/// if the benchmark declares that the host's part belongs to the launch.
 pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Vec<Reason> {
     let suspect = |seen: &&Observation| observation_state(seen, host_work) == State::Suspect;
     let mut reasons: Vec<_> =
@@ -22,26 +22,28 @@ pub fn reservations(seen: &LaunchInfo, samples: &Samples, host_work: bool) -> Ve
     reasons
 }
 
-/// Removes the reservation about two modes from the verdict on a launch to which the host's part belongs: the host causes the modes.
+/// Removes the reservation about two modes from the verdict. It is for launches to which the host's part
+/// belongs, where the host causes the modes.
 pub fn with_host_work(mut verdict: Verdict) -> Verdict {
     verdict.reasons.retain(|reason| !matches!(reason, Reason::TwoModes(_)));
     Verdict::of(verdict.reasons)
 }
 
-/// Returns the reasons against a case from its launches after the samples: stale outputs, and faster launches
-/// on used inputs.
+/// Returns the reasons against a case that follow from the launches after its samples: stale outputs, and
+/// faster launches on used inputs.
 pub fn relaunched(relaunch: &Relaunch) -> Vec<Reason> {
     let stale = relaunch.stale().map(Reason::StaleOutputs);
     let faster = relaunch.reuse.filter(Reuse::is_faster).map(Reason::FasterOnUsedInputs);
     stale.into_iter().chain(faster).collect()
 }
 
-/// The most that may be left of the time of a launch, after an empty launch's is subtracted, if it did no work; a step of the timer if that is
-/// more. The same code takes some cycles more or less at another address.
+/// The longest time of a launch that did no work, after the time of an empty launch is subtracted; a longer
+/// step of the timer replaces it. The same code takes some cycles more or less at another address.
 const EMPTY_LAUNCH_ERROR: Nanoseconds = Nanoseconds(2.0);
 
-/// Returns the reason why a launch did no work, or cannot have done its declared work (`claim`): no longer than an empty launch, or faster
-/// than the cores.
+/// Returns the reason why a launch did no work, or cannot have done its declared work (`claim`): it took no
+/// longer than an empty launch, or its bandwidth exceeds that of the cores. `None` if neither holds, and if
+/// an observation already reports that there was no work.
 pub fn missing_work(
     claim: &DeclaredWork<'_>,
     samples: &Samples,
@@ -64,14 +66,15 @@ pub fn missing_work(
     Some(Reason::AboveCoreBandwidth { declared, limit })
 }
 
-/// Returns true if a second launch must be observed: the first one did something invalid, which later ones may not do, or queried the device.
+/// Returns true if a second launch must be observed: the first one did something invalid, which later ones
+/// may not do, or it queried the device, which `host_work` permits.
 pub fn needs_another_launch(seen: &LaunchInfo, host_work: bool) -> bool {
     let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
     seen.observations.iter().any(|seen| observation_state(seen, host_work) == State::Invalid || asks(seen))
 }
 
-/// Returns the first observation that makes a launch invalid, with its remedy. `host_work` is true if the benchmark declares that the
-/// host's part belongs to the launch.
+/// Returns the first observation that makes a launch invalid, in words with its remedy; `None` if there is
+/// none. `host_work` is true if the benchmark declares that the host's part belongs to the launch.
 pub fn first_invalid_observation(seen: &LaunchInfo, host_work: bool) -> Option<String> {
     seen.observations
         .iter()
@@ -84,8 +87,8 @@ pub fn describe_observation(seen: &Observation) -> String {
     format!("{seen}: {}", observation_hint(seen))
 }
 
-/// Returns the best state of a launch with this observation. `host_work` is true if the benchmark declares that the host's part belongs to
-/// the launch.
+/// Returns the best state that a launch with this observation can have. `host_work` is true if the benchmark
+/// declares that the host's part belongs to the launch.
 pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     match seen {
         Observation::IgnoresError { .. }
@@ -100,7 +103,8 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     }
 }
 
-/// Returns why an observation makes a launch invalid or suspect, and the remedy; for a harmless one, that it is timed with the launch.
+/// Returns why an observation makes a launch invalid or suspect, and the remedy. For a harmless observation,
+/// returns that it is timed with the launch.
 pub fn observation_hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",

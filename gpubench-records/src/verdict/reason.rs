@@ -285,13 +285,13 @@ impl Reason {
         }
     }
 
-    /// Returns true for reasons about declared traffic that the memory of the launch contradicts.
+    /// Returns true if the reason is that the memory of the launch contradicts the declared traffic.
     pub(super) fn is_about_declared_work(&self) -> bool {
         matches!(self, Self::NothingWritten { .. } | Self::TrafficTooHigh(_))
     }
 
-    /// Returns true for the reasons that a launch did little or nothing: it took no longer than an empty launch, exceeded the bandwidth of the
-    /// cores, or enqueued no work.
+    /// Returns true if the reason is that the launch did little or nothing: it took no longer than an empty
+    /// launch, exceeded the bandwidth of the cores, or enqueued no work.
     pub fn is_missing_work(&self) -> bool {
         matches!(
             self,
@@ -301,7 +301,8 @@ impl Reason {
         )
     }
 
-    /// Returns true for reasons about the accuracy of a time, such as a wide interval or a drift. They are dropped if the time is impossible.
+    /// Returns true if the reason is about the accuracy of a time, such as a wide interval or a drift. Such
+    /// reasons are dropped if the time is impossible.
     pub(super) fn is_about_time_accuracy(&self) -> bool {
         matches!(
             self,
@@ -319,8 +320,8 @@ impl Reason {
     }
 }
 
-/// Returns a phrase such as `the median is known to ± 0.50 %`; for 100 % and more, that the interval is unknown or as wide. `half_width` is
-/// a fraction of the median.
+/// Returns a phrase such as `the median is known to ± 0.50 %`. `half_width` is a fraction of the median; from
+/// 1 on, the phrase is that the interval is unknown or at least ± 100 %.
 fn reached_phrase(half_width: f64) -> String {
     if half_width < 1.0 {
         return format!("the median is known to {}", format::plus_minus(half_width));
@@ -328,8 +329,8 @@ fn reached_phrase(half_width: f64) -> String {
     "the interval of the median is unknown or at least ± 100 %".to_owned()
 }
 
-/// Returns the advice that ends the sentence about too few samples. `budget` is the time that they need,
-/// `None` if the user set their number.
+/// Returns the advice that ends the sentence about too few samples. `needed` is the number of samples that
+/// suffices. `budget` is the time for these; `None` if the user set the number of samples.
 fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
     match budget {
         Some(budget) => {
@@ -341,7 +342,8 @@ fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
     }
 }
 
-/// Returns a phrase such as `held down by power cap`, or that the driver gives no reason.
+/// Returns a phrase such as `held down by power cap`, or, if `throttle_reasons` is empty, that the driver
+/// gives no reason.
 fn throttle_phrase(throttle_reasons: &[String]) -> String {
     match throttle_reasons {
         [] => "and the driver gives no reason".to_owned(),
@@ -349,7 +351,8 @@ fn throttle_phrase(throttle_reasons: &[String]) -> String {
     }
 }
 
-/// Returns the sentence about counted traffic that differs from the declared bytes.
+/// Returns the sentence about traffic counted by the GPU that differs from the declared bytes. `min_traffic`
+/// are the declared bytes that cannot stay in the cache.
 fn traffic_mismatch_message(declared: Bytes, counted: Bytes, min_traffic: Bytes) -> String {
     let hint = if counted > declared {
         "is something not declared, or is the same data fetched from memory several times?"
@@ -383,7 +386,7 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     )
 }
 
-/// Describes declared intermediates that exceed what the operations of a launch can pass on.
+/// Returns the sentence about declared intermediates that exceed what the operations of a launch can pass on.
 fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
     let ExcessTraffic { declared, given, .. } = excess;
     let why = match operations {
