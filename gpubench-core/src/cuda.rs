@@ -97,8 +97,8 @@ impl StreamSource for Gpu {
 /// In return the code must follow these rules:
 ///
 /// - It does not destroy the stream or reset the context, and keeps the stream no longer than the case.
-/// - If it uses another context or stream, it makes the first context current again and waits for the other
-///   stream before the function returns.
+/// - If it makes another context current, it makes [`context`](Self::context) current again before the
+///   function returns. If it uses another stream, it waits for that stream before the function returns.
 #[derive(Debug)]
 pub struct RawStream {
     stream: Handle,

@@ -54,9 +54,9 @@ pub struct InputOperand<'a, T>(pub &'a T);
 
 /// A type whose values own no other memory and refer to none.
 ///
-/// Numbers, `bool`, `char` and what consists of them are plain. Implement it for a `struct` of such values,
-/// and cold samples on a CPU drop the cache lines of vectors and slices of it, in place of a sweep of the
-/// whole cache.
+/// Numbers, `bool` and `char` are plain, and so are arrays, options, and tuples of up to four plain values.
+/// Implement the trait for a `struct` of plain values. For vectors and slices of a plain type, cold samples
+/// on a CPU drop the cache lines of the values in place of a sweep of the whole cache.
 ///
 /// ```
 /// # use gpubench_driver as _;

@@ -19,8 +19,8 @@ pub trait StreamSource: Any {
 ///
 /// Implemented for `host::Stream` and `cuda::RawStream`, by the feature `cust` for `cust::stream::Stream`,
 /// and by the feature `cudarc` for `cudarc::driver::CudaStream` and `Arc<CudaStream>`. Implement it for a
-/// stream type of your own, and any function that takes one can be annotated. For a type of another crate,
-/// wrap that in one of yours:
+/// stream type of your own, and any function that takes such a stream can be annotated. Wrap a type of
+/// another crate in a type of yours:
 ///
 /// ```
 /// # use gpubench_driver as _;
@@ -41,8 +41,8 @@ pub trait StreamSource: Any {
 pub trait LaunchStream: Sized + 'static {
     /// The type that creates such streams.
     type Source: StreamSource;
-    /// The value that a case keeps while it launches: mostly `Self`, or a pointer, if streams exist only
-    /// behind one.
+    /// The value that owns the stream while a case launches: mostly `Self`, or a smart pointer if such
+    /// streams exist only behind one.
     type Owned: Borrow<Self> + 'static;
 
     /// Returns a stream of `source`, for all launches of one case.
@@ -52,9 +52,8 @@ pub trait LaunchStream: Sized + 'static {
     fn open(source: &mut Self::Source) -> Result<Self::Owned, CaseError>;
 }
 
-/// The type of the parameter that `#[gpu_bench]` uses as the stream. It is the same as [`LaunchStream`], and
-/// every [`LaunchStream`] implements it. It exists only for its own compiler message, about a parameter that
-/// is no stream.
+/// The type of the parameter that `#[gpu_bench]` uses as the stream. Every [`LaunchStream`] implements it,
+/// and nothing else does. It exists only for the compiler's message about a parameter that is no stream.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no stream: take one, such as `stream: &gpubench::host::Stream`, or say which parameter it is with `stream = name`",
     label = "the stream is the parameter named `stream`, else the last one",
