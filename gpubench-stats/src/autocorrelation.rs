@@ -9,31 +9,31 @@
 
 use crate::units::Nanoseconds;
 
-/// The maximum number of batches of successive samples that a longer series is cut into. The autocorrelation
-/// is then that of the batches' sums. This bounds the cost at about 1 ms for any length of the series. Lags
-/// of up to a quarter of the series still count.
+/// The maximum number of terms of a series. A longer series is cut into batches of successive samples, and
+/// the autocorrelation is that of the batches' sums. This bounds the cost at about 1 ms for a series of any
+/// length. Lags of up to a quarter of the series still count.
 const MAX_BATCHES: usize = 2048;
 
 /// The 95 % quantile of the standard normal distribution. Samples count as correlated if τ exceeds 1 by more
-/// than independent samples show once in twenty times.
+/// than it does for independent samples once in twenty times.
 const Z_95: f64 = 1.645;
 
-/// Returns the effective number of samples: that many independent samples would give the median with the same
-/// precision as `times`, in the order they ran. `median` is the median of `times`. The result is between 1
-/// and the number of times, and 0 if there are no times.
+/// Returns the effective number of samples: the number of independent samples that would give the median with
+/// the precision of `times`, in the order they ran. `median` is the median of `times`. The result is between
+/// 1 and the number of times; 0 without times.
 ///
 /// Σ ρ(k) is Geyer's initial monotone sequence estimate. What makes it fit for few samples:
 /// - Centring takes about τ/n from each ρ(k), so that τ from K lags is divided by 1 − (2K + 1)/n.
 /// - Of independent samples each ρ(k) has the variance 1/n (Bartlett 1946), and τ a standard error of
 ///   2·√(K/n). Up to [`Z_95`] of these above 1, samples count as independent.
-/// - So they do below 1. Alternating samples know their median better than independent ones, but an interval
-///   is never narrower than that of independent samples.
+/// - Samples with a τ below 1 count as independent too. The median of alternating samples is more precise,
+///   but an interval is never narrower than that of independent samples.
 ///
-/// In batches of b, n is their number, and τ the variance of their sums over that of b independent signs.
-/// Samples at the end that do not fill a batch are then left out of τ.
+/// With batches of b samples, n is the number of batches, and τ the variance of their sums divided by that of
+/// b independent signs. Samples at the end that do not fill a batch are then left out of τ.
 ///
-/// A sample on the median has the sign 0 (its mid-rank), which is how ties count. Samples all of one sign
-/// count as independent: nothing is known of them.
+/// A sample on the median has the sign 0 (its mid-rank), which is how ties count. Samples that all have one
+/// sign count as independent, since their signs show no correlation.
 pub(super) fn effective_samples(times: &[Nanoseconds], median: Nanoseconds) -> f64 {
     let count = times.len() as f64;
     let sign = |time: &Nanoseconds| f64::from(i8::from(*time > median) - i8::from(*time < median));

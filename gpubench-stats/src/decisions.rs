@@ -11,15 +11,16 @@ const CONSECUTIVE_CHECKS: u32 = 2;
 /// is at most the requested fraction of the median, or one step of the timer if that is more. Two successive
 /// checks must find this.
 ///
-/// A rule serves one case. To check after every group and to stop at the first success favours lucky moments.
-/// The second check, the minimum number of samples and the interval's minimum of one step bound that bias.
+/// A rule serves one case. Checking after every group and stopping at the first success favours lucky
+/// moments. The second check, the minimum number of samples and the interval's minimum of one step bound that
+/// bias.
 #[derive(Clone, Debug)]
 pub struct StopRule {
     precision: f64,
     min_samples: usize,
     /// The number of samples at the last check.
     checked_samples: usize,
-    /// The number of checks that passed since the last one that did not.
+    /// The number of checks that passed since the last check that failed.
     consecutive_passes: u32,
 }
 
@@ -96,8 +97,9 @@ pub fn analysis_confidence(rounds: usize) -> Option<f64> {
     ANALYSES.iter().find(|(look, _)| *look == rounds).map(|(_, part)| 1.0 - DECISION_ERROR * part)
 }
 
-/// Returns the confidence of the final analysis if a budget ends the comparison after this number of rounds:
-/// the confidence of the next scheduled analysis, or of the last one if there is no next.
+/// Returns the confidence of the final analysis if a budget ends the comparison after this number of rounds.
+/// It is the confidence of the first analysis that is scheduled for this number or a larger one, or else of
+/// the last analysis.
 pub fn final_analysis_confidence(rounds: usize) -> f64 {
     let next = ANALYSES.iter().find(|(look, _)| rounds <= *look).unwrap_or(&ANALYSES[ANALYSES.len() - 1]);
     1.0 - DECISION_ERROR * next.1
@@ -107,10 +109,10 @@ pub fn final_analysis_confidence(rounds: usize) -> f64 {
 /// rate*, JRSS B 57, 1995). Each test is a number that identifies it and its p-value. Returns the numbers of
 /// the selected tests, by ascending p-value.
 ///
-/// On average at most the fraction `rate` of the selected tests is false. If all null hypotheses hold, any
-/// test is selected with a probability of at most `rate`. Both hold for independent tests, and for tests with
-/// positively dependent errors, such as cases that one process measures (Benjamini & Yekutieli, Annals of
-/// Statistics 29, 2001).
+/// On average at most the fraction `rate` of the selected tests is false. If all null hypotheses hold, the
+/// probability that any test is selected is at most `rate`. Both statements hold for independent tests, and
+/// for tests with positively dependent errors, such as cases that one process measures (Benjamini &
+/// Yekutieli, Annals of Statistics 29, 2001).
 pub fn benjamini_hochberg(tests: &[(usize, f64)], rate: f64) -> Vec<usize> {
     let mut sorted = tests.to_vec();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));

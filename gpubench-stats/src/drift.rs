@@ -35,8 +35,8 @@ impl Drift {
     /// effective number of samples of each third, must not touch. So neither skew nor ties nor correlated
     /// samples pass for a drift, as long as samples are correlated over much less than a third.
     ///
-    /// It finds a slope, and a step that falls into the middle third. A step within an outer third mostly
-    /// escapes it (and shows as two modes), and so does what comes and goes in between.
+    /// It finds a slope, and a step within the middle third. It mostly misses a step within an outer third
+    /// (which shows as two modes), and a change that comes and goes between the outer thirds.
     pub fn find(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         if times.len() < MIN_SAMPLES {
             return None;
@@ -59,7 +59,7 @@ impl Drift {
     }
 }
 
-/// The first or the last third of the samples, in the order they ran, and sorted.
+/// The first or the last third of the samples: in the order they ran (`times`), and `sorted`.
 struct Third<'a> {
     times: &'a [Nanoseconds],
     sorted: Vec<f64>,
@@ -74,9 +74,9 @@ impl<'a> Third<'a> {
         Self { times, sorted, median }
     }
 
-    /// Returns the effective number of samples of this third: of the times as they are, or of the times less
-    /// a line that rises by `slope` per sample, whichever is larger. Without the second, a drift within the
-    /// third would count as correlation and hide itself.
+    /// Returns the effective number of samples of this third: either of the times as they are, or of the
+    /// times less a line that rises by `slope` per sample, whichever number is larger. Without the second
+    /// number, a drift within the third would count as correlation and hide itself.
     fn effective_samples(&self, slope: Nanoseconds) -> f64 {
         let less_slope = |(index, time): (usize, &Nanoseconds)| *time - slope * index as f64;
         let level: Vec<_> = self.times.iter().enumerate().map(less_slope).collect();

@@ -28,7 +28,7 @@ pub fn median(times: &[Nanoseconds]) -> Option<Nanoseconds> {
 /// usual median.
 ///
 /// # Panics
-/// If `sorted` is empty or `p` is not in 0..=1.
+/// If `sorted` is empty. May panic if `p` is above 1.
 pub fn quantile(sorted: &[f64], p: f64) -> f64 {
     let index = (sorted.len() - 1) as f64 * p;
     at_fractional_index(sorted, index)
@@ -66,10 +66,10 @@ pub fn median_of(values: &mut [f64]) -> Option<f64> {
     (!values.is_empty()).then(|| quantile(values, 0.5))
 }
 
-/// A mean without the least and the greatest eighth of the values, with its standard error and the error's
+/// A mean without the smallest and the largest eighth of the values, with its standard error and the error's
 /// degrees of freedom (Tukey & McLaughlin, *Less vulnerable confidence and significance procedures for
-/// location based on a single sample*, Sankhyā A 25, 1963). Of fewer than eight values none is left out, and
-/// this is the plain mean.
+/// location based on a single sample*, Sankhyā A 25, 1963). For fewer than eight values it is the plain mean,
+/// without an omission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrimmedMean {
     /// The mean.
@@ -101,8 +101,8 @@ impl TrimmedMean {
     }
 }
 
-/// Returns the mean and the variance (divisor n − 1) of `values`; `None` for fewer than two. It sums
-/// distances from the first value, so that the mean of many long times loses no digits.
+/// Returns the mean and the variance (divisor n − 1) of `values`; `None` for fewer than two. The mean is
+/// computed from distances from the first value, so that the mean of many long times loses no digits.
 pub(crate) fn moments(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 {
         return None;
@@ -175,8 +175,8 @@ fn within(t: f64, freedom: usize) -> f64 {
     if freedom.is_multiple_of(2) { sine * sum } else { FRAC_2_PI * (angle + sine * sum) }
 }
 
-/// Returns the point in the range `low` to `high` below which `is_left` is true and above which it is false.
-/// The range is halved until it is at most `width` wide, and its middle is returned. With a `width` of 0 the
+/// Returns the point between `low` and `high` below which `is_left` is true and above which it is false. The
+/// range is halved until it is at most `width` wide, and its middle is returned. With a `width` of 0, the
 /// halving ends at neighbouring floating-point numbers.
 #[doc(hidden)]
 pub fn bisect((mut low, mut high): (f64, f64), width: f64, is_left: impl Fn(f64) -> bool) -> f64 {

@@ -7,15 +7,15 @@ use crate::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Range, Watts,
 };
 
-/// Formats a time to four significant digits in the largest unit from ns to s that leaves a digit before the
-/// point, such as `12.54 µs`. Less than a nanosecond is in ns.
+/// Formats a time with four significant digits, such as `12.54 µs`. The unit is the largest from ns to s of
+/// which the time has at least one; below a nanosecond it is ns.
 pub fn time(time: Nanoseconds) -> String {
     let (value, unit) = scaled(time.as_f64(), &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")]);
     format!("{} {unit}", significant(value, 4))
 }
 
-/// Formats an amount of memory in the largest unit from B to TiB of which it has at least one, such as `33 MiB`,
-/// with one decimal unless it is a whole number of these.
+/// Formats an amount of memory in the largest unit from B to TiB of which it has at least one, such as `33
+/// MiB`. A number that is not whole has one decimal.
 pub fn bytes(bytes: Bytes) -> String {
     let units = [(0, "B"), (10, "KiB"), (20, "MiB"), (30, "GiB"), (40, "TiB")];
     let units = units.map(|(power, unit)| ((1_u64 << power) as f64, unit));
@@ -24,8 +24,9 @@ pub fn bytes(bytes: Bytes) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Returns `value` in the largest of `units` that leaves a digit before the point, and the name of that unit. For
-/// smaller values it is the first unit. The units are in ascending order, each with its size.
+/// Returns `value` in the largest of `units` that leaves a digit other than 0 before the point, and the name
+/// of that unit. For smaller values it is the first unit. The `units` are in ascending order, each its size
+/// and its name.
 fn scaled(value: f64, units: &[(f64, &'static str)]) -> (f64, &'static str) {
     let (size, unit) = units.iter().rev().find(|(size, _)| value.abs() >= *size).unwrap_or(&units[0]);
     (value / size, unit)
@@ -89,7 +90,8 @@ pub fn power(power: Watts) -> String {
     format!("{:.0} W", power.as_f64())
 }
 
-/// Formats an energy in the unit that leaves a digit before the point, such as `12.3 mJ`.
+/// Formats an energy in µJ, mJ or J, such as `12.3 mJ`: the largest unit of which it has at least one, or
+/// else µJ.
 pub fn energy(energy: Joules) -> String {
     let (value, unit) = scaled(energy.as_f64(), &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J")]);
     format!("{} {unit}", significant(value, 3))
@@ -102,7 +104,7 @@ pub fn per_joule(work: f64, what: &str) -> String {
     format!("{} {prefix}{what}/J", significant(value, 3))
 }
 
-/// Formats a range as `low to high`, or as one value if both ends have the same text. `shown` formats one
+/// Formats a range as `low to high`, or as one value if both ends have the same text. `shown` formats each
 /// end.
 pub fn from_to<T: Copy>(range: Range<T>, shown: impl Fn(T) -> String) -> String {
     let [low, high] = [range.low, range.high].map(shown);
@@ -120,8 +122,8 @@ pub fn number(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns a value in a unit that its author chose, which may be empty, to four significant digits, such as
-/// `0.83` or `96 rows`. From 10⁹ on and below 10⁻⁴ it has an exponent, such as `1.235e9 tokens/s`.
+/// Formats a value with four significant digits and the unit that its author chose, such as `96 rows`, or
+/// `0.83` if `unit` is empty. From 10⁹ on and below 10⁻⁴ it has an exponent, such as `1.235e9 tokens/s`.
 pub fn metric(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         0.0 | 1e-4..1e9 => number(value),
@@ -180,8 +182,8 @@ fn percent_change(ratio: f64) -> String {
     limited(percent, format!("{percent:+.decimals$}"))
 }
 
-/// Formats a requested precision, as a fraction, such as `± 0.50 %`. Below 0.01 % it has four significant
-/// digits.
+/// Formats a requested precision, given as a fraction, such as `± 0.50 %`. Below 0.01 % it has four
+/// significant digits.
 pub fn precision(part: f64) -> String {
     match 100.0 * part {
         p if p < MIN_TWO_DECIMAL_PERCENT => format!("± {} %", number(p)),
@@ -192,8 +194,8 @@ pub fn precision(part: f64) -> String {
 /// The smallest percentage that two decimals show as more than zero.
 const MIN_TWO_DECIMAL_PERCENT: f64 = 0.01;
 
-/// Formats the half-width of an interval, as a fraction of its value, such as `± 0.42 %`. Returns `± ?` for a
-/// half-width of 100 % or more, or of NaN.
+/// Formats the half-width of an interval, given as a fraction of its value, such as `± 0.42 %`. Returns `± ?`
+/// for a half-width of 100 % or more, and for NaN.
 pub fn plus_minus(part: f64) -> String {
     match 100.0 * part.abs() {
         p if p < 100.0 => format!("± {p:.2} %"),
@@ -201,12 +203,12 @@ pub fn plus_minus(part: f64) -> String {
     }
 }
 
-/// The largest percentage whose digits are shown, since a ratio may have three hundred. A larger one is shown as
-/// above this limit.
+/// The largest percentage whose digits are shown: a ratio may have three hundred digits. A larger percentage
+/// is shown as above this limit.
 const MAX_SHOWN_PERCENT: f64 = 99_999.0;
 
-/// Returns the text of a percentage: `shown`, or `>99999`, `<-99999` or `?` for one that is too large, too small or
-/// no number.
+/// Returns the text `shown` of a percentage. For one beyond ± 99,999 % or NaN, returns `>99999`, `<-99999` or
+/// `?`.
 fn limited(percent: f64, shown: String) -> String {
     match percent {
         _ if percent.is_nan() => "?".to_owned(),

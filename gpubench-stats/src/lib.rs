@@ -7,8 +7,8 @@
 //! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:
 //! clocks move, memory is refreshed, placements alternate.
 
-/// Defines types that files of runs contain: serde reads and writes them, variants of enums in lower case
-/// with dashes, and with the feature `schema` they are in the JSON schema.
+/// Defines types that are stored in files of runs: serde reads and writes them, and the feature `schema` adds
+/// them to the JSON schema. The names of enum variants are stored in lower case with dashes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! stored {

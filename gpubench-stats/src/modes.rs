@@ -4,10 +4,11 @@
 use crate::estimators::{ascending, quantile};
 use crate::units::Nanoseconds;
 
-/// The minimum distance of two modes, as a fraction of the median of all samples. It is at least
-/// [`MIN_DISTANCE_STEPS`].
+/// The minimum distance of two modes, as a fraction of the median of all samples. If [`MIN_DISTANCE_STEPS`]
+/// is a longer distance, that one counts.
 const MIN_DISTANCE_FRACTION: f64 = 0.02;
-/// The minimum distance of two modes, in steps of the timer. It is at least [`MIN_DISTANCE_FRACTION`].
+/// The minimum distance of two modes, in steps of the timer. If [`MIN_DISTANCE_FRACTION`] is a longer
+/// distance, that one counts.
 const MIN_DISTANCE_STEPS: f64 = 3.0;
 
 /// The minimum fraction of all samples that each mode holds. With fewer, the samples have one mode.
@@ -42,11 +43,13 @@ impl Modes {
     /// Returns `None` if the times have one mode, or no clear gap. For fewer than about 50 samples the result
     /// is mostly `None`.
     ///
-    /// The samples are split where that explains most of their variance. The parts are two modes if each
-    /// holds a tenth of the samples or more, if their medians are more than max(2 %, three steps) apart, and
-    /// if there is a gap between: a third of that distance with at most a quarter of the samples that as wide
-    /// a window holds around either median, and fewer than these by more than three standard errors. A skewed
-    /// or flat distribution splits too, but has no gap. Three modes are called two, if at all.
+    /// The samples are split where that explains most of their variance. The parts are two modes under three
+    /// conditions. Each part holds a tenth of the samples or more. Their medians are more than max(2 %, three
+    /// steps) apart. Between the medians there is a gap, a window a third of their distance wide: it has at
+    /// most a quarter of the samples of a window of this width around the smaller mode, and fewer by more
+    /// than three standard errors.
+    ///
+    /// A skewed or flat distribution splits too, but has no gap. Three modes count as two, if at all.
     pub fn find(times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(times);
         let (fast, slow) = sorted.split_at(fast_count(&sorted)?);
@@ -68,8 +71,9 @@ impl Modes {
 /// threshold selection method from gray-level histograms* (IEEE Transactions on Systems, Man, and Cybernetics
 /// 9, 1979), and of 2-means in one dimension.
 ///
-/// `None` where no split between different times leaves [`MIN_MODE_FRACTION`] on either side. Samples beyond
-/// the 2.5th and 97.5th percentile count as these, so that a few outliers do not decide.
+/// `None` if no split between different times leaves [`MIN_MODE_FRACTION`] of the samples on each side.
+/// Samples beyond the 2.5th and 97.5th percentile count as if they were at these, so that a few outliers do
+/// not decide.
 fn fast_count(sorted: &[f64]) -> Option<usize> {
     if sorted.is_empty() {
         return None;

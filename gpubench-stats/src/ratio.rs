@@ -46,7 +46,8 @@ const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 pub struct ProcessRatio {
     /// The natural logarithm of the ratio.
     log: f64,
-    /// The distances from `log` to the ends of the interval that the processes' own intervals make.
+    /// The distance from `log` to the lower end of the interval that the processes' own intervals make;
+    /// `above` is the distance to the upper end.
     below: f64,
     above: f64,
     /// The confidence of the processes' own intervals, and so of the ratio's.
@@ -55,7 +56,7 @@ pub struct ProcessRatio {
     between: Option<BetweenError>,
     /// The difference between processes that is assumed because none was measured, as a logarithm.
     assumed: f64,
-    /// The geometric mean of the medians of each side, whose ratio this is.
+    /// The geometric means of the medians, now and then; the ratio is the first divided by the second.
     pub times: [Nanoseconds; 2],
 }
 
@@ -94,20 +95,21 @@ impl ProcessRatio {
     }
 
     /// Returns the two-sided p-value of the hypothesis that the true ratio is not above `limit`: the interval
-    /// with the confidence 1 − p ends at `limit`. Returns 1 if the measured ratio is not above `limit`.
+    /// with the confidence 1 − p ends at `limit`. Returns 1 if the measured ratio does not exceed `limit` by
+    /// more than the assumed difference.
     pub fn p_above(&self, limit: f64) -> f64 {
         self.tail_probability(self.log - limit.ln(), self.below)
     }
 
     /// Returns the two-sided p-value of the hypothesis that the true ratio is not below `limit`. Returns 1 if
-    /// the measured ratio is not below `limit`.
+    /// the measured ratio is not below `limit` by more than the assumed difference.
     pub fn p_below(&self, limit: f64) -> f64 {
         self.tail_probability(limit.ln() - self.log, self.above)
     }
 
-    /// Returns the two-sided p-value of a `distance` of the logarithm from a limit; 1 if the distance is not
-    /// above the assumed error. `half` is the half-width, towards the limit, of the interval that the
-    /// medians' own intervals make.
+    /// Returns the two-sided p-value of the `distance` from the ratio's logarithm to that of a limit; 1 if
+    /// the distance is not above the assumed difference. `half` is the distance from the ratio's logarithm to
+    /// the end towards the limit, in the interval that the medians' own intervals make.
     fn tail_probability(&self, distance: f64, half: f64) -> f64 {
         let distance = distance - self.assumed;
         if distance <= 0.0 {
@@ -138,7 +140,8 @@ struct LogMean {
 }
 
 impl LogMean {
-    /// Returns `None` if there are no medians, or if the lower end of an interval is not above zero.
+    /// Computes the mean of the medians' logarithms, with its interval. `None` if there are no medians, or if
+    /// the lower end of an interval is not above zero.
     fn from_medians(medians: &[Median]) -> Option<Self> {
         if medians.is_empty() || medians.iter().any(|median| median.interval.low <= Nanoseconds::ZERO) {
             return None;
@@ -157,8 +160,8 @@ impl LogMean {
     }
 }
 
-/// The standard error between processes: of the difference of two means of logarithms. The variance is
-/// pooled, as equal on both sides.
+/// The standard error between processes: that of the difference of two means of logarithms, with its degrees
+/// of freedom. Both sides share one variance, pooled from both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct BetweenError {
     error: f64,
@@ -181,8 +184,9 @@ impl BetweenError {
     }
 }
 
-/// The fraction of a timer step that the mean of pairs is said to resolve, if the launches' own noise spreads
-/// the readings over several steps. Its error was a twentieth of a step.
+/// The fraction of a timer step that the mean of pairs counts as resolving, if the launches' own noise
+/// spreads the readings over several steps. In measurements, the error of such means was a twentieth of a
+/// step.
 const RESOLVED_STEP_FRACTION: f64 = 1.0 / 16.0;
 
 /// The middle three quarters of a launch's readings must spread over more than this many timer steps for its
@@ -213,10 +217,11 @@ fn without_ends(sorted: &[f64], parts: usize) -> &[f64] {
 /// Returns the smallest difference of natural logarithms that [`log_ratio_of_pairs`] resolves for such
 /// `pairs`. `step` is the resolution of the timer. Infinite if there are no pairs.
 ///
-/// Noise of half a step or more makes each reading a draw between its neighbours. The mean of many readings
-/// is then right to a twentieth of a step, even if all launches begin at the same place within a step. With
-/// less noise the mean is wherever rounding puts it, and the resolution is a whole step. Noise counts if the
-/// middle three quarters of each launch's times spread over more than 1.5 steps.
+/// Noise of half a step or more makes each reading a random choice between neighbouring ticks. The mean of
+/// many readings is then right to a twentieth of a step, even if all launches begin at the same place within
+/// a step. With less noise the mean is wherever rounding puts it, and the resolution is a whole step. Noise
+/// counts as large enough if the middle three quarters of each launch's times spread over more than 1.5
+/// steps.
 pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64 {
     let of = |whose: usize| {
         let mut times: Vec<f64> = pairs.iter().map(|pair| pair[whose].as_f64()).collect();
@@ -235,9 +240,9 @@ impl Ratio {
     /// pairs of rounds; a last round without a partner does not count.
     ///
     /// The first and the second round are a pair, the third and the fourth, and so on. In the second round of
-    /// a pair, the launches swap the addresses of their inputs. What an address adds to one launch it adds to
-    /// the other in the next round, so that the mean of the pair is free of it. Pairs are at random addresses
-    /// and thus independent of each other; rounds and samples are not.
+    /// a pair, the launches swap the addresses of their inputs. So an address adds the same time to one
+    /// launch in the first round and to the other in the second, and the mean of the pair is free of it.
+    /// Pairs are at random addresses and thus independent of each other; rounds and samples are not.
     ///
     /// The ratio is the trimmed mean of the pairs, since disturbances may affect a few, with Student's
     /// interval, which is never narrower than ± `resolution`.

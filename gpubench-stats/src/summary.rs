@@ -64,8 +64,8 @@ impl Summary {
     /// if there are none.
     ///
     /// Every sample must be finite. One that is not makes the figures meaningless (they may be infinite or
-    /// not a number), but causes no panic. Their order changes the effective number of samples and with it
-    /// the interval of the median, and nothing else, to the last bit.
+    /// not a number), but causes no panic. The order of samples changes only the effective number of samples
+    /// and with it the interval of the median.
     pub fn of(samples: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         let sorted = ascending(samples);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -93,9 +93,9 @@ impl Summary {
     }
 
     /// Summarises `samples` that come in `groups`. Median and interval are those of [`Median::of_groups`];
-    /// all other figures are as in [`Self::of`]. Same as [`Self::of`] if there are fewer than six groups that
-    /// have samples, or if their sizes do not add up to the number of samples. `None` if there are no
-    /// samples.
+    /// all other figures are as in [`Self::of`]. If there are fewer than six groups with samples, or the
+    /// sizes of groups do not add up to the number of samples, all figures are as in [`Self::of`]. `None` if
+    /// there are no samples.
     pub fn of_groups(samples: &[Nanoseconds], groups: Groups<'_>, step: Nanoseconds) -> Option<Self> {
         let summary = Self::of(samples, step)?;
         let Some(grouped) = Median::of_groups(samples, groups, step, CONFIDENCE) else {
@@ -105,8 +105,8 @@ impl Summary {
         Some(Self { groups: Some(count), median: grouped.time, median_ci: grouped.interval, ..summary })
     }
 
-    /// Returns this summary with the median of `other`, its interval, its number of groups and its effective
-    /// number of samples.
+    /// Returns this summary with four figures of `other`: the median, its interval, its number of groups, and
+    /// the effective number of samples.
     #[must_use]
     pub fn with_median_of(self, other: Self) -> Self {
         let Self { effective_samples, groups, median, median_ci, .. } = other;
@@ -159,17 +159,17 @@ impl Interval {
         self.low <= time && time <= self.high
     }
 
-    /// Returns the interval with both ends moved outwards equally, until its half-width is at least
-    /// `half_width`.
+    /// Returns the interval with a half-width of at least `half_width`: if it is narrower, both ends move
+    /// outwards equally.
     fn widened_to(self, half_width: Nanoseconds) -> Self {
         let missing = (half_width - self.half_width()).max(Nanoseconds::ZERO);
         Self { low: self.low - missing, high: self.high + missing }
     }
 }
 
-/// Returns the interval that holds the median of `sorted` (ascending, not empty) with this `confidence`.
-/// `effective` is the effective number of samples, and `step` the resolution of the timer; the half-width is
-/// at least one step.
+/// Returns the interval that contains the median with this `confidence`, from `sorted` samples (ascending,
+/// not empty). `effective` is the effective number of samples, and `step` the resolution of the timer; the
+/// half-width is at least one step.
 pub(super) fn median_interval(
     sorted: &[f64],
     effective: f64,
@@ -183,18 +183,18 @@ pub(super) fn median_interval(
 /// with this `confidence`. `effective` is the effective number of samples, and `step` the resolution of the
 /// timer.
 ///
-/// Ranks are found as if there were `effective` samples. The lower end is then the same quantile of all n:
-/// the rank r stands for the probability (r − ½)/`effective`, between r − 1 and r samples, and so for the
-/// rank ½ + (r − ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
+/// Ranks are found as if there were `effective` samples. The rank r of the lower end then stands for the
+/// probability (r − ½)/`effective`. In all n samples, the same quantile has the rank ½ + (r −
+/// ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
 ///
 /// Between neighbouring ticks of the timer there is nothing to interpolate: there the end is the outer
-/// sample, which keeps the coverage of quantised times. That holds where the time stamps fall anywhere within
-/// a step. Were they always to fall on the same place, every time would be off by up to a step, and nothing
-/// in the samples would tell.
+/// sample, which keeps the coverage of quantised times. This is valid if time stamps fall anywhere within a
+/// step. If they always fell on the same place, every time would be off by up to a step, and nothing in the
+/// samples would show it.
 ///
 /// Too few effective samples (fewer than [`SMALLEST_SAMPLE`] for 95 %) have no such interval. The function
 /// then returns the range from the smallest to the largest sample, whose confidence is lower. The stop rule
-/// ignores this range if there are no more samples.
+/// does not accept this range if the number of all samples is below [`SMALLEST_SAMPLE`] too.
 pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, confidence: f64) -> Interval {
     // Ranks count from one, from either end; indices from zero.
     let last = sorted.len() - 1;
@@ -214,8 +214,8 @@ pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, c
     Interval { low: Nanoseconds(low), high: Nanoseconds(high) }
 }
 
-/// Returns [`lower_rank`] for a `count` that is not a whole number, interpolated linearly. `None` if
-/// [`lower_rank`] has no result for one of both neighbours.
+/// Returns [`lower_rank`] for a `count` that is not a whole number, interpolated linearly between the whole
+/// numbers below and above. `None` if [`lower_rank`] has no result for either of them.
 fn fractional_rank(count: f64, confidence: f64) -> Option<f64> {
     let below = lower_rank(count as usize, confidence)?;
     let above = lower_rank(count.ceil() as usize, confidence)?;
@@ -256,8 +256,8 @@ fn lower_rank(count: usize, confidence: f64) -> Option<f64> {
 /// Returns P(B = k) for B binomial (`count`, ½), from the middle k = ⌊count / 2⌋ downwards, in units of the
 /// middle term.
 ///
-/// Relative to the middle nothing underflows, however many samples there are; terms too small to change their
-/// sum are left out, so that about 4·√n are computed and no normal approximation is needed.
+/// In these units nothing underflows, however many samples there are. Terms that are too small to change
+/// their sum are left out, so that about 4·√n terms are computed, and no normal approximation is needed.
 fn central_weights(count: usize) -> Vec<f64> {
     let mut weights = Vec::new();
     let mut weight = 1.0;
@@ -283,8 +283,8 @@ pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
     Some(Interval { low: mean - half_width, high: mean + half_width })
 }
 
-/// Returns the half-width of the 95 % prediction interval for the median of one more process, from the
-/// `medians` of at least two processes (Hahn & Meeker, *Statistical Intervals*, 1991, chapter 4).
+/// Returns the half-width of the 95 % prediction interval for the median of one more process (Hahn & Meeker,
+/// *Statistical Intervals*, 1991, chapter 4). `medians` are those of at least two processes.
 pub fn prediction_half_width(medians: &[Nanoseconds]) -> Nanoseconds {
     let count = medians.len();
     student_quantile(CONFIDENCE, count - 1) * standard_error(medians) * ((count + 1) as f64).sqrt()
@@ -293,7 +293,7 @@ pub fn prediction_half_width(medians: &[Nanoseconds]) -> Nanoseconds {
 /// The median of a case in one process, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Median {
-    /// The median of its samples.
+    /// The median of the samples.
     pub time: Nanoseconds,
     /// The median's interval.
     pub interval: Interval,
@@ -319,7 +319,7 @@ impl Median {
 pub struct Groups<'a> {
     /// The number of samples of each group, in the order they ran.
     pub sizes: &'a [usize],
-    /// The standard error of what all groups of a process have in common, such as the overhead.
+    /// The standard error that all groups of a process have in common, such as that of the overhead.
     pub shared_error: Nanoseconds,
 }
 
@@ -377,13 +377,14 @@ pub fn interpolated_median(times: &[Nanoseconds], step: Nanoseconds) -> Option<N
 /// Returns the median of `sorted` (ascending, not empty), interpolated within the timer's resolution of
 /// `step`.
 ///
-/// A reading stands for all times within half a step of it, so each sample is spread evenly over that width,
-/// and the median is where half of all samples lie below: the median of grouped data of the textbooks, for
-/// samples on and off the ticks of the timer. It resolves a part of a step as long as the readings of a time
-/// fall on two ticks or more, as they do on an H200, whose samples scatter over some seven steps.
+/// A reading stands for all times within half a step of it. So each sample is spread evenly over that width,
+/// and the median is the time below which half of all samples lie: the median of grouped data of the
+/// textbooks. Samples need not be on the ticks of the timer. The median resolves a part of a step as long as
+/// the readings of a time fall on two ticks or more, as on an H200, whose samples scatter over some seven
+/// steps.
 ///
-/// Readings of a coarse timer fall on two ticks, and this median would be off by up to 0.09 steps.
-/// [`huber_location`] is not.
+/// Readings of a coarse timer fall on two ticks, where this median would be off by up to 0.09 steps. There
+/// the result is that of [`huber_location`], which is not off.
 fn median_within_step(sorted: &[f64], step: Nanoseconds) -> f64 {
     if step > COARSE_TIMER_STEP && step.is_finite() {
         return huber_location(sorted, step.as_f64());
@@ -409,8 +410,8 @@ fn median_within_step(sorted: &[f64], step: Nanoseconds) -> f64 {
 /// Returns Huber's M-estimate of the location of `sorted` (ascending, not empty): the point at which the
 /// distances of all samples add up to zero, if each counts for at most [`CLIP_STEPS`] steps (*Robust
 /// Estimation of a Location Parameter*, Annals of Mathematical Statistics 35, 1964). If the times scatter
-/// over less than a step, it is the mean of the readings, which rounding at random places of a step leaves
-/// right. If they scatter over many steps, it is close to the median.
+/// over less than a step, it is the mean of the readings, which is right if rounding is at random places of a
+/// step. If they scatter over many steps, it is close to the median.
 fn huber_location(sorted: &[f64], step: f64) -> f64 {
     let balance = |at: f64| {
         sorted.iter().map(|time| (time - at).clamp(-CLIP_STEPS * step, CLIP_STEPS * step)).sum::<f64>()
@@ -426,7 +427,8 @@ pub const COARSE_TIMER_STEP: Nanoseconds = Nanoseconds(100.0);
 /// Readings further away count as if they were at this distance.
 const CLIP_STEPS: f64 = 1.5;
 
-/// The width to which bisection narrows the location or the median, as a fraction of a step or half a step.
+/// The width to which bisection narrows the result: Huber's location as a fraction of a step, and the median
+/// as a fraction of half a step.
 const SEARCH_TOLERANCE: f64 = 1e-6;
 
 #[cfg(test)]

@@ -198,7 +198,7 @@ macro_rules! rates {
 rates! { BytesPerSecond FlopsPerSecond }
 
 impl Joules {
-    /// Returns the mean power if this energy is drawn in `time`.
+    /// Returns the mean power at which this energy is drawn in `time`.
     pub fn over(self, time: Nanoseconds) -> Watts {
         Watts(self.0 / time.as_seconds())
     }

@@ -14,8 +14,8 @@ use crate::estimators::{ascending, moments, quantile};
 use crate::units::{Nanoseconds, Range};
 use crate::{median, summary::interpolated_median};
 
-/// The shortest and the longest period that the search covers, in nanoseconds. The shortest is at least four
-/// times the time of a read and its stall.
+/// The shortest and the longest period that the search covers, in nanoseconds. The search starts at four
+/// times the time of a read and its stall, if that is longer than the shortest period.
 const PERIOD_RANGE_NS: [f64; 2] = [25e3, 250e3];
 /// A slow read takes longer than the median by more than this many standard deviations, and by more than
 /// [`SLOW_STEPS`].
@@ -27,14 +27,14 @@ const SLOW_STEPS: f64 = 4.0;
 const MIN_SLOW_READS: usize = 16;
 /// The maximum fraction of all reads that are slow. With more, no period is found.
 const MAX_SLOW_FRACTION: f64 = 0.4;
-/// The minimum fraction of the reads in the window that are slow, and of all slow reads that start in the
-/// window. Below either, no period is found.
+/// The minimum fraction of the reads in the window that are slow, and the minimum fraction of all slow reads
+/// that start in the window. Below either, no period is found.
 const MIN_EXPLAINED_FRACTION: f64 = 0.6;
 
 /// The minimum number of samples of a case. With fewer, no stall is searched in them.
 const MIN_CASE_SAMPLES: usize = 30;
 /// The maximum difference between the period of a case and that of its device, as a fraction of the period.
-/// The error of the device's period is added to it.
+/// The possible error of the device's period is allowed in addition.
 const RELATIVE_PERIOD_TOLERANCE: f64 = 5e-4;
 /// The minimum number of standard errors by which samples in the window are slower than the others. Below it,
 /// the samples show no stall.
@@ -59,8 +59,8 @@ const COARSEST_SEARCH: (usize, usize) = (256, 32);
 const SEARCH_REFINEMENT: usize = 4;
 /// The number of bins of the last, finest search.
 const LAST_BINS: usize = 1024;
-/// The distance from the best period so far that the next search covers to both sides, in steps between the
-/// periods that found it.
+/// The distance from the best period so far that the next search covers on each side, in steps of the search
+/// that found this period.
 const PERIOD_STEPS_AROUND: f64 = 2.0;
 /// The most by which the next search moves the start of the best window so far, and by which it changes the
 /// window's length, in bins of the next search.
@@ -111,7 +111,7 @@ impl DramStallPeriod {
     ///
     /// Returns `None` if fewer than 16 reads or more than 40 % of them are slow, if fewer than six in ten
     /// reads in the best window of the best period are slow, or if fewer than six in ten slow reads start in
-    /// that window. So half of the true period is not mistaken for it: only half of the reads in its window
+    /// that window. These limits also exclude half of the true period: only half of the reads in its window
     /// are slow.
     pub fn find(starts: &[Nanoseconds], times: &[Nanoseconds], step: Nanoseconds) -> Option<Self> {
         // The search refines phases, which a distant origin would move with the period.
@@ -141,9 +141,9 @@ impl DramStallPeriod {
 
 impl DramStall {
     /// Finds the stall in the `times` of samples that started at `starts`, in the order they ran. `step` is
-    /// the resolution of the timer, and `device` the period of the device, near which the period of the case
-    /// is searched. Returns `None` for fewer than 30 samples, and if the samples show no clear stall, as
-    /// those of a launch that does not wait for memory.
+    /// the resolution of the timer. The period of the case is searched near that of the device, `device`.
+    /// Returns `None` for fewer than 30 samples, and if the samples show no clear stall, such as those of a
+    /// launch that does not wait for memory.
     pub fn find(
         starts: &[Nanoseconds],
         times: &[Nanoseconds],
@@ -178,13 +178,13 @@ impl DramStall {
         })
     }
 
-    /// Returns the mean delay by stalls of launches that start at random times.
+    /// Returns the mean delay that stalls add to launches at random times.
     pub fn mean_delay(&self) -> Nanoseconds {
         self.delayed_fraction * self.delay
     }
 
-    /// Returns the `times` of samples without the delay of the stall, plus the mean delay of launches at
-    /// random times. `starts` are the starts of the samples.
+    /// Returns the `times` of samples, in which the mean delay of launches at random times replaces the delay
+    /// of each sample. `starts` are the starts of the samples.
     pub fn stall_corrected(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> Vec<Nanoseconds> {
         let [period, width] = [self.period, self.width].map(Nanoseconds::as_f64);
         let is_delayed = |start: Nanoseconds| (start - self.from).as_f64().rem_euclid(period) < width;
@@ -193,10 +193,9 @@ impl DramStall {
     }
 }
 
-/// The start of each sample and the distance of its time from the median, in the order in which the samples ran. All values are
-/// nanoseconds.
+/// Samples prepared for the search, in the order they ran. All values are in nanoseconds.
 struct TimedSamples {
-    /// The start of each sample, and the distance of its time from the median.
+    /// The start of each sample, and the difference between its time and the median.
     each: Vec<(f64, f64)>,
     median: f64,
     /// The standard deviation, estimated from times below the median; at least half a step of the timer.
@@ -246,7 +245,7 @@ impl TimedSamples {
     }
 }
 
-/// A part of each period: samples that start there are delayed. Times are in nanoseconds.
+/// A part of each period: samples that start in it are delayed. Times are in nanoseconds.
 ///
 /// `from` is the time from the origin of the starts to the window in the first period, and `width` the length
 /// of the window, which may pass the end of the period.
@@ -260,8 +259,9 @@ struct PhaseWindow {
 }
 
 impl PhaseWindow {
-    /// Splits samples into those that start in the window and the others. For each part, returns the time
-    /// from the start of the window to each sample's start, modulo the period, and the samples' times.
+    /// Splits samples into those that start in the window, and the others. Returns two lists for each part:
+    /// the phase of each sample, which is the time from the start of the window to its start modulo the
+    /// period, and its time.
     fn split(&self, starts: &[Nanoseconds], times: &[Nanoseconds]) -> [(Vec<f64>, Vec<Nanoseconds>); 2] {
         let phases = starts.iter().map(|start| (start.as_f64() - self.from).rem_euclid(self.period));
         let both = phases.zip(times.iter().copied());
@@ -270,8 +270,9 @@ impl PhaseWindow {
     }
 
     /// Returns the smallest and the largest likely width of the window, as fractions of the period. `inside`
-    /// and `outside` are the phases of samples in the window and of the others. Each end of the window lies
-    /// between two neighbouring phases, one inside and one outside, or one mean distance further.
+    /// and `outside` are the phases of samples in the window and of the others. The smallest width is the
+    /// range of phases inside, less one mean distance of phases. The largest is the gap in the phases
+    /// outside, plus one mean distance.
     fn likely_fractions(&self, inside: &[f64], outside: &[f64]) -> [f64; 2] {
         let length = |phases: &[f64]| Range::of(phases.iter()).map_or(0.0, |range| range.high - range.low);
         let usual = self.period / (inside.len() + outside.len()).min(LAST_BINS) as f64;
@@ -281,8 +282,9 @@ impl PhaseWindow {
 }
 
 /// Returns the window with the largest `z` for this `period`. `sums` are the [`cumulative_sums`] of all bins.
-/// Windows are between both `widths` wide, and near `found`, the best window with fewer bins, if there is
-/// one. `None` if no window holds slower samples than the rest.
+/// Without `found`, the width of windows is in the range `widths`. With `found`, the best window of the
+/// search before, windows start near it and are about as wide, at most the larger of `widths`. `None` if no
+/// window holds slower samples than the rest.
 fn best_window(
     sums: &[(f64, f64)],
     period: f64,
@@ -313,8 +315,9 @@ fn best_window(
     (best.z > 0.0).then(|| PhaseWindow { z: (best.z * all).sqrt(), ..best })
 }
 
-/// Sorts samples, each a start and a score, into `bins` of the phase. Returns the sum of scores and the
-/// number of samples before each bin, over two periods, so that a window may pass the end of the first.
+/// Sorts samples, each a start and a score, into `bins` by phase. For each bin of two successive periods,
+/// returns the sum of scores and the number of samples before it; a window may thus pass the end of the first
+/// period. The last entry is that of both periods.
 fn cumulative_sums(samples: &[(f64, f64)], period: f64, bins: usize) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0); 2 * bins + 1];
     let frequency = 1.0 / period;
