@@ -7,7 +7,8 @@ use gpubench_stats::Nanoseconds;
 /// cost memory and improve nothing.
 pub const MAX_AUTOMATIC_SAMPLES: usize = 1 << 16;
 
-/// The most samples that a user may ask for; more are refused. A case's record is one line of the run's file, and a reader takes no longer one.
+/// The most samples that a user may ask for; more are refused. All samples of a case are in one line of the
+/// run's file, and a line with this many samples is known to be readable.
 pub const MOST_SAMPLES: usize = 1_000_000;
 
 gpubench_stats::stored! {
