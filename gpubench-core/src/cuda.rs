@@ -330,7 +330,7 @@ mod cudarc_streams {
 
         fn copy(&self, _: &S) -> Result<Self, CaseError> {
             // `setup` may have used other streams than the slice's, and the case launches on another.
-            in_its_context(|| {
+            with_context_restored(|| {
                 self.stream().context().synchronize()?;
                 let copy = self.try_clone()?;
                 self.stream().synchronize()?;
@@ -342,7 +342,7 @@ mod cudarc_streams {
             if self.len() != copy.len() {
                 return Err(CaseError::new("a launch changed the length of an input that `restore` names"));
             }
-            in_its_context(|| {
+            with_context_restored(|| {
                 let own = copy.stream();
                 let ((from, _from), (to, _to)) = (copy.device_ptr(own), self.device_ptr_mut(own));
                 // SAFETY: both have this length, and a case keeps both until it has waited for its stream.
@@ -353,7 +353,7 @@ mod cudarc_streams {
 
     /// Runs `work`, whose calls may bind another context to this thread. Then binds the earlier context
     /// again, if there was one, even if `work` failed.
-    fn in_its_context<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CaseError> {
+    fn with_context_restored<T>(work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, CaseError> {
         let before = result::ctx::get_current().map_err(CaseError::new)?;
         let done = work();
         if let Some(context) = before {
