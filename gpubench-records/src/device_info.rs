@@ -253,7 +253,7 @@ impl Quantity {
     /// Returns the name of this quantity on the command line and in files.
     pub fn name(&self) -> &str {
         match self {
-            Self::Compute(precision) => precision,
+            Self::Compute(data_type) => data_type,
             bandwidth => BANDWIDTH_NAMES
                 .iter()
                 .find(|(_, quantity)| quantity == bandwidth)
@@ -268,19 +268,19 @@ impl Quantity {
             Self::CacheBandwidth => "L2".into(),
             Self::HostToDevice | Self::DeviceToHost => "PCIe".into(),
             Self::PeerToPeer => "P2P".into(),
-            Self::Compute(precision) => data_type_name(precision),
+            Self::Compute(data_type) => data_type_name(data_type),
         }
     }
 }
 
 /// Returns the usual name of a data type, such as `FP32` for `f32` or `BF16 tensor` for `bf16 tensor`. A name without a number of bits
 /// is unchanged.
-fn data_type_name(precision: &str) -> Cow<'_, str> {
-    let format = precision.split(' ').next().unwrap_or_default();
+fn data_type_name(data_type: &str) -> Cow<'_, str> {
+    let format = data_type.split(' ').next().unwrap_or_default();
     let letters = format.trim_end_matches(|c: char| c.is_ascii_digit());
-    match (letters, &precision[letters.len()..]) {
+    match (letters, &data_type[letters.len()..]) {
         // Without a number of bits it is no format that hardware has.
-        _ if letters == format => precision.into(),
+        _ if letters == format => data_type.into(),
         ("f", rest) => format!("FP{rest}").into(),
         (letters, rest) => (letters.to_uppercase() + rest).into(),
     }

@@ -73,8 +73,8 @@ pub fn begins_cold(cache: Cache, method: &Method) -> bool {
 /// Returns an upper bound of a launch's time: the median plus the timer's resolution and the uncertainty of the overhead.
 ///
 /// This uncertainty is all of the overhead except the empty-span reading, which is never part of a launch.
-/// After a verified flush, it is [`OVERHEAD_ERROR`] if the overhead was measured. In old records, the
-/// overhead is a convention: without a verified flush, the uncertainty is all of it.
+/// After a verified flush, it is `OVERHEAD_ERROR` if the overhead was measured. In old records, the overhead
+/// is a convention: without a verified flush, the uncertainty is all of it.
 pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     let Timer { resolution, empty_span, overhead, marginal_empty_launch, .. } = samples.timer;
     let proven = cold && samples.method.flush_verification.is_some();

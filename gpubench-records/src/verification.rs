@@ -138,7 +138,7 @@ pub struct Difference {
     pub other: Nanoseconds,
     /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
     pub slowdown: Option<Slowdown>,
-    /// The result's time less that of the other clock without the slowdown.
+    /// The result's time minus the other clock's time, after the slowdown was subtracted from the latter.
     pub by: Nanoseconds,
     /// Half of its 95 % interval, which combines those of the result, of the other clock and of the slowdown.
     pub half_width: Nanoseconds,

@@ -47,8 +47,8 @@ struct CeilingsFile {
 
 impl CeilingCache {
     /// Returns the cache in `folder`, or in the user's cache folder if `folder` is `None`. Returns `None` if
-    /// neither exists. `machine` names this machine and the program's build: ceilings of a CPU are valid for
-    /// these alone.
+    /// the user has no such folder either. `machine` names this machine and the program's build: ceilings of
+    /// a CPU are valid for these alone.
     pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
         let machine = machine.to_owned();
         folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })

@@ -38,7 +38,7 @@ impl Destination {
             WriteMode::Replaced => TemporaryFile::create_beside(&destination.path).map(|_| destination),
             WriteMode::InPlace(_) => Ok(destination),
         };
-        Self::of(path).and_then(probe).map_err(|error| {
+        Self::for_path(path).and_then(probe).map_err(|error| {
             let instead = match error.kind() {
                 ErrorKind::NotFound if parent_folder(&resolved(path)).is_dir() => {
                     "its folder takes no files: give another file"
@@ -59,7 +59,7 @@ impl Destination {
     /// Opens `path`. A regular file, also behind a link, is later replaced as a whole, and a missing file is
     /// created. A device, a pipe or a descriptor is written in place. Returns an error if an existing file
     /// cannot be written.
-    fn of(path: &Path) -> io::Result<Self> {
+    fn for_path(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok(Self { path: resolved(path), target: WriteMode::Replaced });
@@ -127,7 +127,7 @@ pub fn create(mut paths: impl Iterator<Item = PathBuf>, contents: WriteContents<
 /// # Errors
 /// As for [`Destination::write`], and if the file cannot be opened for writing.
 pub fn replace(path: &Path, contents: WriteContents<'_>) -> io::Result<()> {
-    Destination::of(path)?.write(contents)
+    Destination::for_path(path)?.write(contents)
 }
 
 /// The most symbolic links that are followed in a path, as on Linux. The rest of a longer chain is not followed.
