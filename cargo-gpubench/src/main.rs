@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     ended.into()
 }
 
-/// Returns the arguments as cargo passes them to a subcommand, with its name first. The name is missing if the
-/// user calls the program directly.
+/// Returns the arguments as cargo passes them to a subcommand: the program, then `gpubench`. Inserts
+/// `gpubench` if it is missing, because the user called the program directly.
 fn as_subcommand(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments.get(1).is_none_or(|first| first != "gpubench") {

@@ -75,7 +75,7 @@ impl Manifest {
         (is_there && links && !is_macro).then(|| name.replace('-', "_"))
     }
 
-    /// Returns true if `dependencies` or `dev-dependencies` has the crate `name`.
+    /// Returns true if `dependencies` or `dev-dependencies` has the crate `name`, under any name.
     pub(crate) fn depends_on(&self, name: &str) -> bool {
         DEPENDENCY_TABLES.iter().filter_map(|table| self.document.get(table)?.as_table_like()).any(|table| {
             table.iter().any(|(key, dependency)| {
@@ -84,8 +84,8 @@ impl Manifest {
         })
     }
 
-    /// Adds features to the dev-dependency `name`. Returns those that were missing; `None` if there is no such
-    /// dev-dependency, or if it is not a table.
+    /// Adds features to the dev-dependency `name`, and returns those that it did not have. Returns `None` if
+    /// there is no such dev-dependency, or if it is only a version.
     pub(crate) fn add_features(&mut self, name: &str, wanted: &[&str]) -> Option<Vec<String>> {
         let dependency = self.document.get_mut("dev-dependencies")?.get_mut(name)?.as_table_like_mut()?;
         let features = dependency.entry("features").or_insert_with(|| value(Array::new())).as_array_mut()?;
@@ -96,7 +96,7 @@ impl Manifest {
         Some(missing)
     }
 
-    /// Adds a bench target without the test harness. An existing target of the same name is an error.
+    /// Adds a bench target with `harness = false`. An existing target of the same name is an error.
     pub(crate) fn add_bench_target(&mut self, name: &str) -> Result<()> {
         let (not_a_table, path) = (self.not_a_table("bench"), self.path.display());
         let benches = self.document.entry("bench").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
@@ -111,7 +111,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Adds `bench = false` for the library, unless the manifest has a value. Returns true if it was added.
+    /// Adds `bench = false` to `[lib]`, unless `bench` has a value there. Returns true if it was added.
     pub(crate) fn leave_library_out_of_benches(&mut self) -> Result<bool> {
         let library = self.table_mut("lib")?;
         let is_unset = !library.contains_key("bench");
@@ -121,7 +121,8 @@ impl Manifest {
         Ok(is_unset)
     }
 
-    /// Returns true if cargo reads the profiles of this manifest, because no parent folder has a workspace.
+    /// Returns true if cargo reads the profiles of this manifest: it has a workspace, or no parent folder has
+    /// one.
     fn is_root(&self) -> bool {
         let folder = self.path.canonicalize().unwrap_or_default();
         self.document.contains_key("workspace")
@@ -130,8 +131,8 @@ impl Manifest {
             })
     }
 
-    /// Adds a profile that builds the crates that measure nothing without optimisation, unless the manifest has
-    /// profiles or cargo would ignore them. Returns true if it was added.
+    /// Adds a bench profile that does not optimise the crates of gpubench that measure nothing. Does nothing
+    /// if the manifest has profiles, or if cargo would ignore them. Returns true if the profile was added.
     pub(crate) fn add_bench_profile(&mut self) -> bool {
         if self.document.contains_key("profile") || !self.is_root() {
             return false;
@@ -164,7 +165,7 @@ impl Manifest {
         replace(&self.path, &|out| out.write_all(text.as_bytes())).map_err(CommandError::at(&self.path))
     }
 
-    /// Returns the table `key`, which is added if it is missing. A `key` with another value is an error.
+    /// Returns the table `key`, which is added if it is missing. A value that is no table is an error.
     pub(crate) fn table_mut(&mut self, key: &str) -> Result<&mut dyn TableLike> {
         let not_a_table = self.not_a_table(key);
         let table = self.document.entry(key).or_insert_with(toml_edit::table);

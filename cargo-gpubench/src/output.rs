@@ -48,7 +48,8 @@ impl PrintOptions {
     }
 }
 
-/// The flags of all export formats, as formats with the files that the user names.
+/// The files that the user names with the flags of export formats, such as `--csv FILE`, each with its
+/// format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExportArgs(pub Vec<(Format, PathBuf)>);
 
@@ -99,7 +100,8 @@ impl ResultDestinations {
         Ok(Self { exports, options })
     }
 
-    /// Checks a JSON file as [`Self::new`] checks all. Without one, results are only printed.
+    /// Checks the JSON file as [`Self::new`] does, and returns it as the only destination. Without a file,
+    /// results are only printed.
     pub(crate) fn for_json(
         file: &Option<PathBuf>,
         sources: &[ExportTo],
@@ -136,7 +138,8 @@ impl ResultDestinations {
         self.print_unless_exported(&format!("{title}{}{explanation}", render(run, page)))
     }
 
-    /// Writes a run to all destinations. Warns if it has no records, which most formats cannot show.
+    /// Writes a run to all destinations. Warns if it is written and has no records, which most formats cannot
+    /// show.
     pub(crate) fn write_run(&self, run: &Run) -> Result<()> {
         if let Some(none) = no_records(run).filter(|_| !self.exports.is_empty()) {
             warn(&none);
@@ -170,13 +173,13 @@ pub(crate) fn error(error: &CommandError) {
     note(&format!("error: {error}"));
 }
 
-/// Returns the files from which these runs are read. Standard input and baselines have none.
+/// Returns the files from which these runs are read. Leaves out standard input, baselines and unknown names.
 pub(crate) fn run_files(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
     runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
 }
 
-/// Checks that `to` can be written and is not one of `sources`. Does not open a pipe, whose reader would then
-/// see its end.
+/// Checks that `to` can be written and is not one of `sources`. Does not open a pipe, since its reader would
+/// take the closing for the end of the results.
 fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
     let ExportTo::File(path) = to else { return Ok(()) };
     if sources.iter().any(|source| source.is(to)) {
@@ -254,7 +257,8 @@ impl Display for CommandError {
     }
 }
 
-/// Converts errors of runs, filters and formats that the user named to usage errors, and the error that there is no run to its own exit code.
+/// Converts any error to one with the exit code [`Exit::Usage`], except for [`LoadRunError::Missing`], whose
+/// exit code is [`Exit::Nothing`].
 impl<E: Error + 'static> From<E> for CommandError {
     fn from(error: E) -> Self {
         let is_missing = matches!((&error as &dyn Error).downcast_ref(), Some(LoadRunError::Missing(_)));

@@ -58,7 +58,8 @@ pub(super) struct AbArgs {
     flags: Vec<String>,
 }
 
-/// Runs the command. What was compared before an error is written too.
+/// Runs the command. After an error, still writes the comparisons that were complete before it, and then
+/// returns the error.
 pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
     let results = ResultDestinations::new(&args.exports, &[], options)?;
     let revisions = RevisionCheckouts::open(&args.build)?;
@@ -94,14 +95,14 @@ pub(super) fn ab(args: &AbArgs, options: PrintOptions) -> Result<Exit> {
         Ok(combined_exit(ends))
     };
     let ended = measure();
-    // What was compared before an error is written too.
+    // Complete comparisons are written even after an error.
     let written = write_results(&results, &runs, &others);
     let exit = ended?;
     written.map(|()| exit)
 }
 
-/// Returns the benchmark binaries that both revisions have, each as earlier and later one, and a sentence for
-/// each binary that only one revision has. An error if they have none in common.
+/// Returns the benchmark binaries that both revisions have, each as `[earlier, later]`, and a sentence for
+/// each binary that only one revision has. Returns an error if the revisions have no binary in common.
 fn common_binaries<'a>(
     then: &str,
     now: &str,
@@ -124,8 +125,8 @@ fn common_binaries<'a>(
     Ok((both, others))
 }
 
-/// Returns the exit code for a comparison. Without results, it is that of the gate, or [`Exit::Done`] if the
-/// user sets no limit: the comparison then lists what is missing.
+/// Returns the exit code for a comparison: [`Exit::of`] the run. If the later revision has no results, the
+/// gate decides instead; without a regression threshold, the exit code is then [`Exit::Done`].
 fn exit_code(run: &Run) -> Exit {
     match Exit::of(run) {
         Exit::Nothing => run.gate().map_or(Exit::Done, |gate| gate.exit()),
@@ -133,8 +134,8 @@ fn exit_code(run: &Run) -> Exit {
     }
 }
 
-/// Prints the sentences about binaries that were not compared, `others`, and writes the files. Only Markdown
-/// holds several runs.
+/// Prints `others`, the sentences about binaries that were not compared, and writes the runs to all
+/// destinations. Markdown takes any number of runs; the other formats are written only for a single run.
 fn write_results(results: &ResultDestinations, runs: &[(String, Run)], others: &[String]) -> Result<()> {
     if !others.is_empty() {
         let lines: String = others.iter().map(|other| format!("{other}\n")).collect();
@@ -171,30 +172,34 @@ fn write_markdown(runs: &[(String, Run)], others: &[String], out: &mut dyn Write
     others.iter().try_for_each(|other| writeln!(out, "- {}", escaped(other)))
 }
 
-/// The A/B pairs of processes of a benchmark binary in two revisions, earlier and later.
+/// The measurement of one benchmark binary in two revisions by A/B pairs: each pair is one process of the
+/// earlier and one of the later revision.
 struct ProcessPairs<'a> {
+    /// The earlier and the later revision.
     sides: [ComparedRevision<'a>; 2],
     /// The target folder that all processes share for measurements of the machine, such as peaks.
     target: &'a Path,
     args: &'a AbArgs,
-    /// The exit code for the signal that ended this program or a process; `None` without one.
+    /// The exit code for a signal to this program or to one of the processes; `None` without a signal.
     interrupted: Option<Exit>,
 }
 
-/// The benchmark binary in one revision, with its runs so far.
+/// The benchmark binary in one of the two revisions, with the runs of its processes so far.
 struct ComparedRevision<'a> {
     /// The name of the revision.
     name: &'a str,
+    /// All benchmark binaries of the revision.
     built: &'a BuiltBinaries,
+    /// The binary that is compared.
     suite: &'a BuiltBinary,
-    /// The stored runs of its processes.
+    /// The folders in which its processes store their runs.
     stored: StoredRuns,
     runs: Vec<NamedRun>,
 }
 
 impl<'a> ProcessPairs<'a> {
-    /// Returns the pairs of a benchmark binary before any process ran. `revisions` has the name and the
-    /// binaries of the earlier and of the later revision.
+    /// Prepares the pairs, and starts no process yet. `revisions` has the name and all binaries of the
+    /// earlier revision, then those of the later one. `then` and `now` are the binary to compare.
     fn new(
         revisions: [(&'a str, &'a BuiltBinaries); 2],
         [then, now]: [&'a BuiltBinary; 2],
@@ -209,9 +214,9 @@ impl<'a> ProcessPairs<'a> {
         Self { sides, target: &here.target, args, interrupted: None }
     }
 
-    /// Measures pairs of processes until every result is decided, the time or the number of pairs is used up,
-    /// or a signal arrives. Returns the later revision's run with the comparison; `None` if no revision has a
-    /// run.
+    /// Measures pairs of processes. Ends when every result is decided, the time or the number of pairs is
+    /// used up, the filters match nothing, or a signal arrives. Returns the later revision's run with the
+    /// comparison, or `None` as [`Self::compare_runs`] does.
     fn measure_and_compare(&mut self) -> Result<Option<Run>> {
         let begin = Instant::now();
         let most = self.args.pairs;
@@ -250,9 +255,10 @@ impl<'a> ProcessPairs<'a> {
         self.compare_runs(error)
     }
 
-    /// Runs one process of a revision, with the cases that the user selected, or only with those called
-    /// `names`. Adds its run to those of the revision, and returns its exit code. A wrong command line, a
-    /// missing device and a run that was not stored are errors.
+    /// Runs one process of a revision, with all cases that the user selected, or only with the cases in
+    /// `names`. Stores the run of the process in `self`, and returns the exit code of the process. After a
+    /// signal, starts no process and returns the signal's exit code. A wrong command line, a missing device,
+    /// and a run that was not stored or cannot be read are errors.
     fn run_process(&mut self, side: RevisionSide, names: Option<&[String]>) -> Result<Exit> {
         // A signal between two processes reached none of them.
         self.interrupted = signals::received_signal();
@@ -295,8 +301,8 @@ impl<'a> ProcessPairs<'a> {
         Ok(exit)
     }
 
-    /// Returns the flags of a process: those of the user, with `names` as whole names in place of the user's
-    /// filters.
+    /// Returns the flags of a process: those of the user, with the user's filters. If there are `names`, they
+    /// replace the filters and must match whole names.
     fn process_flags(&self, names: Option<&[String]>) -> Vec<String> {
         let AbArgs { filters, flags, .. } = self.args;
         let Some(names) = names else { return [&flags[..], filters].concat() };
@@ -306,9 +312,9 @@ impl<'a> ProcessPairs<'a> {
         [flags, &exact, names].concat()
     }
 
-    /// Compares the runs so far. `error` is the probability of a wrong decision. Returns `None` if neither
-    /// revision has a run, or if a signal arrived before both had one. Else a revision without a run has no
-    /// results: those of the other one are new or missing.
+    /// Compares the runs so far. `error` is the probability of a wrong decision. If only one revision has a
+    /// run, compares that run with an empty one, so that all of its cases are missing or new. Returns `None`
+    /// if neither revision has a run, or if only one has and a signal arrived.
     fn compare_runs(&self, error: f64) -> Result<Option<Run>> {
         let nothing =
             |run: &Run| Run { records: Vec::new(), skipped: Vec::new(), planned_cases: 0, ..run.clone() };
@@ -339,8 +345,9 @@ fn undecided_names(check: &BaselineComparison) -> Vec<String> {
 }
 
 impl ComparedRevision<'_> {
-    /// Returns the runs of all processes joined into one; `None` if there is no run. Each record stores the
-    /// number of processes that measured it in addition to those that measured all cases.
+    /// Returns the runs of all processes of this revision, joined into one; `None` if there is no run. Sets
+    /// `remeasured` of each record to the number of its processes, minus the smallest such number of any
+    /// measured case. Runs that cannot be joined are an error.
     fn joined_run(&self) -> Result<Option<Run>> {
         let mut run = match &self.runs[..] {
             [] => return Ok(None),
@@ -372,16 +379,17 @@ enum RevisionSide {
 /// processes.
 const FIRST_CHECK: usize = 4;
 
-/// Returns the numbers of pairs after which there is a stopping check: each twice the one before, and `most` at
-/// the end. The checks share the error probability, so that there must be few.
+/// Returns the numbers of pairs after which there is a stopping check: [`FIRST_CHECK`], then each twice the
+/// one before while below `most`, and `most` itself. There are few checks because they share the error
+/// probability.
 fn stopping_checks(most: usize) -> Vec<usize> {
     let doubled = std::iter::successors(Some(FIRST_CHECK), |pairs| pairs.checked_mul(2));
     doubled.take_while(|pairs| *pairs < most).chain([most]).collect()
 }
 
-/// Returns the order of the two processes of a pair, whose number `pair` counts from 0. Of two consecutive
-/// pairs, the first has a random order and the second the reverse, so that a steady drift adds the same to
-/// both revisions.
+/// Returns the order of the two processes of a pair, whose number `pair` counts from 0. Each even pair has a
+/// random order, and the odd pair after it the reverse order, so that a steady drift adds the same to both
+/// revisions.
 fn process_order(seed: u64, pair: usize) -> [RevisionSide; 2] {
     let is_drawn = random(seed ^ (pair as u64 / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 1;
     if is_drawn == pair.is_multiple_of(2) {

@@ -102,16 +102,17 @@ pub(super) struct BuildArgs {
 /// The variable with the folders in which the system's loader finds shared libraries.
 const LIBRARY_PATH_VARIABLE: &str =
     if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
-/// The variables by which rustup selects the same toolchain for all programs, and says how it was chosen (since
-/// rustup 1.29).
+/// Environment variables of rustup: the toolchain that it selected, and the way in which it was selected
+/// (since rustup 1.29).
 const TOOLCHAIN_VARIABLES: [&str; 2] = ["RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE"];
-/// The time limit for an answer to `--version`. Another test harness may ignore the flag and measure.
+/// The time limit for a program's answer to `--version`. A program with another test harness may ignore the
+/// flag and measure.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The manifest, the folder and the target folder with which cargo is started for a workspace.
 #[derive(Default)]
 pub(super) struct Cargo {
-    /// The `Cargo.toml` that cargo reads; `None` for that of its folder.
+    /// The `Cargo.toml` that cargo reads; `None` if cargo searches it from its folder.
     pub manifest: Option<PathBuf>,
     /// The folder in which cargo starts and finds its settings; `None` for the current one.
     pub folder: Option<PathBuf>,
@@ -165,7 +166,7 @@ pub(super) struct BenchTarget {
     version: String,
     manifest: PathBuf,
     name: String,
-    /// The features without which cargo does not build it.
+    /// The features without which cargo does not build the target.
     required_features: Vec<String>,
 }
 
@@ -175,14 +176,16 @@ pub(super) struct BuiltBinary {
     program: PathBuf,
 }
 
-/// The benchmark binaries that cargo has built, with the variable that they need to start.
+/// The benchmark binaries that cargo has built, with the value of an environment variable that they need to
+/// start.
 pub(super) struct BuiltBinaries {
     pub binaries: Vec<BuiltBinary>,
     /// The value of [`LIBRARY_PATH_VARIABLE`] with which `cargo bench` starts them.
     library_path: OsString,
 }
 
-/// A line of cargo's output on a build: an artifact, or the end of a build script.
+/// A JSON message that cargo prints during a build: about an artifact, or about the end of a build script.
+/// Fields that the message lacks are `None` or empty.
 #[derive(Deserialize)]
 struct BuildMessage {
     manifest_path: Option<PathBuf>,
@@ -209,7 +212,7 @@ impl Cargo {
     }
 
     /// Builds bench targets. Programs that are no benchmark binaries of gpubench are left out with a warning.
-    /// A failed build, a signal, and no binary that is left are errors.
+    /// Returns an error if the build fails, if a signal arrives, or if no binary is left.
     pub(super) fn build(&self, targets: &[BenchTarget], args: &BuildArgs) -> Result<BuiltBinaries> {
         let mut command =
             self.command(&["bench", "--no-run", "--message-format=json-render-diagnostics"], args);
@@ -265,7 +268,8 @@ impl Cargo {
     }
 }
 
-/// Returns an error if there are several benchmark binaries and a `format` that holds only one.
+/// Returns an error if there are several benchmark binaries and a `format`, since all would write to the same
+/// file. The caller gives no format that can hold several runs.
 pub(super) fn refuse_shared_file(format: Option<Format>, binaries: usize) -> Result<()> {
     match format {
         Some(Format { name, .. }) if binaries > 1 => bail!(
@@ -287,7 +291,7 @@ impl CargoMetadata {
     }
 
     /// Returns the bench targets of packages that depend on gpubench, ordered by package and name: those that
-    /// `wanted` names, or all. An unknown name and no target are errors.
+    /// `wanted` names, or all. Returns an error for an unknown name, or if no target is left.
     pub(super) fn bench_targets(&self, wanted: &BuildArgs) -> Result<Vec<BenchTarget>> {
         let BuildArgs { package: packages, bench: benches, .. } = wanted;
         if let Some(unknown) = packages.iter().find(|name| self.packages.iter().all(|it| it.name != **name)) {
@@ -373,7 +377,8 @@ pub(super) fn is_benchmark_binary(command: &mut Command) -> bool {
 }
 
 impl BuiltBinaries {
-    /// Finds the programs of `targets` in cargo's messages. Other lines are skipped, since build scripts may print some.
+    /// Finds the programs that cargo built from `targets` in `report`, the text that cargo printed. Skips
+    /// lines that are no messages of cargo, since build scripts may print some.
     fn parse(report: &str, targets: &[BenchTarget]) -> Self {
         let (mut binaries, mut folders) = (Vec::new(), Vec::new());
         for message in report.lines().filter_map(|line| serde_json::from_str::<BuildMessage>(line).ok()) {

@@ -27,7 +27,8 @@ pub(super) struct DoctorArgs {
     reset_clocks: Option<Vec<String>>,
 }
 
-/// Runs the command. A problem gives the exit code [`Exit::Failed`].
+/// Runs the checks, or resets clocks if the user asks for that. The exit code of the checks is
+/// [`Exit::Failed`] if one finds a problem.
 pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
     if let Some(devices) = &args.reset_clocks {
         return reset_clocks(devices, options);
@@ -60,8 +61,9 @@ fn ncu_finding() -> Finding {
     }
 }
 
-/// Unlocks the clocks of the devices in `wanted`, or of all if it is empty, and prints a line for each.
-/// Returns [`Exit::Failed`] if that failed for one. An unknown device is an error, before any is unlocked.
+/// Unlocks the clocks of the devices in `wanted`, or of all devices if it is empty, and prints a line for
+/// each. Returns [`Exit::Failed`] if a device could not be unlocked. No device, or an unknown name in
+/// `wanted`, is an error before any device is unlocked.
 fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
     let devices = clocked_devices().map_err(|error| {
         CommandError::new(Exit::NoDevice, format!("there is no GPU whose clocks could be unlocked: {error}"))

@@ -45,7 +45,8 @@ pub(super) struct InitArgs {
     binding: Option<String>,
 }
 
-/// Runs the command. After an error, the files that were created are removed.
+/// Runs the command. After an error, `Cargo.toml` is as before, and the files that the command created are
+/// removed.
 pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     let InitArgs { folder, bench, path, binding } = args;
     check_bench_name(bench)?;
@@ -144,8 +145,9 @@ fn check_bench_name(name: &str) -> Result<()> {
     bail!(Usage, "--bench {name}: a name begins with a letter and has only letters, digits, `-` and `_`")
 }
 
-/// Returns the TOML value of the dependency on gpubench, with the features `binding` and `runtime`. Uses the path of `checkout`, or of
-/// the checkout that this program was built from, or else this program's version.
+/// Returns the TOML value of the dependency on gpubench, with the feature `runtime`, and the feature
+/// `binding` if one is given. The value has the path of `checkout`. Without a `checkout`, it has the path of
+/// the sources that this program was built from, or this program's version if those are gone.
 ///
 /// # Errors
 /// Returns an error if `checkout` is no checkout of gpubench.

@@ -170,8 +170,9 @@ fn print_completions(args: &Gpubench, options: PrintOptions) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the runs and baselines of `--home`, else of the project in the current folder; there,
-/// `GPUBENCH_RUNS_DIR` replaces the folder of runs. A project without stored runs is an error.
+/// Returns the runs and baselines in the folder `--home`. Without this flag, returns those of the project in
+/// the current folder, with the runs in `GPUBENCH_RUNS_DIR` if this variable names a folder. Returns an error
+/// if [`StoredRuns::of_project`] finds no folder.
 fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     if let Some(home) = &args.home {
         if home.ends_with("runs") && home.is_dir() && !home.join("runs").exists() {
@@ -194,8 +195,9 @@ fn stored_runs(args: &Gpubench) -> Result<StoredRuns> {
     })
 }
 
-/// Returns the name of the newest run of the package in the current folder, which is an error if it has none.
-/// Without a package or with `--home`, returns `last`.
+/// Returns the name of the newest run of the package in the current folder or its nearest parent. A package
+/// without a run is an error. Without a package or with `--home`, returns `last`, which selects the newest of
+/// all runs.
 fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String> {
     let folder = package_folder().filter(|_| args.home.is_none());
     let package =
@@ -203,7 +205,8 @@ fn last_run(stored: &StoredRuns, args: &Gpubench) -> Result<String> {
     Ok(package.map_or_else(|| Ok(LAST.to_owned()), |package| stored.last_of_package(&package))?)
 }
 
-/// Loads the only run that the user calls `name`, and warns about faults of its file.
+/// Loads the run that the user calls `name`, and warns about faults of its file. No run and several runs are
+/// errors.
 fn load(stored: &StoredRuns, name: &str) -> Result<NamedRun> {
     Ok(with_warnings(name.to_owned(), stored.load(name)?))
 }
@@ -222,8 +225,8 @@ fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
     NamedRun { name, run: stored.run }
 }
 
-/// Returns the run with only the selected cases. An unknown argument is an error, and so is a selection without a
-/// case.
+/// Returns the run with only the selected cases. Returns an error if `selection` names an argument that the
+/// run lacks, or takes nothing from a run that has cases or skipped benchmarks.
 fn select_cases(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection) -> Result<Run> {
     if let Some(arg) = unknown_arg(selection, &run) {
         bail!(Usage, "--arg {arg}=…: no benchmark of {name} has an argument of this name");
@@ -240,8 +243,9 @@ fn select_cases(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection)
     Ok(run)
 }
 
-/// Returns the exit code for several benchmark binaries: the most important one. [`Exit::Nothing`] only counts if
-/// all have it, because a filter need not match in each.
+/// Returns the exit code for several benchmark binaries: the most important of theirs. Ignores
+/// [`Exit::Nothing`], because a filter need not match in each binary; returns it only if there is no other
+/// exit code.
 fn combined_exit(ends: impl IntoIterator<Item = Exit>) -> Exit {
     ends.into_iter().filter(|exit| *exit != Exit::Nothing).min().unwrap_or(Exit::Nothing)
 }

@@ -24,17 +24,19 @@ const BUSY_CYCLES: &str = "sm__cycles_active.max";
 const CLOCK_RATE: &str = "sm__cycles_elapsed.avg.per_second";
 const ACTIVE_WARPS: &str = "sm__warps_active.avg.pct_of_peak_sustained_active";
 const REGISTERS_PER_THREAD: &str = "launch__registers_per_thread";
+/// The metrics of instructions that read and that write local memory, which registers are spilled to.
 const LOCAL_MEMORY_ACCESSES: [&str; 2] =
     ["smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"];
-/// The prefix and suffix of the metric of each reason for which warps wait: the mean number of warps that
-/// wait for it.
+/// The prefix and suffix of the metrics of waiting warps. The part between them is the reason; the value is
+/// the mean number of warps that wait for this reason.
 const STALL_METRIC: [&str; 2] = ["smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"];
-/// The prefix and suffix of the metric of each pipe: the number of instructions that it executed.
+/// The prefix and suffix of the metrics of pipes. The part between them is the name of the pipe; the value is
+/// the number of instructions that it executed.
 const PIPE_METRIC: [&str; 2] = ["sm__inst_executed_pipe_", ".sum"];
 /// The pipes of a multiprocessor whose instructions are counted.
 const PIPES: [&str; 9] = ["adu", "alu", "cbu", "fma", "fp16", "fp64", "lsu", "uniform", "xu"];
-/// For each data type, the instructions for addition, for multiplication and for both in one, which counts as
-/// two operations.
+/// For each data type, its instructions for an addition, for a multiplication, and for a fused multiply-add,
+/// which counts as two operations.
 const FLOP_INSTRUCTIONS: [(&str, [&str; 3]); 3] =
     [("f32", ["fadd", "fmul", "ffma"]), ("f64", ["dadd", "dmul", "dfma"]), ("f16", ["hadd", "hmul", "hfma"])];
 
@@ -81,13 +83,13 @@ struct CaseKernels<'a> {
     all: Vec<&'a ProfiledKernel>,
     /// The number of launches.
     launches: usize,
-    /// The number of kernels in the launch with the most.
+    /// The largest number of kernels in one launch.
     max_kernels: usize,
 }
 
-/// Assigns the kernels to `cases` cases by the marker kernels: kernels belong to the case of the last marker
-/// before them. Returns the counters of each case, or the reason that it has none. `failures` has the errors
-/// of cases, by their indices from 0.
+/// Groups kernels by case: a kernel belongs to the case of the last [`MARKER_KERNEL`] before it. Returns for
+/// each of `cases` cases the counters, or the reason that there are none. `failures` has the errors of cases
+/// by their indices from 0; a case with an error gets no counters.
 pub(super) fn passes_of_cases(
     kernels: &[ProfiledKernel],
     cases: usize,
@@ -161,15 +163,15 @@ impl CaseKernels<'_> {
         }
     }
 
-    /// Returns the sum of a figure over the kernels of a launch, as the mean of all launches; `None` if a
-    /// kernel lacks it.
+    /// Returns the sum of a figure over the kernels of a launch, as the mean of all launches; `None` if any
+    /// kernel lacks the figure.
     fn total_per_launch(&self, figure: impl Fn(&ProfiledKernel) -> Option<f64>) -> Option<f64> {
         let sum: Option<f64> = self.all.iter().copied().map(figure).sum();
         sum.map(|sum| sum / self.launches as f64)
     }
 
-    /// Returns the mean of a metric over the kernels that have it, weighted by their durations; `None` if
-    /// none has it.
+    /// Returns the mean of a metric over the kernels that have it, weighted by their durations, or by 1 where
+    /// a duration is missing. Returns `None` if no kernel has the metric, or if the durations add up to 0.
     fn weighted_mean(&self, metric: &str) -> Option<f64> {
         let known = self
             .all
@@ -189,8 +191,8 @@ impl CaseKernels<'_> {
         known.max_by(|a, b| a.warps.total_cmp(&b.warps))
     }
 
-    /// Returns the number of instructions of a launch by pipe, the most first. Pipes without instructions are
-    /// left out.
+    /// Returns the number of instructions of a launch for each pipe, the most first. Leaves out pipes without
+    /// instructions, and pipes whose metric any kernel lacks.
     fn pipes(&self) -> Vec<PipeInstructions> {
         let known = self.matching_metrics(PIPE_METRIC).filter_map(|(pipe, metric)| {
             let instructions = self.total_per_launch(|kernel| kernel.figure(metric))?.round() as u64;
@@ -201,8 +203,8 @@ impl CaseKernels<'_> {
         pipes
     }
 
-    /// Returns the metrics of the first kernel with this prefix and suffix: the part between them, and the whole
-    /// name.
+    /// Returns those metrics of the first kernel whose names have this prefix and suffix: for each, the part
+    /// between them, and the whole name.
     fn matching_metrics(&self, [before, after]: [&'static str; 2]) -> impl Iterator<Item = (&str, &str)> {
         let metrics = self.all.first().into_iter().flat_map(|kernel| kernel.figures.keys());
         metrics.filter_map(move |metric| Some((metric.strip_prefix(before)?.strip_suffix(after)?, &**metric)))
@@ -216,7 +218,7 @@ pub(super) struct ProfiledKernel {
     pub name: String,
     /// The number of its blocks in x, if known.
     pub blocks: Option<u64>,
-    /// Its figures by metric, in base units: nanoseconds and bytes.
+    /// Its figures by metric: times in nanoseconds, sizes in bytes.
     pub figures: BTreeMap<String, f64>,
 }
 
@@ -232,8 +234,8 @@ const NAME_COLUMN: &str = "Kernel Name";
 /// The heading of the column with the numbers of blocks of kernels, such as `(4, 1, 1)`.
 const GRID_COLUMN: &str = "Grid Size";
 
-/// Parses the kernels of a table in CSV, in the order of their launches. Other lines may be between its
-/// lines, and are skipped.
+/// Parses the CSV table that Nsight Compute printed, and returns its kernels in the order of their launches.
+/// Skips other text between the lines of the table.
 pub(super) fn parse_kernels(printed: &str) -> Vec<ProfiledKernel> {
     let lines = printed.lines().map(str::trim_start).filter(|line| line.starts_with('"'));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();

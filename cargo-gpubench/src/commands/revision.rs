@@ -25,19 +25,20 @@ pub(super) struct RevisionCheckouts {
     root: PathBuf,
     /// The folder of the workspace, relative to that of the repository.
     workspace: PathBuf,
-    /// The current folder, relative to that of the repository.
+    /// The current folder, relative to that of the repository; that of the workspace if the current one is
+    /// outside.
     folder: PathBuf,
-    /// The folders outside of the repository on which its packages depend by path.
+    /// The folders of the workspace's path dependencies that are outside of the repository.
     outside: Vec<PathBuf>,
     /// The target folder of the working tree. Benchmark binaries of all revisions share it for measurements of
     /// the machine, such as peaks.
     pub target: PathBuf,
-    /// A locked file: no other comparison uses the work trees until it is closed.
+    /// A locked file: while it is open, no other comparison uses the work trees.
     _lock: File,
 }
 
-/// The name of a revision for messages, such as `main (1a2b3c4d)`, and its commit hash; `None` for the working
-/// tree.
+/// The name of a revision for messages, such as `main (1a2b3c4d)`, and the hash of its commit, which is
+/// `None` for the working tree.
 type NamedRevision = (String, Option<String>);
 
 /// A revision with its sources on disk.
@@ -49,8 +50,9 @@ pub(super) struct Revision {
 }
 
 impl RevisionCheckouts {
-    /// Opens the workspace of the current folder, and waits until no other comparison uses its work trees,
-    /// which it then locks. From now on, signals end child processes, not this program.
+    /// Opens the workspace of the current folder. Waits until no other comparison uses its git work trees,
+    /// and locks them. From this call on, signals do not end this program; child processes get them. A signal
+    /// during the wait is an error.
     pub(super) fn open(args: &BuildArgs) -> Result<Self> {
         signals::listen()?;
         let workspace = Cargo::default().metadata(args)?;
@@ -99,8 +101,8 @@ impl RevisionCheckouts {
         Ok((name, Some(hash)))
     }
 
-    /// Checks out a revision into the work tree `tree`, and finds its bench targets. The working tree stays where
-    /// it is.
+    /// Checks out the commit of a revision into the git work tree `tree`, and finds the bench targets there.
+    /// For the working tree, checks out nothing and finds the targets where it is.
     pub(super) fn check_out(
         &self,
         tree: &str,
@@ -139,15 +141,15 @@ impl RevisionCheckouts {
 }
 
 impl Revision {
-    /// Builds its benchmark binaries.
+    /// Builds the benchmark binaries of the revision. An error begins with the name of the revision.
     pub(super) fn build(&self, args: &BuildArgs) -> Result<BuiltBinaries> {
         self.cargo.build(&self.targets, args).map_err(|error| with_revision_name(error, &self.name))
     }
 }
 
-/// Links the folder `path`, which is outside of the repository `root`, to the place to which the same
-/// relative path leads from the work tree `tree`. Does nothing if that place is not in the folder `home`, or
-/// if something is there already.
+/// Makes a symbolic link to the folder `path`, which is outside of the repository `root`, for the git work
+/// tree `tree`. From `tree`, the link has the same relative path as the folder has from `root`. Does nothing
+/// if the link would be outside of the folder `home`, or if something is there already.
 fn link_outside_folder(path: &Path, root: &Path, tree: &Path, home: &Path) -> Result<(), CommandError> {
     let Some(common) = root.ancestors().find(|folder| path.starts_with(folder)) else { return Ok(()) };
     let below = |path: &Path| path.strip_prefix(common).map(Path::to_owned).unwrap_or_default();
@@ -172,8 +174,8 @@ fn with_revision_name(error: CommandError, name: &str) -> CommandError {
 
 /// The number of digits of a hash in messages.
 const SHOWN_DIGITS: usize = 8;
-/// The variables by which git uses another repository than that of a folder, such as in a hook. They are
-/// removed from the environment of git.
+/// Environment variables that make git use another repository than that of the folder. Git sets them for
+/// hooks; [`git_command`] removes them.
 const REPOSITORY_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
 
 /// Returns a command of git in `folder`, with these arguments.
@@ -201,7 +203,8 @@ fn query_git(folder: &Path, args: &[&str]) -> Result<Option<String>> {
     run_git(git_command(folder, args).stderr(Stdio::null()))
 }
 
-/// Returns the absolute folder of the repository that contains `folder`. A folder outside of any is an error.
+/// Returns the absolute path of the repository that contains `folder`. A folder that is in no repository is
+/// an error.
 fn repository_root(folder: &Path) -> Result<PathBuf> {
     let root = query_git(folder, &["rev-parse", "--show-toplevel"])?;
     root.and_then(|root| Path::new(&root).canonicalize().ok()).ok_or_else(|| {
@@ -222,9 +225,9 @@ fn commit_hash(root: &Path, name: &str) -> Result<String> {
     })
 }
 
-/// Returns the position of each of these commits in the history of the current repository, in which parents
-/// come before their children. The keys are the hashes as given, which may be shortened. Commits that the
-/// repository lacks are missing; `None` without a repository.
+/// Returns the position of each of these commits in the history of the current repository; parents come
+/// before their children. The keys are the hashes as given, which may be shortened. Commits that the
+/// repository lacks have no position. Returns `None` without a repository, or if git fails.
 pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     let root = repository_root(Path::new(".")).ok()?;
     let whole = |commit: &&str| {
@@ -239,17 +242,17 @@ pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
     Some(names.into_iter().filter_map(|(hash, name)| Some((name, *places.get(&*hash)?))).collect())
 }
 
-/// Returns the full hash of the commit in the current repository that begins with these digits; `None` if
-/// there is none, or several.
+/// Returns the full hash of the commit in the current repository whose hash begins with these digits; `None`
+/// if no commit or several commits match, or without a repository.
 pub(super) fn full_hash(digits: &str) -> Option<String> {
     let hash = repository_root(Path::new(".")).and_then(|root| commit_hash(&root, digits)).ok()?;
     // A branch may have such a name, and another commit.
     hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
 
-/// Checks out the commit `hash` and its submodules in the git work tree in `sources`, and discards changes
-/// there. Makes the work tree if it is missing or damaged. Ignored files stay, so that cargo rebuilds only
-/// what differs. Returns false if git fails.
+/// Checks out the commit `hash` and its submodules in the git work tree in the folder `sources`, and discards
+/// changes there. Creates the work tree if it is missing or damaged. Keeps ignored files, so that cargo
+/// rebuilds only what differs. Returns false if a command of git fails.
 fn switch_work_tree(sources: &Path, root: &Path, hash: &str) -> Result<bool> {
     let succeeds =
         |words: &[&str]| -> Result<bool> { Ok(run_git(&mut git_command(sources, words))?.is_some()) };

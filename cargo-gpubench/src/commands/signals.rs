@@ -27,8 +27,8 @@ pub(super) fn listen() -> Result<()> {
     catch().map_err(|error| CommandError::usage(format!("signals cannot be caught: {error}")))
 }
 
-/// Stores the first signal. Passes each signal on to the child process, except for Ctrl-C, which the terminal
-/// sends to both.
+/// Stores `signal` if it is the first. Passes it on to the child process, except for SIGINT, since a terminal
+/// sends Ctrl-C to both processes.
 fn on_signal(signal: i32) {
     _ = FIRST_SIGNAL.compare_exchange(0, signal as u8, Ordering::Relaxed, Ordering::Relaxed);
     // A terminal sends Ctrl-C to the child too, which would end at once if a second one came.
@@ -42,8 +42,8 @@ fn on_signal(signal: i32) {
     }
 }
 
-/// Runs a program to its end, and passes signals on to it. A program that does not start is an error with the
-/// exit code `exit`.
+/// Runs a program to its end, and passes signals on to it. Returns its status and the output that it was set
+/// to capture. A program that does not start is an error with the exit code `exit`.
 pub(super) fn run_child(program: &mut Command, exit: Exit) -> Result<Output> {
     let ended = program.spawn().and_then(|child| {
         CHILD_PROCESS.store(child.id() as i32, Ordering::Relaxed);
@@ -55,8 +55,9 @@ pub(super) fn run_child(program: &mut Command, exit: Exit) -> Result<Output> {
     })
 }
 
-/// Runs cargo or git to its end, without standard input. Returns its standard output; its messages go to
-/// standard error. A signal is an error, but a failure of the program is not.
+/// Runs cargo or git to its end, without standard input. Returns its status and standard output; its messages
+/// go to standard error unless the caller redirects them. A signal is an error; a failure of the program is
+/// not.
 pub(super) fn run_tool(program: &mut Command) -> Result<Output> {
     let ended = run_child(program.stdin(Stdio::null()).stdout(Stdio::piped()), Exit::Usage)?;
     interruption(ended.status).map_or(Ok(ended), |exit| Err(interrupted_error(exit)))
@@ -73,14 +74,15 @@ pub(super) fn received_signal() -> Option<Exit> {
     (signal != 0).then_some(Exit::Interrupted(signal))
 }
 
-/// Returns the exit code for a signal to this program or to the child process, which ended with this status;
-/// `None` without one. A terminal sends Ctrl-C to both, and the child may end before this program receives it.
+/// Returns the exit code for a signal that this program received, or else for the signal that ended the child
+/// process; `None` without SIGHUP, SIGINT or SIGTERM. A terminal sends Ctrl-C to both processes, and the
+/// child may end before this program receives it.
 fn interruption(child: ExitStatus) -> Option<Exit> {
     received_signal().or_else(|| Exit::of_code(u8::try_from(128 + child.signal()?).ok()?))
 }
 
-/// Returns the exit code of a benchmark binary that ended with this status, or that of a signal to it or to
-/// this program. A crash and an unknown code count as [`Exit::Failed`].
+/// Returns the exit code for a benchmark binary that ended with this status. After a signal to the binary or
+/// to this program, it is that of the signal. A crash and an unknown code count as [`Exit::Failed`].
 pub(super) fn exit_of_child(status: ExitStatus) -> Exit {
     interruption(status).or_else(|| Exit::of_code(u8::try_from(status.code()?).ok()?)).unwrap_or(Exit::Failed)
 }

@@ -187,8 +187,9 @@ fn read_tuning(file: &str) -> Option<Vec<u8>> {
 }
 
 impl LimitArgs {
-    /// Sets the limits of a comparison in `run`: the regression threshold of the user, and the equivalence
-    /// margin. The margin is the user's, else that of the run, and never above the threshold.
+    /// Sets the limits of a comparison in `run`: the user's regression threshold, and the equivalence margin.
+    /// The margin is the user's, or else that of the run, reduced to the threshold if that is a smaller
+    /// percentage.
     pub(super) fn apply_to(&self, run: &mut Run) {
         let (margin, threshold) = (&mut run.sampling.equivalence_margin, self.fail_on_regression);
         *margin = equivalence_margin(self.equivalence_margin, threshold, *margin);
@@ -196,8 +197,8 @@ impl LimitArgs {
     }
 }
 
-/// Runs the command `compare`. Without an `earlier` run, it compares with the complete run of the same benchmark
-/// binary before `later`.
+/// Runs the command `compare`. Without an `earlier` run, compares with the last complete run of the same
+/// benchmark binary before `later`.
 pub(super) fn compare(
     stored: &StoredRuns,
     earlier: Option<NamedRun>,
@@ -231,8 +232,9 @@ pub(super) fn compare(
     Ok(Exit::of(&run))
 }
 
-/// Runs the command `merge`. Unreadable shares of a split run are only warnings, since a task may have died
-/// while it wrote one; the exit code is then [`Exit::Failed`].
+/// Runs the command `merge`. If any of the runs is a share of a split run, a file that cannot be read is only
+/// a warning, since a task may have died while it wrote the file. The exit code is then [`Exit::Failed`], as
+/// for missing cases of a split run.
 pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions) -> Result<Exit> {
     let results = ResultDestinations::for_json(
         &Some(args.output.clone()),

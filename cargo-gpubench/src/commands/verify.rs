@@ -95,8 +95,9 @@ fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
     Ok(built.binaries.iter().map(|suite| built.command(suite, &args.flags)).collect())
 }
 
-/// Returns the exit code for a verified run: [`Exit::Failed`] if counters contradict a case or could not be
-/// read, [`Exit::NoDevice`] if no case ran on an NVIDIA GPU, or a worse one of the run itself.
+/// Returns the exit code for a verified run: [`Exit::NoDevice`] if no case ran on an NVIDIA GPU, else
+/// [`Exit::Failed`] if counters contradict a case or could not be read. Returns the exit code of the run
+/// itself if that is more important.
 fn exit_of_verified(run: &Run) -> Exit {
     let is_contradicted =
         |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
@@ -114,7 +115,8 @@ fn exit_of_verified(run: &Run) -> Exit {
     exit.min(Exit::of(run))
 }
 
-/// Runs a benchmark binary without counters. Returns its run, or its exit code if it measured nothing.
+/// Runs a benchmark binary without counters. Returns the run, or the exit code of the binary if it wrote no
+/// run.
 fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
     let folder = tempfile::tempdir()
         .map_err(|error| CommandError::failed(format!("a temporary folder cannot be made: {error}")))?;
@@ -128,8 +130,8 @@ fn measure(binary: &mut Command) -> Result<Result<Run, Exit>> {
     Ok(Ok(load(&file)?.run))
 }
 
-/// Adds counters, or the reason that there are none, to the records of a run on NVIDIA GPUs. Starts Nsight
-/// Compute once for each device and cache state. A failure is only a warning.
+/// Adds to the records of NVIDIA GPUs their counters, or the reason that there are none. Starts Nsight
+/// Compute for each device and cache state. Its failure is only a warning, and a signal ends the loop early.
 fn add_counters(args: &VerifyArgs, binary: &Command, run: &mut Run) {
     let mut groups: BTreeMap<(String, Cache), Vec<PlannedCase>> = BTreeMap::new();
     for record in run.records.iter().filter(|record| record.measurement.is_some()) {
@@ -158,9 +160,9 @@ fn add_counters(args: &VerifyArgs, binary: &Command, run: &mut Run) {
     }
 }
 
-/// Counts cases, which have the same device and cache state, in one process. If Nsight Compute counts
-/// nothing, for a reason that is not among [`REFUSALS`], such as an unknown metric, tries again with only the
-/// basic metrics.
+/// Counts `cases`, which have the same device and cache state, in one process of Nsight Compute. Returns the
+/// counters, or the reason if none of the cases could be counted. After an error message that is not among
+/// [`REFUSALS`], such as one about an unknown metric, tries again with only the basic metrics.
 fn count_cases(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Result<Vec<NcuPass>, String> {
     let ncu = find_ncu()?;
     let limit = args.timeout.saturating_mul(cases.len() as u32);
@@ -183,7 +185,8 @@ fn count_cases(args: &VerifyArgs, binary: &Command, cases: &[PlannedCase]) -> Re
     Err(refused)
 }
 
-/// The number of launches of each case that Nsight Compute counts. The counters of the case are their means.
+/// The number of launches of each case that Nsight Compute counts. The counters of a case are the means of
+/// these launches.
 const LAUNCHES_PER_CASE: usize = 3;
 /// The time between two checks whether Nsight Compute has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -236,8 +239,8 @@ pub(super) fn find_ncu() -> Result<PathBuf, String> {
     })
 }
 
-/// Returns the entries of the folder `root` whose names begin with `beginning`, the last name first; none if
-/// it cannot be read.
+/// Returns the paths in the folder `root` whose names begin with `beginning`, in descending order; none if
+/// the folder cannot be read.
 fn folders_with_prefix(root: &str, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     let fitting = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(beginning));
@@ -246,8 +249,8 @@ fn folders_with_prefix(root: &str, beginning: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a benchmark binary under Nsight Compute, and kills both after `limit`. The binary launches each of
-/// these cases, which have the same cache state, [`LAUNCHES_PER_CASE`] times.
+/// Runs a benchmark binary under Nsight Compute, and kills both after `limit` or a signal. The binary
+/// launches each of `cases`, which have the same cache state, [`LAUNCHES_PER_CASE`] times.
 fn run_ncu(
     ncu: &Path,
     binary: &Command,
@@ -288,7 +291,7 @@ fn run_ncu(
 }
 
 /// Waits for the process to end. Kills it and its children after `limit`, or when `is_stopped` returns true.
-/// Returns a sentence on how it ended.
+/// Returns a sentence on how it ended, for the case that it profiled nothing.
 fn wait_for_ncu(mut ncu: ProcessGroup, limit: Duration, is_stopped: impl Fn() -> bool) -> io::Result<String> {
     let began = Instant::now();
     while !ncu.has_ended() {
