@@ -26,15 +26,15 @@ pub(crate) struct Benchmark {
 pub(crate) enum ParamRole {
     /// The device makes the stream.
     Stream,
-    /// The axis with this index among those of `args`.
+    /// A value of the argument that has this index in `args`.
     Axis(usize),
     /// A value that `setup` returned.
     Input,
 }
 
 impl Benchmark {
-    /// Combines options and function, and reports all mistakes to `errors`. Returns `None` only if no parameter
-    /// is the stream.
+    /// Combines options and function, and reports all mistakes to `errors`. Returns `None` only if the stream
+    /// is not found; any other mistake leaves a result.
     pub(crate) fn check(
         options: AttributeOptions,
         launch: LaunchFunction,
@@ -80,7 +80,8 @@ impl Benchmark {
         &self.launch.params[self.stream]
     }
 
-    /// Reports a stream or an argument that is taken by `&mut`, and a stream without a named type.
+    /// Reports a stream or an argument that is taken by `&mut`, and a stream whose type contains
+    /// `impl Trait`.
     fn check_passing(&self, errors: &mut Errors) {
         if self.stream().unnamed {
             errors.at(&self.stream().tokens, format_args!(
@@ -100,7 +101,7 @@ impl Benchmark {
         }
     }
 
-    /// Reports a `skip_if` that uses the stream or an input, because it runs before there are any.
+    /// Reports a `skip_if` that uses the stream or an input, which do not exist yet when it runs.
     fn check_skip_if(&self, errors: &mut Errors) {
         let Some((condition, _)) = &self.options.skip_if else { return };
         for (index, role, param) in self.params() {
@@ -115,7 +116,7 @@ impl Benchmark {
         }
     }
 
-    /// Reports parameters that need a `setup` if there is none.
+    /// Reports the inputs if there is no `setup`, which has to return them.
     fn check_missing_setup(&self, errors: &mut Errors) {
         let made: Vec<&Param> = self.inputs().map(|(_, param)| param).collect();
         let (None, Some(first)) = (&self.options.setup, made.first()) else { return };
@@ -130,8 +131,9 @@ impl Benchmark {
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    /// Reports values of `setup` that are visibly no `Ok` of a tuple with one element for each input. Calls
-    /// of other functions are not checked.
+    /// Reports values of `setup` that are visibly wrong: values without `Ok(…)`, and `Ok(…)` of a tuple whose
+    /// length is not the number of inputs. A tuple may be the value of a single input. Calls of other
+    /// functions are not checked.
     fn check_setup_values(&self, errors: &mut Errors) {
         let Some(setup @ (UserCode::Closure(_) | UserCode::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
@@ -158,8 +160,8 @@ impl Benchmark {
         }
     }
 
-    /// Reports names in `restore` that are not inputs that a launch can change, and `restore` together with
-    /// `reset`.
+    /// Reports names in `restore` that are no inputs, or inputs that the function does not take by `&mut`.
+    /// Also reports `restore` together with `reset`.
     fn check_restore(&self, errors: &mut Errors) {
         let restored = &self.options.restore;
         if let (Some(first), Some(_)) = (restored.first(), &self.options.reset) {
@@ -189,8 +191,8 @@ impl Benchmark {
         }
     }
 
-    /// Returns true if `check` is to be given the value that the launch function returned: the function
-    /// returns one, and `check` is a closure with one more parameter than inputs and arguments.
+    /// Returns true if `check` takes the value that the launch function returned: the function returns one,
+    /// and `check` is a closure with one parameter more than there are inputs and arguments.
     pub(crate) fn checks_output(&self) -> bool {
         let given = self.inputs().count() + self.options.args.axes.len();
         let takes_more = matches!(&self.options.check, Some(UserCode::Closure(closure)) if closure.inputs.len() == given + 1);
@@ -220,7 +222,7 @@ impl Benchmark {
     }
 }
 
-/// Reports `bytes` together with `reads` or `writes`, and `intermediates` without any of them.
+/// Reports `bytes` together with `reads` or `writes`, and `intermediates` without any of these three.
 fn check_counts(counts: &[NamedExpr], errors: &mut Errors) {
     let given = |name: &str| counts.iter().find(|count| count.name == name);
     if let (Some(bytes), Some(_)) = (given("bytes"), given("reads").or(given("writes"))) {
@@ -291,7 +293,7 @@ const STREAM_RULE: &str =
     "it is the parameter that `stream = name` says, else the one named `stream`, else the last one";
 
 /// Returns the index of the stream among the parameters, by [`STREAM_RULE`]. Returns `None` and reports the
-/// mistake if no parameter can be the stream, or if it is an argument of `args`.
+/// mistake if there is no such parameter, or if it is an argument of `args` as well.
 fn find_stream(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) -> Option<usize> {
     let Some(last) = launch.params.len().checked_sub(1) else {
         errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
@@ -327,8 +329,8 @@ pub(crate) fn is_named(param: &Param, name: &Ident) -> bool {
     param.name.as_ref().is_some_and(|param| param.unraw() == name.unraw())
 }
 
-/// Reports a closure without exactly `given` parameters. `rule` is the end of the error message, which says
-/// what the closure is given.
+/// Reports a closure whose number of parameters is not `given`. `rule` is the end of the error message, which
+/// says what the closure is given.
 fn check_closure_arity(closure: &ExprClosure, given: usize, rule: &str, errors: &mut Errors) {
     let ExprClosure { inputs_begin, inputs, inputs_end, .. } = closure;
     if inputs.len() != given {

@@ -49,8 +49,8 @@ pub(crate) fn without_parentheses(value: &Expr) -> &Expr {
     }
 }
 
-/// Returns true if `name` occurs in `code`, or may occur in a format string there. A field of that name
-/// counts too: its variable is then bound and not used, which is harmless.
+/// Returns true if `name` occurs in `code`, or may occur in a format string there. The name of a field counts
+/// too: the caller then binds a variable that is not used, which is harmless.
 pub(crate) fn may_mention(code: &impl ToTokens, name: &Ident) -> bool {
     let in_text = format!("{{{name}");
     any_token(code.to_token_stream(), &|token| match token {
@@ -68,8 +68,8 @@ pub(crate) fn any_token(tokens: TokenStream, is_such: &dyn Fn(&TokenTree) -> boo
     })
 }
 
-/// Returns the first use of the variable `name` in `code`; `None` if there is none. Fields of that name do not
-/// count.
+/// Returns the first use of the variable `name` in `code`; `None` if there is none. Fields of that name and
+/// the arguments of macros do not count.
 pub(crate) fn first_variable_use(code: &Expr, name: &Ident) -> Option<Ident> {
     /// Finds the first use of the variable: the name, and the use once it is found.
     struct Uses<'a>(&'a Ident, Option<Ident>);
@@ -87,9 +87,10 @@ pub(crate) fn first_variable_use(code: &Expr, name: &Ident) -> Option<Ident> {
     uses.1
 }
 
-/// Returns code that runs `body` after the statements `lets`. It is a closure that is called at once if
-/// `body` has the return type `output`, returns early, uses `?` or leaves its error type open. Without
-/// `output`, `?` and an open error type have a boxed error, to which every error and string converts.
+/// Returns code that runs the statements `lets` and then `body`. The code is a closure that is called at once
+/// if there is a return type `output`, or if `body` has a `return` or `?`, or leaves the error type of its
+/// `Result` open. Without `output`, the error type for `?` and of an open `Result` is a box, to which every
+/// error and string converts.
 pub(crate) fn run_inline(lets: &TokenStream, body: &Expr, output: &ReturnType) -> TokenStream {
     let exits = Exits::from_code(body);
     let mixed = Span::mixed_site();
@@ -111,9 +112,9 @@ pub(crate) fn run_inline(lets: &TokenStream, body: &Expr, output: &ReturnType) -
     }
 }
 
-/// Returns `body` with its outermost braces, if it is a block, marked as generated code. Within other braces,
-/// the compiler would call the user's braces unnecessary; but in a closure with a return type the user cannot
-/// omit them.
+/// Returns `body`; the outermost braces of a block are marked as generated code. Otherwise the compiler would
+/// call these braces unnecessary, since generated braces surround them; but in a closure with a return type
+/// the user cannot omit them.
 fn with_generated_braces(body: &Expr) -> TokenStream {
     let tokens = body.to_token_stream();
     let Expr::Block(_) = body else { return tokens };
@@ -150,8 +151,8 @@ impl<'a> Exits<'a> {
         exits
     }
 
-    /// Returns true if values leave the code, and none of them determines the error type of their `Result`,
-    /// so that the compiler could not infer it.
+    /// Returns true if every value that leaves the code is a `Result` with an open error type, which the
+    /// compiler could then not infer. Returns false if no value leaves the code.
     fn is_open(&self) -> bool {
         !self.values.is_empty() && self.values.iter().all(|value| value.is_some_and(leaves_error_open))
     }
@@ -175,7 +176,8 @@ impl<'a> Exits<'a> {
         }
     }
 
-    /// Adds the expressions that a block of these statements may evaluate to.
+    /// Adds the expressions that a block of these statements may evaluate to, or `None` if it ends without an
+    /// expression. An end by `return` or by a macro adds nothing.
     fn add_last_value(&mut self, statements: &'a [Stmt]) {
         match statements.last() {
             Some(Stmt::Expr(value, None)) => self.add_values(value),
@@ -185,8 +187,8 @@ impl<'a> Exits<'a> {
     }
 }
 
-/// Returns the expressions whose values leave the code, by its end or by `return`. Ways out without an
-/// expression are missing, and so is the end by a macro other than `vec!`, which may panic.
+/// Returns the expressions whose values leave the code, at its end or by `return`. Leaves out an end or a
+/// `return` without an expression, and an end by a macro other than `vec!`, since a macro may panic.
 pub(crate) fn returned_values(code: &Expr) -> impl Iterator<Item = &Expr> {
     Exits::from_code(code).values.into_iter().flatten()
 }
@@ -267,8 +269,8 @@ pub(crate) fn ends_with(function: &Expr, name: &str) -> bool {
     function.path.segments.last().is_some_and(|last| last.ident == name && last.arguments.is_none())
 }
 
-/// Returns code that computes a count without overflow, as a `gpubench::Exact`. Returns `None` if `count` has
-/// no operator, or is not visibly arithmetic of whole numbers that can be evaluated twice.
+/// Returns code that computes a count without overflow, as a `gpubench::Exact`. Returns `None` if `count` is
+/// neither a binary operation nor the cast of one, or if [`exact_value`] returns `None` for it.
 pub(crate) fn exact_count(count: &Expr) -> Option<TokenStream> {
     match without_parentheses(count) {
         Expr::Binary(_) => exact_value(count),
@@ -332,8 +334,8 @@ fn is_free_of_effects(expr: &Expr) -> bool {
     }
 }
 
-/// Returns true if the type is written as a primitive integer type, such as `u32`. An alias or a path is
-/// none.
+/// Returns true if the type is written as a primitive integer type, such as `u32`. Returns false for an alias
+/// and for a path such as `std::primitive::u32`.
 fn is_integer(ty: &Type) -> bool {
     let name = ty.to_token_stream().to_string();
     let (sign, width) = name.split_at(name.len().min(1));

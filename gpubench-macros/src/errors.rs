@@ -37,8 +37,8 @@ impl Errors {
 }
 
 /// Returns a hint such as ``: did you mean `cold`?`` with the `known` name that is most similar to `given`.
-/// Returns an empty text if even that differs in more than a third of the letters of `given`, and in more
-/// than one.
+/// The two may differ in a third of the letters of `given`, or in one letter; otherwise the hint is empty, as
+/// it is without a `known` name.
 pub(crate) fn did_you_mean(given: &str, known: impl IntoIterator<Item = impl ToString>) -> String {
     let distances =
         known.into_iter().map(|name| name.to_string()).map(|name| (strsim::osa_distance(given, &name), name));
@@ -63,8 +63,8 @@ macro_rules! generated {
 }
 pub(crate) use generated;
 
-/// Returns the span of the first token with the hygiene of generated code; the span of generated code if there
-/// are no tokens.
+/// Returns the position of the first token, with the hygiene of generated code. Without tokens, returns
+/// [`generated_span`].
 pub(crate) fn first_span(tokens: &impl ToTokens) -> Span {
     tokens
         .to_token_stream()
@@ -73,8 +73,8 @@ pub(crate) fn first_span(tokens: &impl ToTokens) -> Span {
         .map_or_else(generated_span, |token| generated_at(token.span()))
 }
 
-/// Returns the span of the last token with the hygiene of generated code; the span of generated code if there are
-/// no tokens.
+/// Returns the position of the last token, with the hygiene of generated code. Without tokens, returns
+/// [`generated_span`].
 pub(crate) fn last_span(tokens: &impl ToTokens) -> Span {
     tokens
         .to_token_stream()

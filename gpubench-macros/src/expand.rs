@@ -125,7 +125,8 @@ impl Benchmark {
         }
     }
 
-    /// Writes `let setup = |stream| …;`, which fixes the types of the axes and inputs.
+    /// Writes `let setup = |stream| …;`, the closure that makes the inputs. It comes first, so that it
+    /// determines the types of the axes and inputs.
     fn setup_closure(&self) -> TokenStream {
         let stream = self.stream();
         let ty = &stream.ty;
@@ -146,7 +147,8 @@ impl Benchmark {
         }
     }
 
-    /// Writes `let` statements that bind the stream to its name and to `stream`, if `code` mentions them.
+    /// Writes `let` statements that bind the stream to the name of its parameter and to the name `stream`,
+    /// each only if `code` mentions that name. Does not bind `stream` if something of the user has this name.
     fn bind_stream(&self, code: &Expr) -> TokenStream {
         let usual = Ident::new("stream", Span::call_site());
         let axes = self.options.args.axes.iter().map(|axis| &axis.name);
@@ -267,8 +269,8 @@ impl Benchmark {
         })
     }
 
-    /// Writes `.restore(|state| x)` for each input in the option `restore`. The span of its name makes the
-    /// compiler report a type there that cannot be restored.
+    /// Writes `.restore(|state| x)` for each input in the option `restore`. The code has the span of the
+    /// input's name in the option, where the compiler then reports a type that cannot be restored.
     fn restore(&self) -> TokenStream {
         let restored = self.options.restore.iter().filter_map(|name| {
             let (index, _) = self.inputs().find(|(_, param)| is_named(param, name))?;
@@ -312,9 +314,10 @@ impl Benchmark {
         Some(generated!(.skip_if(|| #condition, #why)))
     }
 
-    /// Writes code that applies the user's `code` to the `output` of a launch, if it is given, to the inputs,
-    /// and to the other values `given`. Inputs are passed as `how` says, which maps the way in which the
-    /// launch function takes them. Returns the statements before the expression, and the expression.
+    /// Writes code that applies the user's `code` to the output of a launch, if `output` is given, then to
+    /// the inputs, then to the values in `given`. `how` maps the way in which the launch function takes an
+    /// input to the way in which `code` takes it. Returns the statements that bind variables, and the
+    /// expression that uses them.
     fn apply_to_inputs(
         &self,
         code: &UserCode,
@@ -333,8 +336,8 @@ impl Benchmark {
     }
 }
 
-/// Writes code that runs `code` on `values`. A function or closure takes them as arguments; an expression
-/// ignores them, and uses the names that the statements of `bound` bind.
+/// Writes code that runs `code` on `values`. A function or closure takes the values as arguments. An
+/// expression ignores them, and uses the names that are bound by the statements that `bound` returns.
 fn run_on(
     code: &UserCode,
     values: impl Iterator<Item = TokenStream>,
@@ -351,9 +354,9 @@ fn run_on(
     }
 }
 
-/// Writes `__gb::count("flops", value)?`, or the same for a metric. `function` is `count` or `metric`, and
-/// `given` its first arguments. If the arithmetic of the value is visible, the code also computes it without
-/// overflow.
+/// Writes `__gb::count("flops", value)?`, or the same for a metric. `function` is `count` or `metric`;
+/// `given` are the arguments before the value. If [`exact_count`] understands the value, the code also
+/// computes it without overflow.
 fn evaluated_count(function: &str, given: TokenStream, value: &Expr) -> TokenStream {
     let (prefix, value) = match exact_count(value) {
         Some(exact) => ("exact_", generated!(#exact, || #value)),
@@ -382,7 +385,8 @@ fn name_text(name: &Ident) -> String {
 }
 
 impl Benchmark {
-    /// Writes `let (p0, _, p2) = state;`, with a name for each input whose index is `used`.
+    /// Writes `let (p0, _, p2) = state;`, with a name for each input for whose index `used` returns true, and
+    /// `_` for the others.
     fn destructure_state(&self, used: impl Fn(usize) -> bool) -> TokenStream {
         let name = |index| if used(index) { local_name(index).into_token_stream() } else { generated!(_) };
         let names: Vec<TokenStream> = self.inputs().map(|(index, _)| name(index)).collect();
@@ -394,8 +398,8 @@ impl Benchmark {
         }
     }
 
-    /// Writes statements that convert the local variable of input `index` to the type of the parameter,
-    /// passed this way: `let p2: &[f32] = &*p2;`. By value, the input is cloned.
+    /// Writes statements that convert the local variable of the input with this index to the type of its
+    /// parameter, as `passed` says: `let p2: &[f32] = &*p2;`. An input that is passed by value is cloned.
     fn convert_input(&self, index: usize, passed: PassedBy) -> TokenStream {
         let (local, param) = (local_name(index), &self.launch.params[index]);
         let (ty, value) = (param.ty_passed(passed), self.borrow_local(&local, passed));
@@ -407,16 +411,17 @@ impl Benchmark {
         generated!(#cloned let #local: #ty = #value;)
     }
 
-    /// Writes statements that take the inputs from `state` and convert each to the type of its parameter,
-    /// passed as `how` says.
+    /// Writes statements that take the inputs from `state` and convert each to the type of its parameter.
+    /// `how` maps the way in which the launch function takes an input to the way in which it is passed here.
     fn convert_all_inputs(&self, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let state = self.destructure_state(|_| true);
         let values = self.inputs().map(|(index, param)| self.convert_input(index, how(param.passed)));
         generated!(#state #(#values)*)
     }
 
-    /// Writes `let` statements for the names that `mentions` selects: inputs by reference, mutable where
-    /// `how` says so, then axes by value.
+    /// Writes `let` statements for the inputs and axes for whose names `mentions` returns true. Axes are
+    /// bound by value, inputs by reference: a mutable one if `how` maps the way in which the launch function
+    /// takes the input to [`PassedBy::Mutable`].
     fn bind_names(&self, mentions: impl Fn(&Ident) -> bool, how: fn(PassedBy) -> PassedBy) -> TokenStream {
         let used: Vec<(usize, &Ident)> = self
             .inputs()
@@ -434,7 +439,7 @@ impl Benchmark {
         generated!(#state #(#inputs)* #axes)
     }
 
-    /// Writes `let` statements for the axes that `mentions` selects, by value.
+    /// Writes `let` statements that bind the values of the axes for whose names `mentions` returns true.
     fn bind_axes(&self, mentions: impl Fn(&Ident) -> bool) -> TokenStream {
         let axes = self.options.args.axes.iter().filter(|axis| mentions(&axis.name)).map(|axis| {
             let (name, value) = (&axis.name, axis_value(&axis.name));
@@ -445,8 +450,8 @@ impl Benchmark {
         axes.collect()
     }
 
-    /// Writes `&*p2`, `&mut *p2` or `p2`, for the way `passed`, with the span of the value of `setup`, so
-    /// that the compiler reports a wrong type there.
+    /// Writes `&*p2`, `&mut *p2` or `p2`, as `passed` says. The code has the span of the value of `setup`,
+    /// where the compiler then reports a wrong type.
     fn borrow_local(&self, local: &Ident, passed: PassedBy) -> TokenStream {
         let (first, last) = self.setup_spans();
         let reference = match passed {
@@ -458,8 +463,8 @@ impl Benchmark {
         quote_spanned!(last=> #reference *#local)
     }
 
-    /// Returns the first and the last span of the value of `setup`, which makes the inputs; twice the span of
-    /// generated code without a `setup`.
+    /// Returns the spans of the first and the last token of the value of `setup`, which makes the inputs.
+    /// Without a `setup`, returns [`generated_span`] twice.
     fn setup_spans(&self) -> (Span, Span) {
         self.options.setup.as_ref().map_or_else(
             || (generated_span(), generated_span()),

@@ -25,8 +25,8 @@ pub fn gpu_bench(options: TokenStream, function: TokenStream) -> TokenStream {
     quote!(#function #registration).into()
 }
 
-/// Writes the constant of `gpubench::group!`. That macro knows the name that gpubench goes by here, and
-/// passes it on before the user's own tokens. Its documentation describes those tokens.
+/// Writes the constant that `gpubench::group!` defines. That macro passes on the user's tokens, which its
+/// documentation describes, after `($crate)`: the path of gpubench, whatever its name in the user's crate is.
 #[proc_macro]
 pub fn group(tokens: TokenStream) -> TokenStream {
     parse::group(tokens.into()).unwrap_or_else(syn::Error::into_compile_error).into()
@@ -46,9 +46,10 @@ fn register(
     expanded.unwrap_or_else(|errors| mistakes_and_code(errors.into_compile_error(), benchmark.as_ref()))
 }
 
-/// Returns the `mistakes` as code, followed by the user's code, in which each name has the type of an error.
-/// Without the user's code, the compiler would report names that only this code uses as unused. Without a
-/// benchmark, or for a generic function, returns the mistakes alone.
+/// Returns the `mistakes`, which are code, and the user's expressions in code that never runs. All names in
+/// the expressions have the type of an error, so that the compiler reports no mistakes there. Without the
+/// expressions, it would report items that only they use as unused. Without a benchmark, or for a generic
+/// function, returns the mistakes alone.
 fn mistakes_and_code(
     mistakes: proc_macro2::TokenStream,
     benchmark: Option<&Benchmark>,

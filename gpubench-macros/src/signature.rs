@@ -38,7 +38,7 @@ pub(crate) struct Param {
     /// The name that expressions use; `None` for a pattern such as `(a, b)`.
     pub name: Option<Ident>,
     pub passed: PassedBy,
-    /// The type without the outermost reference, as the type of a local variable.
+    /// The type without the outermost reference, as [`local_type`] writes it for a local variable.
     pub ty: TokenStream,
     /// True if the type contains an `impl Trait`.
     pub unnamed: bool,
@@ -84,8 +84,8 @@ impl LaunchFunction {
         None
     }
 
-    /// Converts a signature. Returns `None` and reports the mistake for a method; reports an `async` function
-    /// too.
+    /// Converts a signature. Returns `None` and reports the mistake for a method. An `async` function is
+    /// reported and converted.
     fn from_signature(attributes: &[Attribute], signature: Signature, errors: &mut Errors) -> Option<Self> {
         let takes_self = signature.receiver().is_some();
         let is_self = |token: &TokenTree| matches!(token, TokenTree::Ident(ident) if ident == "Self");
@@ -124,7 +124,7 @@ impl LaunchFunction {
     }
 
     /// Returns true if the function returns a value for `check`: anything but `()` and `Result<(), …>`. An
-    /// alias of such a type counts as a value.
+    /// alias of either counts as a value.
     pub(crate) fn has_output(&self) -> bool {
         let Some(output) = &self.output else { return false };
         let ty = output.to_string().replace(' ', "");
@@ -174,7 +174,8 @@ impl Param {
         Self { name, passed, ty, unnamed, ampersand, tokens }
     }
 
-    /// Returns the parameter's type as if it were passed this way, with the span of the user's reference.
+    /// Returns the parameter's type with the reference that `passed` means, at the span of the user's
+    /// reference.
     pub(crate) fn ty_passed(&self, passed: PassedBy) -> TokenStream {
         let (ty, ampersand) = (&self.ty, self.ampersand.unwrap_or_else(|| first_span(&self.ty)));
         match passed {
@@ -277,9 +278,9 @@ impl ChosenGeneric {
     }
 }
 
-/// Returns an instance for every combination of the choices, the last parameter varying fastest; one instance
-/// without choices for a function that is not generic. Reports parameters without choices, and choices without a
-/// parameter.
+/// Returns an instance for every combination of the choices; the last parameter varies fastest. A function
+/// that is not generic has one instance. Reports parameters without choices, choices without a parameter, and
+/// arguments with the name of a generic parameter.
 pub(crate) fn instantiations(
     options: &AttributeOptions,
     launch: &LaunchFunction,
@@ -377,7 +378,8 @@ impl Instantiation {
         (!self.0.is_empty()).then(|| generated!(::<#(#placed),*>))
     }
 
-    /// Returns the type `ty`. If it is a generic parameter, it has the span of the choice for it.
+    /// Returns the type `ty`. If it is the name of a generic parameter, the name gets the span of the choice
+    /// for that parameter.
     pub(crate) fn type_at_choice(&self, ty: &TokenStream) -> TokenStream {
         let name = ty.to_string();
         let choice = self.0.iter().find(|choice| choice.parameter.name == name);

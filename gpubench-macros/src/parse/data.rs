@@ -31,14 +31,14 @@ pub(crate) const GROUP_OPTIONS: [&str; 10] = [
 /// The values of `link`, each with the variant of `Link` that it means.
 const LINKS: [(&str, &str); 4] = [("h2d", "H2d"), ("d2h", "D2h"), ("d2d", "D2d"), ("p2p", "P2p")];
 
-/// The given options of those in [`GROUP_OPTIONS`]: for each, the field of the entry's `BenchmarkOptions`, and
-/// its value as code.
+/// The options among [`GROUP_OPTIONS`] that the user gave: for each, its name, which is a field of
+/// `BenchmarkOptions`, and its value as code.
 #[derive(Default)]
 pub(crate) struct GroupableOptions(Vec<(Ident, TokenStream)>);
 
 impl GroupableOptions {
-    /// Parses the option `name`, if it is one of [`GROUP_OPTIONS`], and adds it. Mistakes in its value are
-    /// reported. Returns false and reads nothing for any other option.
+    /// Parses the value of the option `name` and adds the option, if it is one of [`GROUP_OPTIONS`]. A wrong
+    /// value is reported and not added. Returns false and reads nothing for any other option.
     pub(crate) fn parse_option(
         &mut self,
         name: &Ident,
@@ -84,7 +84,8 @@ pub(crate) enum GroupOption {
 }
 
 impl GroupOption {
-    /// Parses the value of `group`. Returns `None` and reports the mistake for any other expression.
+    /// Parses the value of `group`. Returns `None` and reports the mistake if the value is neither a path nor
+    /// a string that can be part of a benchmark's name.
     pub(super) fn parse(
         option: &Ident,
         input: ParseStream,
@@ -159,8 +160,8 @@ fn parse_seconds(name: &Ident, value: &Expr, errors: &mut Errors) -> Option<Toke
     seconds.map(some_code)
 }
 
-/// Returns the value of `tags` as a slice of strings. Reports a value that is no list of strings, and tags
-/// that are empty or contain a comma.
+/// Returns the value of `tags` as a slice of strings. Returns `None` and reports the mistake for a value that
+/// is no list of strings. Tags that are empty or contain a comma are reported and kept.
 fn parse_tags(list: &Expr, errors: &mut Errors) -> Option<TokenStream> {
     let tags: Option<Vec<&LitStr>> = match list {
         Expr::Array(array) => array.elems.iter().map(literal_text).collect(),
@@ -202,8 +203,9 @@ pub(crate) fn group(tokens: TokenStream) -> syn::Result<TokenStream> {
     errors.finish(constant)
 }
 
-/// Parses `($crate) #[…] pub NAME = "shown", cold, …`, and writes the constant. `$crate` is the path of gpubench
-/// in the calling macro, which is valid under any name. Mistakes in single options go to `errors`.
+/// Parses `($crate) #[…] pub NAME = "shown", cold, …`, and writes the constant. `$crate` is the path of
+/// gpubench in the calling macro, which is valid whatever name the user's crate has for gpubench. Mistakes in
+/// single options go to `errors`.
 fn parse_group(input: ParseStream, errors: &mut Errors) -> syn::Result<TokenStream> {
     let own;
     parenthesized!(own in input);

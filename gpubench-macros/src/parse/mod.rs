@@ -18,7 +18,8 @@ pub(crate) use crate::parse::sweeps::{ArgSweeps, GenericChoices};
 mod data;
 mod sweeps;
 
-/// The names of the options that only the attribute takes, and not a group.
+/// The names of the attribute's options that are not in [`GROUP_OPTIONS`]. Of these, a group takes only
+/// `crate`.
 const ATTRIBUTE_OPTIONS: [&str; 21] = [
     "args",
     "types",
@@ -53,7 +54,7 @@ pub(crate) struct AttributeOptions {
     pub tune: Vec<Ident>,
     pub setup: Option<UserCode>,
     pub reset: Option<UserCode>,
-    /// The inputs that a generated reset puts back.
+    /// The inputs that a reset puts back, which gpubench writes in place of `reset`.
     pub restore: Vec<Ident>,
     pub check: Option<UserCode>,
     /// The condition under which a case is skipped, and the reason.
@@ -63,11 +64,13 @@ pub(crate) struct AttributeOptions {
     /// The unit of `items`.
     pub item: Option<LitStr>,
     pub metrics: Vec<Metric>,
+    /// The options that a group can give defaults for.
     pub data: GroupableOptions,
     pub name: Option<LitStr>,
     pub group: Option<GroupOption>,
     pub stream: Option<Ident>,
     pub unsafety: Option<Token![unsafe]>,
+    /// The path in the option `crate`.
     pub krate: Option<Path>,
 }
 
@@ -307,8 +310,8 @@ fn parse_text_after_comma(input: ParseStream) -> Option<LitStr> {
     None
 }
 
-/// Skips the value of an option that is already reported, including commas within it, up to the next option's
-/// comma.
+/// Skips the value of an option that is already reported: a whole expression, even with commas within it, and
+/// everything before the next comma.
 pub(crate) fn skip_value(input: ParseStream) {
     if input.peek(Token![=]) {
         let _ = input.parse::<Token![=]>().and_then(|_| input.parse::<Expr>());
@@ -323,7 +326,7 @@ fn skip_to_comma(input: ParseStream) {
     }
 }
 
-/// Returns the value of a literal number, with or without a sign; `None` for any other expression.
+/// Returns the value of a literal number, with or without a minus sign; `None` for any other expression.
 fn literal_number(value: &Expr) -> Option<f64> {
     match without_parentheses(value) {
         Expr::Lit(literal) => match &literal.lit {
@@ -338,7 +341,7 @@ fn literal_number(value: &Expr) -> Option<f64> {
     }
 }
 
-/// Returns the string of a literal expression; `None` for any other expression.
+/// Returns the string literal that `value` is; `None` for any other expression.
 fn literal_text(value: &Expr) -> Option<&LitStr> {
     match without_parentheses(value) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),

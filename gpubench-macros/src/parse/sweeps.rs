@@ -21,6 +21,7 @@ pub(crate) struct ArgSweeps {
 
 /// The choices for a type parameter, or for a constant parameter if `constant` is true.
 pub(crate) struct GenericChoices {
+    /// The name of the parameter.
     pub name: Ident,
     pub constant: bool,
     pub values: Vec<TokenStream>,
@@ -55,8 +56,8 @@ pub(super) fn parse_args(option: &Ident, input: ParseStream, errors: &mut Errors
 }
 
 impl ArgSweeps {
-    /// Parses the values of the argument `name`, and adds it. An argument that is given twice, has no values
-    /// or is a bare number is reported and not added.
+    /// Parses the values of the argument `name`, and adds the argument. One that is given twice, has an empty
+    /// list or is a bare number is reported and not added.
     fn parse_axis(&mut self, name: Ident, input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
         let value = value(&name, input, Expr::parse)?;
         if self.axes.iter().any(|arg| arg.name.unraw() == name.unraw()) {
@@ -121,8 +122,9 @@ pub(super) fn parse_tune(option: &Ident, input: ParseStream, errors: &mut Errors
     Ok(tuned)
 }
 
-/// Parses the value of `types`, `(T = [f32, f64])`, or that of `consts` if `constant` is true, `(BLOCK =
-/// [128, 256])`. Reports and drops a choice and a parameter that is given twice.
+/// Parses the value of `types`, such as `(T = [f32, f64])`, or, if `constant` is true, that of `consts`, such
+/// as `(BLOCK = [128, 256])`. Reports and drops a choice that is listed twice for a parameter, and a
+/// parameter that is given twice.
 pub(super) fn parse_choices<T: Parse + ToTokens>(
     option: &Ident,
     constant: bool,
