@@ -6,8 +6,8 @@ use gpubench_stats::Bytes;
 
 /// The fraction by which declared work and counters may differ without a reason in the verdict.
 const TOLERANCE: f64 = 0.1;
-/// The bytes of traffic that no benchmark declares: code, arguments and page tables. Smaller differences of
-/// traffic are ignored.
+/// The allowance for traffic that no benchmark declares: code, arguments and page tables. A difference of at
+/// most this many bytes is ignored.
 const UNDECLARED_BYTES: f64 = 256.0 * 1024.0;
 /// The operations that each thread may execute in addition to the declared ones, such as sums of several
 /// accumulators and indices.
@@ -18,9 +18,9 @@ const SPECIAL_FUNCTION_PIPE: &str = "xu";
 /// The number of threads for which one instruction of a warp is executed.
 const THREADS_PER_WARP: u64 = 32;
 
-/// Stores Nsight Compute's counters in `record`, and adds reasons to its verdict where they contradict its
-/// declared work. `last_level_cache` is the size of that cache, if known. Of a failed pass, stores only the
-/// failure. Does nothing without a measurement.
+/// Stores Nsight Compute's counters in the measurement of `record`. Adds a reason to the verdict for each
+/// part of the declared work that they contradict. A failed pass is stored and adds no reason. Does nothing
+/// without a measurement. `last_level_cache` is the size of the last-level cache, if known.
 pub fn store_ncu_counters(record: &mut Record, pass: NcuPass, last_level_cache: Option<Bytes>) {
     let Some(measured) = &mut record.measurement else { return };
     if let NcuPass::Counted(counters) = &pass {
@@ -29,8 +29,8 @@ pub fn store_ncu_counters(record: &mut Record, pass: NcuPass, last_level_cache: 
     measured.verification.get_or_insert_default().ncu = Some(pass);
 }
 
-/// Returns a reason for each part of the declared work that the counters contradict. The traffic is compared only
-/// if the launch is cold and uses no link but the device's own memory.
+/// Returns a reason for each part of the declared work that the counters contradict. The traffic is compared
+/// only if the launch is cold and declares no link other than the device's own memory.
 fn contradictions(
     counters: &Counters,
     measured: &Measurement,
@@ -44,8 +44,9 @@ fn contradictions(
 }
 
 /// Compares the counted traffic of a cold launch with its declared bytes. The launch reads all of its data
-/// from memory, and may leave writes in the last-level cache, up to the size of the cache. Returns `None` if
-/// both agree, or if one is not known.
+/// from memory, and may leave writes in the last-level cache, up to the size of the cache. Returns a reason
+/// if the traffic is above the declared bytes, or below the bytes that must cross the bus, by more than
+/// [`TOLERANCE`] and [`UNDECLARED_BYTES`]. Returns `None` if one of these is not known.
 fn traffic_mismatch(counters: &Counters, counts: &Counts, last_level_cache: Option<Bytes>) -> Option<Reason> {
     let moved = counters.moved()?;
     let (bytes, without_intermediates) = (counts.bytes?, counts.without_intermediates()?);
@@ -66,8 +67,8 @@ fn traffic_mismatch(counters: &Counters, counts: &Counts, last_level_cache: Opti
 }
 
 /// Compares the counted operations of the benchmark's data type with the declared ones. Instructions of the
-/// [`SPECIAL_FUNCTION_PIPE`] may be declared as operations or not. Returns `None` if both agree, or if one is
-/// not known.
+/// [`SPECIAL_FUNCTION_PIPE`] may be declared as operations or not. Returns `None` if the two agree within the
+/// limits, or if either is not known.
 fn flops_mismatch(counters: &Counters, measured: &Measurement) -> Option<Reason> {
     let declared = measured.counts.flops?;
     let counted = counters.flops.iter().find(|counted| counted.data_type == measured.data_type)?.flops;

@@ -9,8 +9,8 @@ pub use crate::repetitions::JoinedRun;
 use crate::repetitions::{check_same_devices, join_repetitions};
 use crate::stored_runs::NamedRun;
 
-/// Joins `runs` into one, which begins with the first of them and has the sum of their durations. If all are shares of a split run, the
-/// result has the cases of all shares and lists missing ones.
+/// Joins `runs` into one, with the earliest start and the sum of the wall times. If all are shares of a split
+/// run, the result has the cases of all shares, and a sentence about missing ones.
 ///
 /// # Errors
 /// If there is no run, a single run that is no share, or runs that are neither repetitions nor shares of one
@@ -34,8 +34,9 @@ fn split_task(run: &Run) -> Option<&Task> {
     run.environment.task.as_ref().filter(|task| task.share == ShareMode::Split)
 }
 
-/// Joins shares of one split run. The result has each case once, on the device that measured it, even if tasks
-/// were started again or lost.
+/// Joins shares of one split run. Each case is on the device that measured it. A case that several tasks or
+/// devices measured keeps all of its measurements, and copies of a measurement are removed. Shares of
+/// different splits, or on GPUs of different models, are an error.
 fn join_shares(mut runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     // The run that measured a record is before the runs that resumed it.
     runs.sort_by_key(|NamedRun { run, .. }| {
@@ -60,8 +61,8 @@ fn join_shares(mut runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     Ok(joined)
 }
 
-/// Checks that all shares are of a run that was split into the same number of cases and tasks. The error
-/// names two that differ.
+/// Checks that all shares have the same numbers of cases and of tasks in their split. The error names two
+/// shares that differ.
 fn check_same_split(runs: &[NamedRun]) -> Result<(), String> {
     let division =
         |named: &NamedRun| split_task(&named.run).map(|task| (task.of, task.cases.unwrap_or_default()));
@@ -82,8 +83,8 @@ fn case_on_any_device(record: &Record) -> PlannedCase {
     PlannedCase { device: DeviceId::parse(&record.device).kind.to_owned(), ..record.planned() }
 }
 
-/// Returns the number of cases that no run has. If there are any, also returns a sentence that names the shares of the work without a
-/// run and those whose run ended early.
+/// Returns the number of cases without a record in any run. If there are any, also returns a sentence that
+/// names the shares without a run and those whose run ended early.
 fn missing_cases(runs: &[NamedRun]) -> (usize, Option<String>) {
     let mut found: BTreeMap<usize, (BTreeSet<PlannedCase>, bool)> = BTreeMap::new();
     let (mut of, mut cases) = (0, 0);
@@ -139,8 +140,8 @@ fn rename_devices(runs: &mut [NamedRun]) {
 }
 
 /// Removes copies of records, since a task that is started again begins with the records of its earlier run.
-/// Also removes failures of cases that any run has measured. Returns a remark if several runs have measured
-/// the same case.
+/// Also removes failures of cases that any run has measured. Returns a remark if several runs have different
+/// records of a case.
 fn remove_duplicates(runs: &mut [NamedRun]) -> Option<String> {
     let measured: HashSet<PlannedCase> = runs
         .iter()

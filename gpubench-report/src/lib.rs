@@ -16,8 +16,8 @@ pub mod stored_runs;
 mod html;
 mod repetitions;
 
-/// Returns `text` as XML can contain it: control characters and the noncharacters U+FFFE and U+FFFF become
-/// visible escapes.
+/// Returns `text` as XML can contain it: control characters other than line breaks, and the noncharacters
+/// U+FFFE and U+FFFF, become visible escapes.
 fn xml_text(text: &str) -> String {
     plain_lines(text).replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
 }

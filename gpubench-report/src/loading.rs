@@ -37,8 +37,9 @@ pub fn find_run_files(given: &[PathBuf]) -> (BTreeSet<PathBuf>, Vec<String>) {
     (files, faults)
 }
 
-/// Returns true for a folder, and for a regular file that may be a run. Links to folders are left out, since they
-/// may form a cycle; so are pipes, which may never end.
+/// Returns true for a folder, and for a regular file whose extension is `json` or `jsonl`. Returns false for
+/// names that begin with a dot, for links to folders, which may form a cycle, and for pipes, which may never
+/// end.
 fn is_run_file_or_folder(entry: &DirEntry) -> bool {
     let path = entry.path();
     let is_run = path.extension().is_some_and(|it| it == "json" || it == "jsonl") && path.is_file();
@@ -55,8 +56,8 @@ pub fn load(path: &Path) -> Result<StoredRun, LoadRunError> {
     only_run(load_all(path)?, path)
 }
 
-/// Returns the only element of `runs`, which were read from `path`. No element and several are an error,
-/// which tells how to choose one.
+/// Returns the only element of `runs`, which were read from `path`. Returns an error that tells how to choose
+/// a run if there is no element, or more than one.
 pub(crate) fn only_run<T>(mut runs: Vec<T>, path: &Path) -> Result<T, LoadRunError> {
     match (runs.pop(), runs.len()) {
         (Some(run), 0) => Ok(run),
@@ -95,8 +96,9 @@ fn parse_runs(contents: &[u8]) -> Result<Vec<StoredRun>, ReadError> {
     Ok(runs.into_iter().map(|run| validated(run).map(StoredRun::from)).collect::<Result<_, _>>()?)
 }
 
-/// Removes the cases and skipped benchmarks from `run` that `selection` does not take. Also removes their
-/// comparisons with a baseline, and the devices that had only such cases.
+/// Removes from `run` the cases and skipped benchmarks that `selection` does not take, and their comparisons
+/// with a baseline. The removed cases no longer count as planned. Also removes devices that are not selected,
+/// and devices that lose all of their cases.
 pub fn retain_selected(selection: &CaseSelection, run: &mut Run) {
     let named = run.devices.iter().filter(|info| is_device_selected(selection, info));
     let named: Vec<String> = named.map(|info| info.device.clone()).collect();

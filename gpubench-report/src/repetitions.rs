@@ -18,8 +18,9 @@ pub struct JoinedRun {
     pub missing: Option<String>,
 }
 
-/// Joins runs in which the same build measured the same cases on the same devices. The result is the first
-/// run with the records of all, the earliest start and the sum of the wall times. Other runs are an error.
+/// Joins runs that [`check_repetitions`] accepts; other runs are an error. The result is the first run with
+/// the records of all, the earliest start and the sum of the wall times. Records of the same case and device
+/// become one.
 pub(crate) fn join_repetitions(runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     let remarks = check_repetitions(&runs)?;
     let mut runs: Vec<Run> = runs.into_iter().map(|named| named.run).collect();
@@ -41,7 +42,7 @@ pub(crate) fn join_repetitions(runs: Vec<NamedRun>) -> Result<JoinedRun, String>
     Ok(JoinedRun { run: whole, remarks, missing: None })
 }
 
-/// Appends those of `others` that `known` does not contain.
+/// Appends to `known` the elements of `others` that it does not contain.
 fn extend_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
     for other in others {
         if !known.contains(&other) {
@@ -50,8 +51,9 @@ fn extend_new<T: PartialEq>(known: &mut Vec<T>, others: Vec<T>) {
     }
 }
 
-/// Checks that `runs` are repetitions: of the same benchmark binary, on the same devices, and with different
-/// measurements of the same work. Returns remarks on runs of another build, whose cases no other run has.
+/// Checks that `runs` are of the same benchmark binary and on the same devices, and that records of the same
+/// case are repetitions. Returns a remark for each run of another build than the first run: its cases must be
+/// different ones.
 fn check_repetitions(runs: &[NamedRun]) -> Result<Vec<String>, String> {
     let mut cases: HashMap<PlannedCase, Vec<(&NamedRun, &Record)>> = HashMap::new();
     let mut remarks = Vec::new();
@@ -112,8 +114,7 @@ fn check_repetition((one, first): RecordOfRun<'_>, (other, second): RecordOfRun<
     Ok(())
 }
 
-/// Returns true if the builds differ: by their fingerprints if both have one, else by everything known about
-/// them.
+/// Returns true if the builds differ: by their fingerprints if both have one, else by all other properties.
 fn is_other_build(one: &Program, other: &Program) -> bool {
     match (&one.fingerprint, &other.fingerprint) {
         (Some(one), Some(other)) => one != other,
@@ -132,8 +133,8 @@ fn check_same_binary(runs: &[NamedRun]) -> Result<(), String> {
     ))
 }
 
-/// Checks that devices with the same `key`, in any of the runs, have the same `identity`, and that all or
-/// none of them are fake.
+/// Checks that devices for which `key` returns the same text, in any of the runs, have the same `identity`,
+/// and that all or none of them are fake.
 pub(crate) fn check_same_devices<'a, T: PartialEq>(
     runs: &'a [NamedRun],
     key: impl Fn(&'a DeviceInfo) -> &'a str,

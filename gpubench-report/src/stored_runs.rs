@@ -13,7 +13,7 @@ use gpubench_stats::format::counted;
 
 use crate::loading::{STANDARD_INPUT, load_all, only_run};
 
-/// A run with the name by which the user gave it.
+/// A run with the name by which the user selected it, or under which it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedRun {
     /// The name.
@@ -43,9 +43,9 @@ impl StoredRuns {
         Self { runs, ..self }
     }
 
-    /// Finds the runs and baselines of the project in `folder`: in `CARGO_TARGET_DIR`, else in the nearest
-    /// `target/gpubench` here or in a parent folder, else in the user's state folder. `None` if there is no such
-    /// folder.
+    /// Finds the runs and baselines of the project in `folder`: in `CARGO_TARGET_DIR` if it is set, else in
+    /// the nearest `target/gpubench` here or in a parent folder, else in the user's state folder. Only the
+    /// second of these must exist. Returns `None` if none is known, because the user has no home.
     pub fn of_project(folder: &Path) -> Option<Self> {
         let above =
             || folder.ancestors().map(|above| above.join("target/gpubench")).find(|home| home.is_dir());
@@ -53,13 +53,13 @@ impl StoredRuns {
         files::cargo_target_folder().or_else(above).or_else(state).map(Self::within)
     }
 
-    /// Returns the folder that contains those of baselines and, unless [`Self::with_runs`] sets another, of
-    /// runs.
+    /// Returns the folder that contains the folder of the baselines and, unless [`Self::with_runs`] sets
+    /// another, the folder of the runs.
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// Returns each run's name and file, the newest run first.
+    /// Returns each run's name and file, the newest run first; none if the folder cannot be read.
     pub fn runs(&self) -> Vec<(String, PathBuf)> {
         runs_in(&self.runs).collect()
     }
@@ -84,7 +84,7 @@ impl StoredRuns {
     /// name or path by which the user selected `later`.
     ///
     /// # Errors
-    /// If there is no earlier run, or no run with the name `later_name`.
+    /// If there is no such run, or if [`Self::file`] returns an error for `later_name`.
     pub fn previous_run(&self, later_name: &str, later: &Run) -> Result<NamedRun, LoadRunError> {
         let file = self.file(later_name)?;
         let folder = file.as_deref().and_then(Path::parent).and_then(Path::file_name);
@@ -108,11 +108,12 @@ impl StoredRuns {
         BaselineLocation::within(&self.home.join("baselines"), name)
     }
 
-    /// Returns the file of the run that the user calls `wanted`: a path, a run's folder, the name or the number
-    /// of a stored run, or `last`. `None` for standard input, a baseline or an unknown name.
+    /// Returns the file of the run that the user calls `wanted`: a path, a run's folder, the name or the
+    /// number of a stored run, or `last`. A suffix such as `#2` is ignored. Returns `None` for standard
+    /// input, a baseline or an unknown name.
     ///
     /// # Errors
-    /// If `wanted` is `last` and there is no run, or a number that no run has.
+    /// If `wanted` is `last` and there is no run, or if it is a number that no run has.
     pub fn file(&self, wanted: &str) -> Result<Option<PathBuf>, LoadRunError> {
         let (wanted, _) = self.split_number(wanted);
         if wanted == LAST {
@@ -165,7 +166,8 @@ impl StoredRuns {
         })
     }
 
-    /// Loads the runs of the file `name`, or of the baseline `name` if there is no such file.
+    /// Loads the runs of the file that [`Self::file`] returns for `name`, or of standard input for `-`. If
+    /// there is no such file, loads the baseline `name`, merged into one run. An unknown name is an error.
     fn load_file_or_baseline(&self, name: &str) -> Result<Vec<StoredRun>, LoadRunError> {
         if name == STANDARD_INPUT {
             return load_all(Path::new(name));
@@ -182,8 +184,8 @@ impl StoredRuns {
         Ok(vec![run.into()])
     }
 
-    /// Splits `runs.json#2` into the name of the file and the number of a run in it, from 1; `None` without a
-    /// number. A file whose own name ends in `#2` is not split.
+    /// Splits `runs.json#2` into the name of the file and the number of a run in it, from 1. Returns `wanted`
+    /// and `None` if there is no number, or if a file has this whole name.
     fn split_number<'a>(&self, wanted: &'a str) -> (&'a str, Option<usize>) {
         let split = wanted.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?)));
         match split {
@@ -192,7 +194,8 @@ impl StoredRuns {
         }
     }
 
-    /// Returns the file of the run with this number in the list of runs; 1 is the newest.
+    /// Returns the file of the stored run with this number; 1 is the newest. A number that no run has is an
+    /// error.
     fn numbered_run(&self, number: usize) -> Result<PathBuf, LoadRunError> {
         let runs = self.runs();
         let count = runs.len();
@@ -224,8 +227,8 @@ impl StoredRuns {
     }
 }
 
-/// Merges the runs of a baseline, the newest first: returns the newest run, with the record of an older run for
-/// each case that it did not measure. `None` if there is no run.
+/// Merges the runs of a baseline, given with the newest first, into the newest run. Adds the newest older
+/// record of each case that it did not measure. Returns `None` if there is no run.
 fn merge_baseline_runs(runs: Vec<Run>) -> Option<Run> {
     let mut runs = runs.into_iter();
     let mut whole = runs.next()?;

@@ -49,8 +49,8 @@ impl Axis {
         Self { scale: Scale::Log2, ..Self::linear(label, unit) }
     }
 
-    /// Fits the axis to `values` and places it from pixel `start` to pixel `end`. Ticks enclose all values that
-    /// the scale can show; other values are ignored.
+    /// Fits the axis to `values` and places it from pixel `start` to pixel `end`. Ticks enclose all values
+    /// that the scale can show; other values are ignored. Without values, the axis is fitted to 1.
     pub(super) fn fit(&self, values: impl Iterator<Item = f64>, start: f64, end: f64) -> PositionedAxis<'_> {
         let mut values: Vec<f64> = values.filter(|value| self.scale.can_show(*value)).collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -83,8 +83,8 @@ impl Axis {
         PositionedAxis { end: end.min(WIDTH - reach), ..placed }
     }
 
-    /// Returns ticks that are round in the unit in which the axis shows the larger of `low` and `high`. They
-    /// enclose both.
+    /// Returns ticks that enclose `low` and `high`. The ticks are round in the unit in which the axis shows
+    /// the larger absolute value of the two.
     fn linear_ticks(&self, low: f64, high: f64) -> Vec<f64> {
         let (amount, _) = self.unit.fitting_unit(low.abs().max(high.abs()));
         round_ticks(low / amount, high / amount).into_iter().map(|tick| tick * amount).collect()
@@ -102,8 +102,8 @@ impl Scale {
         value.is_finite() && (self.is_linear() || value > 0.0)
     }
 
-    /// Returns a coordinate that is proportional to the position on the axis: the value itself on a linear
-    /// scale, else its base-2 logarithm. A logarithmic scale needs a value above 0.
+    /// Returns a coordinate that is linear in the position on the axis: the value itself on a linear scale,
+    /// else its base-2 logarithm. A logarithmic scale needs a value above 0.
     fn coordinate(self, value: f64) -> f64 {
         if self.is_linear() { value } else { value.log2() }
     }
@@ -123,8 +123,8 @@ pub(super) struct PositionedAxis<'a> {
 }
 
 impl PositionedAxis<'_> {
-    /// Returns the pixel at a value, which the scale must be able to show. It may be beyond the ends of the
-    /// axis.
+    /// Returns the pixel at a value, which the scale must be able to show. The pixel may be beyond the ends
+    /// of the axis.
     pub(super) fn position(&self, value: f64) -> f64 {
         let [from, to, value] = [self.from, self.to, value].map(|value| self.axis.scale.coordinate(value));
         self.start + (value - from) / (to - from) * (self.end - self.start)
@@ -141,12 +141,12 @@ impl PositionedAxis<'_> {
         self.axis.scale.can_show(value) && (self.from - slack..=self.to + slack).contains(&value)
     }
 
-    /// Returns every tick, every second tick and so on, so that their texts fit side by side.
+    /// Returns every tick, or every second, third and so on, so that the texts fit side by side.
     pub(super) fn horizontal_ticks(&self) -> Vec<(f64, String)> {
         self.thinned_ticks(|a, b| (text_width(a) + text_width(b)) / 2.0 + 10.0)
     }
 
-    /// Returns every tick, every second tick and so on, so that their texts fit one above the other.
+    /// Returns every tick, or every second, third and so on, so that the texts fit one above the other.
     pub(super) fn vertical_ticks(&self) -> Vec<(f64, String)> {
         self.thinned_ticks(|_, _| 17.0)
     }
@@ -166,8 +166,8 @@ impl PositionedAxis<'_> {
     }
 }
 
-/// Returns ticks from the first round value below the lowest to the first above the highest: about six steps of 1, 2 or 5 times a power of
-/// ten.
+/// Returns ticks in about six steps of 1, 2 or 5 times a power of ten, from a tick at or below `low` to one
+/// at or above `high`.
 fn round_ticks(low: f64, high: f64) -> Vec<f64> {
     let span = if high > low { high - low } else { low.abs().max(1.0) };
     let rough = span / 6.0;
@@ -223,7 +223,8 @@ impl AxisUnit {
     /// Degrees Celsius.
     pub const TEMPERATURE: Self = Self(&[(1.0, "°C")]);
 
-    /// Returns the text of a value in the largest unit in which it is at least 1.
+    /// Returns the text of a value in the largest unit in which the value is at least 1, or else in the
+    /// smallest unit.
     pub(super) fn format(self, value: f64) -> String {
         self.format_like(value, value)
     }

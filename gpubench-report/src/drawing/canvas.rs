@@ -62,9 +62,9 @@ pub(crate) const SHAPE_RULES: &str = ".drawing text{font:13px system-ui,sans-ser
     .s1.line{stroke-dasharray:7 3}.s2.line{stroke-dasharray:2 3}.s3.line{stroke-dasharray:9 3 2 3}\
     .s4.line{stroke-dasharray:4 4}.s5.line{stroke-dasharray:1 4}.line.solid{stroke-dasharray:none}";
 
-/// The number of colours and markers of series. Series after the last use the first ones again.
+/// The number of colours and markers of series. Further series use the first ones again.
 pub(crate) const COLOUR_COUNT: usize = 6;
-/// The path of each marker around its point, and true if the marker is hollow.
+/// The SVG path of each marker, relative to its point, and true if the marker is hollow.
 const MARKERS: [(&str, bool); COLOUR_COUNT] = [
     ("m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0z", false),
     ("m-4.4-4.4h8.8v8.8h-8.8z", true),
@@ -74,8 +74,8 @@ const MARKERS: [(&str, bool); COLOUR_COUNT] = [
     ("m-3.6 0h7.2m-3.6-3.6v7.2", true),
 ];
 
-/// Returns the style sheet of a drawing in a file of its own. It has colours in place of CSS variables, which many viewers do not
-/// support. Viewers without media queries show the light colours.
+/// Returns the style sheet of a drawing in a file of its own. It has colours in place of CSS variables, which
+/// many viewers do not support. Viewers without media queries show the light colours.
 fn file_style() -> String {
     let [light, dark] = [0, 1].map(|shade| {
         COLOURS.iter().fold(COLOUR_RULES.to_owned(), |style, (variable, shades)| {
@@ -186,8 +186,8 @@ impl Drawing {
         ));
     }
 
-    /// Adds the marker of series `index`. It shows `title` when a reader points at it, and is a link to
-    /// `target` if there is one.
+    /// Adds the marker of series `index`. The marker shows `title` when the mouse points at it, and is a link
+    /// to `target` if there is one.
     pub(super) fn marker(&mut self, (x, y): (f64, f64), index: usize, title: &str, target: Option<&str>) {
         let (shape, is_hollow) = MARKERS[index % COLOUR_COUNT];
         let filled = if is_hollow { "hollow".to_owned() } else { fill_class(index) };
@@ -208,8 +208,8 @@ impl Drawing {
         self.add_element(format_args!("<polyline points=\"{}\" class=\"{classes}\"/>", joined(points, " ")));
     }
 
-    /// Adds a legend: the name of each series with a sample of its style, or with a filled box for `None`.
-    /// Leaves out series without a name. Adds nothing if fewer than two have a name.
+    /// Adds a legend: the name of each series with a sample of its style, or with a filled box if the style
+    /// is `None`. Leaves out series without a name. Adds nothing if fewer than two have a name.
     pub(super) fn legend<'a>(&mut self, series: impl Iterator<Item = (&'a str, Option<SeriesStyle>)>) {
         const SAMPLE: f64 = 34.0;
         let named: Vec<_> = series.enumerate().filter(|(_, (name, _))| !name.is_empty()).collect();

@@ -26,7 +26,7 @@ pub struct PlotPoint {
     pub x: f64,
     /// The value on the vertical axis.
     pub y: f64,
-    /// The text that is shown when a reader points at it; without it, the series and both values are shown.
+    /// The text that is shown when the mouse points at it; if `None`, the name of the series and both values.
     pub name: Option<String>,
     /// The target of its link, on the page with the drawing.
     pub target: Option<String>,
@@ -60,6 +60,7 @@ pub(crate) fn all_points(series: &[PlotSeries]) -> impl Iterator<Item = &PlotPoi
 /// A labelled straight line across a plot, vertical or horizontal.
 #[derive(Clone, Debug)]
 pub struct ReferenceLine {
+    /// True for a vertical line.
     upright: bool,
     pub(super) value: f64,
     pub(super) label: String,
@@ -109,7 +110,7 @@ struct Plot<'a> {
     panel: &'a Panel,
     x: &'a PositionedAxis<'a>,
     y: &'a PositionedAxis<'a>,
-    /// The number of series in the panels above, which have the first colours.
+    /// The number of series in the panels above, which have the first colours; 0 if the panels share colours.
     before: usize,
 }
 
@@ -132,7 +133,7 @@ impl Plot<'_> {
         self.panel.marks.iter().for_each(|mark| self.draw_reference_line(drawing, mark));
     }
 
-    /// Returns the position of a point in pixels; `None` if an axis cannot show it.
+    /// Returns the position of a point in pixels; `None` if the point is beyond the ends of an axis.
     fn position(&self, point: &PlotPoint) -> Option<(f64, f64)> {
         (self.x.contains_value(point.x) && self.y.contains_value(point.y))
             .then(|| (self.x.position(point.x), self.y.position(point.y)))

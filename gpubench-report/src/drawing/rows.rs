@@ -12,7 +12,7 @@ const BAR_HEIGHT: f64 = 18.0;
 const ROW_GAP: f64 = 12.0;
 /// The height of a row with a box plot in pixels.
 const BOX_ROW_HEIGHT: f64 = 38.0;
-/// The height of the box in pixels.
+/// The height in pixels of the box of a box plot.
 const BOX_HEIGHT: f64 = 20.0;
 /// The widest name of a row in pixels. Longer names are shortened.
 const MAX_NAME_WIDTH: f64 = WIDTH / 3.0;

@@ -58,7 +58,8 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A test: a case, a skipped benchmark, or a case of the baseline that was not measured.
+/// A test: a case, a skipped benchmark, a case of the baseline that was not measured, or a gate that compared
+/// nothing.
 struct JunitTest {
     /// The path of the benchmark, which is the class name of the test.
     class: String,
@@ -77,9 +78,9 @@ struct JunitTest {
 enum TestOutcome {
     Passed,
     Skipped,
-    /// It ran, and its result is wrong.
+    /// It ran, and its result is wrong or a regression.
     Failure,
-    /// It failed before it had a result.
+    /// It has no result, or the gate could not judge it.
     Error,
 }
 
@@ -122,8 +123,8 @@ impl JunitTest {
         Self { class: class.to_owned(), name: name.to_owned(), took, outcome, text, times }
     }
 
-    /// Returns the test of a record, by its verdict alone: valid and suspect cases pass. The gate may add a
-    /// worse outcome later.
+    /// Returns the test of a record with the outcome of its verdict alone: valid and suspect cases pass. The
+    /// gate may make the outcome worse later.
     fn from_record(record: &Record, name: &str) -> Self {
         let (state, reasons) = (record.verdict.state, &record.verdict.reasons);
         let is_error =
@@ -142,8 +143,9 @@ impl JunitTest {
         Self { took, times, ..Self::new(&record.case.benchmark, name, outcome, text) }
     }
 
-    /// Adds the outcome of the gate; the worse one of both stays. The sentence of the gate comes first,
-    /// because the first line is the message. Does nothing if the case passed the gate.
+    /// Adds the outcome of the gate to the test, which keeps the worse one of the two. The sentence of the
+    /// gate comes first in the text, because the first line is the message. Does nothing if the case passed
+    /// the gate.
     fn add_gate(&mut self, gated: &GatedCase) {
         let about = &gated.about;
         let (outcome, sentence) = match gated.outcome {

@@ -90,8 +90,9 @@ const OUTLIER_RANGES: f64 = 1.5;
 /// Samples further from the mean than this many standard deviations are outliers in CodSpeed's format.
 const OUTLIER_DEVIATIONS: f64 = 3.0;
 
-/// Writes CodSpeed's walltime results, as its Rust integrations write them and its runner reads them: `walltime_results.rs` of
-/// <https://github.com/CodSpeedHQ/codspeed-rust>. A round is a sample. Times are those of one iteration, in nanoseconds; `total_time` is in seconds.
+/// Writes CodSpeed's walltime results, as its Rust integrations write them and its runner reads them:
+/// `walltime_results.rs` of <https://github.com/CodSpeedHQ/codspeed-rust>. A round is a sample. Times are
+/// those of one iteration, in nanoseconds; `total_time` is in seconds.
 pub(super) fn write_codspeed(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let benchmarks = usable_measurements(run)
         .filter_map(|(name, _, measured)| codspeed_benchmark(&name, &measured.samples));

@@ -7,16 +7,17 @@ use gpubench_stats::median_of;
 
 use super::runs::Bottleneck;
 
-/// The lower limit of the noise of a case: a standard deviation of natural logarithms of times, so about 0.1
-/// %. Processes on one GPU do not agree better, so that a case with equal times does not decide alone.
+/// The lower limit of the noise of a case, a standard deviation of natural logarithms of times: about one
+/// part in a thousand. Processes on one GPU do not agree better. Without the limit, a case with equal times
+/// would decide alone.
 const LEAST_NOISE: f64 = 0.001;
 /// Deviations of more than this many times the noise of a case get less weight (Huber, *Robust estimation of a
 /// location parameter*, 1964).
 const HUBER_LIMIT: f64 = 1.5;
-/// The standard deviation of a normal distribution over its median absolute deviation.
+/// The standard deviation of a normal distribution divided by its median absolute deviation.
 const SIGMA_PER_MAD: f64 = 1.482_602_2;
-/// The standard deviation of a normal distribution over the first quartile of the differences between two of its
-/// values.
+/// The standard deviation of a normal distribution divided by the first quartile of the differences between
+/// two of its values.
 const SIGMA_PER_DIFFERENCE_QUARTILE: f64 = 2.219_1;
 /// The statistical efficiency of [`spread_within`], relative to the usual standard deviation.
 /// [`efficient_freedom`] reduces degrees of freedom by this factor.
@@ -42,12 +43,12 @@ pub struct Fleet<'a> {
     pub observations: &'a [FleetObservation],
     /// The bottleneck of each case.
     pub roofs: &'a [Bottleneck],
-    /// The host of each GPU, numbered from 0.
+    /// For each GPU, the number of its host, from 0.
     pub hosts: &'a [usize],
 }
 
-/// For each case, the natural logarithm of its time in one process, less the usual one of the case. NaN where
-/// the process did not measure the case.
+/// For each case, the natural logarithm of its time in one process, minus the usual logarithm of the case.
+/// NaN where the process did not measure the case.
 type ProcessDeviations = Vec<f64>;
 
 /// How much longer than usual the cases of one bottleneck take on one GPU, as a difference of natural
@@ -100,8 +101,8 @@ pub(super) fn gpu_effects(fleet: &Fleet<'_>) -> BTreeMap<Bottleneck, BTreeMap<us
     roofs.into_iter().map(|(roof, cases)| (roof, effects_on_bottleneck(&gpus, fleet.hosts, &cases))).collect()
 }
 
-/// Returns the effect of each GPU on the bottleneck of `cases`, by the number of the GPU. `gpus` has the
-/// deviations of each process of each GPU. GPUs that measured none of the cases are missing.
+/// Returns the effect of each GPU on the bottleneck that limits `cases`, by the number of the GPU. `gpus` has
+/// the deviations of each process of each GPU. GPUs that measured none of the cases are missing.
 fn effects_on_bottleneck(
     gpus: &[Vec<ProcessDeviations>],
     hosts: &[usize],
@@ -123,9 +124,9 @@ fn effects_on_bottleneck(
         .collect()
 }
 
-/// Returns the noise of each of `cases` over all processes of all GPUs: the spread of its deviation around
-/// the median deviation of all `cases` in the same process. The noise is a standard deviation, at least
-/// [`LEAST_NOISE`].
+/// Returns the noise of each of `cases`: how far the deviation of a case spreads around the median deviation
+/// of all `cases` in the same process, over all processes of all GPUs. The noise is a standard deviation, at
+/// least [`LEAST_NOISE`].
 fn case_noise(gpus: &[Vec<ProcessDeviations>], cases: &[usize]) -> Vec<f64> {
     let processes = gpus.iter().flatten();
     let centers: Vec<(&ProcessDeviations, f64)> =
@@ -183,11 +184,12 @@ impl HuberMean {
     }
 }
 
-/// Returns a standard deviation within groups of ascending values that a quarter of outliers hardly moves; `None` without two values
-/// in a group.
+/// Returns the standard deviation of values within groups; the values of each group are in ascending order.
+/// Returns `None` if no group has two values. A quarter of outliers hardly changes the result.
 ///
-/// It is the first quartile of differences within groups, in the manner of Rousseeuw & Croux's Qn (*Alternatives to the median
-/// absolute deviation*, JASA 88, 1993). One process of three may be disturbed on each GPU: a third of the differences is still sound.
+/// The estimate is the first quartile of differences within groups, in the manner of Rousseeuw & Croux's Qn
+/// (*Alternatives to the median absolute deviation*, JASA 88, 1993). One process of three may be disturbed on
+/// each GPU: a third of the differences is then still without a disturbed process.
 pub(super) fn spread_within<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
     let mut differences: Vec<f64> = groups
         .flat_map(|sorted| {
@@ -199,7 +201,8 @@ pub(super) fn spread_within<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Opti
         .then(|| SIGMA_PER_DIFFERENCE_QUARTILE * *differences.select_nth_unstable_by(place, f64::total_cmp).1)
 }
 
-/// Returns the degrees of freedom of a [`spread_within`] of values that have `freedom` degrees of freedom.
+/// Returns the degrees of freedom of a [`spread_within`] of values that have `freedom` degrees of freedom; at
+/// least 1.
 pub(super) fn efficient_freedom(freedom: f64) -> usize {
     ((EFFICIENCY * freedom) as usize).max(1)
 }

@@ -11,19 +11,20 @@ use super::judge::{FleetRules, judge};
 use super::runs::{Bottleneck, FleetMeasurement, FleetRun, ModelAndBuild};
 use super::{BottleneckCases, FleetGpu, FleetGroup, GpuVerdict};
 
-/// The parts of runs that are missing or left out: the names of cases, by the file, GPU or model that lacks
-/// them and by the reason. Without names, all of the file, GPU or model is left out.
+/// The parts of runs that are missing or left out. The key is a file, GPU or model, and the reason; the value
+/// has the names of the cases. No names mean that the reason is about the file, GPU or model as a whole.
 #[derive(Default)]
 struct LeftOutParts(BTreeMap<(String, String), BTreeSet<String>>);
 
 impl LeftOutParts {
-    /// Adds `case` of the file, GPU or model `of`, with the reason `why`. `None` for all of its cases.
+    /// Adds `case` of the file, GPU or model `of`, with the reason `why`. If `case` is `None`, the reason is
+    /// about `of` as a whole.
     fn add(&mut self, of: &str, why: &str, case: Option<&str>) {
         self.0.entry((of.to_owned(), why.to_owned())).or_default().extend(case.map(str::to_owned));
     }
 
-    /// Returns a sentence for each pair of a file, GPU or model and a reason. Of several cases, it names the
-    /// first and their number.
+    /// Returns a sentence for each file, GPU or model and each reason. A sentence about cases names the first
+    /// case, and the number of all.
     fn sentences(self) -> Vec<String> {
         self.0
             .into_iter()
@@ -35,11 +36,11 @@ impl LeftOutParts {
     }
 }
 
-/// The GPUs of a model by UUID, each with its measurements.
+/// A model and build, and by UUID the GPUs that belong to it, each with its measurements.
 type ModelGpus = (ModelAndBuild, BTreeMap<String, (FleetGpu, Vec<FleetMeasurement>)>);
 
-/// Judges the GPUs of `runs` in groups of one model and build, the largest group first. Counts a measurement
-/// once that several runs contain. Also returns a sentence for each part that is missing or left out.
+/// Judges the GPUs of `runs` in groups of one model and build, the largest group first. A measurement that
+/// several runs contain counts once. Also returns a sentence for each part that is missing or left out.
 pub(super) fn judged_groups(mut runs: Vec<FleetRun>, rules: FleetRules) -> (Vec<FleetGroup>, Vec<String>) {
     // A run that resumed others has their measurements too, and replaces them.
     runs.sort_by_key(|run| Reverse(run.resumed));

@@ -17,8 +17,8 @@ use super::runs::Bottleneck;
 /// The least number of GPUs for a verdict, so that each is compared with three others.
 const MIN_GPUS: usize = 4;
 /// From this number of GPUs on, one process on each is enough, because the spread between GPUs includes the
-/// spread between processes. Outliers are then excluded from the comparison of other GPUs, so that slow GPUs do
-/// not hide behind their own spread.
+/// spread between processes. No GPU is then compared with outliers, whose effects would widen the spread and
+/// so hide slow GPUs.
 const MANY_GPUS: usize = 8;
 /// GPUs are outliers if they are further from the median than the spread times the value that Student's t
 /// exceeds, to either side, with a probability of 1 in 10,000.
@@ -27,7 +27,7 @@ const OUTLIER_QUANTILE: f64 = 0.9999;
 /// best agreement between processes, since equal medians are chance.
 const LEAST_SPREAD: f64 = 1e-4;
 /// An effect is too imprecise for a verdict if the half-width of its interval exceeds this many times the
-/// least effect that counts as slow. It is precise enough if its whole interval is below that effect.
+/// least effect that counts as slow. The exception is an interval that is wholly below that least effect.
 const MAX_HALF_WIDTHS: f64 = 10.0;
 
 /// The limits of verdicts, which the user chooses.
@@ -39,7 +39,8 @@ pub struct FleetRules {
     pub false_discoveries: f64,
 }
 
-/// A verdict on a GPU, for one bottleneck or for all. The verdict for all is the first in this order.
+/// A verdict on a GPU, for one bottleneck or for all. The verdict for all is the first of its verdicts for
+/// single bottlenecks, in the order of these variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GpuVerdict {
@@ -78,16 +79,16 @@ pub struct GpuComparison {
     /// The 95 % interval of the effect.
     pub interval: [f64; 2],
     /// The probability that a GPU like the others is at least this slow; 1 if the effect is too small to
-    /// count as slow. `None` if it was not tested, because data lack.
+    /// count as slow. `None` if the GPU was not tested, because data lack.
     pub p: Option<f64>,
     /// The verdict.
     pub verdict: GpuVerdict,
-    /// The reason that there is no verdict.
+    /// The reason that the data do not suffice; `None` for the other verdicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lack: Option<InsufficientData>,
-    /// The number of its cases that the GPU measured.
+    /// The number of the bottleneck's cases that the GPU measured.
     pub cases: usize,
-    /// The number of processes that measured them on the GPU.
+    /// The number of processes that measured these cases on the GPU.
     pub processes: usize,
 }
 
@@ -121,13 +122,15 @@ pub fn judge(fleet: Fleet<'_>, rules: FleetRules) -> Vec<Vec<GpuComparison>> {
         .collect()
 }
 
-/// Finds slow GPUs: returns pairs of a GPU and a bottleneck, by their numbers. `tests` has for each GPU the
-/// numbers of its bottlenecks with their p-values. `rate` is the false discovery rate, as a fraction.
+/// Finds slow GPUs, and returns pairs of a GPU and a bottleneck on which it is slow, by their numbers.
+/// `tests` has for each GPU the numbers of its bottlenecks with their p-values. `rate` is the false discovery
+/// rate, as a fraction.
 ///
-/// A slow GPU is slow on several bottlenecks. In one test over all pairs of GPU and bottleneck, these many true findings would admit false ones on other
-/// GPUs. So the rate is limited over GPUs first, and then within those found (Benjamini & Bogomolov, *Selective inference on multiple
-/// families of hypotheses*, JRSS B 76, 2014). Effects are correlated positively, for which both procedures hold (Benjamini &
-/// Yekutieli, Annals of Statistics 29, 2001).
+/// A slow GPU is slow on several bottlenecks. In a single test over all pairs of GPU and bottleneck, these
+/// true findings would admit false ones on other GPUs. So the rate is limited over GPUs first, and then
+/// within those found (Benjamini & Bogomolov, *Selective inference on multiple families of hypotheses*, JRSS
+/// B 76, 2014). Effects are correlated positively, for which both procedures hold (Benjamini & Yekutieli,
+/// Annals of Statistics 29, 2001).
 fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
     let combined: Vec<(usize, f64)> =
         tests.iter().enumerate().filter_map(|(gpu, roofs)| Some((gpu, simes(roofs)?))).collect();
@@ -139,8 +142,8 @@ fn discoveries(tests: &[Vec<(usize, f64)>], rate: f64) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Combines the p-values of `tests` by Simes' inequality into the p-value of the hypothesis that none is an
-/// effect; `None` if there are none.
+/// Combines the p-values of `tests` by Simes' inequality into the p-value of the hypothesis that no test has
+/// an effect; `None` without tests.
 fn simes(tests: &[(usize, f64)]) -> Option<f64> {
     let mut sorted: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
     sorted.sort_by(f64::total_cmp);
@@ -150,6 +153,7 @@ fn simes(tests: &[(usize, f64)]) -> Option<f64> {
 /// The effects of all GPUs on a bottleneck.
 struct BottleneckEffects {
     roof: Bottleneck,
+    /// The effects by the numbers of the GPUs, which the fields below use too.
     gpus: BTreeMap<usize, GpuEffect>,
     /// The GPUs that are far from the median, fast or slow; empty for fewer than [`MANY_GPUS`].
     outliers: BTreeSet<usize>,
@@ -162,7 +166,7 @@ struct BottleneckEffects {
     /// The mean over all GPUs of the variance of an effect that comes from the differences between its
     /// processes.
     variance_of_processes: f64,
-    /// The reason that no GPU can be judged.
+    /// The reason that no GPU can be judged; `None` if they can.
     lack: Option<InsufficientData>,
 }
 
@@ -211,8 +215,8 @@ impl BottleneckEffects {
     }
 
     /// Returns the probability that a GPU like the others has at least this GPU's effect: 1 if the effect is
-    /// below `least`, a fraction of the time. Returns `None` if data lack, or if the GPU measured no case of
-    /// the bottleneck.
+    /// below `least`, a fraction of the time. Returns `None` if data lack, if there are no others, or if the
+    /// GPU measured no case of the bottleneck.
     fn p_value(&self, number: usize, least: f64) -> Option<f64> {
         let gpu = self.gpus.get(&number).filter(|_| self.lack.is_none())?;
         let others = self.reference_gpus(Some(number))?;
@@ -260,7 +264,7 @@ impl BottleneckEffects {
     }
 }
 
-/// A summary of the GPUs with which one is compared.
+/// A summary of the other GPUs with which a GPU is compared.
 #[derive(Debug)]
 struct ReferenceGpus {
     /// Their mean effect.

@@ -75,7 +75,7 @@ pub struct FleetGpu {
     /// The device as its first run names it, or the first part of its UUID if another GPU of its host has the
     /// same name.
     pub device: String,
-    /// The verdict: slow if it is slow on any bottleneck.
+    /// The verdict for all bottlenecks: slow if the GPU is slow on any of them.
     pub verdict: GpuVerdict,
     /// Its comparison with the other GPUs, for each bottleneck.
     pub roofs: Vec<GpuComparison>,
@@ -102,7 +102,8 @@ impl FleetReport {
         }
     }
 
-    /// Returns the exit code: [`Exit::Regression`] if a GPU is slow, [`Exit::Nothing`] if none could be judged.
+    /// Returns the exit code: [`Exit::Regression`] if a GPU is slow, [`Exit::Nothing`] if none could be
+    /// judged, else [`Exit::Done`].
     pub fn exit(&self) -> Exit {
         match self.groups.iter().flat_map(|group| &group.gpus).map(|gpu| gpu.verdict).min() {
             Some(GpuVerdict::Slow) => Exit::Regression,

@@ -35,7 +35,7 @@ pub(super) struct FleetRun {
     pub resumed: Option<usize>,
     /// The GPUs with their measurements.
     pub gpus: Vec<(ModelAndBuild, FleetGpu, Vec<FleetMeasurement>)>,
-    /// For each part that is left out, the reason, and the case if it is one.
+    /// The reason for each part that is left out, and the name of the case if the part is a single case.
     pub missing: Vec<(String, Option<String>)>,
     /// A sentence about cases that were planned and not measured.
     pub unfinished: Option<String>,
@@ -48,7 +48,8 @@ pub(super) struct ModelAndBuild {
     /// The number of multiprocessors, which is smaller for instances of a partitioned GPU.
     multiprocessors: Option<u64>,
     pub fake: bool,
-    /// The build. Its fingerprint is removed if the sources are committed, since it differs between hosts.
+    /// The build. Its fingerprint is removed if the sources are committed, since builds of one commit on
+    /// several hosts have different fingerprints.
     program: Program,
 }
 
@@ -64,18 +65,18 @@ pub(super) struct FleetMeasurement {
     pub log_time: f64,
     /// The bottleneck of the case.
     pub roof: Bottleneck,
-    /// The declared work and the method. Only medians with equal ones are comparable.
+    /// The declared work and the method. Medians are comparable only if these are equal.
     pub method: Circumstances,
     /// The bits of its median and of its wall time, which no other measurement of the GPU has. Equal bits
     /// reveal a measurement that two runs contain.
     pub identity: [u64; 2],
-    /// Phrases for what may have slowed it, such as a limit of the clocks.
+    /// Phrases for conditions that may have slowed it, such as a limit of the clocks.
     pub causes: Vec<String>,
 }
 
 impl FleetRuns {
-    /// Reads the runs in these files and folders, and keeps the cases that `selection` takes. Files with a report
-    /// on a fleet are ignored.
+    /// Reads the runs in these files and folders, and keeps the cases that `selection` takes. Files with a
+    /// report on a fleet are ignored. Each other file that cannot be read gets a message in `unread`.
     pub fn read(given: &[PathBuf], selection: &CaseSelection) -> Self {
         let (files, unread) = find_run_files(given);
         let mut fleet = Self { files: files.len(), runs: Vec::new(), unread };
@@ -178,8 +179,8 @@ fn gpu_properties(info: &DeviceInfo) -> Vec<String> {
     own.chain(bus.map(|peak| format!("bus to the host {}", peak.method))).collect()
 }
 
-/// Returns the commit of the package. Returns `None` without a commit, and also unless the files are known to
-/// be equal to those of the commit.
+/// Returns the commit of the package. Returns `None` without a commit, if files differ from it, or if that is
+/// not known.
 fn clean_commit(program: &Program) -> Option<&str> {
     let package = program.package.as_ref().filter(|package| package.dirty == Some(false))?;
     package.commit.as_deref()
@@ -229,7 +230,7 @@ const MIN_PEAK_FRACTION: f64 = 0.4;
 /// Traffic in one direction is neglected if it is below this fraction of the other direction.
 const NEGLIGIBLE_TRAFFIC: f64 = 0.05;
 
-/// The part of a GPU that limits the time of a case. The order of the variants is that of tables.
+/// The part of a GPU that limits the time of a case. Tables list bottlenecks in the order of these variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bottleneck {
@@ -261,8 +262,8 @@ pub enum Bottleneck {
 
 impl Bottleneck {
     /// Returns the bottleneck of a measurement on the device `info`: the peak of which it reaches the largest
-    /// fraction. Returns [`Self::Latency`] if no fraction reaches [`MIN_PEAK_FRACTION`]. Only without any
-    /// fractions, a declared link of L2 or P2P is the bottleneck.
+    /// fraction. Returns [`Self::Latency`] if no fraction reaches [`MIN_PEAK_FRACTION`]. If no fraction at
+    /// all is known, a declared link of L2 or P2P is the bottleneck.
     fn from_measurement(measured: &Measurement, cache: Cache, info: &DeviceInfo) -> Self {
         let fractions = &measured.metrics.peak_fractions;
         let most = fractions.iter().max_by(|a, b| a.fraction.total_cmp(&b.fraction));

@@ -114,8 +114,8 @@ fn gpu_table(group: &FleetGroup, page: Page) -> String {
     table + "  time over that of the others; ! slow, ? not enough data, - not measured\n"
 }
 
-/// Returns a line for each reason without a verdict, with the number of GPUs. A GPU counts for the first of
-/// its bottlenecks without a verdict.
+/// Returns a line for each reason for which GPUs have no verdict, with the number of these GPUs. A GPU counts
+/// only for the first of its bottlenecks without a verdict.
 fn insufficient_data_lines(group: &FleetGroup) -> impl Iterator<Item = String> {
     let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
     for lack in group.gpus.iter().filter_map(|gpu| gpu.roofs.iter().find_map(|on| on.lack)) {

@@ -25,7 +25,7 @@ pub struct LevelChange {
     pub at: usize,
     /// The first and the last index at which the new level may begin, with a confidence of 95 %.
     pub between: (usize, usize),
-    /// The new level over the level before it.
+    /// The ratio of the new level to the level before it.
     pub ratio: f64,
     /// The 95 % interval of `ratio`.
     pub interval: [f64; 2],
@@ -33,8 +33,8 @@ pub struct LevelChange {
     pub levels: (usize, usize),
 }
 
-/// Returns the changes of a series of positive values, in the order of time; none for a series that is too short
-/// or has other values.
+/// Returns the changes of a series of values in the order of time. Returns none if the series is shorter than
+/// [`MIN_SERIES_LENGTH`], or has a value that is not positive and finite.
 pub fn changes(values: &[f64]) -> Vec<LevelChange> {
     if values.len() < MIN_SERIES_LENGTH || values.iter().any(|value| !value.is_finite() || *value <= 0.0) {
         return Vec::new();
@@ -60,8 +60,8 @@ pub fn changes(values: &[f64]) -> Vec<LevelChange> {
         .collect()
 }
 
-/// Returns the indices of steps of `found`, which is ordered by strength, the strongest first. Leaves out a
-/// step whose range contains a stronger step. The indices are in the order of time.
+/// Returns the indices of steps of `found`, which begins with the strongest. The indices are in ascending
+/// order. Leaves out a step whose range contains a stronger step, unless that one is left out too.
 fn without_overlaps(found: &[LevelStep]) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     for step in found {
@@ -74,9 +74,9 @@ fn without_overlaps(found: &[LevelStep]) -> Vec<usize> {
 }
 
 impl PrefixSums {
-    /// Moves each of `places`, indices of steps, to the strongest step between its neighbours, and returns
-    /// these steps. While the weakest is not above the strength `needed`, drops it and locates the others
-    /// again.
+    /// Moves each step to the strongest one between its neighbours. `places` has the indices of the steps.
+    /// While the weakest step is not stronger than `needed`, drops it and moves the others again. Returns the
+    /// steps that are left.
     fn located_again(&self, mut places: Vec<usize>, needed: f64) -> Vec<LevelStep> {
         loop {
             for number in 0..places.len() {
@@ -93,8 +93,8 @@ impl PrefixSums {
         }
     }
 
-    /// Returns the strongest step between the neighbours of `places[number]`, or up to an end of the series
-    /// where it has no neighbour.
+    /// Returns the strongest step between the neighbours of `places[number]`. Where there is no neighbour,
+    /// the end of the series replaces it.
     fn step_between_neighbours(&self, places: &[usize], number: usize) -> LevelStep {
         let begin = if number == 0 { 0 } else { places[number - 1] };
         let end = places.get(number + 1).copied().unwrap_or(self.len());

@@ -27,7 +27,8 @@ pub const HISTORY_REPORT_SCHEMA: &str = "gpubench-changes/1";
 pub struct HistoryRules {
     /// The least change, as a fraction of the time.
     pub equivalence_margin: f64,
-    /// Reports only changes that begin in this number of last runs of their series; all for `None`.
+    /// Reports only changes that begin in this number of last runs of their series, and none of series that
+    /// are over. Reports all changes if `None`.
     pub last: Option<usize>,
 }
 
@@ -80,14 +81,14 @@ pub struct CaseChange {
     pub begins: RunLabel,
     /// The index in the series of the new level's first time.
     pub at: usize,
-    /// The new level over the level before it.
+    /// The ratio of the new level to the level before it.
     pub ratio: f64,
     /// The 95 % interval of the ratio.
     pub interval: [f64; 2],
     /// The level before the change, and the new level.
     pub times: [Nanoseconds; 2],
-    /// The latest level of the series over the level before the change: at most 1 if a slower case is as fast
-    /// again.
+    /// The ratio of the latest level of the series to the level before the change: at most 1 if a slower case
+    /// is as fast again.
     pub remains: f64,
     /// The UUID of the device, where several devices have measured the case.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +96,7 @@ pub struct CaseChange {
 }
 
 impl History {
-    /// Finds the changes of all cases that `rules` ask for.
+    /// Finds the changes that `rules` select, of all cases.
     pub fn report(self, rules: HistoryRules) -> HistoryReport {
         let faults = self.faults.clone();
         let (runs, series) = self.into_series();
@@ -150,8 +151,8 @@ impl TimeSeries {
         self.points.iter().map(|point| point.time.as_f64()).collect()
     }
 
-    /// Stores in the series those of its changes that `rules` ask for. `names_device` adds the UUID of the
-    /// device to them.
+    /// Stores in the series those of its changes that `rules` select. If `names_device` is true, each change
+    /// has the UUID of the device.
     fn find_changes(&mut self, runs: &[RunLabel], rules: HistoryRules, names_device: bool) {
         let times = self.times();
         // The last runs of a series that is over are none of the last ones.
@@ -187,7 +188,7 @@ impl TimeSeries {
 }
 
 impl CaseHistory {
-    /// Returns its changes, those of later series first.
+    /// Returns the changes of all series, those of later series first.
     pub fn changes(&self) -> impl Iterator<Item = &CaseChange> {
         self.series.iter().rev().flat_map(|series| &series.changes)
     }
@@ -205,8 +206,8 @@ impl HistoryReport {
         all
     }
 
-    /// Returns the exit code: [`Exit::Regression`] if `fails` is true and a case became slower and still is,
-    /// [`Exit::Nothing`] if there is no case. Series that are over do not count.
+    /// Returns the exit code: [`Exit::Nothing`] if there is no case, [`Exit::Regression`] if `fails` is true
+    /// and a case became slower and still is, else [`Exit::Done`]. Series that are over do not count.
     pub fn exit(&self, fails: bool) -> Exit {
         let series = self.cases.iter().flat_map(|case| &case.series).filter(|series| !series.is_over);
         let mut changes = series.flat_map(|series| &series.changes);
@@ -217,7 +218,7 @@ impl HistoryReport {
         }
     }
 
-    /// Returns true if `change` is a slowdown, and the case is as fast again as before it, within the
+    /// Returns true if `change` is a slowdown after which the case became as fast as before, within the
     /// equivalence margin. Returns false for every speedup.
     pub fn is_undone(&self, change: &CaseChange) -> bool {
         change.ratio > 1.0 && change.remains < 1.0 + self.equivalence_margin

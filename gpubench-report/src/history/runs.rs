@@ -63,7 +63,7 @@ pub struct HistoryCase {
 }
 
 impl HistoryRun {
-    /// Returns the times of `run` for a history. Invalid results are left out.
+    /// Returns the times of `run` for a history. Failed and invalid results are left out.
     pub fn new(run: &Run) -> Self {
         let package = run.program.package.as_ref();
         let mut kept = Self {
@@ -85,8 +85,8 @@ impl HistoryRun {
     /// Parses the contents of a file of a history, and compares them with their checksum.
     ///
     /// # Errors
-    /// If the contents are no run of a history, or were changed after they were written, or have a time that
-    /// is not above zero.
+    /// If the contents are no run of a history, were changed after they were written, or have a time that is
+    /// not above zero or lacks its circumstances.
     pub fn parse(contents: &[u8]) -> Result<Self, String> {
         let HistoryDocument::<Self> { run } = HISTORY.read(contents).map_err(|error| error.to_string())?;
         if check_line(contents) != Checksum::Fits {
@@ -108,8 +108,8 @@ impl HistoryRun {
     }
 }
 
-/// Returns the time of a record for a history; `None` without a usable measurement. Adds the record's
-/// circumstances to `all`, unless they are there.
+/// Returns the time of a record for a history; `None` without a usable measurement. Adds the circumstances of
+/// the record to `all`, unless `all` has them.
 fn history_case(run: &Run, record: &Record, all: &mut Vec<Circumstances>) -> Option<HistoryCase> {
     let measured = record.usable_measurement()?;
     let first = measured.median();
@@ -169,8 +169,8 @@ impl Circumstances {
         self.0.get(GPU_NAME).map(String::as_str)
     }
 
-    /// Returns the differences from `earlier` as texts, such as `driver 570 → 580`. A fact that one of both
-    /// lacks is shown as `not known`.
+    /// Returns the differences from `earlier` as texts, such as `driver 570 → 580`. A fact that only one of
+    /// the two has is `not known` in the other.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
         let text = |facts: &Self, name| facts.0.get(name).map_or("not known", String::as_str).to_owned();
         let names: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
@@ -184,8 +184,8 @@ impl Circumstances {
 const NO_COMMIT: &str = "no-commit";
 
 /// Adds `run` to the history in `folder`, under `commit` if one is given, else under its own commit. With a
-/// given `commit`, the run counts as one without changed files. Returns its file, and true if the same run
-/// was there before.
+/// given `commit`, the run counts as one without changed files. Returns the file of the run, and true if the
+/// file was there before with the same contents.
 ///
 /// # Errors
 /// If no result of the run is usable, or the file cannot be written.
@@ -218,8 +218,8 @@ pub fn is_commit_hash(commit: &str) -> bool {
     commit.len() >= 7 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The position of each commit in the history of the repository, lower for earlier ones. Its key is the hash
-/// as stored runs have it, which may be shortened.
+/// The position of each commit in the history of the repository, lower for earlier ones. The key is the hash
+/// of the commit as stored runs have it, which may be shortened.
 pub type CommitOrder = HashMap<String, usize>;
 
 /// A case of a benchmark binary.
@@ -234,7 +234,8 @@ pub struct CaseOfBinary {
     pub fake: bool,
 }
 
-/// The time of a case in one run: the geometric mean over the devices if several have no UUID.
+/// The time of a case in one run. If several devices without a UUID measured the case, the geometric mean of
+/// their times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimePoint {
     /// The index of its run in the history, from 0 for the first.
@@ -272,7 +273,8 @@ impl History {
         Self { runs: runs.into_iter().collect(), ..Self::default() }.ordered_by_commits(&CommitOrder::new())
     }
 
-    /// Reads the history in `folder`, ordered by the beginnings of runs, with the cases that one of `filters` takes; all cases without a filter.
+    /// Reads the history in `folder`, ordered by the beginnings of runs. Keeps the cases that one of
+    /// `filters` takes, or all cases without a filter.
     ///
     /// # Errors
     /// If the folder cannot be read.

@@ -7,7 +7,8 @@ use gpubench_stats::{median_of, random};
 
 /// The least number of values on each side of a step. A single value is an outlier.
 const MIN_SIDE_LENGTH: usize = 2;
-/// The length up to which a range begins at each value. Longer ranges begin at each half of their length.
+/// Ranges of at most this length begin at every value. The beginnings of longer ranges are half a length
+/// apart.
 const MAX_DENSE_LENGTH: usize = 8;
 
 /// A step within the values `begin..end`: those from `at` on have another level than those before.
@@ -69,9 +70,9 @@ impl PrefixSums {
         (within / (end - begin - 2) as f64).max(self.noise * self.noise)
     }
 
-    /// Returns the standard error of the difference of the means of the two sides of `at`: the larger one of a
-    /// common variance and of a variance for each side (Welch). So an outlier next to a single other value is no
-    /// level.
+    /// Returns the standard error of the difference of the means of the two sides of `at`. It is the larger
+    /// of two estimates: with one variance for both sides, and with a variance for each side (Welch). So an
+    /// outlier next to a single other value is no level.
     pub(super) fn standard_error(&self, begin: usize, at: usize, end: usize) -> f64 {
         let side = |begin, end| {
             let length = (end - begin) as f64;
@@ -82,7 +83,8 @@ impl PrefixSums {
         common.max(side(begin, at) + side(at, end)).sqrt()
     }
 
-    /// Returns the strongest step within `begin..end`, which has at least twice [`MIN_SIDE_LENGTH`] values.
+    /// Returns the strongest step within `begin..end`, which must have at least twice [`MIN_SIDE_LENGTH`]
+    /// values.
     pub(super) fn strongest_step(&self, begin: usize, end: usize) -> LevelStep {
         let (mean, length) = (self.mean(begin, end), end - begin);
         let mut most = (begin + MIN_SIDE_LENGTH, -1.0);
@@ -114,8 +116,9 @@ impl PrefixSums {
         })
     }
 
-    /// Returns the first and the last index that `step` may have, with a confidence of 95 %. These indices
-    /// are as likely as its own index, up to [`LIKELIHOOD_DISTANCE`].
+    /// Returns the first and the last index that `step` may have, with a confidence of 95 %. An index is
+    /// possible if its likelihood differs from that of the step's own index by less than
+    /// [`LIKELIHOOD_DISTANCE`].
     pub(super) fn index_interval(&self, step: &LevelStep) -> (usize, usize) {
         let LevelStep { begin, at, end, .. } = *step;
         let variance = self.variance(begin, at, end);
@@ -140,19 +143,20 @@ fn range_lengths(length: usize) -> impl Iterator<Item = usize> {
     exact.map(|exact| exact.round() as usize).take_while(|length| *length >= 2 * MIN_SIDE_LENGTH)
 }
 
-/// The lower limit of the noise of a series, a standard deviation of logarithms of times. Repeated readings
-/// of a clock with few digits seem to have none.
+/// The lower limit of the noise of a series, a standard deviation of logarithms of times. Equal readings of a
+/// clock with few digits seem to have no noise.
 const MIN_NOISE: f64 = 1e-4;
 
-/// The number of random permutations of a series' noise, with whose steps the steps of the series are
-/// compared.
+/// The number of random permutations of a series' noise. Steps of the series are compared with the strongest
+/// step of each permutation.
 pub(super) const PERMUTATIONS: usize = 199;
 
 /// The most neighbours on each side from which the level at a value is estimated.
 const MAX_NEIGHBOURS: usize = 5;
 
 /// Quantiles of absolute values, each with its value in the standard normal distribution. The second is for
-/// values in clusters: most neighbours are in the same cluster, so that the first sees only the noise within one.
+/// values in clusters: most neighbours are in the same cluster, so that the first quantile sees only the
+/// noise within a cluster.
 const NOISE_QUANTILES: [(f64, f64); 2] = [(0.5, 0.674_490), (0.75, 1.150_349)];
 
 /// Returns the standard deviation of `values` around a level that may change, from the differences of
@@ -197,8 +201,8 @@ pub(super) fn permutation_strengths(residuals: &[f64]) -> Vec<f64> {
     strongest
 }
 
-/// Permutes `values` at random, each permutation as likely (Fisher and Yates). The same seed gives the same
-/// permutation.
+/// Permutes `values` at random; all permutations are equally likely (Fisher and Yates). The same seed gives
+/// the same permutation.
 fn shuffle(values: &mut [f64], seed: u64) {
     for last in (1..values.len()).rev() {
         let drawn = random(random(seed).wrapping_add(last as u64));

@@ -11,16 +11,18 @@ use super::view::{PageCase, PageView};
 
 /// The number of rows whose figures the page explains in words. Later rows have only their figures.
 const MAX_EXPLAINED_ROWS: usize = 3000;
-/// The most clock readings of a row that are drawn. Of more, every second is drawn, every third, and so on.
+/// The most clock readings of a row that are drawn. Of more readings, only every second, third and so on is
+/// drawn.
 const MAX_CLOCK_READINGS: usize = 100;
 
 /// A function that returns the text of a cell, and the number by which the column is sorted.
 type CaseCell = fn(&Record, &Measurement) -> Option<(String, f64)>;
 
-/// A column: its title; true if narrow screens omit it, because the details of a row have its figure; its cells.
+/// A column: its title; true if narrow screens omit it, because the details of a row have its figure; the
+/// function that returns its cells.
 type CaseColumn = (&'static str, bool, CaseCell);
 
-/// The columns after the name. The page omits those without a figure.
+/// The columns after the name. The page omits a column if no case has a figure for it.
 const COLUMNS: [CaseColumn; 7] = [
     ("time", false, |_, it| Some((format::time(it.median()), it.median().as_f64()))),
     ("95 % interval", true, |record, _| {
@@ -220,8 +222,8 @@ fn clock_readings(measured: &Measurement) -> Option<String> {
     Some(format::joined(clock.over_time.iter().step_by(step).map(shown), " "))
 }
 
-/// Returns the figures that have no column, or one that narrow screens omit. Metrics of the user are among the
-/// explanations.
+/// Returns the figures that have no column, or one that narrow screens omit. The user's metrics are not among
+/// them, because the explanations have them.
 fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
     let (time, metrics) = (&measured.samples.time, &measured.metrics);
     let item = measured.item.as_deref().unwrap_or("items");
@@ -237,12 +239,13 @@ fn figures(measured: &Measurement) -> [(&'static str, Option<String>); 6] {
 
 /// The number of bins of a histogram.
 const BINS: usize = 60;
-/// The most samples that are drawn of a row. Of more, the lowest and the highest of each stretch are drawn.
+/// The most samples that are drawn of a row. Of more samples, the lowest and the highest of each stretch of
+/// consecutive samples are drawn.
 const MAX_ROW_SAMPLES: usize = 600;
-/// The fewest samples of a row that are drawn, if it has more, however many rows the page has.
+/// The least value of [`samples_per_row`], however many rows the page has.
 const MIN_ROW_SAMPLES: usize = 64;
-/// The most samples that are drawn of all rows together. A page with very many rows exceeds it, since each of
-/// them has [`MIN_ROW_SAMPLES`].
+/// The most samples that are drawn of all rows together. A page with very many rows exceeds it, since each
+/// row may have [`MIN_ROW_SAMPLES`].
 const MAX_PAGE_SAMPLES: usize = 1_200_000;
 
 /// The samples of a row, compact enough for a page with thousands of rows.
@@ -287,7 +290,7 @@ impl DrawnSamples {
     }
 }
 
-/// Returns all times if they are at most `most`. Else divides them into stretches of consecutive times, and
+/// Returns all times if there are at most `most`. Else divides them into stretches of consecutive times, and
 /// returns the lowest and the highest of each stretch, so that outliers remain. The order of measurement is
 /// kept.
 fn thinned(times: &[f64], most: usize) -> Vec<f64> {

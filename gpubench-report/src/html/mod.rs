@@ -74,7 +74,8 @@ fn title(run: &Run) -> String {
     if devices.is_empty() { suite } else { format!("{suite} on {}", devices.join(", ")) }
 }
 
-/// Returns the style sheet, with the colours of drawings as variables: for light and dark, and for the theme that the reader chose.
+/// Returns the style sheet, with the colours of drawings as variables: for light and dark, and for the theme
+/// that the reader chose.
 fn page_style() -> String {
     let [light, dark] = [0, 1].map(|shade| {
         COLOURS.iter().map(|(variable, shades)| format!("{variable}:{};", shades[shade])).collect::<String>()

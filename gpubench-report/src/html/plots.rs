@@ -16,7 +16,7 @@ use crate::drawing::{
 
 /// The least number of different values of an argument for a curve. A sweep with fewer is not drawn.
 const MIN_CURVE_VALUES: usize = 3;
-/// The most sweeps that are drawn. The page says how many there are if there are more.
+/// The most sweeps that are drawn. If there are more, the page shows their number.
 const MAX_SWEEPS: usize = 60;
 
 /// Returns the drawings of all sweeps.
@@ -38,9 +38,11 @@ pub(super) fn sweeps_section(view: &PageView<'_>) -> Markup {
 struct ArgSweep<'a> {
     /// The title.
     name: String,
-    /// The title if it is drawn together with other benchmarks of its group.
+    /// The title if the sweep is drawn together with other benchmarks of its group; `None` if it is drawn
+    /// alone.
     shared_name: Option<String>,
     arg: &'a str,
+    /// The cases, each with its value of the argument.
     rows: Vec<(f64, MeasuredCase<'a>)>,
 }
 
@@ -78,8 +80,9 @@ fn find_sweeps<'a>(view: &PageView<'a>) -> Vec<ArgSweep<'a>> {
     sweeps
 }
 
-/// Combines the sweeps with the same `shared_name`, those of the benchmarks of a group in one cache state, into one sweep, unless
-/// they are more than there are colours. Drops sweeps with too few values.
+/// Combines the sweeps with the same `shared_name`, those of the benchmarks of a group, into one sweep for
+/// hot and one for cold cases. Sweeps stay alone if there is only one, or if there are more than there are
+/// colours. Drops sweeps with too few values.
 fn combine_groups(sweeps: Vec<ArgSweep<'_>>) -> Vec<ArgSweep<'_>> {
     let mut groups: BTreeMap<Option<String>, Vec<ArgSweep<'_>>> = BTreeMap::new();
     for sweep in sweeps {
@@ -116,7 +119,7 @@ impl<'a> ArgSweep<'a> {
     }
 
     /// Draws time, and bandwidth or else throughput, over the argument. The axis of times is logarithmic if
-    /// they differ by more than a factor of 20.
+    /// the times differ by more than a factor of 20.
     fn drawing(&self, view: &PageView<'_>) -> Drawing {
         let label = plain(self.arg);
         let time = self.curves(|row| Some(row.it.median().as_f64()));
@@ -229,7 +232,7 @@ pub(super) fn rooflines_section(view: &PageView<'_>) -> Markup {
 }
 
 /// Draws the throughput of cases over their arithmetic intensity, with the peaks of the device `info`. Leaves
-/// out cases without one of both. Returns `None` if no case is left, or if the peak of the memory is not
+/// out cases that lack either figure. Returns `None` if no case is left, or if the peak of the memory is not
 /// known.
 fn roofline(info: &DeviceInfo, rows: &[MeasuredCase<'_>]) -> Option<Drawing> {
     let point = |row: &MeasuredCase<'_>| {

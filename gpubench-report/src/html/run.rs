@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::view::{PageCase, PageView};
 
-/// The most suspect and invalid results that the summary lists. Then a line has the number of the others.
+/// The most suspect and invalid results that the summary lists. A line below has the number of the others.
 const MAX_LISTED_RESULTS: usize = 6;
 
 /// Returns the top of the page: the devices, the number of results of each verdict, and the suspect and invalid
@@ -122,6 +122,7 @@ fn device(info: &DeviceInfo) -> Markup {
 /// A row of a table of comparisons, with a baseline or of interleaved cases.
 struct ComparisonRow {
     name: String,
+    /// The times; `None` if they were not compared.
     compared: Option<ComparedTimes>,
     /// The result in words.
     result: String,
@@ -134,7 +135,8 @@ struct ComparedTimes {
     answer: Answer,
 }
 
-/// Returns the comparisons with a baseline and of interleaved cases, with the outcome of the gate; empty without any.
+/// Returns the comparisons with a baseline and of interleaved cases, with the outcome of the gate; empty
+/// without any of these.
 pub(super) fn comparisons(view: &PageView<'_>) -> Markup {
     let (gate, interleaved) = (view.run.gate(), interleaved_rows(view));
     html! {
@@ -198,9 +200,9 @@ fn interleaved_rows(view: &PageView<'_>) -> Vec<ComparisonRow> {
     view.cases.iter().filter_map(row).collect()
 }
 
-/// Returns a heading with the number of each answer, and a table of the comparisons without the answer
-/// "same": the slower ones first, those that were not compared last. `times` are the headings of the columns
-/// with times.
+/// Returns a heading with the number of each answer, and a table of the comparisons whose answer is not
+/// "same". The table begins with the slowest, and ends with cases that were not compared. `times` are the
+/// headings of the columns with times.
 fn comparison_table(title: &str, times: [&str; 2], mut rows: Vec<ComparisonRow>) -> Markup {
     let count = |answer| rows.iter().flat_map(|row| &row.compared).filter(|it| it.answer == answer).count();
     let [slower, faster] = [Answer::Slower, Answer::Faster].map(count);

@@ -39,8 +39,8 @@ pub(super) struct PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// Returns `name` without the module path that all names of this run begin with. It may be the name of a
-    /// case in another run: a name that begins otherwise stays whole.
+    /// Returns `name` without the module path that all names of this run begin with. A name that begins
+    /// otherwise, such as that of a case in another run, is returned unchanged.
     pub(super) fn without_prefix<'n>(&self, name: &'n str) -> &'n str {
         name.strip_prefix(self.prefix).unwrap_or(name)
     }
@@ -74,8 +74,8 @@ impl<'a> PageView<'a> {
 }
 
 impl MeasuredCase<'_> {
-    /// Returns a point of the case with its cache state. The point links to the row of the case; its text is the
-    /// name and `note`.
+    /// Returns the cache state of the case, and a point of the case at `x` and `y`. The point links to the
+    /// row of the case; its text is the name of the case, followed by `note`.
     pub(super) fn point(&self, x: f64, y: f64, note: &str) -> (Cache, PlotPoint) {
         let (name, target) = (Some(self.case.name() + note), Some(self.case.target()));
         (self.case.record.case.cache, PlotPoint { name, target, ..PlotPoint::from((x, y)) })
@@ -103,7 +103,7 @@ impl PageCase<'_> {
     }
 
     /// Returns the ratio of the time to that of the baseline, or else to that of the interleaved case, and
-    /// the answer. Returns `None` if the case was compared with neither.
+    /// the answer. Returns `None` if neither ratio is known.
     pub(super) fn change(&self) -> Option<(Ratio, Answer)> {
         match (self.finding, &self.record.compared) {
             (Some(BaselineFinding::Compared { ratio, answer, .. }), _) => Some((*ratio, *answer)),
