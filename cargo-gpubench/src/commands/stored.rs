@@ -72,8 +72,9 @@ pub(super) struct LimitArgs {
     /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
-    /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: the limit is
-    /// how much the times differ between the processes of the earlier run or revision. `ab` measures each in several, `cargo bench -- --runs 5` too
+    /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: each slower
+    /// result is a regression; both runs together need three processes or more on the same GPU. `ab` uses several processes,
+    /// `cargo bench -- --runs 5` too
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }

@@ -179,8 +179,8 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower by PERCENT or more
     ///
-    /// `noise` instead of PERCENT: the limit is how much the times differ between the processes of the baseline: save it with `--runs 5`. Exit
-    /// with 1 if a case is too noisy to decide.
+    /// `noise` instead of PERCENT: each slower case is a regression. This run and the baseline together need three processes or more on the
+    /// same GPU: use `--runs 5`. Exit with 1 if a case cannot be judged.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
