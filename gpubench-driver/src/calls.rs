@@ -62,18 +62,19 @@ pub enum DriverCall {
 pub enum Enqueued {
     /// A kernel.
     Kernel(KernelLaunch),
-    /// A copy of this many bytes between any kinds of memory; 0 if the number was not read.
+    /// A copy of this many bytes to device memory; 0 if the forwarder does not read the number.
     Copy(u64),
-    /// A copy to the host, or to an array.
+    /// A copy of this many bytes that goes, or may go, to the host or to an array; 0 if the forwarder does
+    /// not read the number.
     CopyOut(u64),
-    /// A memset of this many bytes; 0 if the number was not read.
+    /// A memset of this many bytes; 0 if the forwarder does not read the number.
     Memset(u64),
     /// A function of the host.
     HostFunction,
-    /// A graph that was instantiated before.
+    /// The launch of an executable graph.
     Graph {
-        /// True if all of its nodes are known, and write nothing but the device's memory. Always false on a
-        /// thread that is not watched.
+        /// True if all nodes of the graph are known and none writes anything but device memory. Always false
+        /// on a thread that is not watched.
         writes_memory_alone: bool,
     },
     /// Memory that is allocated or freed in the order of the stream.
@@ -84,7 +85,8 @@ pub enum Enqueued {
 /// and shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// A hash of the function's name; the function's handle if it was not looked up by name.
+    /// A hash of the name by which the function was looked up; the function's handle if it was not looked up
+    /// by name.
     pub function: u64,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
@@ -101,8 +103,8 @@ pub struct KernelLaunch {
     pub shape: Shape,
     /// The kernel's name in its module, if it was looked up in this process.
     pub name: Option<String>,
-    /// The kernel's properties according to the driver. Only for the first kernels of a watch, and only if
-    /// the driver reports them.
+    /// The kernel's properties according to the driver. `None` after the first kernels of a watch, in a
+    /// captured stream, or if the driver does not report them.
     pub info: Option<KernelInfo>,
 }
 
@@ -125,9 +127,9 @@ pub struct KernelInfo {
 pub enum StreamOp {
     /// A kernel.
     Kernel(Shape),
-    /// A copy of this many bytes.
+    /// A copy of this many bytes, in any direction; 0 if the forwarder does not read the number.
     Copy(u64),
-    /// A memset of this many bytes.
+    /// A memset of this many bytes; 0 if the forwarder does not read the number.
     Memset(u64),
     /// A function of the host.
     HostFunction,
@@ -140,7 +142,7 @@ pub enum StreamOp {
 pub struct StreamOps {
     /// The operations in the order in which they were enqueued, each with the handle of its stream.
     pub work: Vec<(u64, StreamOp)>,
-    /// The C name and the code of the first call that was to enqueue work and failed.
+    /// The C name and the result code of the first call that failed to enqueue work; `None` if none failed.
     pub failed: Option<(&'static str, u32)>,
 }
 
@@ -159,8 +161,8 @@ impl Enqueued {
     }
 }
 
-/// The watch of a thread: the driver calls so far, and the handle of the context that was current when the watch
-/// began.
+/// The watch of a thread: the driver calls so far, and the handle of the context that was current when the
+/// watch began.
 struct Watch {
     calls: Vec<DriverCall>,
     context: usize,
@@ -207,9 +209,9 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     (done, calls)
 }
 
-/// Runs `body`. Returns its result and the operations that it enqueued, as far as this thread enqueued them
-/// through this crate. Costs about 10 ns per call, less than [`watch`], which queries the driver about each
-/// call.
+/// Runs `body`. Returns its result and the operations that this thread enqueued meanwhile through this crate;
+/// those of other threads are missing. Costs about 10 ns per call, less than [`watch`], which queries the
+/// driver about each call.
 pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     STREAM_OPS.set(Some(StreamOps::default()));
     let _guard = OnDrop(|| STREAM_OPS.set(None));
@@ -217,8 +219,8 @@ pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     (done, STREAM_OPS.take().unwrap_or_default())
 }
 
-/// Adds a call to the watch of this thread, or to those of other threads if another thread watches. Does
-/// nothing if no thread watches; `call` creates the call only then.
+/// Adds a call to the watch of this thread, or to [`OTHER_THREAD_CALLS`] if only another thread watches. Does
+/// nothing, and does not run `call`, if no thread watches.
 fn add_call(call: impl FnOnce() -> DriverCall) {
     // The variable no longer exists in a thread that is ending.
     _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
@@ -231,9 +233,9 @@ fn add_call(call: impl FnOnce() -> DriverCall) {
     });
 }
 
-/// Adds a query of unfinished work to the watch of this thread, if it is watched. If the last call was a
-/// query of the same handle, only raises the count of that call. `about` is the handle of the stream or
-/// event.
+/// Adds a query of unfinished work to the watch of this thread; does nothing if this thread is not watched.
+/// If the last call in the watch was a query of the same handle, only raises the count of that query. `about`
+/// is the handle of the queried stream or event.
 pub(crate) fn add_poll(call: &'static str, about: u64) {
     _ = WATCH.try_with(|watch| {
         let Some(Watch { calls, .. }) = &mut *watch.borrow_mut() else { return };
@@ -249,13 +251,14 @@ fn other_thread_calls() -> MutexGuard<'static, Vec<DriverCall>> {
     OTHER_THREAD_CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `add` on the collected operations, if [`stream_ops`] runs on this thread.
+/// Runs `add` on the operations that this thread collects; does nothing unless [`stream_ops`] runs on this
+/// thread.
 fn with_stream_ops(add: impl FnOnce(&mut StreamOps)) {
     _ = STREAM_OPS.try_with(|ops| ops.borrow_mut().as_mut().map(add));
 }
 
-/// Adds the last call, which failed to enqueue work, to the watch, and to the collected operations if it is
-/// their first failure.
+/// Adds the last driver call of this thread, which failed to enqueue work with the result `code`, to the
+/// watch. Stores it in the collected operations too if no failure is stored there yet.
 pub(crate) fn add_failed_call(code: u32) {
     let call = called_function();
     add_call(|| DriverCall::Failed { call, code });
@@ -277,22 +280,23 @@ pub(crate) fn add_if_successful(code: u32, call: impl FnOnce(&'static str) -> Dr
 /// `CU_STREAM_PER_THREAD`: the handle of the calling thread's default stream.
 pub(crate) const PER_THREAD_STREAM: CUstream = std::ptr::without_provenance_mut(2);
 
-/// Returns the stream that the last call used. A null `stream` means [`PER_THREAD_STREAM`] if the called
-/// function has the suffix `_ptsz` or `_ptds`, for per-thread default streams.
+/// Returns the stream that the last call used, given its argument `stream`. That is [`PER_THREAD_STREAM`] if
+/// `stream` is null and the name of the called function ends in `_ptsz` or `_ptds`; otherwise it is `stream`.
 pub(crate) fn stream_used(stream: CUstream) -> CUstream {
     let is_per_thread = || called_function().ends_with("_ptsz") || called_function().ends_with("_ptds");
     if stream.is_null() && is_per_thread() { PER_THREAD_STREAM } else { stream }
 }
 
-/// Adds work on a stream to the watch and to the collected operations. Adds a failed call if the result
-/// `code` is not 0.
+/// Adds work on a stream to the watch and to the collected operations. If the result `code` is not 0, adds a
+/// failed call instead.
 pub(crate) fn add_enqueued(code: u32, stream: CUstream, work: Enqueued) {
     let op = work.stream_op();
     add_work(code, stream, || op, |_| work);
 }
 
-/// Does the same as [`add_enqueued`], for work that is expensive to describe: `op` computes the operation and
-/// `work` the work, only if someone collects or watches. `work` gets true if the stream is being captured.
+/// Does the same as [`add_enqueued`], for work that is expensive to describe. Runs `op` only if this thread
+/// collects operations, and `work` only if a thread watches. `work` gets true if the stream is being
+/// captured.
 pub(crate) fn add_work(
     code: u32,
     stream: CUstream,
@@ -315,7 +319,7 @@ pub(crate) fn add_work(
 const CAPTURE_STATUS_NONE: c_int = 0;
 
 /// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
-/// the driver does not report it.
+/// the driver cannot be asked.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
     let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
     let mut status = CAPTURE_STATUS_NONE;
@@ -323,7 +327,8 @@ pub(crate) fn is_capturing(stream: CUstream) -> bool {
     (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
 }
 
-/// Returns the handle of the current context of this thread; 0 if there is none.
+/// Returns the handle of the current context of this thread; 0 if there is none, or if the driver cannot be
+/// asked.
 fn current_context() -> usize {
     let Some(function) = unrecorded!(cuCtxGetCurrent(*mut CUcontext)) else { return 0 };
     let mut context = std::ptr::null_mut();
@@ -331,7 +336,7 @@ fn current_context() -> usize {
     if (unsafe { function(&raw mut context) }) == 0 { context as usize } else { 0 }
 }
 
-/// Returns the number of kernels that were launched earlier in the current watch, and counts one more.
+/// Counts one more kernel of the current watch. Returns the count before it, so that the first kernel gets 0.
 pub(crate) fn next_kernel_number() -> usize {
     WATCHED_KERNELS.fetch_add(1, Ordering::Relaxed)
 }

@@ -11,16 +11,17 @@ use crate::library::{self, Function};
 use crate::memory::keep_unlisted_call;
 use crate::types::CUuuid;
 
-/// Defines a forwarder for each name of each line `name … (arguments) …;`, and the list of their names and
-/// addresses. The arguments are `(type, name: type, …)`, with the names that what follows them uses, or
-/// `(type …)` without any.
+/// Defines a forwarder for each function name in lines of the form `name … (arguments) …;`, and the constant
+/// `$list` with the names and addresses of these forwarders. An argument that the rest of the line uses is
+/// written `name: type`, any other as its type alone.
 ///
-/// With a suffix, `_ptds` or `_ptsz`, the driver has each of these functions also under the name with the
-/// suffix, where the NULL stream is the calling thread's own. What may follow the arguments:
+/// If a suffix is given, `_ptds` or `_ptsz`, also defines a forwarder for each name with that suffix. The
+/// driver's functions with a suffix are variants in which the NULL stream is the calling thread's own. After
+/// the arguments, a line may have:
 ///
-/// - `=> function`: the function answers instead of the driver.
-/// - `| function`: the function gets the result code and the arguments after the call.
-/// - `| function(value, …)`: the function gets the result code and these values, computed from the arguments.
+/// - `=> function`: this function is called instead of the driver's.
+/// - `| function`: after the driver's function, this one is called with the result code and the arguments.
+/// - `| function(value, …)`: the same, with the result code and values that are computed from the arguments.
 macro_rules! forwarders {
     ($list:ident $suffix:tt: $($($name:ident)+ ($($argument:tt)*) $(=> $answer:ident)? $(| $watcher:ident $(($($values:tt)*))?)?;)*) => {
         $($crate::forward::forwarders! {
@@ -103,17 +104,17 @@ macro_rules! forwarders {
 }
 pub(crate) use forwarders;
 
-/// The addresses of forwarders by the addresses of the driver's functions that they replace.
-/// `cuGetProcAddress` returns the addresses of the driver's exported symbols, a different one per version and
-/// per kind of default stream.
+/// The address of each forwarder, by the address of the driver's function that it replaces. Each version of a
+/// function, and each variant for another kind of default stream, has an address of its own.
 static FORWARDER_OF: OnceLock<HashMap<usize, usize>> = OnceLock::new();
 
-/// Replaces the driver's function at `out`, which `cuGetProcAddress` stored there, by its forwarder. If there
-/// is none and the function may allocate memory, stores the call as one with unlisted memory. Only the first
-/// call in a process reads `forwarders`; later ones use the map that it made.
+/// Replaces the address of a driver's function, which `cuGetProcAddress` stored at `out`, by the address of
+/// its forwarder. If the function has no forwarder but may allocate memory, stores the call for
+/// [`first_unlisted_call`](crate::first_unlisted_call). Only the first successful lookup in a process reads
+/// `forwarders`; later ones use [`FORWARDER_OF`], which it filled.
 ///
 /// # Safety
-/// `cuGetProcAddress` or a later version of it has returned `code` for this name and this place.
+/// `cuGetProcAddress`, or a later version of it, has returned `code` for this `name` and `out`.
 pub(crate) unsafe fn replace_found_function(
     code: u32,
     name: *const c_char,
@@ -146,8 +147,8 @@ pub(crate) unsafe fn replace_found_function(
     }
 }
 
-/// Returns true if a driver function of this name, which has no forwarder, may allocate or map memory that
-/// kernels can write.
+/// Returns true if a driver function without a forwarder may, judging by its name, allocate or map memory
+/// that kernels can write.
 fn may_allocate(name: &[u8]) -> bool {
     /// Parts of the names of functions that allocate or map memory.
     const VERBS: [&[u8]; 5] = [b"Alloc", b"ArrayCreate", b"Map", b"Import", b"Acquire"];
@@ -178,11 +179,11 @@ const fn uuid_bytes(digits: &str) -> [u8; 16] {
     }
 }
 
-/// Stores the call of `cuGetExportTable` as one with unlisted memory, unless the table is one of
-/// [`CUDA_RUNTIME_TABLES`].
+/// Stores a successful call of `cuGetExportTable` for [`first_unlisted_call`](crate::first_unlisted_call),
+/// unless the table is one of [`CUDA_RUNTIME_TABLES`].
 ///
 /// # Safety
-/// `cuGetExportTable` has returned `code` for the table of this number.
+/// `cuGetExportTable` has returned `code` for the table with the UUID at `table`.
 pub(crate) unsafe fn check_found_table(code: u32, table: *const CUuuid) {
     if code != 0 || table.is_null() {
         return;

@@ -26,25 +26,28 @@ const CAPTURE_IS_ACTIVE: c_uint = 1;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH` and `…_UPLOAD`.
 const HARMLESS_FLAGS: c_ulonglong = 1 | 2;
 
-/// The reason that a graph cannot become a child: `cuGraphClone` failed, as it does for graphs with such
-/// nodes.
+/// The reason that a graph cannot become a child: `cuGraphClone` failed, as it does for graphs with
+/// allocations or conditional nodes.
 const NOT_CLONED: &str = "it allocates memory or has conditional nodes";
-/// The reason that a graph cannot become a child: it was instantiated with flags that a child cannot have.
+/// The reason that a graph cannot become a child: it was instantiated with flags other than
+/// [`HARMLESS_FLAGS`], which a child cannot have.
 const HAS_FLAGS: &str = "its flags ask for node priorities or for launches from the device";
 /// The reason that a graph cannot become a child: the executable was changed after its instantiation.
 const UPDATED: &str = "it was updated after its instantiation";
-/// The reason that a graph cannot become a child: the driver returned an error for it, or lacks a function.
+/// The reason that a graph cannot become a child: the driver returned an error when the child was added, or
+/// lacks a function for it.
 const REFUSED: &str = "the driver refuses it as one";
 
-/// The types of nodes that write nothing but the device's memory: `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and
+/// The types of nodes that write nothing but device memory: `CU_GRAPH_NODE_TYPE_KERNEL`, `…_MEMSET` and
 /// `…_EMPTY`.
 const MEMORY_WRITING_NODE_TYPES: [c_uint; 3] = [0, 2, 5];
 
-/// The handle of a graph's clone, or the reason that there is none.
+/// The handle of the clone of a graph, or the reason that there is no clone.
 type ClonedGraph = Result<usize, &'static str>;
 
-/// The existing executables by address, each with its number in the order of instantiation and the clone of
-/// its graph. `made` is the number of executables ever instantiated.
+/// The existing executable graphs by handle, each with its number in the order of instantiation and the clone
+/// of its graph. `made` is the number of executables instantiated so far, which is the number of the next
+/// one.
 struct Executables {
     made: usize,
     living: BTreeMap<usize, (usize, ClonedGraph)>,
@@ -54,8 +57,8 @@ struct Executables {
 static EXECUTABLES: Mutex<Executables> = Mutex::new(Executables { made: 0, living: BTreeMap::new() });
 
 thread_local! {
-    /// The driver's number of the last capture that this thread began for gpubench, which no other capture
-    /// ever has.
+    /// The driver's number of the last capture for which this thread called [`capture_graphs`]; the largest
+    /// number if there is none. The driver gives each capture another number.
     static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(c_ulonglong::MAX) };
 }
 
@@ -78,9 +81,9 @@ pub unsafe extern "C" fn instantiate_without_clone(
     forwarders! { @body "cuGraphInstantiateWithFlags" (out: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) }
 }
 
-/// Lets the current capture of `stream` include graphs: from now on, each graph that this thread launches on
-/// a stream of that capture is added to the captured graph as a child. Ends the inclusion for an earlier
-/// capture. If `stream` is not captured, no graphs are added.
+/// Makes graphs part of the current capture of `stream`: from now on, each graph that this thread launches on
+/// a stream of this capture is added to the captured graph as a child. This ends for the capture of an
+/// earlier call. If `stream` is not captured, no graphs are added any more.
 ///
 /// # Safety
 /// The stream exists.
@@ -100,11 +103,11 @@ pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
     (done, new.map(|(executable, _)| *executable as CUgraphExec).collect())
 }
 
-/// Adds a new executable to the list, with a clone of its `graph` or the reason that there is none. Does
-/// nothing if `code` is not 0. `flags` are those of the instantiation.
+/// Adds a new executable to the list, with a clone of `graph` or the reason that there is none. Does nothing
+/// if `code` is not 0. `flags` are the flags of the instantiation.
 ///
 /// # Safety
-/// A function that instantiates this graph has returned `code` for this place.
+/// A function that instantiates `graph` and stores the executable at `out` has returned `code`.
 pub(crate) unsafe fn list_executable(code: u32, out: *const CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
     if code != CUDA_SUCCESS {
         return;
@@ -128,7 +131,7 @@ pub(crate) unsafe fn list_executable(code: u32, out: *const CUgraphExec, graph: 
     destroy_clone(before.map(|(_, clone)| clone));
 }
 
-/// Adds a new executable of `cuGraphInstantiateWithParams` to the list, if `code` is 0.
+/// Adds a new executable of `cuGraphInstantiateWithParams` to the list. Does nothing if `code` is not 0.
 ///
 /// # Safety
 /// The arguments are those of `cuGraphInstantiateWithParams`, which has returned `code`.
@@ -144,8 +147,9 @@ pub(crate) unsafe fn list_executable_with_params(
     }
 }
 
-/// Destroys the clone of an executable that a call changed, or tried to change: the executable may no longer
-/// do the same work. From then on its launches cannot be captured. The result code of the call is ignored.
+/// Destroys the clone of an executable that a call changed, or tried to change: the clone may no longer do
+/// the same work. From then on, launches of the executable cannot be captured. Ignores the result code of the
+/// call.
 pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
     let clone = executables()
         .living
@@ -154,8 +158,8 @@ pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
     destroy_clone(clone);
 }
 
-/// Implements `cuGraphExecDestroy`: removes the executable from the list, destroys the clone, and then calls
-/// the driver. The next executable may have this address.
+/// Implements `cuGraphExecDestroy`: removes the executable from the list, destroys its clone, and then calls
+/// the driver. The driver comes last, since the next executable may get the same handle.
 ///
 /// # Safety
 /// The executable exists.
@@ -173,12 +177,13 @@ fn destroy_clone(clone: Option<ClonedGraph>) {
     }
 }
 
-/// Implements `cuGraphLaunch`: adds the executable's graph as a child if gpubench captures `stream`, and
-/// otherwise calls the driver. Reports the launch to watchers, and adds the reason to a failure because of a
-/// capture. Returns the driver's code.
+/// Implements `cuGraphLaunch`. If gpubench captures `stream` and the executable's graph can become a child,
+/// adds the graph to the capture; otherwise calls the driver. Reports the launch to the watch. If the driver
+/// fails because the stream is captured, sets the reason against a child as the detail of the failure.
+/// Returns the driver's code.
 ///
 /// # Safety
-/// Both exist.
+/// The executable and the stream exist.
 pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> CUresult {
     static ENTRY: EntryPoint = EntryPoint::new("cuGraphLaunch");
     // SAFETY: this is the C type of the function of that name.
@@ -200,8 +205,8 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
     code
 }
 
-/// Returns true if all nodes of the executable's graph write nothing but the device's memory. Returns false
-/// if the graph has no clone or the driver cannot list its nodes.
+/// Returns true if the nodes of the executable's graph write nothing but device memory. Returns false if the
+/// graph has no clone, or if the driver cannot list the nodes.
 fn writes_memory_alone(executable: CUgraphExec) -> bool {
     let known = || {
         let executables = executables();
@@ -226,11 +231,11 @@ fn writes_memory_alone(executable: CUgraphExec) -> bool {
     known().unwrap_or(false)
 }
 
-/// Implements `cuGraphLaunch_ptsz`: as [`launch_graph`], but a null stream means the thread's own default
-/// stream.
+/// Implements `cuGraphLaunch_ptsz` like [`launch_graph`], except that a null stream means the calling
+/// thread's default stream.
 ///
 /// # Safety
-/// Both exist.
+/// The executable and the stream exist.
 pub(crate) unsafe fn launch_graph_ptsz(executable: CUgraphExec, stream: CUstream) -> CUresult {
     let stream = if stream.is_null() { PER_THREAD_STREAM } else { stream };
     // SAFETY: the caller's contract.
@@ -243,13 +248,13 @@ struct ActiveCapture {
     graph: CUgraph,
     /// The nodes that the next work of the stream depends on.
     before: *const CUgraphNode,
-    /// The number of these nodes.
+    /// The number of nodes at `before`.
     count: usize,
 }
 
 impl ActiveCapture {
-    /// Returns the active capture of a stream. `None` if the stream is not captured, or if the driver returns
-    /// an error, as it does for dependencies with edge data.
+    /// Returns the active capture of a stream. `None` if the stream is not captured, if its capture is
+    /// invalid, or if the driver returns an error, as it does if a dependency of the next work has edge data.
     ///
     /// # Safety
     /// The stream exists.
@@ -275,9 +280,9 @@ impl ActiveCapture {
     }
 }
 
-/// Adds the clone of the executable's graph as a child to the graph that this thread captures from `stream`
-/// for gpubench. `Err(None)` means that gpubench does not capture the stream, or that the executable is not
-/// listed; otherwise the error is the reason.
+/// Adds the clone of the executable's graph as a child to the graph that gpubench captures from `stream` on
+/// this thread. The error `None` means that gpubench does not capture `stream`, or that the executable is not
+/// listed; otherwise the error is the reason why the graph cannot become a child.
 ///
 /// # Safety
 /// The stream exists.

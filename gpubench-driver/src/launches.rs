@@ -18,19 +18,20 @@ use crate::types::{
     CUlaunchConfig, CUstream,
 };
 
-/// The driver is queried for the properties of this many kernels of a watch, the first ones. Later kernels
-/// have no properties.
+/// The number of kernels, from the first of a watch on, for whose properties the driver is queried. Later
+/// kernels have no properties.
 const MAX_KERNELS_WITH_INFO: usize = 8;
 
-/// Adds work on the NULL stream, and the host's wait for it, to the watch.
+/// Adds work on the NULL stream to the watch and to the collected operations, and to the watch also the
+/// host's wait for that work. If the call failed, adds a failed call instead.
 pub(crate) fn add_blocking_work(code: u32, work: Enqueued) {
     add_enqueued(code, std::ptr::null_mut(), work);
     let stream = stream_used(std::ptr::null_mut()) as u64;
     add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
 }
 
-/// Adds a wait for a stream to the watch, or a query that found it busy. A query that found the stream done
-/// counts as a wait. Adds nothing if the call failed.
+/// Adds the result of a wait for a stream, or of a query of it, to the watch. If the stream is done, that is
+/// a wait; if it is busy, it is a query. Adds nothing if the call failed.
 pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
     let stream = stream_used(stream) as u64;
     add_wait_or_poll(code, stream, Some(stream));
@@ -41,14 +42,15 @@ pub(crate) fn add_stream_destruction(code: u32, stream: CUstream) {
     add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
 }
 
-/// Adds a wait for an event to the watch, or a query that found its work unfinished. A query that found the
-/// work done counts as a wait. The stream of the event is not known. Adds nothing if the call failed.
+/// Adds the result of a wait for an event, or of a query of it, to the watch. If the event's work is done,
+/// that is a wait for any stream, since the event's stream is not known; if not, it is a query. Adds nothing
+/// if the call failed.
 pub(crate) fn add_event_wait(code: u32, event: CUevent) {
     add_wait_or_poll(code, event as u64, None);
 }
 
-/// Adds a wait to the watch, or a query if `code` says that the work is not done. `about` is the handle of the
-/// stream or event; `stream` is the stream, or `None` for an event.
+/// Adds a query to the watch if `code` is `CUDA_ERROR_NOT_READY`, and a wait if `code` is 0. `about` is the
+/// handle of the stream or event; `stream` is the handle of the stream, or `None` for an event.
 fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called_function(), about);
@@ -56,7 +58,8 @@ fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     add_if_successful(code, |call| DriverCall::Waited { stream, call });
 }
 
-/// Adds advice to the failure of a captured stream that was to wait for an event from before the capture.
+/// Sets advice as the detail of the failure if `code` is `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`: a captured
+/// stream cannot wait for an event that was recorded before the capture.
 pub(crate) fn explain_capture_isolation(code: u32) {
     if code == CUDA_ERROR_STREAM_CAPTURE_ISOLATION {
         let hint = "an event of before the capture: cudarc waits for those of other streams unless \
@@ -65,22 +68,24 @@ pub(crate) fn explain_capture_isolation(code: u32) {
     }
 }
 
-/// Adds a wait for the work of all streams to the watch.
+/// Adds a wait for the work of any stream to the watch, unless the call failed.
 pub(crate) fn add_unspecific_wait(code: u32) {
     add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }
 
-/// Adds a switch to `context`, unless it was current when the watch began.
+/// Adds a switch to `context` to the watch of this thread. Adds nothing if `context` was current when the
+/// watch began, or if the call failed.
 pub(crate) fn add_context_switch(code: u32, context: CUcontext) {
     if watched_context().is_some_and(|own| own != context as usize) {
         add_if_successful(code, DriverCall::SwitchedContext);
     }
 }
 
-/// Adds a kernel launch: to the watch with the kernel's name, and for the first kernels with its properties.
+/// Adds a kernel launch to the watch and to the collected operations. In the watch it has the kernel's name,
+/// and for the first kernels the kernel's properties. If `code` is not 0, adds a failed call instead.
 ///
 /// # Safety
-/// The function has just been launched.
+/// The function exists.
 pub(crate) unsafe fn add_kernel_launch(
     code: u32,
     function: CUfunction,
@@ -99,7 +104,8 @@ pub(crate) unsafe fn add_kernel_launch(
     add_work(code, stream, || Some(StreamOp::Kernel(shape())), launch);
 }
 
-/// Adds a kernel launch by `cuLaunchKernelEx`, whose configuration is behind a pointer.
+/// Does the same as [`add_kernel_launch`], for a launch by `cuLaunchKernelEx`, which gets its configuration
+/// by a pointer.
 ///
 /// # Safety
 /// The arguments are those of `cuLaunchKernelEx`, which has returned `code`.
@@ -119,20 +125,18 @@ pub(crate) unsafe fn add_configured_kernel_launch(
     unsafe { add_kernel_launch(code, function, grid, block, config.sharedMemBytes, config.hStream) };
 }
 
-/// The number of the attribute with the static shared memory of a block, in bytes:
-/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`.
+/// `CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`: the attribute with the static shared memory of a block, in bytes.
 const ATTRIBUTE_STATIC_SHARED: c_int = 1;
-/// The number of the attribute with the local memory of a thread, in bytes:
-/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`.
+/// `CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES`: the attribute with the local memory of a thread, in bytes.
 const ATTRIBUTE_LOCAL: c_int = 3;
-/// The number of the attribute with the registers of a thread: `CU_FUNC_ATTRIBUTE_NUM_REGS`.
+/// `CU_FUNC_ATTRIBUTE_NUM_REGS`: the attribute with the registers of a thread.
 const ATTRIBUTE_REGISTERS: c_int = 4;
 
-/// Queries the driver about a kernel with this block size and dynamic shared memory in bytes. `None` if a
-/// query fails.
+/// Queries the driver for the properties of a kernel with this block size and this dynamic shared memory in
+/// bytes. `None` if a query fails.
 ///
 /// # Safety
-/// The function must exist.
+/// `function` is the handle of a function, or of a library's kernel.
 unsafe fn kernel_info(
     function: CUfunction,
     block: [c_uint; 3],
@@ -166,10 +170,11 @@ unsafe fn kernel_info(
     })
 }
 
-/// Returns the function of a library's kernel in the current context; `None` if the handle is not a kernel's.
+/// Returns the function of a library's kernel in the current context; `None` if the driver returns an error,
+/// as it does for the handle of a function.
 ///
 /// # Safety
-/// The kernel exists, or the handle is that of a function.
+/// `kernel` is the handle of a library's kernel, or of a function.
 unsafe fn kernel_function(kernel: CUkernel) -> Option<CUfunction> {
     let get = unrecorded!(cuKernelGetFunction(*mut CUfunction, CUkernel))?;
     let mut function = std::ptr::null_mut();

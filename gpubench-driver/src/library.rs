@@ -18,18 +18,19 @@ pub(crate) type Function = unsafe extern "C" fn();
 /// The name of the driver's library that the system's loader searches by default.
 const SYSTEM_LIBRARY: &str = "libcuda.so.1";
 
-/// The open library of the driver, its name as requested, and what it reports about itself. It is never
-/// closed, since the driver runs threads and objects of cust may be dropped at any time.
+/// The open library of the driver, the name by which it was opened, and what the driver reports about itself.
+/// The library is never closed, since the driver runs threads, and since objects of cust may be dropped at
+/// any time.
 struct Opened {
     library: Library,
     name: PathBuf,
     driver: Result<Driver, LoadError>,
 }
 
-/// The library, or the reason that it could not be opened, once it was requested.
+/// The result of [`open_once`], which the first call of it stores.
 static OPENED: OnceLock<Result<Opened, LoadError>> = OnceLock::new();
 
-/// Returns the library. The first call opens it; later calls return the same result.
+/// Opens the driver's library on the first call; later calls return the same result.
 fn open_once() -> Result<&'static Opened, &'static LoadError> {
     OPENED.get_or_init(open).as_ref()
 }
@@ -47,27 +48,28 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 }
 
 /// Returns the path of the driver's library, for a child process that is to call
-/// [`interpose`](crate::interpose). `None` if this process has not opened the library.
+/// [`interpose`](crate::interpose). `None` if this process has not opened the library, or if the loader does
+/// not know its path.
 #[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
     find_symbol(library, "cuInit").and_then(|function| library_path_of(function as *const c_void))
 }
 
-/// Returns the driver's function of this name; `None` without a driver, or if the driver lacks the function.
-/// Opens the driver if nothing has opened it yet.
+/// Returns the driver's function of this name. `None` if the driver's library cannot be opened, or lacks the
+/// function. Opens the library if nothing has tried yet.
 pub(crate) fn driver_function(name: &str) -> Option<Function> {
     find_symbol(&open_once().ok()?.library, name)
 }
 
-/// Returns the reason that the driver's library could not be opened; `None` if it is open, of whatever
-/// version. Opens it if nothing has tried yet.
+/// Returns the reason that the driver's library could not be opened; `None` if it is open, even if the driver
+/// is too old. Opens the library if nothing has tried yet.
 pub(crate) fn open_error() -> Option<&'static LoadError> {
     open_once().err()
 }
 
-/// Returns the reason that the function `symbol` cannot be called, as a sentence: there is no driver, or it
-/// lacks the function.
+/// Returns the reason that the function `symbol` cannot be called, as a sentence: the driver's library cannot
+/// be opened, or it lacks the function.
 pub(crate) fn describe_missing(symbol: &str) -> String {
     match open_once() {
         Err(error) => error.to_string(),
@@ -84,7 +86,8 @@ pub(crate) fn describe_missing(symbol: &str) -> String {
     }
 }
 
-/// Opens the library that `GPUBENCH_LIBCUDA` names, or else `libcuda.so.1`, and identifies it.
+/// Opens the library that `GPUBENCH_LIBCUDA` names, or else `libcuda.so.1`, and identifies the driver.
+/// Returns an error only if the library cannot be opened.
 fn open() -> Result<Opened, LoadError> {
     // Set but empty counts as unset: dlopen("") would open this program itself.
     let variable = env::var_os(LIBCUDA_VARIABLE).filter(|value| !value.is_empty());
@@ -106,7 +109,7 @@ pub(crate) fn loader_message(error: &libloading::Error) -> String {
 }
 
 /// Queries the version of the driver in `library`. Returns an error if the library is not a driver, reports
-/// no version, or is too old. `name` is its name in errors.
+/// no version, or is too old. `name` names the library in errors.
 fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     let need = |symbol| {
         find_symbol(library, symbol)
@@ -138,7 +141,7 @@ fn find_symbol(library: &Library, symbol: &str) -> Option<Function> {
 }
 
 /// Returns the absolute path of the library that contains the function at `address`; `None` if the loader
-/// knows none. The library must never be closed.
+/// knows no such library. The library must never be closed.
 fn library_path_of(address: *const c_void) -> Option<PathBuf> {
     let mut place = MaybeUninit::<Dl_info>::zeroed();
     // SAFETY: `place` has room for the result, and a `Dl_info` of zeros is valid if `dladdr` fails and leaves it as it is.
@@ -161,15 +164,15 @@ impl EntryPoint {
         Self { symbol, function: OnceLock::new() }
     }
 
-    /// Returns the driver's function; `None` if the driver lacks it. The first call looks it up; later calls
-    /// are an atomic load.
+    /// Returns the driver's function; `None` if there is no driver, or if the driver lacks the function. The
+    /// first call looks the function up; later calls are an atomic load.
     #[inline]
     pub(crate) fn function(&self) -> Option<Function> {
         *self.function.get_or_init(|| driver_function(self.symbol))
     }
 
-    /// Returns the driver's function as a pointer of the type `F`; `None` if the driver lacks it. Used by
-    /// [`unrecorded`].
+    /// Returns the driver's function as a pointer of the type `F`; `None` if there is no driver, or if the
+    /// driver lacks the function. For [`unrecorded`].
     ///
     /// # Safety
     /// `F` is a pointer to a function of the C type that belongs to this name.
@@ -180,9 +183,9 @@ impl EntryPoint {
     }
 }
 
-/// Looks up a driver function by its name and the types of its arguments, for calls that
-/// [`last_call`](crate::last_call) and watchers do not see; `None` if the driver lacks it. The types must be
-/// those of the C function; enumerations are ints.
+/// Looks up a driver function by its name and the types of its arguments; evaluates to `None` if there is no
+/// driver, or if the driver lacks the function. [`last_call`](crate::last_call) and watches do not see calls
+/// of the returned function. The types must be those of the C function; enumerations are ints.
 macro_rules! unrecorded {
     ($name:ident($($argument:ty),* $(,)?)) => {{
         static ENTRY: $crate::library::EntryPoint = $crate::library::EntryPoint::new(stringify!($name));
@@ -212,17 +215,17 @@ pub struct Driver {
     pub fake: bool,
 }
 
-/// A version of CUDA; its `Display` is `11.7`.
+/// A version of CUDA, displayed as in `11.7`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Version {
-    /// 11 in 11.7.
+    /// The major version: 11 in 11.7.
     pub major: u32,
-    /// 7 in 11.7.
+    /// The minor version: 7 in 11.7.
     pub minor: u32,
 }
 
 impl Version {
-    /// Converts CUDA's own number of a version: 11070 is 11.7. A negative number becomes 0.0.
+    /// Converts CUDA's number of a version: 11070 becomes 11.7. A negative number becomes 0.0.
     fn from_number(number: i32) -> Self {
         let number = u32::try_from(number).unwrap_or(0);
         Self { major: number / 1000, minor: number % 1000 / 10 }
@@ -268,7 +271,7 @@ pub enum LoadError {
         /// The missing function.
         symbol: &'static str,
     },
-    /// The library does not report its version. The stub of a CUDA toolkit does not: it returns 34.
+    /// `cuDriverGetVersion` failed. The stub library of a CUDA toolkit returns 34 from it.
     #[error("{} does not tell its version ({}): {}", library.display(), describe_version_failure(*code), remedy())]
     NoVersion {
         /// The library as requested.
@@ -300,14 +303,14 @@ impl LoadError {
     }
 }
 
-/// Returns true if the loader's message `reason` says that `library` itself does not exist, rather than a
-/// library that it needs.
+/// Returns true if the loader's message `reason` says that the file `library` does not exist. Returns false
+/// if the file needs another library that does not exist.
 fn is_absent(library: &Path, reason: &str) -> bool {
     reason.contains("No such file") && reason.contains(&*library.to_string_lossy())
 }
 
-/// Returns the message that `library` cannot be opened, with advice. `from_variable` is true if
-/// `GPUBENCH_LIBCUDA` named it.
+/// Returns a message that `library` cannot be opened, with advice. `from_variable` is true if
+/// `GPUBENCH_LIBCUDA` named the library.
 fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     let library = library.display();
     if from_variable {
@@ -322,7 +325,7 @@ fn not_found(library: &Path, reason: &str, from_variable: bool) -> String {
     }
 }
 
-/// Returns a phrase for a failed `cuDriverGetVersion`, such as `cuDriverGetVersion returned 3`.
+/// Returns a phrase for the code of a failed `cuDriverGetVersion`, such as `cuDriverGetVersion returned 3`.
 fn describe_version_failure(code: u32) -> String {
     match code {
         34 => "a CUDA toolkit's stub, not a driver".to_owned(),
@@ -335,11 +338,11 @@ fn remedy() -> String {
     format!("set {LIBCUDA_VARIABLE} to the path of the driver's libcuda.so.1")
 }
 
-/// True in a copy of a process that called [`detect_forks`].
+/// True if `fork` created this process from one that had called [`detect_forks`].
 static IS_FORKED_COPY: AtomicBool = AtomicBool::new(false);
 
-/// Makes [`is_forked_copy`] return true in each copy that `fork` creates of this process from now on. It does
-/// not in copies that the bare system call creates, nor after a copy has called `exec`. Later calls do
+/// Makes [`is_forked_copy`] return true in each copy of this process that `fork` creates from now on. Copies
+/// that the bare system call creates are not detected, nor are copies that have called `exec`. Later calls do
 /// nothing.
 pub fn detect_forks() {
     static REGISTERED: Once = Once::new();

@@ -20,7 +20,7 @@ pub struct MemoryRange {
     pub bytes: u64,
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// The number of ranges that this process allocated earlier. It identifies the range.
+    /// The number of ranges that were allocated earlier in this process. It identifies the range.
     pub number: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct MemoryRange {
 pub enum MemoryKind {
     /// Allocated on a device.
     Device,
-    /// Managed: it moves to the processor that touches it.
+    /// Managed memory, which moves to the processor that touches it.
     Managed,
     /// Pinned host memory. Devices reach it at the same address.
     Pinned,
@@ -37,25 +37,25 @@ pub enum MemoryKind {
     Variable,
 }
 
-/// The memory that calls of this process allocated and did not free, and the calls that make this list
+/// The memory that calls of this process allocated and did not free, and the first call that makes this list
 /// incomplete. The forwarders fill it; [`memory`], [`memory_growth`] and [`first_unlisted_call`] read it.
 struct Allocations {
-    /// The ranges by address, each with the handle of its module or [`NO_MODULE`].
+    /// The ranges by address, each with the handle of the module that it is a variable of, or [`NO_MODULE`].
     ranges: BTreeMap<u64, (MemoryRange, usize)>,
     /// The number of the next range.
     next_number: u64,
     on_devices: DeviceBytes,
-    /// The C name of the first call that may have led to memory which is not in `ranges`.
+    /// The C name of the first call that led, or may have led, to memory which is not in `ranges`.
     first_unlisted_call: Option<&'static str>,
 }
 
-/// The bytes that are allocated on devices, managed memory included.
+/// The numbers of bytes that are allocated on devices, managed memory included.
 struct DeviceBytes {
     /// The bytes at present.
     now: u64,
     /// The bytes at the last call of [`memory_growth`].
     before: u64,
-    /// The most bytes at once since that call.
+    /// The most bytes at once since the last call of [`memory_growth`].
     peak: u64,
 }
 
@@ -76,6 +76,7 @@ fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
 }
 
 /// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
+/// [`first_unlisted_call`] says whether some memory may be missing.
 #[must_use]
 pub fn memory() -> Vec<MemoryRange> {
     let mut ranges: Vec<MemoryRange> =
@@ -84,8 +85,9 @@ pub fn memory() -> Vec<MemoryRange> {
     ranges
 }
 
-/// Returns the most bytes that calls of this process had allocated on devices at once since this was called before, beyond those
-/// allocated then. Managed memory counts. Memory that is allocated or freed in the order of a stream counts from the call.
+/// Returns the most device memory that this process had allocated at once since the previous call of this
+/// function, minus what was allocated at that call, in bytes. Managed memory counts. Memory that is allocated
+/// or freed in the order of a stream counts, or no longer counts, from the call on.
 #[must_use]
 pub fn memory_growth() -> u64 {
     with_allocations(|known| {
@@ -96,15 +98,15 @@ pub fn memory_growth() -> u64 {
     })
 }
 
-/// Returns the name of the first call that allocated memory which [`memory`] does not list, such as
-/// `cuArrayCreate_v2`, or that may lead to such memory. `None` if there was no such call.
+/// Returns the C name of the first call, such as `cuArrayCreate_v2`, that allocated memory which [`memory`]
+/// does not list, or that may lead to such memory. `None` if there was no such call.
 #[must_use]
 pub fn first_unlisted_call() -> Option<&'static str> {
     with_allocations(|known| known.first_unlisted_call)
 }
 
-/// Adds a range of memory under the next number. It replaces a range that begins at the same address.
-/// `module` is the handle of the module of a variable, or [`NO_MODULE`].
+/// Adds a range of memory with the next number, in place of a listed range that begins at the same address.
+/// `module` is the handle of the module that the range is a variable of, or [`NO_MODULE`].
 fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     with_allocations(|known| {
         let memory = MemoryRange { address, bytes: bytes as u64, kind, number: known.next_number };
@@ -117,12 +119,12 @@ fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     });
 }
 
-/// Returns the bytes of an allocation on a device; 0 for other memory.
+/// Returns the size of a range if it was allocated on a device or as managed memory; 0 for other memory.
 fn device_bytes(memory: &MemoryRange) -> u64 {
     if matches!(memory.kind, MemoryKind::Device | MemoryKind::Managed) { memory.bytes } else { 0 }
 }
 
-/// Removes the range that begins at `address`, if `code` is 0.
+/// Removes the range that begins at `address`, if there is one and `code` is 0.
 fn remove_range(code: u32, address: u64) {
     if code == 0 {
         with_allocations(|known| {
@@ -133,8 +135,8 @@ fn remove_range(code: u32, address: u64) {
     }
 }
 
-/// Adds the range whose address the driver stored at `out`. If `code` is not 0, adds no range and sets the
-/// requested size as the detail of the failed call.
+/// Adds the range whose address the driver stored at `out`. If `code` is not 0, only sets the requested size
+/// as the detail of the failed call.
 ///
 /// # Safety
 /// If `code` is 0, the driver has written an address, or a pointer, to `out`.
@@ -157,7 +159,7 @@ fn set_requested_size_detail(bytes: usize) {
 }
 
 /// Adds a new allocation, whose address the driver stored at `out`, and reports the call to the watch. If
-/// `code` is not 0, only sets the requested size as the detail of the failure.
+/// `code` is not 0, only sets the requested size as the detail of the failed call.
 ///
 /// # Safety
 /// A call that stores the address of new memory of this kind at `out` has returned `code`.
@@ -172,11 +174,11 @@ pub(crate) unsafe fn add_allocation_at<Pointer>(
     calls::add_if_successful(code, DriverCall::Allocated);
 }
 
-/// Adds the allocation of `cuMemAllocPitch_v2`: `rows` rows, each as long as the pitch that the driver
-/// stored.
+/// Adds the allocation of `cuMemAllocPitch_v2`: `rows` rows, each as long as the pitch that the driver stored
+/// at `pitch`.
 ///
 /// # Safety
-/// The arguments are the first of `cuMemAllocPitch_v2`, which has returned `code`.
+/// The arguments are the first ones of `cuMemAllocPitch_v2`, which has returned `code`.
 pub(crate) unsafe fn add_pitched_allocation(
     code: u32,
     out: *mut CUdeviceptr,
@@ -190,11 +192,12 @@ pub(crate) unsafe fn add_pitched_allocation(
     unsafe { add_allocation_at(code, out, pitch.saturating_mul(rows), MemoryKind::Device) };
 }
 
-/// Adds an allocation in the order of a stream, and reports it to the watch. While the stream is captured, no
-/// range is added: the memory exists only when the graph runs.
+/// Adds an allocation in the order of a stream, and reports the call to the watch. While the stream is
+/// captured, adds no range: the memory exists only when the graph runs. If `code` is not 0, sets the
+/// requested size as the detail of the failed call.
 ///
 /// # Safety
-/// `cuMemAllocAsync` or the like has returned `code` for these arguments.
+/// `cuMemAllocAsync`, or a function like it, has returned `code` for these arguments.
 pub(crate) unsafe fn add_async_allocation(code: u32, out: *mut CUdeviceptr, bytes: usize, stream: CUstream) {
     // While the stream is captured, the memory at that address exists only when the graph runs.
     if code != 0 || !is_capturing(calls::stream_used(stream)) {
@@ -204,8 +207,8 @@ pub(crate) unsafe fn add_async_allocation(code: u32, out: *mut CUdeviceptr, byte
     calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
 
-/// Adds a variable of a module, whose address and size `cuModuleGetGlobal_v2` stored. Does nothing if the
-/// call failed or one of both pointers is null.
+/// Adds a variable of a module, whose address and size `cuModuleGetGlobal_v2` stored at `out` and `bytes`.
+/// Does nothing if the call failed, or if one of the two pointers is null.
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetGlobal_v2`, which has returned `code`.
@@ -224,7 +227,8 @@ pub(crate) fn remove_allocation(code: u32, address: CUdeviceptr) {
     calls::add_if_successful(code, DriverCall::Allocated);
 }
 
-/// Removes an allocation that is freed in the order of a stream, and reports the call to the watch.
+/// Removes an allocation that is freed in the order of a stream, and reports the call to the watch. If `code`
+/// is not 0, only reports the failed call.
 pub(crate) fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: CUstream) {
     remove_range(code, address);
     calls::add_enqueued(code, stream, Enqueued::Allocation);
@@ -235,7 +239,7 @@ pub(crate) fn remove_module_variables(module: CUmodule) {
     with_allocations(|known| known.ranges.retain(|_, (_, of)| *of == NO_MODULE || *of != module as usize));
 }
 
-/// Stores the name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
+/// Stores the C name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
 pub(crate) fn keep_unlisted_call(code: u32) {
     if code == 0 {
         with_allocations(|known| known.first_unlisted_call = known.first_unlisted_call.or_else(last_symbol));

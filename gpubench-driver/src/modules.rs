@@ -17,12 +17,12 @@ use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
 /// The driver's result if a module lacks the requested kernel: `CUDA_ERROR_NOT_FOUND`.
 const NOT_FOUND: u32 = 500;
 
-/// The modules and kernels that this process loaded and looked up, by their handles.
+/// The modules that this process loaded, and the kernels that it looked up, by their handles.
 #[derive(Default)]
 struct Modules {
     /// The names of the kernels of each module that was loaded from PTX.
     kernels: HashMap<usize, Vec<String>>,
-    /// The module and the name of each looked-up kernel, by its handle.
+    /// The handle of the module and the name of each kernel that was looked up, by the kernel's handle.
     found: HashMap<usize, (usize, String)>,
 }
 
@@ -34,24 +34,25 @@ fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
     look(&mut MODULES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the name by which a kernel was looked up; `None` if it was not.
+/// Returns the name by which a kernel was looked up; `None` if it was not looked up.
 pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
 }
 
-/// Returns a hash of the name by which a kernel was looked up; the kernel's handle if it was not. Unlike the
-/// handle, the hash stays the same if the module is loaded again.
+/// Returns a hash of the name by which a kernel was looked up; the kernel's handle if it was not looked up.
+/// Unlike a handle, the hash stays the same if the module is loaded again.
 pub(crate) fn kernel_number(function: CUfunction) -> u64 {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| hasher.hash_one(name)))
         .unwrap_or(function as u64)
 }
 
-/// Reports the loading of a module to the watch. If the module was loaded from PTX, also stores its kernels
-/// and variables, or the log of the driver's compiler as the detail of a failed call.
+/// Reports the loading of a module to the watch. For a module from PTX, also stores the names of its kernels
+/// and lists its variables as memory. If PTX failed to load, sets the log of the driver's compiler as the
+/// detail of the failed call.
 ///
 /// # Safety
-/// The arguments are the first of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
+/// The arguments are the first ones of `cuModuleLoadData` or `cuModuleLoadDataEx`, which has returned `code`.
 pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const c_void) {
     add_if_successful(code, DriverCall::Loaded);
     // SAFETY: the driver has just read the image under the same contract.
@@ -66,7 +67,8 @@ pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const
     }
 }
 
-/// Removes a module with its kernels and variables, if `code` is 0, and reports the call to the watch.
+/// Reports the unloading of a module to the watch, and removes the module with its kernels and variables.
+/// Does nothing if `code` is not 0.
 pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
     add_if_successful(code, DriverCall::Loaded);
     if code == 0 {
@@ -79,8 +81,9 @@ pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
 }
 
 /// Stores the name and the module of a kernel that was looked up. If the module lacks the kernel, sets a
-/// sentence with the module's kernels as the detail of the failure. A library counts as a module and its
-/// kernel as a function, since a kernel's own handle can be launched.
+/// sentence with the kernels that the module has as the detail of the failed call. For `cuLibraryGetKernel`,
+/// the library is stored as the module and the kernel's handle as the function: that handle can be launched
+/// too.
 ///
 /// # Safety
 /// The arguments are those of `cuModuleGetFunction` or `cuLibraryGetKernel`, which has returned `code`.
@@ -112,7 +115,8 @@ pub(crate) unsafe fn keep_kernel_name(
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
 
-/// Stores the name of a library's kernel also for its `function`, which `cuKernelGetFunction` returned.
+/// Stores the name of a library's kernel also for the function of that kernel, which `cuKernelGetFunction`
+/// stored at `function`.
 ///
 /// # Safety
 /// The arguments are those of `cuKernelGetFunction`, which has returned `code`.
@@ -129,10 +133,10 @@ pub(crate) unsafe fn copy_kernel_name(code: u32, function: *mut CUfunction, kern
     });
 }
 
-/// Returns the image as text if it is PTX; `None` for machine code and a null pointer.
+/// Returns the image as text if it is PTX; `None` for machine code and for a null pointer.
 ///
 /// # Safety
-/// The driver accepts the image: text ends with a zero.
+/// The driver accepts the image as an argument; text ends with a zero.
 unsafe fn as_ptx<'a>(image: *const c_void) -> Option<&'a CStr> {
     if image.is_null() {
         return None;
@@ -175,8 +179,8 @@ fn variable_names(ptx: &CStr) -> Vec<String> {
     declared.collect()
 }
 
-/// Looks up a variable of a module, and adds it to the memory of this process. Does nothing if the lookup
-/// fails.
+/// Looks up a variable of a module, and adds it to the listed memory of this process. Does nothing if the
+/// lookup fails.
 fn list_variable(module: CUmodule, name: &str) {
     let function = unrecorded!(cuModuleGetGlobal_v2(*mut CUdeviceptr, *mut usize, CUmodule, *const c_char));
     let (Some(function), Ok(name)) = (function, CString::new(name)) else { return };
@@ -187,9 +191,9 @@ fn list_variable(module: CUmodule, name: &str) {
     unsafe { add_variable(code, &raw mut address, &raw mut bytes, module) };
 }
 
-/// Returns the driver's compiler log for rejected PTX, on one line after `the driver's compiler: `. Loads the
-/// PTX once more, because the log must be requested before the load. `None` if there is no log, or if the
-/// load now succeeds.
+/// Returns the log of the driver's compiler for rejected PTX, on one line after `the driver's compiler: `.
+/// Loads the PTX once more for it, since the log must be requested before the load. `None` if the log is
+/// empty, or if the load now succeeds.
 fn compiler_log(ptx: &CStr) -> Option<String> {
     /// `CU_JIT_ERROR_LOG_BUFFER` and `CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES`.
     const OPTIONS: [c_int; 2] = [5, 6];

@@ -39,16 +39,16 @@ pub const BASE_CLOCK: u32 = 0xffff_ff01;
 /// The reason that NVML gives no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvmlError {
-    /// There is no such library.
+    /// The library cannot be opened.
     #[error("{} not found", .0.display())]
     NoLibrary(PathBuf),
     /// The library has no function of this name.
     #[error("NVML has no {0}")]
     NoFunction(&'static str),
-    /// The library failed to initialise. The text is the library's own.
+    /// The library failed to initialise. The text is the library's text for the error code.
     #[error("NVML does not start: {0}")]
     NotStarted(String),
-    /// The library's error code.
+    /// A call returned this error code.
     #[error("NVML: {}", error_text(*.0))]
     Code(u32),
 }
@@ -64,7 +64,8 @@ impl NvmlError {
 /// The result of a call of NVML.
 type NvmlResult<T> = Result<T, NvmlError>;
 
-/// Calls a function of NVML, and returns its code. Each argument follows its C type.
+/// Calls the function of NVML with this name, and evaluates to its result code. Each argument is written
+/// after its C type. Returns an error from the caller if NVML cannot be opened or lacks the function.
 macro_rules! call {
     ($symbol:expr, $($type:ty: $argument:expr),* $(,)?) => {{
         let function: unsafe extern "C" fn($($type),*) -> u32 = function_of(library()?, $symbol)?;
@@ -84,7 +85,7 @@ impl NvmlDevice {
     /// Finds the GPU with this UUID, such as `GPU-…`.
     ///
     /// # Errors
-    /// Returns an error if there is no library, or if it does not know the GPU.
+    /// Returns an error if NVML cannot be opened, or if it does not know the GPU.
     pub fn by_uuid(uuid: &str) -> NvmlResult<Self> {
         let uuid = CString::new(uuid).unwrap_or_default();
         let mut handle = ptr::null_mut();
@@ -129,8 +130,8 @@ impl NvmlDevice {
         self.current_mode("nvmlDeviceGetMigMode")
     }
 
-    /// Returns true if a mode is on now, whatever its pending state. `symbol` is an NVML function that stores
-    /// both states.
+    /// Returns true if a mode is on now; the mode that is pending for the next reset does not matter.
+    /// `symbol` is the name of an NVML function that stores both, the current mode first.
     fn current_mode(self, symbol: &'static str) -> NvmlResult<bool> {
         let [mut current, mut pending] = [0; 2];
         let places = (&raw mut current, &raw mut pending);
@@ -148,7 +149,7 @@ impl NvmlDevice {
         check_code(call!(symbol, *mut c_void: self.pointer(), u32: lowest, u32: highest))
     }
 
-    /// Removes the lock of the clocks.
+    /// Removes the lock of [`Self::lock_clocks`].
     ///
     /// # Errors
     /// Returns the library's error.
@@ -157,8 +158,8 @@ impl NvmlDevice {
     }
 }
 
-/// Defines methods of [`NvmlDevice`] for NVML functions that get the device, perhaps a number, and a pointer
-/// for the result.
+/// Defines methods of [`NvmlDevice`] for NVML functions whose arguments are the device, perhaps a number, and
+/// a pointer to a place for the result.
 macro_rules! getters {
     ($(
         $(#[$doc:meta])*
@@ -226,7 +227,8 @@ pub fn driver_release() -> NvmlResult<String> {
     Ok(CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// Returns NVML. The first call opens and initialises it; later calls return the same result.
+/// Returns the open NVML library. The first call opens and initialises it; later calls return the same
+/// result.
 fn library() -> NvmlResult<&'static Library> {
     /// The opened library, or the reason that there is none.
     static LIBRARY: OnceLock<NvmlResult<Library>> = OnceLock::new();
@@ -255,17 +257,17 @@ fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> NvmlResult<F
     found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
 }
 
-/// Converts NVML's code: an error unless it is `NVML_SUCCESS`.
+/// Converts a result code of NVML: `Ok` for `NVML_SUCCESS`, and otherwise an error with the code.
 fn check_code(code: u32) -> NvmlResult<()> {
     if code == SUCCESS { Ok(()) } else { Err(NvmlError::Code(code)) }
 }
 
-/// Returns NVML's text for an error code; `error` and the number if NVML cannot be opened.
+/// Returns NVML's text for an error code; `error` and the code if NVML cannot be opened or has no texts.
 fn error_text(code: u32) -> String {
     library().map_or_else(|_| format!("error {code}"), |library| library_error_text(library, code))
 }
 
-/// Returns the text of this NVML library for an error code; `error` and the number if it has no texts.
+/// Returns the text of this NVML library for an error code; `error` and the code if the library has no texts.
 fn library_error_text(library: &Library, code: u32) -> String {
     /// The type of `nvmlErrorString`.
     type ErrorString = unsafe extern "C" fn(u32) -> *const c_char;

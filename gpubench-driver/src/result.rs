@@ -23,7 +23,7 @@ struct Returned {
 // Constant and without a destructor: a plain store, which works even while a thread ends and drops objects of
 // cust.
 thread_local! {
-    /// The detail of the last failed call beyond its code.
+    /// A detail of the last failed call, in addition to its code; `None` if there is none.
     static FAILURE_DETAIL: RefCell<Option<String>> = const { RefCell::new(None) };
     /// The last call of this thread.
     static LAST_CALL: Cell<Option<Returned>> = const { Cell::new(None) };
@@ -31,8 +31,8 @@ thread_local! {
     static FAILED_CALL: Cell<Option<Returned>> = const { Cell::new(None) };
 }
 
-/// Stores a call and its code as the last one of this thread, and also as the last failure if it failed.
-/// Returns the code, or `CUDA_ERROR_UNKNOWN` for one that bindings do not know.
+/// Stores a call and its code as the last call of this thread, and also as its last failure if it failed.
+/// Returns the code, or `CUDA_ERROR_UNKNOWN` in place of a code that bindings do not know.
 #[inline]
 pub(crate) fn keep_result(entry: &'static EntryPoint, code: u32) -> CUresult {
     LAST_CALL.set(Some(Returned { entry, code }));
@@ -41,19 +41,20 @@ pub(crate) fn keep_result(entry: &'static EntryPoint, code: u32) -> CUresult {
 
 /// Stores and returns the result of a call of a function that cannot be found.
 ///
-/// Without a driver that is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a
+/// Without a driver, the result is `NO_DEVICE`: programs expect it on a machine without a GPU, and cust has a
 /// variant for it. `STUB_LIBRARY` would be exact, but cust turns it into `UnknownError`; `NOT_INITIALIZED`
-/// would blame the caller for a missing `cuInit`. A driver without this one function gives `NOT_FOUND`, whose
-/// text is "named symbol not found".
+/// would blame the caller for a missing `cuInit`. If the driver lacks only this function, the result is
+/// `NOT_FOUND`, whose text is "named symbol not found".
 #[cold]
 pub(crate) fn missing_function_result(entry: &'static EntryPoint) -> CUresult {
     let result = library::open_error().map_or(CUDA_ERROR_NOT_FOUND, |_| CUDA_ERROR_NO_DEVICE);
     keep_result(entry, result)
 }
 
-/// Stores a failed call, except for `CUDA_ERROR_NOT_READY` and for failures that follow from an earlier one
-/// of a capture. Returns its code, or `CUDA_ERROR_UNKNOWN` for one that a binding's enum lacks, since reading
-/// that code as the enum would be undefined behaviour.
+/// Stores a failed call as the last failure of this thread. `CUDA_ERROR_NOT_READY` is not stored; neither is
+/// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED` after another stored failure, which says why the capture failed.
+/// Returns the code, or `CUDA_ERROR_UNKNOWN` in place of a code that bindings' enums lack: reading that code
+/// as such an enum would be undefined behaviour.
 #[cold]
 fn keep_failure(entry: &'static EntryPoint, code: u32) -> CUresult {
     let result = if is_known_to_bindings(code) { code } else { CUDA_ERROR_UNKNOWN };
@@ -77,16 +78,17 @@ pub(crate) fn set_detail(detail: Option<String>) {
 pub struct Call {
     /// The C name of the function, such as `cuMemAlloc_v2`.
     pub symbol: &'static str,
-    /// Its result as the driver returned it (0: success). Codes newer than cust's enum are here unchanged.
+    /// The result as the driver returned it (0: success), even if cust's enum lacks the code.
     pub code: u32,
     /// The reason that the call never reached a driver; `None` if it did.
     pub note: Option<String>,
-    /// Details of a failure: the requested size, the JIT's own log, or the kernels of the module.
+    /// Details of a failure, such as the requested size, the log of the driver's compiler, or the kernels of
+    /// the module; `None` if there are none. Only [`take_failure`] returns them.
     pub detail: Option<String>,
 }
 
 impl Call {
-    /// Returns the call, with a note if the driver lacks its function.
+    /// Returns the call with this detail, and with a note if the driver's function cannot be found.
     fn new(Returned { entry, code }: Returned, detail: Option<String>) -> Self {
         let symbol = entry.symbol;
         let note = entry.function().is_none().then(|| library::describe_missing(symbol));
@@ -122,16 +124,17 @@ pub(crate) fn last_symbol() -> Option<&'static str> {
 }
 
 /// Returns and forgets the last failed driver call of this thread, even if later calls succeeded, such as
-/// those of a buffer's drop. `None` if no call failed since the previous `take_failure`.
+/// those that drop a buffer. `None` if no call failed since the previous `take_failure`.
 /// `CUDA_ERROR_NOT_READY` does not count as a failure.
 ///
-/// Call it once before the work to forget older failures, and once after the work failed.
+/// Call this once before the work, to forget older failures, and once after the work failed.
 pub fn take_failure() -> Option<Call> {
     let detail = FAILURE_DETAIL.try_with(|place| place.borrow_mut().take()).ok().flatten();
     FAILED_CALL.take().map(|returned| Call::new(returned, detail))
 }
 
-/// The type of `cuGetErrorName` and `cuGetErrorString`: stores a string for a code, an int in C.
+/// The type of `cuGetErrorName` and `cuGetErrorString`, which store the string for a code. In C, the code is
+/// an int.
 type GetString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
 
 /// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`; for an unknown code a phrase with its
@@ -163,7 +166,8 @@ fn name_of(code: u32) -> Option<&'static CStr> {
 
 /// Returns the driver's text for a code, or else the built-in one; `None` if there is neither.
 fn text_of(code: u32) -> Option<&'static CStr> {
-    /// Replaces "no CUDA-capable device is detected" when there is no driver to look for one.
+    /// Replaces "no CUDA-capable device is detected" if there is no driver that could detect one; `None` if
+    /// there is a driver.
     static NO_DRIVER: LazyLock<Option<CString>> = LazyLock::new(|| {
         let error = library::open_error()?;
         CString::new(format!("no CUDA device ({})", error.short())).ok()
@@ -175,7 +179,7 @@ fn text_of(code: u32) -> Option<&'static CStr> {
 }
 
 /// Returns the driver's string for a code; `None` without a driver, or if the driver does not know the code.
-/// `function` is the driver function that returns the string.
+/// `function` is the driver function that stores the string.
 fn driver_string(function: Option<GetString>, code: u32) -> Option<&'static CStr> {
     let mut string = std::ptr::null();
     // SAFETY: `string` is a place for the string. The driver accepts any number and reports an unknown one.
@@ -193,8 +197,8 @@ pub(crate) unsafe fn answer_name(error: CUresult, out: *mut *const c_char) -> CU
     unsafe { write_string(name_of(error), out) }
 }
 
-/// Implements `cuGetErrorString`, with or without a driver. Fails only for a null pointer: cust's `Display`
-/// of an error would fail with it, and `to_string` would panic.
+/// Implements `cuGetErrorString`, with or without a driver. Returns an error only if `out` is null: after any
+/// other error, cust's `Display` of a code would fail, and `to_string` would panic.
 ///
 /// # Safety
 /// `out` is null or may be written.
@@ -203,8 +207,8 @@ pub(crate) unsafe fn answer_text(error: CUresult, out: *mut *const c_char) -> CU
     unsafe { write_string(text_of(error), out) }
 }
 
-/// Writes the string to `out`, or `unknown error` if there is none. Returns `CUDA_ERROR_INVALID_VALUE` if
-/// `out` is null.
+/// Stores the string at `out`, or `unknown error` if there is none. Returns `CUDA_ERROR_INVALID_VALUE` if
+/// `out` is null, and otherwise `CUDA_SUCCESS`.
 ///
 /// # Safety
 /// `out` is null or may be written.
@@ -217,7 +221,7 @@ unsafe fn write_string(string: Option<&'static CStr>, out: *mut *const c_char) -
     CUDA_SUCCESS
 }
 
-/// Returns true if the enums of bindings contain this code: the codes of CUDA 11.
+/// Returns true if the code is one of those of CUDA 11, which the enums of bindings contain.
 fn is_known_to_bindings(code: CUresult) -> bool {
     matches!(
         code,
@@ -226,7 +230,7 @@ fn is_known_to_bindings(code: CUresult) -> bool {
     )
 }
 
-/// Returns the built-in name and text of a code that this crate returns by itself; `None` for any other code.
+/// Returns the built-in name and text of a code that this crate itself may return; `None` for any other code.
 fn builtin_strings(code: CUresult) -> Option<(&'static CStr, &'static CStr)> {
     Some(match code {
         CUDA_ERROR_INVALID_VALUE => (c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),

@@ -6,7 +6,8 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 
-/// Defines the types of handles: `Handle to Structure` is a pointer to an opaque structure of the driver.
+/// Defines types of handles: for `Handle to Structure`, the opaque structure `Structure` of the driver, and
+/// `Handle` as a pointer to it.
 macro_rules! handles {
     ($($handle:ident to $structure:ident,)*) => {
         $(
@@ -19,8 +20,8 @@ macro_rules! handles {
     };
 }
 
-/// Defines the types of enumerations as unsigned ints, because a newer driver may return values that no list
-/// here contains.
+/// Defines the types of enumerations as unsigned ints, since a newer driver may return values that today's
+/// headers lack.
 macro_rules! enumerations {
     ($($enumeration:ident,)*) => {
         $(pub type $enumeration = c_uint;)*
@@ -56,21 +57,21 @@ pub type CUdevice = c_int;
 /// An address in a device's memory.
 pub type CUdeviceptr = c_ulonglong;
 
-/// A function of the caller, or null. The driver calls it, so that the types of its arguments do not matter
+/// A function of the caller, or null. Only the driver calls it, so the types of its arguments do not matter
 /// here.
 pub type CUhostFn = Option<unsafe extern "C" fn()>;
 
-/// A handle of memory for other processes, passed by value.
+/// A handle by which other processes open memory, passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUipcMemHandle {
     pub reserved: [c_char; 64],
 }
 
-/// A handle of an event for other processes, passed by value.
+/// A handle by which other processes open an event, passed by value. It has the same layout.
 pub type CUipcEventHandle = CUipcMemHandle;
 
-/// A place of memory, such as a device, passed by value.
+/// The location of memory, such as a device, passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUmemLocation {

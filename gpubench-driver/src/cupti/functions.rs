@@ -14,11 +14,11 @@ use libloading::Library;
 use crate::cupti::MIN_VERSION;
 use crate::library::loader_message;
 
-/// The type of `CUpti_BuffersCallbackRequestFunc`: CUPTI calls it for a buffer. Sets the buffer, its size,
-/// and the maximum number of records in it.
+/// The type of `CUpti_BuffersCallbackRequestFunc`, which CUPTI calls when it needs a buffer. The function
+/// stores the buffer, its size in bytes, and the most records that CUPTI may write to it (0: as many as fit).
 type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
-/// The type of `CUpti_BuffersCallbackCompleteFunc`: CUPTI returns a buffer with it. Arguments: context,
-/// stream, buffer, size of the buffer, and size of the records in it.
+/// The type of `CUpti_BuffersCallbackCompleteFunc`, by which CUPTI returns a buffer. Arguments: context,
+/// stream, buffer, size of the buffer, and size of the records in it, both in bytes.
 type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: the code of `cuptiActivityGetNextRecord` after the last record of a
@@ -33,7 +33,8 @@ pub(super) struct Functions {
     opened: Library,
 }
 
-/// Calls a function of CUPTI. Each argument follows its C type. A result code other than 0 is an error.
+/// Calls the function of CUPTI with this name. Each argument is written after its C type. Evaluates to an
+/// error if the result code is not 0; returns an error from the caller if the library lacks the function.
 macro_rules! call {
     ($functions:expr, $symbol:literal, $($type:ty: $argument:expr),*) => {{
         let function: unsafe extern "C" fn($($type),*) -> u32 = $functions.find($symbol)?;
@@ -44,7 +45,7 @@ macro_rules! call {
 }
 
 impl Functions {
-    /// Opens the library at `path`.
+    /// Opens the library at `path`. Does not check that it is CUPTI.
     pub(super) fn open(path: &Path) -> Result<Self, CuptiError> {
         let library = path.to_owned();
         // SAFETY: the library is CUPTI, or the user named it as such: its initialisers may run anywhere.
@@ -70,7 +71,8 @@ impl Functions {
         Ok(version)
     }
 
-    /// Makes CUPTI call `request` for new buffers, and `complete` with filled ones.
+    /// Makes CUPTI call `request` whenever it needs a buffer, and `complete` with each buffer that it
+    /// returns.
     pub(super) fn register(
         &self,
         request: RequestBuffer,
@@ -95,10 +97,10 @@ impl Functions {
     }
 
     /// Returns the record after `record` in the first `size` bytes of `buffer`; the first record if `record`
-    /// is null. The error has the code [`NO_MORE_RECORDS`] at the end.
+    /// is null. After the last record, returns an error with the code [`NO_MORE_RECORDS`].
     ///
     /// # Safety
-    /// The buffer is one that CUPTI has just handed out with this size, and `record` is null or one in it.
+    /// CUPTI has just handed out `buffer` with this size, and `record` is null or a record in it.
     pub(super) unsafe fn next_record(
         &self,
         buffer: *mut u8,
@@ -110,7 +112,7 @@ impl Functions {
         Ok(record)
     }
 
-    /// Returns the number of records that CUPTI dropped since the last call.
+    /// Returns the number of records that CUPTI dropped since the previous call of this method.
     pub(super) fn take_dropped_count(&self) -> Result<usize, CuptiError> {
         let mut dropped = 0;
         // No context and stream 0 stand for those of the global buffers.
@@ -119,7 +121,8 @@ impl Functions {
         Ok(dropped)
     }
 
-    /// Converts the result `code` of `call`: an error with CUPTI's name for the code unless it is 0.
+    /// Converts the result `code` of the function `call`: `Ok` for 0, and otherwise an error with CUPTI's
+    /// name for the code.
     fn check(&self, call: &'static str, code: u32) -> Result<(), CuptiError> {
         if code == 0 {
             return Ok(());
@@ -143,7 +146,7 @@ impl Functions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CuptiError {
-    /// No usual folder contains the library.
+    /// No library was found in a CUDA toolkit, in Python packages or in the path of the loader.
     #[error(
         "libcupti was not found in a CUDA toolkit, in Python packages or in the loader's path: name it by GPUBENCH_CUPTI, or install it \
          (`pip install nvidia-cuda-cupti`)"

@@ -22,11 +22,11 @@ pub const CUPTI_VARIABLE: &str = "GPUBENCH_CUPTI";
 
 /// The oldest supported version, as CUPTI numbers it: that of CUDA 11.0.
 const MIN_VERSION: u32 = 13;
-/// From this number on, CUPTI's version is that of CUDA: 130000 is 13.0. Smaller numbers count versions of
-/// CUPTI's interface.
+/// The first version number that CUPTI derives from the version of CUDA: 130000 is CUDA 13.0. Smaller numbers
+/// count versions of CUPTI's interface.
 const FIRST_CUDA_NUMBERED_VERSION: u32 = 100_000;
 
-/// The library, or the reason that there is none, once [`load`] was called.
+/// The result of [`load`], which the first call of it stores.
 static OPENED: OnceLock<Result<Cupti, CuptiError>> = OnceLock::new();
 
 /// The open CUPTI library. It is never closed, since its threads go on.
@@ -37,8 +37,8 @@ pub struct Cupti {
 
 /// Opens the library on the first call; every later call returns the same result.
 ///
-/// The library is the one that `GPUBENCH_CUPTI` names; else the first that opens of those in a CUDA toolkit,
-/// in Python packages, and in the loader's path.
+/// The library is the one that `GPUBENCH_CUPTI` names. If that variable is not set, or empty, it is the first
+/// usable one in a CUDA toolkit, in Python packages, or in the loader's path.
 ///
 /// # Errors
 /// Returns an error if there is no such library, if it is not CUPTI, or if it is too old.
@@ -56,8 +56,8 @@ fn open() -> Result<Cupti, CuptiError> {
     }
 }
 
-/// Opens the first candidate that can be opened and is new enough. If there is none, returns the error of the
-/// first candidate that is a file, or [`CuptiError::NotFound`] if none is a file.
+/// Opens the first candidate that can be opened, is CUPTI and is new enough. If there is none, returns the
+/// error of the first candidate that is a file, or [`CuptiError::NotFound`] if none is a file.
 fn open_first(candidates: Vec<PathBuf>) -> Result<Cupti, CuptiError> {
     let mut first = None;
     for library in candidates {
@@ -87,8 +87,8 @@ impl Cupti {
         &self.functions.library
     }
 
-    /// Returns the library's version as text: `13.5`, or before CUDA 13 the number of its interface, such as
-    /// `28`.
+    /// Returns the library's version as text, such as `13.5`. Before CUDA 13 that is the number of the
+    /// interface, such as `28`.
     #[must_use]
     pub fn version(&self) -> String {
         match self.version {
@@ -99,8 +99,8 @@ impl Cupti {
         }
     }
 
-    /// Starts to trace all GPU work of this process, until the returned [`Tracing`] is dropped. Discards
-    /// activities of earlier traces.
+    /// Starts to trace all GPU work of this process, until the returned [`Tracing`] is dropped. Discards the
+    /// activities of earlier traces that were not taken.
     ///
     /// # Errors
     /// Returns CUPTI's error.
@@ -121,12 +121,12 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Returns the GPU work since the trace began or since the last call, in the order in which the host
-    /// enqueued it. The caller must have waited for all of it.
+    /// Returns the GPU work since the trace began or since the last call of this method, in the order in
+    /// which the host enqueued it. The caller must have waited for all of it.
     ///
     /// # Errors
-    /// Returns an error if CUPTI does not hand its records out, has dropped some, or hands out what is no
-    /// record.
+    /// Returns an error if CUPTI does not return its buffers, has dropped records, or returned one that
+    /// cannot be read.
     pub fn take(&self) -> Result<Vec<Activity>, CuptiError> {
         let functions = &self.cupti.functions;
         functions.flush()?;
@@ -152,22 +152,22 @@ impl Drop for Tracing {
     }
 }
 
-/// The file names of CUPTI that the system's loader searches, newest first.
+/// The file names of CUPTI to search in the loader's path, newest first.
 const LIBRARY_NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
 
-/// The folders of CUDA toolkits, and those in them that may contain CUPTI.
+/// First the folders of CUDA toolkits, then the folders within a toolkit that may contain CUPTI.
 const TOOLKIT_FOLDERS: ([&str; 3], [&str; 2]) =
     (["$CUDA_HOME", "$CUDA_PATH", "/usr/local/cuda*"], ["extras/CUPTI/lib64", "targets/*/lib"]);
-/// The folders of active environments, of the user and of the system, and those of Python packages in them
-/// that may contain CUPTI.
+/// First the root folders of Python packages: of active environments, of the user and of the system. Then the
+/// folders within such a root that may contain CUPTI.
 const PYTHON_FOLDERS: ([&str; 5], [&str; 2]) = (
     ["$VIRTUAL_ENV", "$CONDA_PREFIX", "$HOME/.local", "/usr/local", "/usr"],
     ["lib/python3*/*-packages/nvidia/cu13/lib", "lib/python3*/*-packages/nvidia/cuda_cupti/lib"],
 );
 
-/// Returns the libraries in CUDA toolkits, then those in Python packages, then [`LIBRARY_NAMES`]. Libraries
-/// with a newer major version than the driver come after all others in toolkits and packages, since they may
-/// refuse to trace.
+/// Returns the libraries to try, in this order: those in CUDA toolkits and those in Python packages; of both,
+/// those with a newer major version than the driver's, which may refuse to trace; the names in
+/// [`LIBRARY_NAMES`].
 fn candidate_libraries() -> Vec<PathBuf> {
     let toolkits = TOOLKIT_FOLDERS.0.iter().flat_map(|root| TOOLKIT_FOLDERS.1.map(|folder| (root, folder)));
     let packages = PYTHON_FOLDERS.0.iter().flat_map(|root| PYTHON_FOLDERS.1.map(|folder| (root, folder)));
@@ -179,8 +179,8 @@ fn candidate_libraries() -> Vec<PathBuf> {
     found.into_iter().chain(LIBRARY_NAMES.map(PathBuf::from)).collect()
 }
 
-/// Returns the paths that match a pattern. Its first part may be `$` and the name of an environment variable;
-/// none match if that is not set. Each other part may contain a `*`.
+/// Returns the paths that match `pattern`. The pattern's first part may be `$` and the name of an environment
+/// variable; if that variable is not set, or empty, no path matches. Each other part may contain one `*`.
 fn matching(pattern: &str) -> Vec<PathBuf> {
     let (root, parts) = pattern.split_once('/').unwrap_or((pattern, ""));
     let root = match root.strip_prefix('$') {
@@ -192,21 +192,21 @@ fn matching(pattern: &str) -> Vec<PathBuf> {
     })
 }
 
-/// Returns the CUPTI library in a folder; the one with its major version in the name, if there is one. `None`
-/// if there is no library.
+/// Returns a CUPTI library in `folder`, preferably one with its major version in the name. `None` if the
+/// folder contains none.
 fn library_in(folder: &Path) -> Option<PathBuf> {
     let found = entries_like(folder, "libcupti.so*");
     found.iter().find(|library| major_version(library).is_some()).or(found.first()).cloned()
 }
 
-/// Returns the major version in a file name such as `libcupti.so.13`. `None` without one, and for names with
-/// a year, such as `libcupti.so.2025.3.1`.
+/// Returns the major version in a file name such as `libcupti.so.13`. `None` for other names, such as
+/// `libcupti.so` and `libcupti.so.2025.3.1`.
 fn major_version(library: &Path) -> Option<u32> {
     library.file_name()?.to_str()?.strip_prefix("libcupti.so.")?.parse().ok()
 }
 
-/// Returns the paths of the entries of a folder whose names match `part`, in descending order. Without a `*`
-/// in it, returns the path of the entry of this name, which need not exist.
+/// Returns the paths of the entries of `folder` whose names match `part`, in descending order. If `part` has
+/// no `*`, returns the path of the entry with this name, whether it exists or not.
 fn entries_like(folder: &Path, part: &str) -> Vec<PathBuf> {
     let Some((beginning, end)) = part.split_once('*') else { return vec![folder.join(part)] };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

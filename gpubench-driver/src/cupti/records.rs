@@ -22,14 +22,14 @@ pub struct Activity {
     pub begin: u64,
     /// The end of the work, in nanoseconds of CUPTI's clock.
     pub end: u64,
-    /// The number of the GPU.
+    /// CUPTI's number of the GPU.
     pub device: u32,
     /// CUPTI's number of the stream.
     pub stream: u32,
-    /// The number of the driver call that enqueued the work. Numbers ascend, and all nodes of a graph have
-    /// that of the graph's launch.
+    /// The number of the driver call that enqueued the work. Later calls have higher numbers. All nodes of a
+    /// graph have the number of the call that launched the graph.
     pub correlation: u32,
-    /// The name of a kernel.
+    /// The name of the kernel; `None` for other work.
     pub name: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct Activity {
 pub enum ActivityKind {
     /// A kernel.
     Kernel,
-    /// A copy.
+    /// A copy within one GPU, or between it and the host.
     Copy,
     /// A copy between GPUs.
     PeerCopy,
@@ -75,8 +75,8 @@ impl ActivityKind {
     }
 }
 
-/// The layout of the beginning of a record, which all versions of CUPTI share: the offsets of fields, and
-/// `bytes`, the size of that beginning. All are in bytes.
+/// The layout of the beginning of a record, which all versions of CUPTI share: the offsets of three fields,
+/// and in `bytes` the size of this beginning, all in bytes.
 struct RecordLayout {
     device: usize,
     stream: usize,
@@ -91,7 +91,8 @@ const END_OFFSET: usize = 24;
 /// The offset of the pointer to a kernel's name in records of kernels, in bytes.
 const NAME_OFFSET: usize = 104;
 
-/// The activities since the last call of [`take_activities`], and true if some record could not be read.
+/// The activities since the last call of [`take_activities`], and whether some record could not be read since
+/// then.
 static ACTIVITIES: Mutex<(Vec<Activity>, bool)> = Mutex::new((Vec::new(), false));
 
 /// The size and alignment of a buffer for CUPTI, which requires 8 bytes of alignment.
@@ -110,13 +111,14 @@ pub(super) fn clear() {
     *activities() = (Vec::new(), false);
 }
 
-/// Returns and removes the activities that were read so far, and true if some record could not be read.
+/// Returns the activities that were read since the last call, and whether some record could not be read;
+/// forgets both.
 pub(super) fn take_activities() -> (Vec<Activity>, bool) {
     mem::take(&mut *activities())
 }
 
-/// Gives CUPTI a new buffer for any number of records; a null buffer without memory, so that CUPTI drops
-/// records.
+/// Gives CUPTI a new buffer for any number of records. Without memory, gives a null buffer, which makes CUPTI
+/// drop records.
 ///
 /// # Safety
 /// Each pointer is valid for a write, as CUPTI's are.
@@ -151,11 +153,11 @@ pub(super) unsafe extern "C" fn read_buffer(
     unsafe { dealloc(buffer, BUFFER_LAYOUT) };
 }
 
-/// Reads the records in the first `valid` bytes of a buffer into [`ACTIVITIES`]. Stops at a record that
-/// cannot be read, and remembers that.
+/// Reads the records in the first `valid` bytes of a buffer into [`ACTIVITIES`]. At a record that cannot be
+/// read, stops and stores in [`ACTIVITIES`] that there was one.
 ///
 /// # Safety
-/// These bytes are records of CUPTI.
+/// The first `valid` bytes of the buffer are records of CUPTI.
 unsafe fn read_records(buffer: *mut u8, valid: usize) {
     let Ok(cupti) = super::load() else { return };
     let mut record = ptr::null_mut();
@@ -180,7 +182,8 @@ unsafe fn read_records(buffer: *mut u8, valid: usize) {
 /// The error that a record extends beyond its buffer.
 struct TruncatedRecord;
 
-/// Reads a record. Returns `None` for a record of a kind that was not enabled.
+/// Reads a record. Returns `None` for a record of a kind that traces do not enable, and an error for a record
+/// that extends beyond its buffer.
 ///
 /// # Safety
 /// `record` points at `left` bytes that begin with a record of CUPTI.

@@ -1,7 +1,8 @@
 //! Writes an ELF shared object with symbols and no code: a file that the loader accepts, from its own name, the
 //! library that it needs and the names of its symbols. The addresses are set once it is loaded.
 
-/// The ELF number of this processor's architecture; `None` if these objects were not tested on it.
+/// The ELF number of this processor's architecture; `None` for an architecture on which [`shared_object`] was
+/// not tested.
 pub(super) const ELF_MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     Some(62)
 } else if cfg!(target_arch = "aarch64") {
@@ -10,8 +11,8 @@ pub(super) const ELF_MACHINE: Option<u16> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// The name of the symbol whose address is that of the symbol table. Entry 0 of the table is unused, and
-/// entry 1 belongs to the first name.
+/// The name of the symbol whose address is that of the object's symbol table. In that table, entry 0 is
+/// unused, and entry 1 is the first of the symbols that [`shared_object`] gets.
 pub(super) const TABLE_SYMBOL: &str = "gpubench_symbols";
 
 /// The alignment of the loaded segment, in bytes: the largest page size of these processors.
@@ -52,16 +53,16 @@ pub(super) struct ElfSymbol {
 }
 
 impl ElfSymbol {
-    /// Sets the symbol's absolute address in this process. With `None` the symbol becomes undefined, and the
-    /// loader searches its name in the needed library.
+    /// Sets the symbol's absolute address in this process. With `None` the symbol becomes undefined, so that
+    /// the loader searches for the name in the library that the object needs.
     pub(super) fn set_address(&mut self, address: Option<usize>) {
         self.section = if address.is_some() { ABSOLUTE_SECTION } else { UNDEFINED_SECTION };
         self.value = address.unwrap_or_default() as u64;
     }
 }
 
-/// Returns the bytes of an ELF shared object for `machine`, called `name` (its `DT_SONAME`), that needs the
-/// library `needed`. It has these `symbols`, all undefined, and [`TABLE_SYMBOL`].
+/// Returns the bytes of an ELF shared object for `machine` with the name `name` (its `DT_SONAME`), which
+/// needs the library `needed`. The object has these `symbols`, all undefined, and then [`TABLE_SYMBOL`].
 pub(super) fn shared_object(machine: u16, name: &str, needed: &[u8], symbols: &[&str]) -> Vec<u8> {
     let mut strings = vec![0];
     let mut string = |bytes: &[u8]| {
@@ -123,8 +124,8 @@ impl ElfFile {
         self.0.extend(values.map(u64::to_le_bytes).as_flattened());
     }
 
-    /// Appends the ELF header of a 64-bit, little-endian shared object without sections. The program header
-    /// table follows it.
+    /// Appends the ELF header of a 64-bit, little-endian shared object without sections, whose program header
+    /// table comes right after the header.
     fn push_header(&mut self, machine: u16) {
         self.0.extend(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
         self.push_u16s([3, machine]);
@@ -151,8 +152,8 @@ impl ElfFile {
         self.push_u64s([value as u64, 0]);
     }
 
-    /// Appends the hash table in which the loader looks up names: the first symbol of each bucket, and for
-    /// each symbol the next one of its bucket.
+    /// Appends the hash table in which the loader looks up `names`: for each bucket the first symbol, and for
+    /// each symbol the next one in the same bucket.
     fn push_hash_table(&mut self, names: &[&[u8]]) {
         let count = names.len();
         let (mut first, mut next) = (vec![0; count], vec![0; count + 1]);
@@ -225,7 +226,7 @@ mod tests {
         }
     }
 
-    /// The values of the System V ABI's own function.
+    /// Compares with the results of the function that the System V ABI prints.
     #[test]
     fn names_are_hashed_as_the_loader_does() {
         assert_eq!((hash_name(b""), hash_name(b"printf"), hash_name(b"exit")), (0, 0x0779_05a6, 0x0006_cf04));

@@ -19,7 +19,7 @@ use crate::table::forwarders;
 
 mod elf;
 
-/// The result of [`interpose`], once it was called.
+/// The result of [`interpose`], which the first call of it stores.
 static INTERPOSED: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
 
 /// The reason that this crate does not see the calls of libraries that open the driver themselves.
@@ -29,36 +29,36 @@ pub enum NotInterposed {
     /// This process has not called [`interpose`].
     #[error("this process did not take the driver's name before it ran other code")]
     NotRequested,
-    /// The path of the driver's library is not known.
+    /// `GPUBENCH_LIBCUDA` is not set, or is a name without a folder.
     #[error("{LIBCUDA_VARIABLE} does not hold the path of the driver's library")]
     UnknownPath,
-    /// Something has loaded the driver before.
+    /// A library with this name of the driver was loaded before [`interpose`] was called.
     #[error(
         "{0} was loaded before: by a library that the program links with, or by a tool that watches the program"
     )]
     AlreadyLoaded(&'static str),
-    /// The loader does not work as needed.
+    /// The system's loader does not support the objects that [`interpose`] loads.
     #[error("the system's loader is not that of glibc 2.28 or newer on x86-64 or aarch64")]
     OtherLoader,
-    /// There is no memory that can be loaded as a library.
+    /// A file in memory, which could be loaded as a library, cannot be created.
     #[error("memory for a library cannot be made ({0})")]
     NoMemoryFile(String),
-    /// The loader cannot load the object, or the driver that it needs.
+    /// The loader cannot load the object that stands for the driver, or the driver that this object needs.
     #[error("the object with the driver's name cannot be loaded ({0})")]
     NotLoaded(String),
 }
 
-/// Makes this process's later `dlopen` of `libcuda.so.1` and `libcuda.so` return the functions of this crate,
-/// so that [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries that open the
-/// driver themselves, such as the CUDA runtime. Also opens the driver.
+/// Makes later calls of `dlopen` for `libcuda.so.1` and `libcuda.so` in this process return the functions of
+/// this crate, so that [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries
+/// that open the driver themselves, such as the CUDA runtime. Also opens the driver.
 ///
 /// `GPUBENCH_LIBCUDA` must hold the path of the driver's library; a parent process finds it with
 /// [`library_path`](crate::library_path). Call this before any code that may open the driver. Later calls
-/// return the first result.
+/// return the result of the first.
 ///
 /// # Errors
-/// Returns the reason if this is not possible. Calls that are linked with the program are watched all the
-/// same.
+/// Returns the reason if this is not possible. Calls of code that is linked with this crate are watched even
+/// then.
 pub fn interpose() -> Result<(), &'static NotInterposed> {
     INTERPOSED.get_or_init(load_objects).as_ref().copied()
 }
@@ -74,12 +74,12 @@ pub fn interposed() -> Result<(), &'static NotInterposed> {
 
 /// The driver's own name (`DT_SONAME`), by which most libraries open the driver.
 const DRIVER_NAME: &str = "libcuda.so.1";
-/// The other name by which libraries open the driver, such as cudarc.
+/// The other name by which some libraries, such as cudarc, open the driver.
 const LINK_NAME: &str = "libcuda.so";
 
-/// Loads an object under each name of the driver, unless a library with one of the names is loaded already.
-/// The addresses of their symbols are the forwarders. If the loader does not use these addresses, removes
-/// them and returns an error.
+/// Loads two objects that have the driver's names, and sets the forwarders as the addresses of their symbols.
+/// Returns an error if a library with one of the names is loaded already. If the loader does not use the
+/// addresses as they are, removes them and returns an error.
 fn load_objects() -> Result<(), NotInterposed> {
     let machine = ELF_MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
     let machine = machine.ok_or(NotInterposed::OtherLoader)?;
@@ -107,8 +107,9 @@ fn load_objects() -> Result<(), NotInterposed> {
     Err(NotInterposed::OtherLoader)
 }
 
-/// Sets the address of each forwarder's symbol in `object`, which must have all of them. `address` computes
-/// it from the symbol's name and the forwarder.
+/// Sets the address of each forwarder's symbol in `object`, which must have all of these symbols. `address`
+/// computes the address from the symbol's name and the forwarder; `None` makes the symbol undefined. Returns
+/// an error if the object has no symbol table.
 fn set_addresses(
     object: &LoadedObject,
     address: impl Fn(&str, Function) -> Option<usize>,
@@ -136,7 +137,7 @@ struct LoadedObject(ManuallyDrop<Library>);
 
 impl LoadedObject {
     /// Loads the shared object with these bytes from a file in memory, which stays open. `name` is the name
-    /// of that file.
+    /// of this file.
     fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
         let file =
             memory_file(name, bytes).map_err(|error| NotInterposed::NoMemoryFile(error.to_string()))?;
@@ -152,7 +153,8 @@ impl LoadedObject {
         }
     }
 
-    /// Returns the address of a symbol of the object or of a library that it needs; `None` if there is none.
+    /// Returns the address of a symbol of the object or of a library that it needs; `None` if none of them
+    /// has the symbol.
     fn symbol(&self, name: &str) -> Option<*mut c_void> {
         // SAFETY: the symbol is not used as anything but an address here.
         let address = unsafe { self.0.get::<*mut c_void>(name) }.ok()?;
