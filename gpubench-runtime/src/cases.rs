@@ -18,11 +18,12 @@ use crate::registry::{self, Entry, select_args, visit_case};
 /// The cases of a benchmark's variant that a selection matches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListedCases {
-    /// The selected combinations, the last axis varying fastest.
+    /// The arguments of each selected case, and whether it is measured. The last axis varies fastest.
     pub combinations: Vec<(Vec<Arg>, JobStatus)>,
-    /// The names of its axes.
+    /// The names of the variant's axes, in the order of the sweeps.
     pub axes: Vec<String>,
-    /// The first axis with an invalid value of the user, and the reason.
+    /// The name of the first axis for which the user gives an invalid value, and the reason; `None` if all
+    /// values are valid.
     pub refused: Option<(String, String)>,
 }
 
@@ -33,15 +34,17 @@ pub struct VariantOnDevice {
     pub benchmark: String,
     /// The index of the variant in the benchmark's entry.
     pub variant: usize,
-    /// The device; its kind if this machine has no such device.
+    /// The device's name; only the name of its kind if this machine has no such device.
     pub device: String,
 }
 
 impl VariantOnDevice {
-    /// Lists the cases of the variant whose names and arguments `cases` selects.
+    /// Lists the cases of the variant whose names and arguments `cases` selects. Invalid values of the user
+    /// are no error: they are in [`ListedCases::refused`].
     ///
     /// # Errors
-    /// Returns an error if the user's code for the axes panics, or if an axis has no values.
+    /// Returns an error if `entries` lack the variant, if the user's code for the axes panics, if an axis has
+    /// no values, or if axes that advance together list different numbers of values.
     pub fn list(&self, entries: &[&Entry], cases: &CaseSelection) -> Result<ListedCases, Failure> {
         let entry = entries.iter().find(|entry| entry.path() == self.benchmark);
         let variant = entry.and_then(|entry| entry.variants.get(self.variant)).ok_or_else(|| {
@@ -56,10 +59,11 @@ impl VariantOnDevice {
 }
 
 /// Lists the cases of `variant`. `generics` are its types and constants as arguments, `given` the values that
-/// the user gives for arguments, and `wanted` selects cases by all their arguments.
+/// the user gives for axes, and `wanted` returns true for the arguments of a selected case.
 ///
 /// # Errors
-/// Returns an error if the user's code for the axes panics, or if an axis has no values.
+/// Returns an error if the user's code for the axes panics, if an axis has no values, or if axes that advance
+/// together list different numbers of values.
 fn list_variant(
     variant: &Variant,
     generics: &[Arg],
@@ -100,17 +104,20 @@ fn axis_names(sweeps: &[&[&dyn ArgAxis]]) -> Vec<String> {
 /// The steps of a sweep over one axis, or over several axes that advance together.
 struct AxisSteps {
     names: Vec<&'static str>,
-    /// The values of each step, one for each axis.
+    /// The values of each step, one for each name in `names`.
     rows: Vec<Vec<String>>,
-    /// The first axis with an invalid value of the user, and the reason.
+    /// The name of the first axis for which the user gives an invalid value, and the reason; `None` if all
+    /// values are valid.
     refused: Option<(String, String)>,
 }
 
 impl AxisSteps {
-    /// Returns the steps of `axes`, with the values that the user gives in `given` or those that the axes
-    /// list. Equal steps are kept once. If the user gives values for some of the axes, keeps the listed steps
-    /// with these values. Returns an error if an axis has no values, or if the listed values of several axes
-    /// differ in number; wrong values of the user are stored in `refused`.
+    /// Returns the steps of `axes`, each step once. If the user gives values for all of the axes in `given`,
+    /// the steps consist of these values. Otherwise they are the listed steps, or if the user gives values
+    /// for some of the axes, the listed steps that have one of these values.
+    ///
+    /// Returns an error if an axis has no values, or if the listed values of several axes differ in number.
+    /// Stores invalid values of the user in `refused`.
     fn new(axes: &[&dyn ArgAxis], given: &[ArgValues]) -> Result<Self, Failure> {
         let names: Vec<&'static str> = axes.iter().map(|axis| axis.name()).collect();
         let of_user = |axis: &&dyn ArgAxis| -> Option<Vec<String>> {
@@ -156,8 +163,8 @@ impl AxisSteps {
     }
 
     /// Keeps the steps whose values are among those in `given`, which has `None` for an axis without values
-    /// of the user. Stores an error in `refused` if a given value is in no step: the values of the other axes
-    /// are then unknown.
+    /// of the user. If no step has a given value, stores an error in `refused` and keeps all steps: the
+    /// values of the other axes that belong to the given value are unknown.
     fn keep_requested(&mut self, given: &[Option<Vec<String>>]) {
         for (column, values) in given.iter().enumerate() {
             let Some(values) = values else { continue };
@@ -181,15 +188,15 @@ impl AxisSteps {
     }
 }
 
-/// Returns the value of `axis` that the user writes as `text`. A number such as `1M` is written out if the
-/// axis accepts only that.
+/// Returns the text of the value of `axis` that the user writes as `text`. That is the number written out, if
+/// `text` is a number such as `1M` and the axis accepts only the number; otherwise it is `text`.
 fn axis_value(axis: &dyn ArgAxis, text: &str) -> String {
     let number = || amount(text).filter(|number| axis.select(text).is_err() && axis.select(number).is_ok());
     number().unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns the arguments of every combination of steps of `sweeps`. Each begins with the arguments `same`.
-/// The last sweep varies fastest.
+/// Returns the arguments of every combination of steps of `sweeps`: first the arguments `same`, then those of
+/// the steps. The last sweep varies fastest.
 fn cartesian_product(same: &[Arg], sweeps: &[AxisSteps]) -> Vec<Vec<Arg>> {
     sweeps.iter().fold(vec![same.to_vec()], |combinations, sweep| {
         let extended = combinations.iter().flat_map(|args: &Vec<Arg>| {
@@ -203,15 +210,16 @@ fn cartesian_product(same: &[Arg], sweeps: &[AxisSteps]) -> Vec<Vec<Arg>> {
     })
 }
 
-/// The arguments of the benchmark that a job is compared with, and the reason if that benchmark skips these
+/// The arguments with which a benchmark is compared with a job, and the reason if the benchmark skips these
 /// arguments.
 pub type ComparisonTarget = (Vec<Arg>, Option<String>);
 
-/// Returns the arguments with which the benchmark `with` is compared with `job`: those of `with`, and else
-/// those of the job.
+/// Returns the arguments with which the benchmark `with` is compared with `job`. Each argument is the one
+/// that `with` gives, or else the job's argument of the same name.
 ///
 /// # Errors
-/// Returns a phrase with the reason that the two cannot be compared, such as `that has no argument `n``.
+/// Returns a phrase with the reason that `with` cannot be compared with the job, such as ``that has no
+/// argument `n` ``.
 pub fn find_comparison_target(
     job: &Job,
     with: &BenchmarkId,
@@ -288,17 +296,18 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum SharedResource {
-    /// Nothing: it runs at the same time as all jobs that do not share the machine.
+    /// Nothing: the job runs at the same time as all jobs that do not need the machine alone.
     #[default]
     Nothing,
-    /// A bus to the host and its memory: no other such job runs meanwhile.
+    /// The bus to the host, and the host's memory: no other job with this resource runs at the same time.
     Link,
-    /// The CPU, another device that it copies to or from, or something that is not known: it runs alone.
+    /// The CPU, another device that the job copies to or from, or something that is not known: the job runs
+    /// alone.
     Machine,
 }
 
 impl SharedResource {
-    /// Returns the shared resource of a job that moves its bytes over `link`; `None` is a job without
+    /// Returns the shared resource of a job whose launches transfer data over `link`; `None` is a job without
     /// transfers.
     #[doc(hidden)]
     pub fn of_link(link: Option<Link>) -> Self {
@@ -313,14 +322,14 @@ impl SharedResource {
 }
 
 impl Job {
-    /// Returns the job of these cases, without a timeout, a comparison or a shared resource.
+    /// Returns the job with these cache states, without a timeout, a comparison or a shared resource.
     #[doc(hidden)]
     pub fn new(benchmark: String, args: Vec<Arg>, device: String, caches: Vec<Cache>) -> Self {
         let (timeout, with, shares) = (None, None, SharedResource::Nothing);
         Self { benchmark, args, device, caches, timeout, with, shares }
     }
 
-    /// Returns the job with these cache states in place of its own.
+    /// Returns the job with `caches` in place of its cache states.
     #[doc(hidden)]
     #[must_use]
     pub fn with_caches(self, caches: Vec<Cache>) -> Self {
@@ -341,14 +350,15 @@ impl From<PlannedCase> for Job {
     }
 }
 
-/// Whether a job is measured.
+/// Whether a case is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum JobStatus {
-    /// It is measured.
+    /// The case is measured.
     Measured,
-    /// It is left out, for the reason that its benchmark gives.
+    /// The case is left out, for the reason that its benchmark gives.
     Skipped(String),
-    /// An axis does not have one of its arguments, or the code that decides whether to skip it failed.
+    /// The case cannot be measured: an axis does not have one of its arguments, or the code that decides
+    /// whether to skip it failed.
     Broken(Failure),
 }

@@ -9,9 +9,9 @@ use std::{any::Any, env, mem};
 
 use gpubench_records::{Failure, Stage};
 
-/// Runs `code`, and returns its result. A panic of `code` becomes a failure of `stage`. Meanwhile panics of
-/// all threads print nothing. Panics of this thread are then forgotten; those of other threads are remembered
-/// for [`panic_in_detached_thread`].
+/// Runs `code`, and returns its result. A panic of `code` becomes a failure of `stage`. Meanwhile, panics of
+/// all threads print nothing. Panics of other threads are remembered for [`panic_in_detached_thread`], unless
+/// `code` panics too.
 pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let before = begin_catching();
     let result =
@@ -29,7 +29,7 @@ fn begin_catching() -> usize {
     remembered_panics().len()
 }
 
-/// Ends a call of [`catch`], and forgets the panics of this thread.
+/// Ends a call of [`catch`]. Forgets the panics of this thread, which `code` may have caught itself.
 fn end_catching() {
     // The code may itself have caught panics of this thread.
     let own = thread::current().id();
@@ -37,9 +37,10 @@ fn end_catching() {
     ACTIVE_CATCHES.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Returns the failure of `stage` for a panic with this payload, and drops the payload. Its message is that
-/// of the last new panic of this thread, or else of any thread. `before` is the number of panics that were
-/// remembered before the code ran.
+/// Returns the failure of `stage` for a caught panic with this payload, and drops the payload. The message is
+/// that of the last new panic of this thread; if there is none, that of the last new panic of any thread; if
+/// there is none either, the text of the payload. New are the remembered panics after the first `before`;
+/// they are forgotten.
 fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -> Failure {
     let own = thread::current().id();
     let mut panics = remembered_panics();
@@ -59,23 +60,23 @@ fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -
     Failure::new(stage, format_args!("panicked at {message}"))
 }
 
-/// Drops the payload of a panic. If dropping it panics too, the payload of that panic is leaked.
+/// Drops the payload of a panic. If the drop panics too, leaks the payload of the second panic.
 fn drop_payload(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         mem::forget(another);
     }
 }
 
-/// Installs the panic hook before the first call of [`catch`]. All threads share the hook, because a launch
-/// may panic on a thread of the pool of its device.
+/// Runs [`install_hook`] before the first call of [`catch`]. All threads share the hook, because a launch may
+/// panic on a thread of its device's pool.
 static INSTALL_HOOK: Once = Once::new();
 /// The number of calls of [`catch`] in progress, on all threads.
 static ACTIVE_CATCHES: AtomicUsize = AtomicUsize::new(0);
-/// The panics since the job began that no failure has reported.
+/// The panics since the job began that no failure has reported, oldest first.
 static REMEMBERED_PANICS: Mutex<Vec<RememberedPanic>> = Mutex::new(Vec::new());
 
-/// The most panics that are remembered. Later ones are not: a launch may start thread after thread that
-/// panics.
+/// The most panics that are remembered at a time. Later panics are not remembered: a launch may start thread
+/// after thread that panics.
 const MOST_REMEMBERED_PANICS: usize = 100;
 
 /// A panic that no failure has reported yet.
@@ -93,11 +94,11 @@ fn remembered_panics() -> MutexGuard<'static, Vec<RememberedPanic>> {
 /// A panic hook, as the standard library stores it.
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
 
-/// The panic hook of the program before the first job. It runs for panics while no call of [`catch`] is in
-/// progress.
+/// The panic hook of the program before gpubench first installed its own. It prints panics while no call of
+/// [`catch`] is in progress.
 static ORIGINAL_HOOK: OnceLock<Hook> = OnceLock::new();
 
-/// Installs a panic hook that remembers each panic. While [`catch`] runs, the hook prints nothing.
+/// Installs [`remember_panic`] as the panic hook. The first call stores the former hook in [`ORIGINAL_HOOK`].
 fn install_hook() {
     // A later one is ours, or one that a benchmark has left.
     _ = ORIGINAL_HOOK.set(panic::take_hook());
@@ -120,15 +121,15 @@ fn remember_panic(info: &PanicHookInfo<'_>) {
     }
 }
 
-/// Begins a job: forgets the panics that threads of earlier jobs left, and reinstalls the panic hook in case
-/// they replaced it.
+/// Begins a job: forgets the panics of earlier jobs' threads, and installs the panic hook again in case an
+/// earlier job has replaced it.
 pub(crate) fn forget_panics() {
     install_hook();
     remembered_panics().clear();
 }
 
-/// Returns a failure for the first panic since the job began that no call of [`catch`] reported, which is
-/// from a detached thread. Returns `None` without one.
+/// Returns a failure for the first remembered panic: one since the job began, of a thread that no launch
+/// waits for. Returns `None` if no panic is remembered.
 pub(crate) fn panic_in_detached_thread() -> Option<Failure> {
     let panics = remembered_panics();
     let text = &panics.first()?.text;

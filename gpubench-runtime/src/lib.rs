@@ -46,15 +46,15 @@ pub mod __private {
         pub use crate::method::{RoundLayout, Rounds, compare, measure};
     }
 
-    /// Returns the package of a suite, as cargo describes it to its compiler, or `None` without a name. Its
-    /// commit is found when a run begins.
+    /// Returns the package of a suite, from the values that cargo sets for the compiler; `None` if `name` is
+    /// `None`. Leaves the commit unset: it is found when a run begins.
     pub fn package(name: Option<&str>, version: Option<&str>, folder: Option<&str>) -> Option<Package> {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let (version, folder) = (text(version), text(folder));
         name.map(|name| Package { name: name.to_owned(), version, folder, commit: None, dirty: None })
     }
 
-    /// Returns true if the module of this path is the crate itself: the path has no `::`.
+    /// Returns true if `module_path` names the root of a crate: it contains no `::`.
     pub const fn is_crate_root(module_path: &str) -> bool {
         let (path, mut at) = (module_path.as_bytes(), 0);
         while at < path.len() {
@@ -66,7 +66,8 @@ pub mod __private {
         true
     }
 
-    /// Returns the build of a suite: its package, where cargo builds it, its module, and gpubench.
+    /// Returns the description of a suite's build: its package, if cargo builds it, its module, and the build
+    /// of gpubench.
     pub fn build(package: Option<Package>, module: &str) -> Program {
         let suite = package.as_ref().map(|package| format!("{}/{module}", package.name));
         Program {

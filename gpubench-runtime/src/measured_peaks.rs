@@ -9,9 +9,9 @@ use gpubench_records::{Ceiling, DeviceInfo, Peak};
 
 pub use gpubench_records::files::ceilings::CeilingCache;
 
-/// Returns the cache of measured peaks in `folder`, or in the cache folder of the user if it is `None`.
-/// Entries belong to this machine and to the optimisation level of this build. Returns `None` if there is no
-/// folder.
+/// Returns the cache of measured peaks in `folder`, or in the user's cache folder if `folder` is `None`. The
+/// entries of a CPU are valid only for this machine and this build's optimisation level. Returns `None` if
+/// the user has no cache folder.
 pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
     // A program that is not optimised computes at a part of the rate.
     let build = match (cfg!(debug_assertions), env!("GPUBENCH_OPT_LEVEL")) {
@@ -22,9 +22,10 @@ pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
     CeilingCache::in_folder(folder, &format!("{}{build}", host_name().unwrap_or_default()))
 }
 
-/// Returns the properties of `device`. If `ceilings` has no peaks of the device, measures them. Stores them
-/// in `ceilings` if all are certain; otherwise, or if they cannot be stored, adds them to the returned
-/// properties. Stored peaks are not added: the reader of the cache adds them.
+/// Returns the properties of `device`. If `ceilings` has no peaks of the device, measures them. Stores the
+/// measured peaks in `ceilings` if all are certain; if they are not, or cannot be stored, adds them to the
+/// returned properties. Peaks that are stored in `ceilings` are never part of the returned properties: the
+/// supervisor adds them.
 pub(crate) fn info_with_peaks(
     device: &mut dyn Device,
     ceilings: Option<&CeilingCache>,

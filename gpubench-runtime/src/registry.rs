@@ -11,8 +11,9 @@ use crate::catch::catch;
 use crate::device::{Device, Memory, Work};
 use crate::system::exit_if_forked_child;
 
-/// Returns every linked annotated function, in the order of crate, file, line and column. Functions written
-/// by the same macro call have the same source location; they are ordered by module and name.
+/// Returns the entries of all annotated functions that this program links, in the order of crate, file, line
+/// and column. Functions from one macro call have the same source location; they are ordered by module and
+/// name.
 pub fn entries() -> Vec<&'static Entry> {
     let mut entries: Vec<&Entry> = inventory::iter::<Entry>().collect();
     entries.sort_by_key(|entry| {
@@ -28,13 +29,13 @@ pub fn generic_args(variant: &Variant) -> Vec<Arg> {
     variant.generics.iter().map(arg).collect()
 }
 
-/// Returns true if `args` contain all types and constants of `variant`. Other arguments do not matter, so
-/// that a variant without types and constants matches any.
+/// Returns true if `args` contain all types and constants of `variant`, and thus for any `args` if it has
+/// none. Other arguments do not matter.
 pub(crate) fn matches_generics(variant: &Variant, args: &[Arg]) -> bool {
     generic_args(variant).iter().all(|arg| args.contains(arg))
 }
 
-/// Passes the axes and the case of `variant` to `visit`, and returns the result. Calls `visit` once at most.
+/// Calls `visit` with the axes and the case of `variant`, and returns its result.
 ///
 /// # Errors
 /// Returns an error if the user's code for the axes panics, if it shows no case, or if `visit` fails.
@@ -53,8 +54,8 @@ pub(crate) fn visit_case<T>(
     shown.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
 }
 
-/// Selects the value of each of `args` on its axis. Arguments without an axis, such as types, are ignored.
-/// Returns an error if an axis does not have the value.
+/// Selects the value of each of `args` on its axis. Ignores arguments without an axis, such as types. Returns
+/// an error if an axis does not have the value.
 pub(crate) fn select_args(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<(), Failure> {
     for axis in sweeps.iter().copied().flatten() {
         if let Some(arg) = args.iter().find(|arg| arg.name == axis.name()) {
@@ -64,9 +65,9 @@ pub(crate) fn select_args(args: &[Arg], sweeps: &[&[&dyn ArgAxis]]) -> Result<()
     Ok(())
 }
 
-/// A [`Case`] whose steps return a [`Failure`] with their stage if the user's code returns an error or
-/// panics. Panics of a launch are not caught here: the worker catches them together with errors of the
-/// device. Steps that cannot fail are called on the [`Case`].
+/// A [`Case`] with steps that return a [`Failure`] of their stage if the user's code returns an error or
+/// panics. Only panics of a launch are not caught: the worker catches them together with errors of the
+/// device. Steps that cannot fail are called on the [`Case`] inside.
 pub(crate) struct CaughtCase<'a>(pub &'a mut (dyn Case + 'a));
 
 impl CaughtCase<'_> {
@@ -101,13 +102,14 @@ impl CaughtCase<'_> {
         catch_step(Stage::Counts, || self.0.counts())
     }
 
-    /// Checks the outputs. Returns `false` if the benchmark has no check.
+    /// Checks the outputs. Returns false if the benchmark has no check, true if the check passes, and a
+    /// failure if it does not.
     pub(crate) fn check(&self) -> Result<bool, Failure> {
         catch_step(Stage::Check, || self.0.check())
     }
 
-    /// Drops the value that the launch function returned, if it is kept, and keeps no later ones. A panic of
-    /// its `drop` is a failure.
+    /// Drops the kept return value of the launch function, if there is one, and keeps no later ones. A panic
+    /// of the value's `drop` is a failure.
     pub(crate) fn drop_output(&mut self) -> Result<(), Failure> {
         catch(Stage::Check, || {
             self.0.keep_output(false);

@@ -17,8 +17,8 @@ pub fn host_name() -> Option<String> {
     Some(lossy_string(uname().nodename())).filter(|name| !name.is_empty())
 }
 
-/// Returns the name of the operating system, such as `Debian GNU/Linux 12 (bookworm)`, or `None` if it has no
-/// `/etc/os-release`.
+/// Returns the name of the operating system, such as `Debian GNU/Linux 12 (bookworm)`, or `None` if
+/// `/etc/os-release` is missing or names none.
 pub fn os_name() -> Option<String> {
     fs::read_to_string("/etc/os-release").ok().and_then(|release| pretty_name(&release))
 }
@@ -41,9 +41,9 @@ fn pretty_name(release: &str) -> Option<String> {
     Some(name.trim().trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Returns the names and values of the environment variables that can change times ([`TIME_VARIABLES`]), as
-/// far as they are set and not empty. Of a path it returns the last part, since folders may have the names of
-/// users.
+/// Returns the names and values of those environment variables in [`TIME_VARIABLES`], which can change times,
+/// that are set and not empty. Of a value that is a path, returns only the last part, since folders may have
+/// the names of users.
 pub fn time_variables() -> BTreeMap<String, String> {
     let set = TIME_VARIABLES.iter().filter_map(|name| {
         let value = env::var_os(name).filter(|value| !value.is_empty())?;
@@ -54,8 +54,8 @@ pub fn time_variables() -> BTreeMap<String, String> {
 }
 
 /// Returns the number of processors whose time this process may use, such as 1.5, or `None` if it is not
-/// limited: the lowest limit of its control groups and of those that they are in, in both versions of control
-/// groups. `read` reads a file of the machine.
+/// limited. That is the lowest limit of the process's control groups and their parents, in versions 1 and 2.
+/// `read` returns the text of the file with this path, or `None` if it cannot be read.
 pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     // Version 2 names no controllers.
@@ -78,8 +78,8 @@ pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
     limits.reduce(f64::min)
 }
 
-/// Divides a quota of processor time by its period. Returns `None` if there is no limit: the quota is `max`
-/// or not positive, or a value cannot be parsed.
+/// Returns a quota of processor time divided by its period. Returns `None` if the quota sets no limit (`max`,
+/// or not positive), or if a value cannot be parsed.
 fn quota_in_processors(quota: &str, period: &str) -> Option<f64> {
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
@@ -91,23 +91,23 @@ pub(crate) fn thread_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// The fields of a `/proc/PID/stat` file after the process name, such as `R 1 …` of `17 (a name) R 1 …`. They
+/// The fields of a `/proc/PID/stat` file after the process name: `R`, `1`, … of `17 (a name) R 1 …`. They
 /// begin after the last closing bracket, since the name may contain spaces and brackets.
 pub(crate) struct Stat<'a>(Vec<&'a str>);
 
 impl<'a> Stat<'a> {
-    /// Parses the text of a `stat` file. Returns `None` if it has no name in brackets.
+    /// Parses the text of a `stat` file. Returns `None` if no name in brackets comes before the fields.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         Some(Self(text.rsplit_once(") ")?.1.split_whitespace().collect()))
     }
 
-    /// Returns the number in field `word`, counted from 1 as in `man 5 proc`. Field 3 is the state. Returns
-    /// `None` for earlier fields, and for a field that is missing or no number.
+    /// Returns the number in field `word`, where fields are counted from 1 as in `man 5 proc`. Returns `None`
+    /// for fields before 3, the state, and for a field that is missing or is no number.
     pub(crate) fn number(&self, word: usize) -> Option<u64> {
         self.0.get(word.checked_sub(3)?)?.parse().ok()
     }
 
-    /// Returns true if the process state is `R`: it runs, or waits for a processor.
+    /// Returns true if the state is `R`: the process or thread runs, or waits for a processor.
     pub(crate) fn is_runnable(&self) -> bool {
         self.0.first() == Some(&"R")
     }
@@ -122,7 +122,7 @@ impl<'a> Stat<'a> {
 /// The first file descriptor after the standard streams.
 const FIRST_FREE: RawFd = 3;
 
-/// Takes the socket that a worker gets as its standard input. Returns two files of that socket: one to read
+/// Takes over standard input, which in a worker is a socket. Returns two files of this socket: one to read
 /// requests from, and one to write replies to. Afterwards standard input is `/dev/null`, also for child
 /// processes.
 pub fn take_channel() -> io::Result<(File, File)> {
@@ -132,22 +132,23 @@ pub fn take_channel() -> io::Result<(File, File)> {
     Ok((socket, replies))
 }
 
-/// Takes standard output, and returns it as a file. Afterwards all other output of this process to standard
-/// output goes to standard error.
+/// Takes over standard output, and returns it as a file. Everything else that this process then prints to
+/// standard output goes to standard error.
 pub fn take_output() -> io::Result<File> {
     let ours = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
     Ok(File::from(ours))
 }
 
-/// A stream whose reads and writes wait and retry after `EWOULDBLOCK`. All processes that share a pipe share
-/// its non-blocking mode, which the parent process or a benchmark may have set.
+/// A stream whose reads and writes wait and retry if they return `EWOULDBLOCK`. Such results occur because
+/// all processes with one pipe share its non-blocking mode, which the parent process or a benchmark may have
+/// set.
 #[derive(Debug)]
 pub struct RetryOnWouldBlock<S>(pub S);
 
 impl<S: AsFd> RetryOnWouldBlock<S> {
     /// Runs `work` until it succeeds or fails with an error other than `WouldBlock`. After each `WouldBlock`,
-    /// waits until the stream is `ready`.
+    /// waits for one of the events `ready` on the stream.
     fn retry<T>(&mut self, ready: PollFlags, mut work: impl FnMut(&mut S) -> io::Result<T>) -> io::Result<T> {
         loop {
             match work(&mut self.0) {
@@ -176,8 +177,8 @@ impl<S: AsFd + Read> Read for RetryOnWouldBlock<S> {
     }
 }
 
-/// Kills the process group of this process if this process leads it, as a worker does. Otherwise aborts this
-/// process alone.
+/// Kills the process group of this process if this process is the leader of the group, as a worker is.
+/// Otherwise aborts this process alone.
 pub(crate) fn kill_own_process_group() -> ! {
     if getpgrp() == getpid() {
         // This cannot fail: the group contains this process.
@@ -186,9 +187,10 @@ pub(crate) fn kill_own_process_group() -> ! {
     process::abort()
 }
 
-/// Kills the worker and its process group, with a message, if this process is a forked child of the worker: a
-/// launch may call `fork` and return in both processes. Otherwise the number of processes would double with
-/// each launch. In the worker this reads one value in memory, since it is part of the time on the CPU.
+/// If this process is a forked child of the worker, prints a message and kills the worker and its process
+/// group, this process included. A launch may call `fork` and return in both processes; the number of
+/// processes would then double with each launch. In the worker itself, only reads one value in memory, since
+/// this call is part of the time of launches on the CPU.
 #[inline]
 pub(crate) fn exit_if_forked_child() {
     if gpubench_driver::is_forked_copy() {
@@ -196,8 +198,8 @@ pub(crate) fn exit_if_forked_child() {
     }
 }
 
-/// Kills the process group of the worker, which includes this forked child of it. Prints the reason on
-/// standard error first.
+/// Prints the reason on standard error, and kills the process group that contains this forked child and the
+/// worker.
 fn kill_worker_from_forked_child() -> ! {
     let reason = "error: a launch forked this process and returned in both: have the copy end or become another program\n";
     // Without the lock of standard error, which another thread may have acquired before the fork.
