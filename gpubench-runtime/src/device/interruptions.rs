@@ -6,49 +6,54 @@ use std::time::Instant;
 use super::launch_timer::{LaunchTimer, ThreadTime};
 use gpubench_stats::Nanoseconds;
 
-/// A thread counts as interrupted if it waits longer than this (10 µs) and than [`LONGEST_IGNORED_PART`] of
-/// the time of the sample. A woken thread waits some microseconds even on an idle machine.
+/// A sample counts as interrupted if one of its threads waits both longer than this (10 µs) and longer than
+/// [`LONGEST_IGNORED_PART`] allows. A woken thread waits some microseconds even on an idle machine.
 const LONGEST_IGNORED_WAIT: Nanoseconds = Nanoseconds(10_000.0);
-/// The longest wait that is ignored, as a fraction of the time of the samples between two readings.
+/// The longest wait that is ignored between two readings, as a fraction of the time of the samples between
+/// them.
 const LONGEST_IGNORED_PART: f64 = 0.1;
 
-/// The largest fraction of the time of back-to-back samples that reading the times of the threads takes.
+/// The largest part of the time that reading the times of the threads may take between back-to-back samples,
+/// as a fraction of the time of the samples.
 const LARGEST_READING_PART: f64 = 0.1;
-/// The number of readings whose mean is the time of one reading.
+/// The number of readings from which the time of one reading is computed, as their mean.
 const COST_READINGS: usize = 8;
 
-/// Waits count only if other programs used at least this fraction of the time of one processor since the
-/// first sample, and more than [`TICK_ERROR`]. Otherwise the threads of the launches wait for each other.
+/// Waits count only if other programs used more than this fraction of the time of one processor since the
+/// first sample, and more than [`TICK_ERROR`]. With less, the threads of the launches only waited for each
+/// other.
 const LEAST_OTHERS_PART: f64 = 0.1;
-/// The error of the processor times that the operating system counts in ticks (30 ms). Other programs with no
-/// more time than this count as none.
+/// The error of processor times that the operating system counts in ticks (30 ms). Other programs that used
+/// at most this much time count as not running.
 const TICK_ERROR: Nanoseconds = Nanoseconds(30e6);
 
-/// The waits of the threads of a launch since the first sample, and the samples that they interrupted.
+/// The waits for a processor of the threads that run launches, since the first sample, and the samples that
+/// these waits interrupted.
 pub(super) struct Interruptions {
     /// The start of the first sample.
     begin: Instant,
     /// The times of the threads at the start of the first sample.
     first: Vec<ThreadTime>,
-    /// The times of the threads at the last reading but one.
+    /// The times of the threads at the reading before the last.
     last: Vec<ThreadTime>,
     /// The times of the threads at the last reading.
     now: Vec<ThreadTime>,
     /// The processor time that other programs had used when the first sample began; `None` if it is not
     /// counted.
     others_time_before: Option<Nanoseconds>,
-    /// The time that one reading takes.
+    /// The time that one reading of the times of the threads takes.
     reading_time: Nanoseconds,
-    /// One mark per sample, true if a thread waited during the sample.
+    /// One mark per sample, true if the sample is interrupted: a thread waited during it, or it began without
+    /// a thread that launches need.
     interrupted: Vec<bool>,
-    /// For each reading, its time since `begin` and the number of the first sample after the reading before
+    /// For each reading, its time since `begin`, and the index of the first sample since the reading before
     /// it.
     ends: Vec<(Nanoseconds, usize)>,
 }
 
 impl Interruptions {
-    /// Starts before the first sample. Returns `None` if no thread of this machine runs launches, or if the
-    /// operating system does not count the times of threads.
+    /// Starts to observe the threads, right before the first sample. Returns `None` if no thread of this
+    /// machine runs launches, or if the operating system does not count the times of threads.
     pub(super) fn begin<D: LaunchTimer>(device: &mut D) -> Option<Self> {
         let mut first = Vec::new();
         let begin = Instant::now();
@@ -69,15 +74,15 @@ impl Interruptions {
         })
     }
 
-    /// Returns the number of back-to-back samples between two readings for samples of this duration, at least
-    /// 1.
+    /// Returns the number of back-to-back samples of duration `sample` to take between two readings: enough
+    /// that [`LARGEST_READING_PART`] is kept, at least 1.
     pub(super) fn samples_per_reading(&self, sample: Nanoseconds) -> usize {
         (self.reading_time / (LARGEST_READING_PART * sample.max(Nanoseconds(1.0)))).ceil().max(1.0) as usize
     }
 
-    /// Reads the times of the threads after `samples` samples, which took `time` together, and marks these
-    /// samples if a thread waited. With `back_to_back`, the samples directly followed earlier samples: if the
-    /// wait is longer than the new samples, the earlier samples during the wait are marked too.
+    /// Reads the times of the threads, after `samples` new samples that took `time` together. Marks the new
+    /// samples if a thread waited. With `back_to_back`, nothing came between the new samples and earlier
+    /// ones: if the wait is longer than the new samples, the earlier samples during the wait are marked too.
     pub(super) fn add_samples<D: LaunchTimer>(
         &mut self,
         device: &mut D,
@@ -95,21 +100,22 @@ impl Interruptions {
         self.interrupted.extend(std::iter::repeat_n(waits, samples));
     }
 
-    /// Marks the last `samples` samples, which began without a thread that launches need.
+    /// Marks the last `samples` samples: they began while a thread that launches need was not ready.
     pub(super) fn mark_last_samples(&mut self, samples: usize) {
         let first = self.interrupted.len().saturating_sub(samples);
         self.interrupted[first..].fill(true);
     }
 
-    /// Marks the samples between readings that ended later than `since`, measured from `begin`.
+    /// Marks the samples since the last reading at or before `since`, a time that is measured from `begin`.
     fn mark_samples_since(&mut self, since: Nanoseconds) {
         let meanwhile = self.ends.iter().rev().take_while(|(end, _)| *end > since).last();
         let first = meanwhile.map_or(self.interrupted.len(), |(_, first)| *first);
         self.interrupted[first..].fill(true);
     }
 
-    /// Reads the times of the threads. Returns the fraction of their time since the first sample that they
-    /// waited for a processor, over all threads, or `None` if it is unknown.
+    /// Reads the times of the threads. Returns the part of their time since the first sample in which they
+    /// waited for a processor, over all threads: wait ÷ (run + wait). Returns `None` if no thread ran since
+    /// then, or if their times are lower than then, since a thread has ended.
     pub(super) fn processor_wait<D: LaunchTimer>(&mut self, device: &mut D) -> Option<f64> {
         self.longest_new_wait(device);
         let sum = |times: &[ThreadTime]| ThreadTime {
@@ -119,9 +125,9 @@ impl Interruptions {
         sum(&self.now).waited_since(sum(&self.first))
     }
 
-    /// Returns one mark per sample, true if a thread waited during it. Returns `None` if other programs used
-    /// the processors for no more than 30 ms, or for no more than a tenth of the time since the first sample.
-    /// Also returns `None` if their use is not counted.
+    /// Returns one mark per sample, true if the sample is interrupted. Returns `None` if other programs used
+    /// the processors for at most 30 ms since the first sample, or for at most a tenth of the time since
+    /// then. Also returns `None` if the operating system does not count the time of other programs.
     pub(super) fn interrupted_samples<D: LaunchTimer>(&self, device: &mut D) -> Option<&[bool]> {
         let others = device.others_time()? - self.others_time_before?;
         let elapsed = Nanoseconds::from(self.begin.elapsed());

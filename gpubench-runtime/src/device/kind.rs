@@ -12,7 +12,7 @@ pub struct DeviceKind {
     /// The name on the command line and in records.
     #[doc(hidden)]
     pub name: &'static str,
-    /// Returns the devices of this kind in this machine. The error is the reason, as a short phrase, why
+    /// Returns the devices of this kind in this machine. The error is a short phrase with the reason that
     /// there are none.
     #[doc(hidden)]
     pub list: fn() -> Result<Vec<Available>, DeviceError>,
@@ -21,8 +21,8 @@ pub struct DeviceKind {
     /// A noun phrase for a device of this kind, such as `CUDA device`.
     #[doc(hidden)]
     pub noun: &'static str,
-    /// True if devices of this kind are measured concurrently. Their launches share no resources unless their
-    /// benchmark names a link.
+    /// True if devices of this kind are measured at the same time as other devices. Their launches then share
+    /// nothing with those of other devices, except for a link that the benchmark declares.
     #[doc(hidden)]
     pub runs_concurrently: bool,
     /// The devices that are measured if the user names no device.
@@ -40,11 +40,11 @@ pub struct DeviceKind {
 }
 
 impl DeviceKind {
-    /// Returns the kind of the device type `D`. One device of this kind is assumed to exist until opening it
-    /// fails, unless [`Self::with_list`] sets another list.
+    /// Returns the kind of the device type `D`. Unless [`Self::with_list`] sets another list, one device of
+    /// this kind is listed, whether it exists or not.
     ///
-    /// If the user names no device, the first device that works of each such kind is measured, in addition to
-    /// those of other kinds.
+    /// If the user names no device, the first device of this kind that works is measured, in addition to
+    /// devices of other kinds.
     #[must_use]
     pub const fn new<D: DeviceType>() -> Self {
         Self {
@@ -60,8 +60,8 @@ impl DeviceKind {
         }
     }
 
-    /// Sets the function that lists the devices, each named `name:number`, and the noun phrase for a device
-    /// of this kind.
+    /// Sets the function that lists the devices, each with a name such as `name:0`, and the noun phrase for a
+    /// device of this kind.
     #[must_use]
     pub const fn with_list(
         self,
@@ -78,36 +78,39 @@ gpubench_core::inventory::collect!(DeviceKind);
 /// The devices of a kind that are measured if the user names no device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DefaultChoice {
-    /// The first device. A bare number on the command line also selects a device of such a kind.
+    /// The first device that works, among the devices of all such kinds. A bare number on the command line
+    /// also selects one of them.
     First,
     /// The first device that works, in addition to devices of other kinds.
     Additional,
-    /// This machine itself, if there is no other device.
+    /// This machine itself, if no device of a kind with [`Self::First`] works.
     Fallback,
 }
 
 /// Functions that lock and reset the clock of a device. The first argument of each is the UUID of the device.
 #[derive(Clone, Copy)]
 pub struct ClockControl {
-    /// Locks the clock. Returns a phrase such as `locked to 1500 MHz`.
+    /// Locks the clock to a target. Returns a phrase such as `locked to 1500 MHz`.
     pub lock: fn(&str, ClockTarget) -> Result<String, DeviceError>,
     /// Resets the clock to the default of the driver.
     pub reset: fn(&str) -> Result<(), DeviceError>,
 }
 
-/// A device of this machine that a kind of device lists, before it is opened.
+/// A device that its kind lists, before it is opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Available {
-    /// The name of the device, such as `cuda:0`, which [`DeviceId`](gpubench_records::id::DeviceId) parses.
+    /// The name of the device, such as `cuda:0`, in a form that [`DeviceId`](gpubench_records::id::DeviceId)
+    /// parses.
     pub device: String,
-    /// The kind of the device: the [`KIND`](super::StreamSource::KIND) of its type. It is not serialised.
+    /// The kind of the device: the [`KIND`](super::StreamSource::KIND) of its type. It is not serialised, so
+    /// it is empty after deserialisation.
     #[serde(skip)]
     #[doc(hidden)]
     pub kind: &'static str,
     /// The name that the maker gave the device; empty if only the opened device knows it.
     pub name: String,
-    /// The UUID, if the device has one.
+    /// The UUID; `None` if the device has none.
     #[doc(hidden)]
     pub uuid: Option<String>,
     /// The reason why the driver cannot open the device, although it lists the device; `None` for a working
@@ -117,7 +120,8 @@ pub struct Available {
 }
 
 impl Available {
-    /// Returns an available device of this kind, such as `cuda:0`, without a name, a UUID or a fault.
+    /// Returns a device of this kind with a name such as `cuda:0`, without the maker's name, a UUID or a
+    /// fault.
     pub fn new(device: impl Into<String>, kind: &'static str) -> Self {
         Self { device: device.into(), kind, name: String::new(), uuid: None, fault: None }
     }
@@ -140,7 +144,8 @@ impl Available {
         Self { fault: Some(fault.into()), ..self }
     }
 
-    /// Returns the device and the name that its maker gave it, such as `` `cuda:0` (NVIDIA H200) ``.
+    /// Returns the name of the device, followed by the maker's name if it is known, such as `` `cuda:0`
+    /// (NVIDIA H200) ``.
     #[doc(hidden)]
     pub fn describe(&self) -> String {
         if self.name.is_empty() {

@@ -9,11 +9,12 @@ use gpubench_stats::{Nanoseconds, median};
 
 use crate::device::Work;
 
-/// The most readings of the timer with nothing between start and end.
+/// The most readings of the timer with nothing between start and end, to which [`read_empty_spans`] goes on.
 const MOST_EMPTY_READINGS: usize = 10_001;
-/// The fewest readings of the timer with nothing between start and end, even after [`EMPTY_READINGS_BUDGET`].
+/// The fewest readings of the timer with nothing between start and end. [`read_empty_spans`] takes them even
+/// if they need longer than [`EMPTY_READINGS_BUDGET`].
 const FEWEST_EMPTY_READINGS: usize = 101;
-/// The time after which no readings beyond the fewest are taken.
+/// The time after which [`read_empty_spans`] takes no more than [`FEWEST_EMPTY_READINGS`].
 const EMPTY_READINGS_BUDGET: Duration = Duration::from_millis(20);
 
 /// A device that times one launch at a time with its own clock. It needs no `Sampler` of its own: its
@@ -27,9 +28,9 @@ pub trait LaunchTimer {
     /// flush takes no cold samples.
     const FLUSHES: &'static [Flush] = &[];
 
-    /// True if launches may follow one another back-to-back. Then [`Self::time`] is also called with work
-    /// that launches several times. A hot sample of a short launch without a reset contains enough launches
-    /// to last at least 1 µs and 100 steps of the timer.
+    /// True if launches may follow one another back-to-back. Then a hot sample of a short launch without a
+    /// reset consists of several launches, enough to last at least 1 µs and 100 steps of the timer:
+    /// [`Self::time`] gets work that launches several times.
     const BATCHES: bool = false;
 
     /// Launches `work` once, waits for it, and returns its time. The time begins after all earlier work, such
@@ -39,29 +40,30 @@ pub trait LaunchTimer {
     /// Returns the launch's own error, or the error that occurred on the device.
     fn time(&mut self, work: &mut dyn Work) -> Result<Nanoseconds, Failure>;
 
-    /// Returns the time of an empty launch, which is subtracted from the time of each launch. Called once per
-    /// case, before its samples.
+    /// Returns the time of an empty launch, which is subtracted from each sample in addition to the overhead
+    /// of the timer; 0 is the default. Called once per case, before its samples.
     fn empty_launch_time(&mut self) -> Nanoseconds {
         Nanoseconds::ZERO
     }
 
-    /// Prepares what launches need, such as sleeping threads. Called before each sample, after its flush.
-    /// Returns false if other programs use something that launches need: the sample then counts as
-    /// interrupted.
+    /// Makes ready what launches need; for example, wakes threads. Called before each sample, after its
+    /// flush; between back-to-back samples, it may be left out while [`Self::is_ready`] returns true. Returns
+    /// false if other programs use something that launches need: the sample then counts as interrupted. The
+    /// default does nothing and returns true.
     fn make_ready(&mut self) -> bool {
         true
     }
 
-    /// Returns true if a launch can begin without [`Self::make_ready`]. Does not wait. Called between
-    /// back-to-back samples.
+    /// Returns true, the default, if a launch can begin without [`Self::make_ready`]. Must not wait. Called
+    /// between back-to-back samples.
     fn is_ready(&mut self) -> bool {
         true
     }
 
-    /// Appends, for each thread that runs launches, how long it ran and how long it waited for a processor so
-    /// far. Each call appends the same threads in the same order. A wait may be counted only once it has
-    /// ended. Appends nothing, the default, if no thread of this machine runs launches, or if the operating
-    /// system does not count run and wait times.
+    /// Appends, for each thread that runs launches, how long it has run and how long it has waited for a
+    /// processor so far. Each call appends the same threads in the same order. A wait in progress need not be
+    /// counted before it ends. Appends nothing, the default, if no thread of this machine runs launches, or
+    /// if the operating system does not count these times.
     ///
     /// Called between samples, so it should take microseconds. A sample during which a thread waited is left
     /// out if [other programs](Self::others_time) used the processors.
@@ -69,13 +71,13 @@ pub trait LaunchTimer {
         _ = times;
     }
 
-    /// Makes each thread of [`Self::thread_times`] run once, so that a wait in progress ends and counts.
+    /// Makes each thread of [`Self::thread_times`] run once, so that a wait in progress ends and is counted.
     /// Called once, after the samples. The default does nothing.
     fn end_waits(&mut self) {}
 
-    /// Returns the time that other programs have used so far on the processors that launches run on. The
-    /// origin is arbitrary: only the difference of two calls has a meaning. Returns `None`, the default, if
-    /// the operating system does not count it.
+    /// Returns the time that other programs have used so far on the processors that launches run on. Only the
+    /// difference of two calls has a meaning, since the time may be counted from any moment. Returns `None`,
+    /// the default, if the operating system does not count it.
     fn others_time(&mut self) -> Option<Nanoseconds> {
         None
     }
@@ -97,9 +99,9 @@ pub trait LaunchTimer {
         Ok(())
     }
 
-    /// Measures the resolution and the empty-span reading of the timer. The default times work that does
-    /// nothing many times with [`Self::time`]: the resolution is the smallest difference between two of these
-    /// readings.
+    /// Measures the resolution and the empty-span reading of the timer. By default, times work that does
+    /// nothing many times with [`Self::time`]: the median is the empty-span reading, and the smallest
+    /// difference between two readings is the resolution, or 1 ns if all readings are equal.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
@@ -113,18 +115,19 @@ pub trait LaunchTimer {
     }
 }
 
-/// How long a thread, or several threads together, ran and waited so far.
+/// How long a thread has run and waited so far; or several threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThreadTime {
     /// The time on a processor.
     pub ran: Nanoseconds,
-    /// The time in which the thread could run but waited for a processor, since other threads ran there.
+    /// The time in which the thread could have run, but waited because other threads ran on the processors.
     pub waited: Nanoseconds,
 }
 
 impl ThreadTime {
-    /// Returns the fraction of the time since `earlier` that the thread waited: wait ÷ (run + wait). Returns
-    /// `None` if the thread did not run since then, or if it has ended.
+    /// Returns the part of the time since `earlier` in which the thread waited: wait ÷ (run + wait). Returns
+    /// `None` if the thread did not run since then, or if a time is lower than then, as it is after the
+    /// thread has ended.
     pub(super) fn waited_since(self, earlier: Self) -> Option<f64> {
         let [ran, waited] = [self.ran - earlier.ran, self.waited - earlier.waited];
         // A thread that has ended takes its counts with it.
@@ -134,8 +137,8 @@ impl ThreadTime {
 }
 
 /// Calls `time` many times with work that does nothing, and returns the readings. Takes at least
-/// [`FEWEST_EMPTY_READINGS`], then more until there are [`MOST_EMPTY_READINGS`] or [`EMPTY_READINGS_BUDGET`]
-/// is over.
+/// [`FEWEST_EMPTY_READINGS`], and then more until there are [`MOST_EMPTY_READINGS`] or
+/// [`EMPTY_READINGS_BUDGET`] is over. Returns the first error of `time`.
 pub(crate) fn read_empty_spans(
     mut time: impl FnMut(&mut dyn Work) -> Result<Nanoseconds, Failure>,
 ) -> Result<Vec<Nanoseconds>, Failure> {
@@ -149,27 +152,26 @@ pub(crate) fn read_empty_spans(
     Ok(readings)
 }
 
-/// A sample shorter than this many steps of the timer contains several launches. The resolution of the timer
-/// is then at most 1 % of a sample.
+/// A sample shorter than this many steps of the timer consists of several launches, so that the resolution of
+/// the timer is at most 1 % of a sample.
 const LEAST_TIMER_STEPS: f64 = 100.0;
-/// A sample shorter than this (1 µs) contains several launches: reading a clock takes some tens of
+/// A sample shorter than this (1 µs) consists of several launches, since reading a clock takes some tens of
 /// nanoseconds, and varies by a few.
 const SHORTEST_SAMPLE: Nanoseconds = Nanoseconds(1e3);
-/// The most launches of a batch, even if they are together too short for the timer. This many empty launches
-/// take longer than a resolution of a microsecond.
+/// The most launches of a sample, even if their time together is too short for the timer. This many empty
+/// launches take longer than the resolution of a timer that counts microseconds.
 const LARGEST_BATCH: usize = 1 << 16;
 /// The number of times that each batch size is timed. The fastest one counts, since other work on the machine
 /// makes launches look longer.
 const TIMINGS_PER_BATCH_SIZE: usize = 3;
 
-/// Returns true if a sample with this event time, less the overhead of `timer`, is too short for the timer,
-/// so that a sample needs several launches. Too short is less than 1 µs or 100 steps of the timer, whichever
-/// is more.
+/// Returns true if a sample with this event time, less the overhead of `timer`, takes less than 1 µs or less
+/// than 100 steps of the timer.
 pub(super) fn is_too_short(event: Nanoseconds, timer: Timer) -> bool {
     event - timer.overhead < SHORTEST_SAMPLE.max(LEAST_TIMER_STEPS * timer.resolution)
 }
 
-/// Times `launches` back-to-back launches of `work` together. Returns the event time divided by their number.
+/// Times `launches` back-to-back launches of `work` together. Returns the event time divided by `launches`.
 pub(super) fn time_per_launch<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,
@@ -181,8 +183,8 @@ pub(super) fn time_per_launch<D: LaunchTimer>(
     }
 }
 
-/// Returns the smallest power of two of launches that together are long enough for `timer`, at most
-/// [`LARGEST_BATCH`]. Launches each size several times to find out.
+/// Returns the number of launches that a sample needs to be long enough for `timer`: the smallest sufficient
+/// power of two, at most [`LARGEST_BATCH`]. Launches each size several times to find out.
 pub(super) fn smallest_sufficient_batch<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,

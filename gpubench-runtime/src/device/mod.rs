@@ -39,15 +39,15 @@ pub trait DeviceType: Device + StreamSource + Sized {
 /// Methods for one kind of device, such as those for CUPTI, have defaults and are hidden: they change without
 /// notice.
 pub trait Device: Any {
-    /// Returns the object that makes the streams of this device; `None`, the default, if the device itself
-    /// does.
+    /// Returns the object that makes the streams of this device; `None`, the default, if the device makes
+    /// them itself.
     #[doc(hidden)]
     fn stream_source(&mut self) -> Option<&mut dyn Any> {
         None
     }
 
-    /// Begins a case whose launches use the stream that was just made. Discards what the device stored about
-    /// the previous case.
+    /// Begins a case, whose launches use the stream that was made just before. Discards what the device
+    /// stored about the previous case.
     #[doc(hidden)]
     fn begin_case(&mut self) {}
 
@@ -58,14 +58,15 @@ pub trait Device: Any {
     /// Returns an error if the measurement of a peak fails.
     fn info(&mut self) -> Result<DeviceInfo, DeviceError>;
 
-    /// Measures the peaks that the cache of the user keeps for later runs. Called after [`Device::info`] if
-    /// the cache has no peaks of this device.
+    /// Measures the peaks that are stored in the user's cache for later runs; none by default. Called after
+    /// [`Device::info`] if the cache has no peaks of this device.
     #[doc(hidden)]
     fn measure_peaks(&mut self) -> Vec<Peak> {
         Vec::new()
     }
 
-    /// Waits for all launched work, so that its errors are reported by this call and not by a later one.
+    /// Waits for all launched work, so that this call reports the errors of that work, and not a later call.
+    /// The default does nothing.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
@@ -83,8 +84,8 @@ pub trait Device: Any {
     }
 
     /// Makes this device current for the calls of this thread, if the user's code or another device of this
-    /// process can change that. Returns a phrase that describes the device that was current instead, or
-    /// `None` if this device was current.
+    /// process can change that. Returns a phrase that describes the device that was current instead; `None`,
+    /// the default, if this device was current.
     ///
     /// # Errors
     /// Returns an error if the current device cannot be read or restored.
@@ -92,15 +93,16 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Returns the most device memory that this process had allocated at once since the previous call, beyond
-    /// the memory that was allocated at that call. Returns `None`, the default, if it is not known.
+    /// Returns the most device memory that this process had allocated at once since the previous call of this
+    /// method, minus the memory that was allocated at that call. Returns `None`, the default, if the device
+    /// does not know.
     #[doc(hidden)]
     fn memory_growth(&mut self) -> Option<Bytes> {
         None
     }
 
-    /// Launches `work` once, outside of any measurement, waits for it, and returns what was observed of the
-    /// launch. This is the checked launch of a case.
+    /// Launches `work` once, outside of any measurement, waits for it, and returns what the device observed
+    /// of the launch. This is the checked launch of a case. The default only measures its host time.
     ///
     /// # Errors
     /// Returns the launch's own error, the error that occurred on the device, or the reason why timing would
@@ -112,7 +114,7 @@ pub trait Device: Any {
         Ok(LaunchInfo { first_launch_time: Some(begin.elapsed().into()), ..LaunchInfo::default() })
     }
 
-    /// Launches `work` once more, waits for it, and returns what it does in addition to its work on its
+    /// Launches `work` once more, waits for it, and returns what the launch does beyond its work on its
     /// stream. Called if the checked launch did something that only first launches may do, such as loading
     /// code.
     ///
@@ -123,10 +125,12 @@ pub trait Device: Any {
         self.observe(work).map(|info| info.observations)
     }
 
-    /// Resets, flushes the cache, launches `work` once, waits for it, and returns its time; `None` if the
-    /// device cannot time it cold. `inputs` is the state of the inputs. The default takes one cold sample.
-    /// With fresh inputs, a device that can read the memory of launches stores what the launch writes, for
-    /// [`Self::relaunch`] and [`Self::restore_inputs`].
+    /// Resets, flushes the cache, launches `work` once, and waits. Returns the time of the launch, or `None`
+    /// if the device cannot time it cold. `inputs` says whether an earlier launch has used the inputs.
+    ///
+    /// If the inputs are fresh, a device that can read the memory of launches also stores the memory before
+    /// and after the launch, for [`Self::restore_inputs`] and [`Self::relaunch`]. The default takes one cold
+    /// sample, or if the device has no cold samples, launches once without a flush.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
@@ -146,8 +150,8 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Restores the memory of the inputs to its state before the last launch on fresh inputs. Returns false,
-    /// the default, if the device has no copy of that memory.
+    /// Restores the memory of the inputs to its state before the last launch with fresh inputs in
+    /// [`Self::time_cold_launch`]. Returns false, the default, if the device has no copy of that memory.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.
@@ -157,8 +161,8 @@ pub trait Device: Any {
     }
 
     /// Launches `work` on used inputs, and compares the memory with its state after the launch on fresh
-    /// inputs. Then launches again to find out whether `work` writes its largest output each time. Returns
-    /// `None`, the default, if the device cannot read the outputs.
+    /// inputs in [`Self::time_cold_launch`]. Then launches again to find out whether each launch writes the
+    /// largest output. Returns `None`, the default, if the device cannot read the outputs.
     ///
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
@@ -168,9 +172,9 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Traces launches of `work` with another tool, such as CUPTI, and returns their times. Tracing slows
-    /// launches: afterwards this process must take no samples. Returns `None`, the default, if the device has
-    /// no such tool.
+    /// Traces launches of `work` with another tool, such as CUPTI, and returns their times. Since tracing
+    /// slows launches, this process must take no samples afterwards. Returns `None`, the default, if the
+    /// device has no such tool.
     ///
     /// # Errors
     /// Returns the launch's own error, or the reason why the tool measured no times.
@@ -180,20 +184,21 @@ pub trait Device: Any {
         Ok(None)
     }
 
-    /// Launches `work` `launches` times for a profiler. Each launch follows a marker that contains `number`,
-    /// which identifies the case.
+    /// Launches `work` `launches` times for a profiler. Before each launch, enqueues a marker with `number`,
+    /// which identifies the case. The default returns an error.
     ///
     /// # Errors
-    /// Returns the launch's own error, or that there is no such profiler for this device.
+    /// Returns the launch's own error, or an error that no profiler supports this device.
     #[doc(hidden)]
     fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
         _ = (work, number, launches);
         Err(Failure::new(Stage::Device, "no profiler counts what this device does"))
     }
 
-    /// Returns the size of the memory that launches of `work` change if that memory holds other values
-    /// before, or a part of this size that is at least `enough`. Returns `None`, the default, if it cannot be
-    /// found out.
+    /// Returns the size of the memory that launches of `work` write, including memory that a usual launch
+    /// only overwrites with equal values: finds out by launches on memory with other values. Stops, and
+    /// returns the size found so far, once it is at least `enough`. Returns `None`, the default, if the size
+    /// cannot be found out.
     ///
     /// Called if the checked launch changed less memory than the benchmark declares. Afterwards the inputs
     /// are unusable, and perhaps the process too, since launches may fail on unexpected values.
@@ -214,7 +219,7 @@ pub trait Device: Any {
     /// Returns a monitor that reads the sensors of the device.
     ///
     /// # Errors
-    /// Returns the reason in a few words if there are no sensors.
+    /// Returns the reason, in a few words, if there are no sensors, which is the default.
     fn monitor(&mut self) -> Result<Box<dyn Monitor>, DeviceError> {
         Err(DeviceError::new("the device has none"))
     }
@@ -230,12 +235,13 @@ pub trait Device: Any {
         wanted: &SampleOptions,
     ) -> Result<Box<dyn Sampler + 'a>, Failure>;
 
-    /// Returns a sampler that times two interleaved `works` with the options `wanted`, in the order of
-    /// [`swapped`]. Both launch on one stream. An untimed launch of the same work precedes each hot sample.
+    /// Returns a sampler that times launches of two `works` with the options `wanted`, interleaved in the
+    /// order of [`swapped`]. Both launch on one stream. Before each hot sample, the sampled work is launched
+    /// once untimed.
     ///
     /// # Errors
-    /// Returns an error if one of them cannot be sampled as `wanted`, or if the device has no pair sampler,
-    /// which is the default.
+    /// Returns an error if one of the works cannot be sampled as `wanted`, or if the device has no pair
+    /// sampler, which is the default.
     fn pair_sampler<'a>(
         &'a mut self,
         works: [&'a mut dyn Work; 2],
@@ -245,21 +251,21 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "this device cannot interleave two benchmarks"))
     }
 
-    /// Makes the addresses of the inputs that are allocated next depend on `allocation_seed`, a random
-    /// number, as far as the device can. Inputs of equal sizes, allocated in the same order after the same
-    /// seed, have equal addresses if no other inputs exist. The default does nothing.
+    /// Makes the addresses of the inputs that are allocated from now on depend on `allocation_seed`, a random
+    /// number, as far as the device can. Inputs of equal sizes that are allocated in the same order after the
+    /// same seed get equal addresses, if no other inputs exist. The default does nothing.
     fn set_allocation_seed(&mut self, allocation_seed: u64) {
         _ = allocation_seed;
     }
 }
 
-/// The sensors of a device. The method reads them from a thread of its own during a measurement.
+/// Reads the sensors of a device, on a thread of its own during a measurement.
 pub trait Monitor: Send {
     /// Reads the sensors of the device now.
     fn read(&mut self) -> Reading;
 
-    /// Returns the energy that the device has used since some time in the past; `None`, the default, if the
-    /// device does not count it.
+    /// Returns the energy that the device has used since a fixed moment in the past; `None`, the default, if
+    /// the device does not count it.
     fn energy(&mut self) -> Option<Joules> {
         None
     }
@@ -275,8 +281,8 @@ pub enum InputState {
     Used,
 }
 
-/// The number of times that inputs are relocated while launches are traced, if they were also relocated
-/// between the samples.
+/// The number of times that inputs are relocated while launches are traced. They are relocated only if they
+/// were relocated between the samples too.
 #[doc(hidden)]
 pub const RELOCATIONS_PER_TRACE: usize = 7;
 
@@ -295,10 +301,12 @@ pub struct TraceOptions {
     pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
-/// Returns `done`, the result of a step of the user's code, unless the step left another device current,
-/// where all later work would go: then returns a failure that says so, after the failure of the step if there
-/// is one. `left` describes that other device, and is `None` if there was none. The caller has already made
-/// the right device current again.
+/// Returns `done`, the result of a step of the user's code, unless the step made another device current and
+/// did not restore this one: later work would go to the other device. Then returns a failure of `stage` that
+/// says so, appended to the failure of the step if there is one.
+///
+/// `left` is the result of [`Device::make_current`] after the step: it describes the other device, or is
+/// `None` if this device was current. An error in `left` becomes a failure of `stage`.
 pub(crate) fn check_context_unchanged<T>(
     stage: Stage,
     done: Result<T, Failure>,
@@ -320,13 +328,13 @@ pub(crate) fn check_context_unchanged<T>(
 
 /// The launches of one case, with their reset and their inputs.
 pub trait Work {
-    /// Returns true if [`Self::reset`] does anything.
+    /// Returns true if [`Self::reset`] does anything; false is the default.
     fn resets(&self) -> bool {
         false
     }
 
-    /// Enqueues the reset of the inputs, if the benchmark has one. Called before each sample and its flush;
-    /// not timed.
+    /// Enqueues the reset of the inputs, if the benchmark has one; does nothing by default. Called before the
+    /// flush of each sample; not timed.
     ///
     /// # Errors
     /// Returns the error of the benchmark's `reset`.
@@ -341,31 +349,33 @@ pub trait Work {
     fn launch(&mut self) -> Result<(), Failure>;
 
     /// Drops the output that is kept from an earlier launch. From now on, the output of each launch is kept
-    /// until the next launch if `keeps` is true, and dropped right after the launch if it is false.
+    /// until the next launch if `keeps` is true, and dropped right after the launch if `keeps` is false. The
+    /// default does nothing.
     fn keep_output(&mut self, keeps: bool) {
         _ = keeps;
     }
 
-    /// Makes the inputs again at other addresses: calls `set_allocation_seed`, then makes them. Returns true if
-    /// later launches use the new inputs. Returns false, the default, if these cannot be made or have other
-    /// sizes: later launches then use the first inputs, which are kept for [`Self::restore_inputs`].
+    /// Calls `set_allocation_seed`, and then makes new inputs, at other addresses. Returns true if later
+    /// launches use the new inputs. Returns false, the default, if new inputs cannot be made or have other
+    /// sizes; later launches then use the first inputs. The first inputs are kept for
+    /// [`Self::restore_inputs`].
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
         _ = set_allocation_seed;
         false
     }
 
-    /// Makes later launches use the first inputs again, and drops others.
+    /// Makes later launches use the first inputs again, and drops all other inputs. The default does nothing.
     fn restore_inputs(&mut self) {}
 
-    /// Returns the shortest time so far of a call of the launch function; `None`, the default, if calls are
-    /// not timed.
+    /// Returns the shortest host time of a call of the launch function so far; `None`, the default, if calls
+    /// are not timed.
     #[doc(hidden)]
     fn min_host_call_time(&self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Calls `visit` with each piece of host memory that the inputs consist of. Returns false, the default,
-    /// if some memory of the inputs is unknown.
+    /// Calls `visit` with each piece of host memory that the inputs consist of, and returns true. Returns
+    /// false, the default, if some memory of the inputs is unknown.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
         _ = visit;
         false
@@ -379,13 +389,13 @@ impl<F: FnMut() -> Result<(), Failure>> Work for F {
     }
 }
 
-/// The reason why a device cannot be used, as a sentence or as the error of the device.
+/// The reason why a device cannot be used: a sentence, or an error type of the device.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct DeviceError(Arc<dyn Error + Send + Sync>);
 
 impl DeviceError {
-    /// Returns an error from a sentence or from an error type of the device.
+    /// Returns an error with this sentence, or with this error type of the device.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(Arc::from(error.into()))
     }

@@ -10,29 +10,30 @@ use gpubench_stats::{Bytes, DramStallPeriod, Hertz, Nanoseconds};
 /// A device that records batches of launches and runs them. The user's work enqueues itself on the stream of
 /// the device.
 ///
-/// Each timed launch has a slot, which holds the readings before and after the launch. A queue has twice
-/// [`QueueProperties::capacity`] slots, so that a batch can be recorded while the previous one runs.
+/// Each timed launch has a slot, which holds the clock readings before and after the launch. A queue has
+/// twice [`QueueProperties::capacity`] slots, so that a batch can be recorded while the previous one runs.
 pub trait Queue: Device {
     /// Returns the properties of the queue. Some of them depend on the open case.
     fn properties(&self) -> QueueProperties;
 
-    /// Returns the stored results of the calibrations of this device, which the method reads and extends.
+    /// Returns the stored results of the calibrations of this device. The code in `method` reads them and
+    /// adds to them.
     fn calibration(&mut self) -> &mut Calibration;
 
-    /// Creates a launch that the device itself provides for calibration; `None` if the device has none of
+    /// Creates a launch for calibration that the device itself provides; `None` if the device has none of
     /// this kind.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn own_launch(&mut self, launch: OwnLaunch) -> Result<Option<Box<dyn Work>>, Failure>;
 
-    /// Begins recording: until [`Self::end`], launches are recorded and do not run.
+    /// Begins recording: until [`Self::end`] or [`Self::abandon`], launches are recorded and do not run.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn begin(&mut self) -> Result<(), Failure>;
 
-    /// Ends recording, and returns the batch. If `copied` is true, the batch is copied to the device now, so
+    /// Ends recording, and returns the batch. If `copied` is true, also copies the batch to the device, so
     /// that its first run takes no longer than later ones.
     ///
     /// # Errors
@@ -51,8 +52,8 @@ pub trait Queue: Device {
     /// Frees a batch. It must not be running.
     fn release(&mut self, batch: Batch);
 
-    /// Keeps the device busy for `time` from when it reaches this point, while the host enqueues launches.
-    /// The default does nothing.
+    /// Enqueues work that keeps the device busy for `time`, counted from when the device begins it. Meanwhile
+    /// the host enqueues launches. The default does nothing.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -61,8 +62,8 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Enqueues a delay of `time` before a sample. On a device with a coarse timer, the delay is longer by a
-    /// fraction of the resolution that depends on `number`, the number of the sample. The default does
+    /// Enqueues a delay of `time` before sample number `number`. On a device with a coarse timer, the delay
+    /// is longer by a fraction of the timer's resolution, which depends on `number`. The default does
     /// nothing.
     ///
     /// # Errors
@@ -78,19 +79,19 @@ pub trait Queue: Device {
     /// Returns an error if the device fails.
     fn flush(&mut self, flush: Flush) -> Result<(), Failure>;
 
-    /// Enqueues the reading of `clock` before the launch in a slot.
+    /// Enqueues the reading of `clock` before the launch of this slot.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn start(&mut self, slot: usize, clock: Clock) -> Result<(), Failure>;
 
-    /// Enqueues the reading of `clock` after the launch in a slot.
+    /// Enqueues the reading of `clock` after the launch of this slot.
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn stop(&mut self, slot: usize, clock: Clock) -> Result<(), Failure>;
 
-    /// Enqueues the clock reading at the start of a group.
+    /// Enqueues the clock reading at the start of a group. The default does nothing.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -98,7 +99,8 @@ pub trait Queue: Device {
         Ok(())
     }
 
-    /// Enqueues the clock reading at the end of a group, and whatever else [`Self::read`] needs.
+    /// Enqueues the clock reading at the end of a group, and whatever else [`Self::read`] needs. The default
+    /// does nothing.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -112,25 +114,26 @@ pub trait Queue: Device {
     /// Returns the error that occurred on the device.
     fn wait(&mut self) -> Result<(), Failure>;
 
-    /// Returns the time between the readings of each of `slots`, in this order. Call it after [`Self::wait`].
+    /// Returns for each of `slots`, in this order, the time between its two readings of `clock`. Call it
+    /// after [`Self::wait`].
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn times(&mut self, slots: &[usize], clock: Clock) -> Result<Vec<Nanoseconds>, Failure>;
 
-    /// Reads a group: the times of the slots in `slots`, the start times of those in `starts`, in these
-    /// orders, and the time of the whole group. Call it after [`Self::wait`].
+    /// Reads a group: the times of the slots in `slots`, the start times of the slots in `starts`, each in
+    /// the given order, and the time of the whole group. Call it after [`Self::wait`].
     ///
     /// # Errors
     /// Returns an error if the device fails.
     fn read(&mut self, slots: &[usize], starts: &[usize], clock: Clock) -> Result<Readings, Failure>;
 
     /// Begins a new series of groups. Start times are measured from the start of the first group of the
-    /// series.
+    /// series. The default does nothing.
     fn begin_series(&mut self) {}
 
     /// Returns the resolution of [`Clock::Stamps`]; `None`, the default, if the device has no such clock, or
-    /// if it is too coarse. The device must be idle.
+    /// if the clock is too coarse. The device must be idle.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -138,23 +141,24 @@ pub trait Queue: Device {
         Ok(None)
     }
 
-    /// Returns the resolution of [`Clock::Events`] if the device knows it. `None`, the default, makes the
-    /// calibration estimate it from event times.
+    /// Returns the resolution of [`Clock::Events`] if the device knows it; otherwise `None`, the default, and
+    /// the calibration estimates it from event times.
     fn resolution(&self) -> Option<Nanoseconds> {
         None
     }
 
-    /// Returns the reason, as a phrase, why samples cannot use `flush`; `None` if they can.
+    /// Returns the reason, as a phrase, why samples cannot use `flush`; `None` if they can use it.
     fn refuses(&self, flush: Flush) -> Option<String>;
 
-    /// Returns a sentence on what is uncertain about flushes of this device even after verification; `None`,
-    /// the default, if nothing is.
+    /// Returns a sentence about a doubt that remains after the verification of a flush, such as an unknown
+    /// size of the cache; `None`, the default, if there is none.
     fn doubt(&mut self) -> Option<String> {
         None
     }
 
-    /// Returns the size of the device memory that this process has allocated, all of which a launch may read.
-    /// The flush before cold samples need not evict more. Returns `None`, the default, if it is unknown.
+    /// Returns the size of the device memory that this process has allocated. A launch can read no more than
+    /// this, so the flush before cold samples need not evict more. Returns `None`, the default, if the size
+    /// is unknown.
     fn reachable(&self) -> Option<Bytes> {
         None
     }
@@ -164,12 +168,12 @@ pub trait Queue: Device {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch(pub usize);
 
-/// How the device times a launch: by events, or by kernels that store the device's clock.
+/// The clock that times a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clock {
     /// Events, or timestamp queries, before and after the launch.
     Events,
-    /// Kernels before and after the launch that store the clock of the device.
+    /// Kernels before and after the launch that store the time of the device's own clock.
     Stamps,
 }
 
@@ -180,7 +184,7 @@ pub struct LaunchMode {
     pub recorded: bool,
     /// True if batches are copied to the device before they first run.
     pub copied: bool,
-    /// True if each empty launch is the launch of a graph, as the launches of the case are.
+    /// True if the launches of the case are launches of a graph. Each empty launch is then one too.
     pub nested: bool,
     /// The clock that times the launches.
     pub clock: Clock,
@@ -196,65 +200,66 @@ impl LaunchMode {
 /// A launch that the device itself provides, for calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnLaunch {
-    /// A launch that does nothing, in this launch mode and state of the cache. It waits for parameters as
-    /// launches of a case do.
+    /// A launch that does nothing, for this launch mode and state of the cache. If launches of a case wait
+    /// for their parameters, as recorded launches do after a flush, this one waits too.
     Empty(LaunchMode, Cache),
-    /// A launch that does nothing. Each one created has its code at another address.
+    /// A launch that does nothing, in a recorded batch and this state of the cache. Each launch that is
+    /// created has its own copy of the code, at another address.
     EmptyCopy(Cache),
-    /// This number of back-to-back launches that do nothing.
+    /// This number of back-to-back empty launches.
     EmptyRow(usize),
-    /// A read of this many quarters of the size of the last-level cache, 3 at most, from memory that no flush
-    /// touches.
+    /// A read of this many quarters of the size of the last-level cache, at most 3, from memory that no flush
+    /// reads or writes.
     ReadQuarters(usize),
     /// A read of half the size of the last-level cache. Four successive launches read four different parts of
-    /// memory.
+    /// the memory.
     ReadHalf,
 }
 
-/// The properties of a queue, with the flushes and limits of its device.
+/// The properties of a queue, such as the flushes and limits of its device.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueProperties {
     /// The most slots of a batch, a power of two.
     pub capacity: usize,
-    /// True if [`Queue::gap`] keeps the device busy.
+    /// True if [`Queue::gap`] delays the device; false if it does nothing.
     pub has_gaps: bool,
-    /// True if a batch may be submitted again.
+    /// True if a batch may be submitted more than once.
     pub replays: bool,
     /// True if the timer is so coarse that readings must be averaged.
     pub is_coarse: bool,
-    /// True if the device is simulated: its times are computed, and no real time passes.
+    /// True if the device is simulated: the times of launches are computed, and launches take no real time.
     pub is_simulated: bool,
-    /// True if, after a flush, recorded launches load their parameters from memory.
+    /// True if recorded launches load their parameters from memory after a flush, and so take longer.
     pub loads_parameters: bool,
     /// The time of the checked launch of the open case, if it is known.
     pub first_launch: Option<Nanoseconds>,
-    /// The time limit for the groups of a calibration; `None` for no limit. The fewest groups are measured
-    /// even if they take longer.
+    /// The time limit for the groups of a calibration; `None` for no limit. The fewest groups of a
+    /// calibration are measured even if they take longer.
     pub calibration_limit: Option<Duration>,
     /// The size of the last-level cache.
     pub last_level_cache: Bytes,
     /// The name of the last-level cache in messages, such as `the L2`.
     pub cache_name: &'static str,
-    /// The flush before cold samples if the user requests none.
+    /// The flush before cold samples, unless the user requests another or its verification fails.
     pub usual_flush: Flush,
-    /// The flushes to try if the usual one fails verification.
+    /// The flushes to try, in this order, if the verification of the usual flush fails.
     pub other_flushes: &'static [Flush],
 }
 
 /// The times that the device measured for one group of launches.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
-    /// The times of the slots.
+    /// The times of the requested slots.
     pub times: Vec<Nanoseconds>,
     /// The start times of the requested slots, since the start of the first group of the series.
     pub starts: Vec<Nanoseconds>,
     /// The time of the whole group on the device.
     pub elapsed: Nanoseconds,
-    /// The GPU clock right after the group, if it is known.
+    /// The GPU clock right after the group; `None` if it is unknown.
     pub clock: Option<Hertz>,
 }
 
-/// The stored results of the calibrations of a device. Each is measured once.
+/// The stored results of the calibrations of a device. Each calibration runs once.
 #[derive(Debug, Default)]
 pub struct Calibration {
     /// The timer of each launch mode and state of the cache that was calibrated so far.
@@ -267,15 +272,15 @@ pub struct Calibration {
     pub(crate) flushes: HashMap<Flush, FlushVerification>,
 }
 
-/// The time that one more empty launch adds to a sequence, for hot and cold launches alike: on an H200, CUPTI
-/// reads 545 ns around a hot empty launch on a stream, and 549 ns around a cold one.
+/// The time that one more empty launch adds to a sequence of launches. It applies to hot and cold launches:
+/// on an H200, CUPTI reads 545 ns around a hot empty launch on a stream, and 549 ns around a cold one.
 ///
-/// In a graph, after a flush, the launch data of a node comes from memory, so that one more node takes 40 to
-/// 90 ns longer. Launches on a stream do not wait for that. In a graph, the samples and the interleaved empty
-/// launches wait equally.
+/// In a graph, after a flush, one more node takes 40 to 90 ns longer, since its launch data comes from
+/// memory. This does not matter: the samples and the empty launches between them wait equally for that data.
+/// Launches on a stream do not wait for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MarginalEmptyLaunch {
-    /// The time that the launch adds.
+    /// The time that an empty launch adds.
     pub(crate) time: Nanoseconds,
     /// The standard error of `time`.
     pub(crate) error: Nanoseconds,

@@ -14,10 +14,10 @@ pub struct SampleOptions {
     pub flush: Option<Flush>,
     /// The path on which launches are timed; `None` for the choice of the device.
     pub path: Option<Path>,
-    /// True if the time of a launch includes the work of the host: a sample then begins when the launch
-    /// function is called, on an idle device.
+    /// True if the time of a launch includes the host's work in the launch function. A sample then begins
+    /// with the call of that function, on an idle device.
     pub host_work: bool,
-    /// True if inputs may be relocated between groups.
+    /// True if the sampler may relocate the inputs between groups.
     pub relocates_inputs: bool,
 }
 
@@ -34,17 +34,17 @@ impl SampleOptions {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SampledGroup {
-    /// The event times of the samples, in the order in which they ran. A pair sampler has two for each pair:
-    /// first that of the first work, even if it ran second.
+    /// The event times of the samples, in the order in which they ran. A pair sampler has two event times for
+    /// each pair: first that of the first work, even if the second work ran first.
     pub events: Vec<Nanoseconds>,
-    /// The event times of interleaved empty launches, in every group or in none. Without them, the overhead
-    /// of the timer applies to all groups.
+    /// The event times of interleaved empty launches. Either all groups have them or none does; without them,
+    /// the overhead of the timer applies to all groups.
     pub empty_events: Vec<Nanoseconds>,
-    /// The start times of the samples according to the clock of the device, from an origin that all groups
-    /// share. Empty if they are unknown.
+    /// The start times of the samples on the device's clock, measured from a moment that is the same for all
+    /// groups. Empty if they are unknown.
     pub starts: Vec<Nanoseconds>,
-    /// The overhead of the events according to a second clock that also timed some launches of the group;
-    /// `None` without one.
+    /// The overhead of the events according to a second clock, which also timed launches of this group;
+    /// `None` if no second clock did.
     pub overhead_by_stamps: Option<Nanoseconds>,
     /// The time of the whole group on the device, including flushes.
     pub elapsed: Nanoseconds,
@@ -53,7 +53,7 @@ pub struct SampledGroup {
 }
 
 impl SampledGroup {
-    /// Returns a group with these event times, which took `elapsed` on the device.
+    /// Returns a group with these event times, which took the time `elapsed` on the device.
     #[must_use]
     pub fn new(events: Vec<Nanoseconds>, elapsed: impl Into<Nanoseconds>) -> Self {
         Self { events, elapsed: elapsed.into(), ..Self::default() }
@@ -62,35 +62,37 @@ impl SampledGroup {
 
 /// Times the launches of one case, or the interleaved launches of two.
 pub trait Sampler {
-    /// Takes a group of `samples` samples or pairs, or of as many as can be submitted together. Waits once,
-    /// after the last one, and reads them all.
+    /// Takes a group of `samples` samples or pairs, or of as many as can be submitted at once. Waits once,
+    /// after the last one, and then reads all of them.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
     fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure>;
 
-    /// Makes the inputs of the launches again, at addresses that depend on `allocation_seed` (see
-    /// [`Device::set_allocation_seed`](super::Device::set_allocation_seed)). Returns false, the default, if the inputs keep their addresses.
-    /// Called between groups of samples.
+    /// Makes new inputs for the launches, at addresses that depend on `allocation_seed`, as described at
+    /// [`Device::set_allocation_seed`](super::Device::set_allocation_seed). Returns true if later launches
+    /// use them, and false, the default, if the inputs keep their addresses. Called between groups of
+    /// samples.
     ///
     /// # Errors
-    /// Returns an error if a launch on them or the device fails.
+    /// Returns an error if the device fails.
     fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
         _ = allocation_seed;
         Ok(false)
     }
 
-    /// Makes later launches use the first inputs again.
+    /// Makes later launches use the first inputs again. The default does nothing.
     fn restore_inputs(&mut self) {}
 
-    /// Measures the timer on the path of these samples: its resolution, its overhead and their errors.
+    /// Measures the timer on the path of these samples: its resolution, its overhead, and the errors of both.
     ///
     /// # Errors
     /// Returns an error if the timer does not work.
     fn timer(&mut self) -> Result<Timer, Failure>;
 
-    /// Called between the warm-up and the first sample. Returns the timer of the samples: `timer`, unless
-    /// each sample contains several launches, which share its resolution and its overhead.
+    /// Begins the samples: called after the warm-up, before the first sample. Returns the timer of the
+    /// samples. That is `timer`, the default, or `timer` with corrections that the sampler measures now; for
+    /// example, several launches of one sample share its overhead.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
@@ -98,8 +100,8 @@ pub trait Sampler {
         Ok(timer)
     }
 
-    /// Called if the samples so far turned out to be part of the warm-up. They are discarded, and sampling
-    /// starts again.
+    /// Begins the samples again: called if the samples so far turned out to be part of the warm-up and are
+    /// discarded. The default does nothing.
     ///
     /// # Errors
     /// Returns an error if the device fails.
@@ -107,33 +109,33 @@ pub trait Sampler {
         Ok(())
     }
 
-    /// Returns the fraction of time since the first sample that threads of the launches waited for a
-    /// processor that other programs used. Returns `None`, the default, if no processor of this machine runs
-    /// launches, or if the operating system does not count it.
+    /// Returns the part of the time since the first sample in which the threads of the launches waited for a
+    /// processor: wait ÷ (run + wait). Returns `None`, the default, if no processor of this machine runs
+    /// launches, or if the operating system does not count waits.
     fn processor_wait(&mut self) -> Option<f64> {
         None
     }
 
-    /// Returns one mark per sample, in the order in which they ran: true if a thread of its launch waited for
-    /// a processor that other programs used. Marked samples are left out. Returns `None`, the default, if
-    /// other programs did not use the processors, if no processor of this machine runs launches, or if the
-    /// operating system does not count waits.
+    /// Returns one mark per sample, in the order in which the samples ran: true if a thread of the launch
+    /// waited for a processor that other programs used. Marked samples are left out. Returns `None`, the
+    /// default, if other programs did not use the processors, if no processor of this machine runs launches,
+    /// or if the operating system does not count waits.
     fn interrupted(&mut self) -> Option<&[bool]> {
         None
     }
 
-    /// Returns the method by which the samples are taken: the path, the flush, and the reasons for them. For
-    /// a pair, it is the method of the first work.
+    /// Returns the method of the samples: the path, the flush, and the reasons for them. For a pair, this is
+    /// the method of the first work.
     fn method(&self) -> Method;
 
-    /// Returns the method of the second work of a pair, which has the same path and flush as the first.
-    /// Returns `None`, the default, if the sampler has one work.
+    /// Returns the method of the second work of a pair, with the same path and flush as the first. Returns
+    /// `None`, the default, if the sampler has only one work.
     fn partner_method(&self) -> Option<Method> {
         None
     }
 
     /// Launches about `launches` times back-to-back, waits, and returns the exact number of launches. Returns
-    /// `None`, the default, if launches cannot run back-to-back, since each needs a reset.
+    /// `None`, the default, if launches cannot run back-to-back, for example because each needs a reset.
     ///
     /// # Errors
     /// Returns an error if a launch or the device fails.
@@ -142,7 +144,7 @@ pub trait Sampler {
         Ok(None)
     }
 
-    /// Times the launch in other ways than by samples, as far as they have a meaning for a launch that takes
+    /// Times the launch in other ways than by samples, as far as these have a meaning for a launch that takes
     /// `time`. Called after the samples. The default measures nothing.
     ///
     /// # Errors
@@ -153,31 +155,31 @@ pub trait Sampler {
     }
 }
 
-/// The times of a launch that were measured in other ways than by samples. `None` if a way has no meaning
-/// for the launch.
+/// The times of a launch that were measured in other ways than by samples. Each is `None` if it has no
+/// meaning for the launch, or could not be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OtherTimes {
-    /// The time that one more launch adds to a series of back-to-back launches, without events between them.
+    /// The time that one more launch adds to a series of back-to-back launches without events between them.
     pub back_to_back: Option<Nanoseconds>,
-    /// The time of a launch whose work is all enqueued before the device begins with it. It is measured if
+    /// The time of a launch that is enqueued completely before the device begins with it. Measured only if
     /// the samples may contain waits for the host.
     pub prequeued: Option<Nanoseconds>,
     /// The time of a launch of several kernels on a stream, including the gaps between them that a graph does
     /// not have.
     pub stream: Option<Nanoseconds>,
-    /// The shortest time so far of a call of the launch function on the host. Not measured if the samples
-    /// already include the work of the host.
+    /// The shortest host time of a call of the launch function so far. `None` if the samples already include
+    /// the work of the host.
     pub host_call: Option<Nanoseconds>,
 }
 
-/// Returns true if the second launch goes first in A/B pair number `pair`, counted from zero: the pair is BA
-/// instead of AB.
+/// Returns true if A/B pair number `pair`, counted from zero, is in the order BA: the second launch goes
+/// first.
 ///
-/// This is the Thue–Morse sequence AB BA BA AB BA AB AB BA …, not an alternation of odd and even pairs. A
-/// steady drift over a group then affects both launches equally. So does the error of a slot: in two
-/// successive groups of 2ⁿ pairs, each launch has in the second group exactly the slots that the other launch
-/// had in the first.
+/// The order of the pairs is the Thue–Morse sequence AB BA BA AB BA AB AB BA …, not an alternation of odd and
+/// even pairs. So a steady drift over a group affects both launches equally. The errors of slots do so too:
+/// in two successive groups of 2ⁿ pairs, each launch has in the second group exactly the slots that the other
+/// launch had in the first.
 #[must_use]
 pub const fn swapped(pair: usize) -> bool {
     pair.count_ones() % 2 == 1

@@ -9,14 +9,15 @@ use super::{
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Groups of hot launches longer than this (10 ms) begin without an untimed launch: filling the caches takes
-/// a negligible part of such a launch.
+/// A group of hot launches longer than this (10 ms) begins without an untimed launch, since filling the
+/// caches takes a negligible part of such a launch.
 const LONG_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.01);
 
 /// Returns a sampler of `work` with the options `wanted`. Chooses the flush.
 ///
 /// # Errors
-/// Returns an error if `wanted` has a path, or a flush that the device does not have.
+/// Returns an error if `wanted` has a path or a flush that the device does not have, or if no flush is
+/// possible for cold samples.
 pub fn sampler<'a, D: LaunchTimer>(
     device: &'a mut D,
     work: &'a mut dyn Work,
@@ -37,7 +38,8 @@ pub fn sampler<'a, D: LaunchTimer>(
 /// Returns a sampler of two interleaved `works` with the options `wanted`. Chooses a flush that both can use.
 ///
 /// # Errors
-/// Returns an error if `wanted` has a path, or a flush that the device does not have.
+/// Returns an error if `wanted` has a path or a flush that the device does not have, or if no flush is
+/// possible for cold samples of both.
 pub fn pair_sampler<'a, D: LaunchTimer>(
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
@@ -47,9 +49,11 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }
 
-/// Chooses the flush before each sample of all `works`: none for hot samples, the requested flush, or the
-/// first one that the device does not refuse. Returns the method of samples with it, and with the reason why
-/// it is not the preferred one, if so. Returns an error if `wanted` has a path, or if no flush is possible.
+/// Chooses the flush before each sample of all `works`. Hot samples have none. Cold samples have the flush
+/// that `wanted` requests, or else the first one that the device does not refuse for any of the works.
+/// Returns the method of the samples; it contains the flush, and the reason if this is not the device's
+/// preferred one. Returns an error if `wanted` has a path, if the requested flush is refused or missing, or
+/// if all are refused.
 fn choose_flush<D: LaunchTimer>(
     device: &mut D,
     works: &[&dyn Work],
@@ -100,13 +104,13 @@ struct SingleLaunchSampler<'a, D> {
     device: &'a mut D,
     work: &'a mut dyn Work,
     cache: Cache,
-    /// The method, without the number of launches.
+    /// The method of the samples, without the number of launches in a sample.
     method: Method,
     /// The number of launches in a sample.
     launches: usize,
-    /// The shortest event time of a launch in the last group; `None` before the first group.
+    /// The shortest event time per launch in the last group; `None` before the first group.
     fastest: Option<Nanoseconds>,
-    /// The waits of threads since the samples began; `None` during the warm-up, or if they are not counted.
+    /// The waits of threads since the first sample; `None` during the warm-up, or if waits are not counted.
     interruptions: Option<Interruptions>,
 }
 
@@ -118,8 +122,8 @@ struct PairSampler<'a, D> {
     method: Method,
 }
 
-/// Resets `work`, flushes, and makes the device ready. Returns false if the launch begins without something
-/// that it needs and that other programs use.
+/// Resets `work`, flushes, and makes the device ready for a sample. Returns the result of
+/// [`LaunchTimer::make_ready`]: false if the sample counts as interrupted.
 fn prepare_sample<D: LaunchTimer>(
     device: &mut D,
     work: &mut dyn Work,
@@ -133,8 +137,9 @@ fn prepare_sample<D: LaunchTimer>(
 }
 
 impl<D: LaunchTimer> SingleLaunchSampler<'_, D> {
-    /// Takes samples until `events` has `samples` of them, and reads the waits of threads in between. Cold
-    /// samples and samples with a reset are read one by one, other samples several at a time.
+    /// Takes samples until `events` has `samples` of them, and adds the waits of threads to `waits`. After
+    /// each cold sample, and after each sample with a reset, reads the waits once; several other samples
+    /// share one reading.
     fn take_samples_with_waits(
         &mut self,
         samples: usize,
