@@ -25,41 +25,42 @@ use crate::method::{path::SamplingPath, recorded_path::RecordedPath};
 
 /// The number of samples in a calibration group, unless the device limits the time of a calibration.
 pub(super) const SAMPLES_PER_GROUP: usize = 64;
-/// The number of groups that are discarded before those that count. If the device limits the time, one small
-/// group is discarded instead.
+/// The number of calibration groups that are discarded before the counted ones. If the device limits the
+/// time, one group of the fewest samples is discarded instead.
 const WARM_UP_GROUPS: usize = 2;
 /// The number of calibration groups that count: this many around nothing, and this many around empty
-/// launches. A device that limits the time may get fewer, down to [`FEWEST_LIMITED_GROUPS`].
+/// launches. If the device limits the time, there may be fewer, down to [`FEWEST_LIMITED_GROUPS`].
 pub(super) const COUNTED_GROUPS: usize = 8;
-/// The fewest and the most samples in a calibration group if the device limits the time. A first group of the
-/// fewest samples is then the warm-up.
+/// The fewest and the most samples in a calibration group if the device limits the time. The time of a first
+/// group of the fewest samples determines the number.
 const SAMPLES_PER_LIMITED_GROUP: [usize; 2] = [4, 32];
-/// The fewest groups that count, even if the time limit of the device is over.
+/// The fewest calibration groups that count, even if the device's time limit is over.
 const FEWEST_LIMITED_GROUPS: usize = 3;
 /// The number of copies of the empty kernel, each with its code at another address.
 const KERNEL_COPIES: usize = 7;
-/// The number of groups in which the copies are interleaved. The slots of a copy change from group to
-/// group: after [`KERNEL_COPIES`] groups, each copy has had every slot.
+/// The number of groups in which the copies of the empty kernel are interleaved. A copy gets other slots in
+/// each group: after [`KERNEL_COPIES`] groups, each copy has had every slot.
 const KERNEL_COPY_GROUPS: usize = 2 * KERNEL_COPIES;
-/// The standard error between processes that no group of a process shows, such as by the address of the code,
-/// or by inputs that are not relocated. Of ten processes on two H200s, with 48 results each, the intervals of
-/// the samples alone contained the difference of two processes in 87 % of the pairs. With this error and
-/// [`RELATIVE_PROCESS_ERROR`], they did in 92 %.
+/// The part of the standard error that differs from process to process but not between the groups of one
+/// process. It comes, for example, from the address of the code, or from inputs that are not relocated.
+/// Measured with ten processes on two H200s, with 48 results each: the intervals of the samples alone
+/// contained the difference of two processes in 87 % of the pairs, and in 92 % with this error and
+/// [`RELATIVE_PROCESS_ERROR`].
 const PROCESS_ERROR: Nanoseconds = Nanoseconds(7.5);
-/// The part of the standard error between processes that is proportional to the time of a launch, as a
-/// fraction of it.
+/// The part of the standard error between processes that grows with the time of a launch, as a fraction of
+/// that time.
 const RELATIVE_PROCESS_ERROR: f64 = 5e-4;
-/// With a coarse timer, the standard error by rounding that all samples share, in units of the resolution of
-/// the timer. It is the error of the time of an empty launch, from two sequences of [`DELAYS_PER_SEQUENCE`]
-/// launches.
+/// With a coarse timer, the standard error that all samples share because of rounding, in units of the
+/// timer's resolution. It is the error of the time of an empty launch, which is computed from two sequences
+/// of [`DELAYS_PER_SEQUENCE`] delays.
 const SHARED_ROUNDING_ERROR: f64 = 1.0 / DELAYS_PER_SEQUENCE as f64;
-/// With a coarse timer, the smallest difference between averages of samples that counts as a difference, in
-/// units of the resolution of the timer.
+/// With a coarse timer, the smallest difference between two averages of samples that is significant, in units
+/// of the timer's resolution.
 const AVERAGED_RESOLUTION: f64 = 1.0 / 16.0;
 
 /// Returns the timer for samples in this launch mode and state of the cache: its resolution, overhead and
-/// errors. Measures it once per mode and state with launches of its own, and stores it in the calibration of
-/// `queue`.
+/// errors. The first call for a mode and state measures the timer with empty launches, and stores it in the
+/// calibration of `queue`; later calls return the stored timer.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -108,9 +109,9 @@ pub fn timer(queue: &mut dyn Queue, mode: LaunchMode, cache: Cache) -> Result<Ti
     Ok(timer)
 }
 
-/// Measures [`COUNTED_GROUPS`] groups of samples of `work`, or fewer if the device limits the time, in the
-/// same way as samples of a case. Discards warm-up groups. A `work` that does nothing measures the empty-span
-/// reading.
+/// Measures [`COUNTED_GROUPS`] groups of samples of `work` in the same way as samples of a case, or fewer
+/// groups if the device limits the time. Discards warm-up groups. With a `work` that enqueues nothing, the
+/// event times are empty-span readings.
 fn calibration_groups(
     queue: &mut dyn Queue,
     (mode, cache): (LaunchMode, Cache),
@@ -142,9 +143,10 @@ fn calibration_groups(
     Ok(groups)
 }
 
-/// Measures the standard deviation of the time of a launch over addresses of its code, with interleaved
-/// copies of the empty kernel. On an H200 it is some 20 ns cold, where code comes from memory too, and 10 ns
-/// hot. `step` is the resolution of the timer. Returns `None` if the device has no copies.
+/// Measures how much the time of a launch depends on the address of its code, with interleaved copies of the
+/// empty kernel, and returns the standard deviation over addresses. On an H200 it is some 20 ns for cold
+/// launches, whose code comes from memory too, and 10 ns for hot ones. `step` is the resolution of the timer.
+/// Returns `None` if the device has no copies of the kernel.
 fn code_address_error(
     queue: &mut dyn Queue,
     cache: Cache,
@@ -182,9 +184,9 @@ fn code_address_error(
     Ok(Some(Nanoseconds((variance(&middles) - noise / KERNEL_COPIES as f64).max(0.0).sqrt())))
 }
 
-/// Returns the median event time of `samples` recorded launches, each after `flush`. Discards a first group
-/// of `samples` launches. With a coarse timer, whose readings must be averaged, it takes 16 groups of
-/// `samples` launches. The overhead is not subtracted.
+/// Returns the median event time of `samples` recorded launches, each after `flush`; 0 without samples.
+/// Discards a first group of `samples` launches. With a coarse timer, whose readings must be averaged, takes
+/// 16 groups of `samples` launches. Does not subtract the overhead.
 ///
 /// # Errors
 /// Returns an error if the device fails.
@@ -208,8 +210,8 @@ pub fn median_time(
     Ok(time.unwrap_or_default())
 }
 
-/// Records and runs a reset, a flush and one launch of `work`, and waits. Returns the event time; the
-/// overhead is not subtracted. Whether the output is kept is decided by the last call of
+/// Records a reset, a flush and one launch of `work`, runs them, and waits. Returns the event time of the
+/// launch, without subtracting the overhead. The output is kept or dropped as the caller last set with
 /// [`Work::keep_output`].
 ///
 /// # Errors
@@ -232,8 +234,8 @@ const GROUPS_OF_COARSE_TIMER: usize = 16;
 
 /// The number of timed reads in a group of the search for the DRAM stall.
 const READS_PER_GROUP: usize = 64;
-/// The number of groups that are discarded first, since the clock of an idle GPU takes some milliseconds to
-/// rise.
+/// The number of groups of reads that are discarded before a search, since the clock of an idle GPU takes
+/// some milliseconds to rise.
 const WARM_UP_READ_GROUPS: usize = 2;
 /// The number of groups of reads in which one search looks for the period of the DRAM stall.
 const COUNTED_READ_GROUPS: usize = 16;
@@ -242,12 +244,13 @@ const COUNTED_READ_GROUPS: usize = 16;
 const SEARCHES: usize = 2;
 
 /// Searches for the period of the DRAM stall by timing reads of half the size of the cache, and stores the
-/// period, or `None`, in the calibration of `queue`. Samples of cases are then compared with this period
-/// only: a search in each case would also find a period in kernels that alternate between two times. On an
-/// H200, work that waits for memory stalls for 1.4 µs every 100.19 µs.
+/// period, or `None`, in the calibration of `queue`. Samples of cases are compared only with this period: a
+/// search in the samples of a case would also find a period in kernels that alternate between two times. On
+/// an H200, work that waits for memory stalls for 1.4 µs every 100.19 µs.
 ///
 /// Call this before the context has launched kernels on a second stream. Returns the resolution of the timer,
-/// from the starts and times of all reads, and the GPU clock after the last group of reads.
+/// computed from the start times and times of the reads in the last search, and the GPU clock after the last
+/// group of reads.
 pub(crate) fn search_dram_stall(queue: &mut dyn Queue) -> Result<(Nanoseconds, Option<Hertz>), Failure> {
     let reads = require_own_launch(queue, OwnLaunch::ReadHalf)?;
     let groups =

@@ -9,27 +9,27 @@ use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, interpolated_median, trimmed_
 
 use crate::device::{SampledGroup, Sampler};
 
-/// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: more
-/// groups narrow the interval.
+/// The fewest groups at which the stop rule may end sampling, if each group has an overhead of its own: with
+/// few groups, the errors of their overheads widen the interval.
 pub(super) const MIN_GROUPS: usize = 8;
 
 /// Takes groups of samples, drops samples with invalid readings, and counts the faults of the clock. One
-/// value serves all groups of a case or comparison.
+/// [`CheckedGroups`] serves all groups of a case or a comparison.
 pub(super) struct CheckedGroups {
     pub timer: Timer,
-    /// The number of launches in each sample: 2 for a pair, otherwise 1.
+    /// The number of event times per sample: 2 for a pair, otherwise 1.
     launches_per_sample: usize,
     faults: ClockFaults,
 }
 
-/// The cost of one group of samples, or the sum for several groups. The size of later groups and the time
-/// left of a budget follow from it.
+/// The cost of one group of samples, or the sum of the costs of several groups. It determines the size of
+/// later groups, and the time that is left of a budget.
 #[derive(Clone, Copy, Default)]
 pub(super) struct GroupCost {
-    /// The number of samples or pairs that ran, including those that were dropped since their event time is
+    /// The number of samples or pairs that ran, including those that were dropped because an event time is
     /// invalid.
     pub samples: usize,
-    /// The device time of the groups, or their host time if the reading of the device is invalid.
+    /// The device time of the groups. For a group whose device time is invalid, this is the host time.
     pub device: Nanoseconds,
     /// The time that is subtracted from a budget: the larger of device time and host time, or the device time
     /// alone if the device is simulated.
@@ -45,10 +45,10 @@ impl AddAssign for GroupCost {
 }
 
 impl CheckedGroups {
-    /// Measures the timer of `sampler`, which [`Self::take`] will take groups from.
+    /// Measures the timer of `sampler`, from which [`Self::take`] will take groups.
     ///
     /// # Errors
-    /// Returns an error if the timer's own readings are invalid.
+    /// Returns an error if the timer cannot be measured, or if its readings are invalid.
     pub(super) fn new(sampler: &mut dyn Sampler) -> Result<Self, Failure> {
         let timer = sampler.timer()?;
         if timer.is_valid() {
@@ -64,8 +64,8 @@ impl CheckedGroups {
     }
 
     /// Takes a group of at most `samples` samples or pairs. Counts its invalid readings as faults of the
-    /// clock, and drops samples with an invalid event time, so that the returned group may be empty. The
-    /// returned cost includes dropped samples. Fails if the sampler takes no sample.
+    /// clock, and drops samples with an invalid event time; the returned group may therefore be empty. The
+    /// returned cost includes dropped samples. Returns an error if the sampler takes no sample.
     pub(super) fn take(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -91,8 +91,7 @@ impl CheckedGroups {
         Ok((group, GroupCost { samples, device, spent }))
     }
 
-    /// Returns the event times of the first launch of each sample: all event times, or for pairs those of the
-    /// first work.
+    /// Returns the event times of `group`; for pairs, only those of the first work.
     pub(super) fn first_launch_events(&self, group: &SampledGroup) -> Vec<Nanoseconds> {
         group.events.iter().step_by(self.launches_per_sample).copied().collect()
     }
@@ -107,7 +106,7 @@ impl CheckedGroups {
             .filter(|overhead| overhead.is_finite())
     }
 
-    /// Returns the numbers of invalid readings in all groups so far, or `None` if every reading was valid.
+    /// Returns the numbers of invalid readings in all groups so far; `None` if every reading was valid.
     pub(super) fn faults(&self) -> Option<ClockFaults> {
         self.faults.found()
     }
@@ -122,17 +121,18 @@ pub(super) struct Budget {
     simulated: bool,
 }
 
-/// On a simulated device, a [`Budget`] does not count this much host time after its start (1 s).
+/// The host time after the start of a [`Budget`] that does not count on a simulated device (1 s).
 const UNCOUNTED_HOST_TIME: Nanoseconds = Nanoseconds::from_seconds(1.0);
 
 impl Budget {
-    /// Starts a budget of `limit` now. If `timer` is that of a simulated device, the first second of host time is not
-    /// counted.
+    /// Starts a budget of `limit` now. `timer` says whether the device is simulated: the first second of host
+    /// time is then not counted.
     pub(super) fn new(limit: Nanoseconds, timer: Timer) -> Self {
         Self { limit, begin: Instant::now(), device: Nanoseconds::ZERO, simulated: timer.simulated }
     }
 
-    /// Adds the device time of a group to the time that was spent. The host time since the start counts without this.
+    /// Adds the device time of a group to the time that was spent. Host time counts by itself, from the start
+    /// on.
     pub(super) fn add(&mut self, group: &GroupCost) {
         self.device += group.device;
     }
@@ -150,9 +150,9 @@ impl Budget {
     }
 }
 
-/// Splits `events` into undisturbed and interrupted ones. `marks` are true for interrupted events. If there
-/// are more marks than events, the last marks belong to the events. Returns `None` if no event is marked, if
-/// there are fewer marks than events, or if the undisturbed events are too few for an interval.
+/// Splits `events` into undisturbed and interrupted ones. A mark is true if its event was interrupted. If
+/// there are more marks than events, only the last marks belong to the events. Returns `None` if no event is
+/// marked, if there are fewer marks than events, or if too few events are undisturbed for an interval.
 pub(super) fn split_interrupted(
     events: &[Nanoseconds],
     marks: Option<&[bool]>,
@@ -173,20 +173,21 @@ pub(super) fn count_interrupted(events: usize, marks: Option<&[bool]>) -> usize 
     marks.map_or(0, |marks| marks.iter().rev().take(events).filter(|mark| **mark).count())
 }
 
-/// The fraction of the variance of the correction that does not cancel: the time is the median of all
-/// samples, while the correction is from medians of groups. Without this fraction, 278 of 300 intervals
-/// contain the median on the fake driver (`tests/protocol/tests/truth.rs`, mean of eight seeds).
+/// The part of the correction's variance that always adds to the error, as a fraction: the time is the median
+/// of all samples, while the correction is from medians of groups, so their noise does not cancel completely.
+/// Without this part, 278 of 300 intervals contain the true median on the fake driver
+/// (`tests/protocol/tests/truth.rs`, mean of eight seeds).
 const UNCANCELLED_VARIANCE: f64 = 0.1;
 
-/// Corrects `overheads` and the shared error of `timer` by `biases`. Each bias is the overhead of one group
+/// Corrects `overheads` and the shared error of `timer` by `biases`. A bias is the overhead of one group
 /// according to the second clock minus its overhead according to the first. Adds the trimmed mean of the
-/// biases to each overhead. Returns this mean, which is the time according to the first clock minus the time
-/// according to the second. Returns `None`, and changes nothing, for fewer than [`MIN_GROUPS`] biases or a
-/// mean that is not finite.
+/// biases to each overhead, and returns this mean: the time of a launch according to the first clock minus
+/// its time according to the second. Returns `None`, and changes nothing, for fewer than [`MIN_GROUPS`]
+/// biases, or if the mean is not finite.
 ///
-/// A group has the same number of samples with each clock, and the same noise. If all groups have a bias, the
-/// corrected time is that of the second clock, with nearly the interval of the first. Otherwise the shared
-/// error grows, since the correction is from some of the groups only.
+/// In a group, both clocks time the same number of samples with the same noise. If all groups have a bias,
+/// the corrected time is therefore that of the second clock, with nearly the interval of the first. Otherwise
+/// the shared error grows more, since the correction is from only some of the groups.
 pub(super) fn correct_by_second_clock(
     biases: &[Nanoseconds],
     overheads: &mut [GroupOverhead],

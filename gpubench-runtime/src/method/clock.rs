@@ -4,7 +4,8 @@
 use gpubench_records::{DeviceClock, GroupClock};
 use gpubench_stats::{Hertz, Nanoseconds, units::Range};
 
-/// The number of groups for which memory is reserved. Few cases have more: 3 s of groups of 5 ms each.
+/// The number of groups for which memory is reserved. Few cases have more groups: 600 groups of 5 ms take
+/// 3 s.
 pub(super) const USUAL_GROUPS: usize = 600;
 
 /// A clock that changes by more than this fraction over the samples is not steady. Readings of a steady clock
@@ -30,8 +31,8 @@ impl ClockReadings {
         self.groups.extend(clock.map(|clock| GroupClock { samples, at, clock }));
     }
 
-    /// Returns true if the readings after the last two groups differ by at most `fraction`, or if there are
-    /// fewer than two readings.
+    /// Returns true if the last two readings differ by at most `fraction`, or if there are fewer than two
+    /// readings.
     pub(super) fn last_two_agree(&self, fraction: f64) -> bool {
         match &self.groups[..] {
             [.., before, last] => (last.clock.as_f64() / before.clock.as_f64() - 1.0).abs() <= fraction,
@@ -39,7 +40,7 @@ impl ClockReadings {
         }
     }
 
-    /// Appends the readings of later groups.
+    /// Appends the readings `later`, of groups that ran after these.
     pub(super) fn extend(&mut self, later: &Self) {
         self.groups.extend_from_slice(&later.groups);
     }
@@ -59,8 +60,8 @@ impl ClockReadings {
         Range::of(self.groups.iter().map(|group| group.clock))
     }
 
-    /// Returns a summary of these readings, which belong to the samples, with the range of the readings of
-    /// `warm_up`. Returns `None` if the samples have no readings.
+    /// Returns a summary of these readings, which are those of the samples, together with the range of the
+    /// readings in `warm_up`. Returns `None` if the samples have no readings.
     pub(super) fn summarize_after(&self, warm_up: &Self) -> Option<DeviceClock> {
         let readings = self.groups.len();
         let sum: Hertz = self.groups.iter().map(|group| group.clock).sum();

@@ -8,27 +8,27 @@ use crate::device::{Monitor, Sampler};
 use gpubench_records::{EnergyMeasurement, threads};
 use gpubench_stats::{Joules, Nanoseconds, Watts};
 
-/// Back-to-back launches run at least this long, unless the time left for the case is shorter. They go on
-/// until there are enough updates of the counter, at most for [`LONGEST_RUN`].
+/// The shortest time that back-to-back launches run, unless less time is left for the case. They run until
+/// there are enough updates of the energy counter, for at most about [`LONGEST_RUN`].
 const SHORTEST_RUN: Duration = Duration::from_secs(1);
-/// No batch of back-to-back launches begins later than this after the measurement of the energy was begun.
+/// The time after which no further batch of back-to-back launches begins, counted from the call of
+/// [`measure_energy`].
 const LONGEST_RUN: Duration = Duration::from_secs(2);
-/// The fewest intervals between updates of the counter, from the first update to the last. With fewer, there
-/// is no result.
+/// The fewest intervals between updates of the counter that give a result.
 const LEAST_UPDATE_INTERVALS: usize = 10;
-/// The time between two readings of the energy counter. An update is detected at most this late.
+/// The pause between two readings of the energy counter. An update is detected about this late at most.
 const COUNTER_PERIOD: Duration = Duration::from_millis(2);
-/// The least time between two readings of the power sensor.
+/// The shortest time between two readings of the power sensor.
 const SENSOR_PERIOD: Duration = Duration::from_millis(50);
-/// The target time of the launches between two synchronizations (50 ms).
+/// The target time of a batch of launches, after which the host waits (50 ms).
 const BATCH_TIME: Nanoseconds = Nanoseconds(50e6);
-/// The most launches between two synchronizations.
+/// The most launches of a batch.
 const MAX_BATCH_LAUNCHES: f64 = 16_384.0;
 
 /// Measures the energy of a launch: launches back-to-back while another thread reads the energy counter of
-/// `monitor`. Begins no batch of launches later than `left` or [`LONGEST_RUN`] after the call, whichever is
-/// less. `each` is the approximate time of a launch, and determines the batch size. Returns the reason as an
-/// error if the device has no counter, the launches cannot run back-to-back, one fails, or there are too few
+/// `monitor`. After two batches of launches, begins no further batch once `left` or [`LONGEST_RUN`] is over.
+/// `each` is the approximate time of a launch, and determines the size of a batch. The error is the reason:
+/// the device has no counter, the launches cannot run back-to-back, a launch fails, or there are too few
 /// updates.
 pub(crate) fn measure_energy(
     sampler: &mut dyn Sampler,
@@ -69,8 +69,8 @@ pub(crate) fn measure_energy(
     compute_energy(&seen, launches, elapsed)
 }
 
-/// An update of the energy counter: when it was detected, the energy, and the reading of the power sensor if
-/// one was due.
+/// An update of the energy counter: when it was detected, the counted energy, and the reading of the power
+/// sensor, which is `None` if no reading was due or if there is no such sensor.
 #[derive(Clone, Copy)]
 struct CounterUpdate {
     when: Instant,
@@ -78,7 +78,7 @@ struct CounterUpdate {
     sensor: Option<Watts>,
 }
 
-/// Reads the energy counter every [`COUNTER_PERIOD`], and sends each update to `updates`. Returns once the
+/// Reads the energy counter every [`COUNTER_PERIOD`], and sends each update to `updates`. Returns when the
 /// other end of the channel `end` is dropped.
 fn read_counter(mut monitor: Box<dyn Monitor>, updates: &Sender<CounterUpdate>, end: &Receiver<()>) {
     let mut last = monitor.energy();
@@ -96,9 +96,9 @@ fn read_counter(mut monitor: Box<dyn Monitor>, updates: &Sender<CounterUpdate>, 
     }
 }
 
-/// Computes the energy of a launch from the updates of the counter during `launches` launches, which took
-/// `elapsed`. The error is a sentence that gives the number of intervals if there are fewer than
-/// [`LEAST_UPDATE_INTERVALS`].
+/// Computes the energy of a launch from `launches` launches that took `elapsed`, and the updates of the
+/// counter meanwhile. Returns a sentence as an error if there are fewer than [`LEAST_UPDATE_INTERVALS`]
+/// intervals.
 fn compute_energy(
     updates: &[CounterUpdate],
     launches: usize,

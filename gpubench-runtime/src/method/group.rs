@@ -13,8 +13,8 @@ use gpubench_stats::{Nanoseconds, interpolated_median};
 
 use super::LONG_LAUNCH;
 
-/// The usual delay on the device before each hot sample; a cold sample has its flush instead. Without a
-/// delay, the GPU catches up with the host and waits between the two events: on an H200, some hot launches of
+/// The usual delay on the device before each hot sample; a cold sample has its flush there. Without a delay,
+/// the GPU would catch up with the host and wait between the two events: on an H200, some hot launches of
 /// 2 µs then read 0.1 to 0.3 µs more.
 pub(crate) const PRE_LAUNCH_DELAY: Duration = Duration::from_micros(8);
 
@@ -27,7 +27,7 @@ pub enum AnyWork<'a> {
 }
 
 impl AnyWork<'_> {
-    /// Returns the work, whoever owns it.
+    /// Returns the work, borrowed or owned.
     fn get(&mut self) -> &mut dyn Work {
         match self {
             Self::Borrowed(work) => *work,
@@ -44,14 +44,14 @@ pub(super) struct WorkWithPartner<'a> {
     pub partner: Partner<'a>,
 }
 
-/// The launches that the samples are interleaved with.
+/// The launches with which the samples are interleaved.
 pub(super) enum Partner<'a> {
     /// No launches: each slot has a launch of the sampled work.
     None,
-    /// Empty launches. Their event times contain the same errors of the batch and of its slots as those of
-    /// the samples.
+    /// Empty launches. The errors of the batch and of its slots are in their event times as in those of the
+    /// samples.
     Empty(Box<dyn Work>),
-    /// The launches of another case, which is compared with the first.
+    /// The launches of another case, with which the first is compared.
     Case(AnyWork<'a>),
 }
 
@@ -72,8 +72,9 @@ impl WorkWithPartner<'_> {
         }
     }
 
-    /// Returns the slot, in the order in which slots run, of the launch with this number in the logical
-    /// order. In the logical order, the launch of the first work comes first in each pair.
+    /// Returns the slot, counted in the order in which slots run, of the launch with the number
+    /// `logical_slot` in the logical order. In the logical order, the first work's launch comes first in each
+    /// pair.
     fn physical_slot(&self, logical_slot: usize) -> usize {
         if self.has_partner() { swap_slot(logical_slot) } else { logical_slot }
     }
@@ -85,26 +86,26 @@ impl WorkWithPartner<'_> {
 }
 
 /// Converts the slot of an interleaved launch from the order in which slots run to the logical order, or
-/// back: the conversion is its own inverse. In the logical order, the launch of the first work comes first in
-/// each pair.
+/// back: the conversion is its own inverse. In the logical order, the first work's launch comes first in each
+/// pair.
 fn swap_slot(slot: usize) -> usize {
     if swapped(slot / 2) { slot ^ 1 } else { slot }
 }
 
-/// Enqueues and reads groups of samples on a queue: the reset, delay or flush before each launch, the launch,
-/// and the clock readings around it.
+/// Enqueues and reads groups of samples on a queue. A sample consists of a reset, a delay or a flush, a clock
+/// reading, the launch, and another clock reading.
 pub(super) struct GroupRunner<'a> {
     pub queue: &'a mut dyn Queue,
     pub works: WorkWithPartner<'a>,
     pub cache: Cache,
     pub flush: Flush,
-    /// True if the time of a launch includes the work of the host in the launch function.
+    /// True if the time of a launch includes the host's work in the launch function.
     pub host_work: bool,
     /// How launches run and are timed.
     pub mode: LaunchMode,
     /// The delay before each hot sample.
     pub pre_launch_delay: Duration,
-    /// The number of slots enqueued so far, which determines the phase of delays for a coarse timer.
+    /// The number of slots enqueued so far. It determines the phase of delays for a coarse timer.
     enqueued: usize,
     /// The shortest event time in the last group; `None` before the first group.
     pub shortest: Option<Nanoseconds>,
@@ -146,10 +147,10 @@ impl<'a> GroupRunner<'a> {
         Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
     }
 
-    /// Returns the number of slots for a group of `samples` samples, at most `most_slots`. Interleaved empty
-    /// launches take a second slot for each sample. For a pair of cases, `samples` counts the launches of
-    /// both, and is rounded down to an even number. Interleaved launches have at least 2 slots, even if
-    /// `most_slots` is less.
+    /// Returns the number of slots for a group of `samples` samples, at most `most_slots`. With interleaved
+    /// empty launches, each sample needs a second slot. For a pair of cases, `samples` counts the launches of
+    /// both, and the result is rounded down to an even number. With interleaved launches, the result is at
+    /// least 2, even if `most_slots` is less.
     pub(super) fn slot_count(&self, samples: usize, most_slots: usize) -> usize {
         match self.works.partner {
             Partner::None => samples.min(most_slots),
@@ -158,10 +159,12 @@ impl<'a> GroupRunner<'a> {
         }
     }
 
-    /// Enqueues a sample in each of `slots`, timed by `clock`: reset, delay (hot) or flush (cold), reading,
-    /// launch, reading. If the work of the host belongs to the launch, waits for the stream before each
-    /// sample. Hot groups begin with an untimed launch, except for long launches. Hot samples of a pair each
-    /// follow an untimed launch of their own work.
+    /// Enqueues a sample in each of `slots`, timed by `clock`: reset, delay (hot) or flush (cold), clock
+    /// reading, launch, clock reading. If the host's work belongs to the launch, waits for the stream before
+    /// the first reading of each sample.
+    ///
+    /// A hot group begins with an untimed launch, unless its launches are long. For a pair of cases, each hot
+    /// sample follows an untimed launch of the same work instead.
     pub(super) fn enqueue(&mut self, slots: Range<usize>, clock: Clock) -> Result<(), Failure> {
         let Self { queue, works, .. } = self;
         let QueueProperties { is_coarse, first_launch, .. } = queue.properties();
@@ -203,8 +206,8 @@ impl<'a> GroupRunner<'a> {
         Ok(())
     }
 
-    /// Records a batch of the work that `enqueue` enqueues. If `copied` is true, the batch is copied to the
-    /// device in advance. Abandons the recording if `enqueue` fails.
+    /// Records a batch of the work that `enqueue` enqueues. If `copied` is true, copies the batch to the
+    /// device in advance. If `enqueue` fails, abandons the recording and returns the failure.
     pub(super) fn record(
         &mut self,
         copied: bool,
@@ -215,10 +218,10 @@ impl<'a> GroupRunner<'a> {
         end_recording(self.queue, copied, enqueued)
     }
 
-    /// Waits for the group in `slots`, and reads it. Samples are in the order in which they ran; of each
-    /// interleaved pair, the launch of the first work comes first. Start times are left empty if stamps time
-    /// the samples, since their batch records no events, and for a pair of cases, of which only the
-    /// difference is measured.
+    /// Waits for the group in `slots`, and reads it. The samples are in the order in which they ran, except
+    /// that the first work's launch comes first in each pair. Start times are left empty if stamps time the
+    /// samples, since their batch records no events. They are left empty for a pair of cases too, of which
+    /// only the difference is measured.
     pub(super) fn read(&mut self, slots: Range<usize>) -> Result<SampledGroup, Failure> {
         self.queue.wait()?;
         let slots: Vec<usize> = slots.map(|slot| self.works.physical_slot(slot)).collect();
@@ -234,8 +237,9 @@ impl<'a> GroupRunner<'a> {
         Ok(SampledGroup { events, empty_events, starts, overhead_by_stamps: None, elapsed, clock })
     }
 
-    /// Returns the median time of a launch without overhead, according to the stamps in the first `slots`
-    /// slots. `step` is the resolution of the stamps. Returns `None` if the group has no empty launches.
+    /// Returns the median time of a launch according to the stamps in the first `slots` slots, with the
+    /// overhead subtracted. `step` is the resolution of the stamps. Returns `None` if the group has no empty
+    /// launches.
     pub(super) fn launch_time_by_stamps(
         &mut self,
         slots: usize,
@@ -251,8 +255,8 @@ impl<'a> GroupRunner<'a> {
         Ok(launch.zip(empty).map(|(launch, empty)| launch - empty + marginal))
     }
 
-    /// Splits times in the logical order into those of the sampled launches and those of interleaved empty
-    /// launches. All times of a pair of cases are sampled launches.
+    /// Splits times in the logical order into first those of the sampled launches and second those of
+    /// interleaved empty launches. For a pair of cases, all launches are sampled launches.
     fn split_partners(&self, times: Vec<Nanoseconds>) -> [Vec<Nanoseconds>; 2] {
         match self.works.partner {
             Partner::Empty(_) => [0, 1].map(|first| times.iter().copied().skip(first).step_by(2).collect()),
@@ -261,16 +265,16 @@ impl<'a> GroupRunner<'a> {
     }
 }
 
-/// Creates a launch that the device of `queue` itself provides, such as an empty one. Returns a failure if the device
-/// has none of this kind.
+/// Creates a launch that the device of `queue` itself provides, such as an empty one. Returns a failure if
+/// the device has none of this kind.
 pub(super) fn require_own_launch(queue: &mut dyn Queue, launch: OwnLaunch) -> Result<Box<dyn Work>, Failure> {
     queue.own_launch(launch)?.ok_or_else(|| {
         Failure::new(Stage::Device, format_args!("this device has no launch of its own that is {launch:?}"))
     })
 }
 
-/// Records a batch of the work that `enqueue` enqueues on `queue`. If `copied` is true, the batch is copied
-/// to the device in advance. Abandons the recording if `enqueue` fails.
+/// Records a batch of the work that `enqueue` enqueues on `queue`. If `copied` is true, copies the batch to
+/// the device in advance. If `enqueue` fails, abandons the recording and returns the failure.
 pub(super) fn record_batch(
     queue: &mut dyn Queue,
     copied: bool,
@@ -281,8 +285,8 @@ pub(super) fn record_batch(
     end_recording(queue, copied, enqueued)
 }
 
-/// Ends the recording and returns its batch if `enqueued` is `Ok`; otherwise abandons the recording and
-/// returns the failure.
+/// Ends the recording and returns its batch if `enqueued` is `Ok`. Otherwise abandons the recording and
+/// returns the failure in `enqueued`.
 fn end_recording(
     queue: &mut dyn Queue,
     copied: bool,

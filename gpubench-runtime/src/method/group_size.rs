@@ -7,41 +7,44 @@ use gpubench_stats::Nanoseconds;
 /// The fewest samples at which the stop rule may end sampling. The budget may end it with fewer.
 pub(super) const MIN_SAMPLES: usize = 30;
 
-/// The target device time of a group (10 ms). It is less if the budget is too short for
-/// [`USUAL_GROUPS_OF_BUDGET`] such groups.
+/// The target device time of a group (10 ms). The target is less if the budget has no time for
+/// [`USUAL_GROUPS_OF_BUDGET`] groups of 10 ms.
 const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
-/// The number of groups for which the budget of a case should have time, unless these have fewer samples than
-/// [`FEWEST_SAMPLES`].
+/// The number of groups that should fit into the budget of a case. Groups of [`FEWEST_SAMPLES`] samples may
+/// be longer.
 const USUAL_GROUPS_OF_BUDGET: f64 = 24.0;
-/// Groups of the fewest samples are short enough for the budget of a case to have time for this many.
+/// The number of groups that must fit into the budget of a case, even if a group then has fewer than
+/// [`FEWEST_SAMPLES`] samples.
 const GROUPS_OF_BUDGET: f64 = 12.0;
-/// A group has at most this many samples or pairs, however short they are.
+/// The most samples or pairs of a group, however short they are.
 const LARGEST_GROUP: usize = 256;
-/// The largest factor by which a group is larger than the previous group.
+/// The largest factor from the size of a group to the size of the next.
 const LARGEST_GROWTH: usize = 8;
-/// The fewest samples of a group after the warm-up, if the budget allows such groups: [`MIN_GROUPS`] groups
-/// then have [`MIN_SAMPLES`] samples. Larger groups are efficient, since each group of hot launches begins
-/// with an untimed launch.
+/// The fewest samples of a group after the warm-up, if the budget allows it: [`MIN_GROUPS`] groups then have
+/// [`MIN_SAMPLES`] samples. Smaller groups are inefficient, since each group of hot launches begins with an
+/// untimed launch.
 const FEWEST_SAMPLES: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
 /// Chooses the number of samples of the next group.
 #[derive(Clone, Copy)]
 pub(super) struct GroupSize {
-    /// The number of samples of the next group, unless the budget is nearly spent.
+    /// The present size of groups in samples. The next group has this many, unless the budget is nearly
+    /// spent.
     pub samples: usize,
     /// The fewest samples of a group: 1 during the warm-up.
     fewest: usize,
     /// The target device time of a group.
     target: Nanoseconds,
-    /// The longest time of a group with more than the fewest samples, including the work of the host.
+    /// The longest budgeted time of a group with more than the fewest samples, including the work of the
+    /// host.
     usual: Nanoseconds,
-    /// The longest time of a group with the fewest samples.
+    /// The longest budgeted time of a group with the fewest samples.
     longest: Nanoseconds,
-    /// The time that each sample of the last group took from the budget; `None` before the first group.
+    /// The time from the budget that each sample of the last group took; `None` before the first group.
     pub cost: Option<Nanoseconds>,
 }
 
-/// The fraction by which a group may exceed the remaining budget, since its time is only estimated.
+/// The fraction by which the estimated time of a group may exceed the remaining budget.
 const BUDGET_TOLERANCE: f64 = 0.1;
 
 impl GroupSize {
@@ -60,16 +63,17 @@ impl GroupSize {
         }
     }
 
-    /// Returns the fewest samples of the next group, if each takes `cost`: [`Self::fewest`], or as many as
-    /// fit into the longest time of a group if that is less. Rounds down to a power of two, at least 1.
+    /// Returns the fewest samples of the next group, if each takes `cost`. That is [`Self::fewest`], or the
+    /// number that fits into [`Self::longest`] if that is less, rounded down to a power of two, and at least
+    /// 1.
     fn smallest_size(&self, cost: Nanoseconds) -> usize {
         largest_power_of_two(samples_within(self.longest, cost).min(self.fewest)).max(1)
     }
 
-    /// Returns the number of samples of the next group for a remaining budget of `left`: the largest power of
-    /// two up to the current size whose estimated time is at most `left`, plus 10 % of it, plus the target
-    /// time of a group. Returns 0 if nothing is left, or if not even one sample fits. Before the first group,
-    /// returns the current size whatever is left.
+    /// Returns the number of samples of the next group if the time `left` remains of the budget: the largest
+    /// power of two up to the present size whose estimated time is at most 110 % of `left` plus the target
+    /// time of a group. Returns 0 if no time is left, or if not even one sample fits. Before the first group,
+    /// returns the present size, whatever is left.
     pub(super) fn size_within(self, left: Nanoseconds) -> usize {
         let Some(cost) = self.cost else { return self.samples };
         let time = if left > Nanoseconds::ZERO {
@@ -86,9 +90,9 @@ impl GroupSize {
         self.cost.is_some_and(|cost| cost * samples as f64 <= time)
     }
 
-    /// Adapts the size to the target time after a group of this cost. The size grows at most by a factor of
+    /// Adapts the size to the target time, after a group of this cost. The size grows by a factor of at most
     /// [`LARGEST_GROWTH`], since the first launches of a case do not predict later ones, and to at most
-    /// [`LARGEST_GROUP`]. Sizes are powers of two, so that they do not follow every change of the cost.
+    /// [`LARGEST_GROUP`]. The size is a power of two, so that it does not follow every change of the cost.
     pub(super) fn adapt(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;
@@ -101,12 +105,12 @@ impl GroupSize {
     }
 }
 
-/// Returns the number of samples that fit into `time` if each takes `cost`, or a nanosecond if that is more.
+/// Returns the number of samples that fit into `time` if each takes `cost`, but at least a nanosecond.
 fn samples_within(time: Nanoseconds, cost: Nanoseconds) -> usize {
     (time / cost.max(Nanoseconds(1.0))) as usize
 }
 
-/// Returns the largest power of two that is at most `most`; 0 for 0.
+/// Returns the largest power of two up to `most`; 0 for 0.
 fn largest_power_of_two(most: usize) -> usize {
     (most + 1).next_power_of_two() / 2
 }

@@ -24,10 +24,10 @@ use gpubench_stats::{
 
 /// The fewest A/B pairs of a round: two, in the order AB BA.
 const FEWEST_PAIRS_PER_ROUND: usize = 2;
-/// If the user requests a number of samples, the most rounds over which they are spread.
+/// The most rounds over which the samples are spread if the user requests a number of samples.
 const MOST_ROUNDS_FOR_SAMPLES: usize = 16;
-/// The fewest rounds if the user requests a number of samples. Fewer rounds would give no interval. A round may
-/// then have fewer than [`FEWEST_PAIRS_PER_ROUND`] pairs.
+/// The number of rounds over which the samples are spread at least, if the user requests a number of samples:
+/// fewer rounds would give no interval. A round may then have fewer than [`FEWEST_PAIRS_PER_ROUND`] pairs.
 const FEWEST_ROUNDS_FOR_SAMPLES: usize = 4;
 
 /// Prepares the rounds of a comparison.
@@ -51,9 +51,9 @@ pub struct RoundLayout {
     /// The random number that determines the addresses of the inputs. Both rounds of a pair have the same
     /// seed.
     pub allocation_seed: u64,
-    /// False in the first round of a pair, which has an even number, and true in the second. In a swapped
-    /// round, each launch has the addresses that the other launch had in the first round, and the second
-    /// launch goes first.
+    /// False in the first round of a pair, which has an even number, and true in the second. In the second
+    /// round, each launch has the addresses that the other launch had in the first, and the second launch
+    /// goes first.
     pub swapped: bool,
 }
 
@@ -64,14 +64,14 @@ impl RoundLayout {
         Self { allocation_seed: Self::derive_allocation_seed(round / 2, seed), swapped: round % 2 == 1 }
     }
 
-    /// Draws a random seed, from which `derive_allocation_seed` derives all allocation seeds of a
-    /// case. Returns 0 if the device is `simulated`, so that its results are reproducible.
+    /// Draws a random seed, from which [`Self::derive_allocation_seed`] derives all allocation seeds of a
+    /// case or comparison. Returns 0 if the device is `simulated`, so that results are reproducible.
     pub(crate) fn random_seed(simulated: bool) -> u64 {
         if simulated { 0 } else { RandomState::new().hash_one(0) }
     }
 
-    /// Returns allocation seed number `number` of the case or comparison with the seed `seed`. The result is
-    /// the same for the same arguments.
+    /// Returns allocation seed number `number` of the case or comparison with the seed `seed`. Equal
+    /// arguments give equal results.
     pub(crate) fn derive_allocation_seed(number: usize, seed: u64) -> u64 {
         split_mix(seed.wrapping_add(split_mix(number as u64)))
     }
@@ -95,13 +95,13 @@ pub struct ComparedSamples {
     pub comparison: Comparison,
 }
 
-/// Compares two launches until the comparison is decided, a budget is spent, or [`MAX_ROUNDS`] rounds were
-/// taken. The budget is `max_time` of `sampling`, or `limit` on the host clock including the time to make
-/// inputs; it is checked after each pair of rounds. If `sampling` requests a number of samples, that number
-/// of pairs is taken instead, whatever their time.
+/// Compares two launches until the comparison is decided, the budget is spent, or [`MAX_ROUNDS`] rounds were
+/// taken. The budget is `max_time` of `sampling` for the rounds, or `limit` on the host clock for everything,
+/// including the time to make inputs. It is checked after each pair of rounds. If `sampling` requests a
+/// number of samples, takes this number of pairs instead, whatever their time.
 ///
-/// `rounds` makes the inputs and samplers; `seed` determines the layouts of all rounds. A thread reads the
-/// sensors of `monitor` meanwhile. Calls `report_step` before the warm-up, and before every round.
+/// `rounds` makes the inputs and samplers; `seed` determines the layouts of all rounds. Meanwhile a thread
+/// reads the sensors of `monitor`. Calls `report_step` before the warm-up, and before each round.
 ///
 /// # Errors
 /// Returns an error if inputs cannot be made, or if a launch or the device fails.
@@ -207,18 +207,18 @@ struct RunningComparison {
     warm_up: WarmUpSummary,
     /// The clock readings of the warm-up.
     warming: ClockReadings,
-    /// The clock readings of the rounds.
+    /// The clock readings of the rounds, without those of the warm-up.
     clocks: ClockReadings,
     /// The end of the warm-up.
     sampling_since: Instant,
-    /// The event times of all pairs, those of the first launch first.
+    /// The event times of all pairs; in each pair, that of the first launch comes first.
     events: Vec<[Nanoseconds; 2]>,
     /// The cost of all rounds.
     cost: GroupCost,
     rounds: Vec<Round>,
-    /// The sum over all rounds of the relative resolution of their pairs.
+    /// The sum of the relative resolutions of all rounds' pairs.
     unresolved: f64,
-    /// False once a round has no ratio, since the timer does not resolve its times.
+    /// False once a round has no ratio, because the timer does not resolve the times of its pairs.
     resolved: bool,
 }
 
@@ -255,9 +255,9 @@ impl RunningComparison {
         })
     }
 
-    /// Takes the pairs of the round with this number, and adds them to the comparison. The number of pairs
-    /// follows from the time left, at least [`FEWEST_PAIRS_PER_ROUND`], or from the number that the user
-    /// requests.
+    /// Takes the pairs of round `number`, and adds them to the comparison. The number of pairs follows from
+    /// the remaining time, and is at least [`FEWEST_PAIRS_PER_ROUND`]. If the user requests a number of
+    /// samples, [`pairs_in_round`] determines it.
     fn take_round(
         &mut self,
         number: usize,
@@ -304,8 +304,8 @@ impl RunningComparison {
 }
 
 /// Returns the number of pairs of round `number`, counted from zero, if all rounds together have `samples`
-/// pairs. The number of rounds is even and from 4 to 16, and their sizes differ by one pair at most. Returns
-/// 0 for later rounds.
+/// pairs. The number of rounds is even, at least 4 and at most 16; the numbers of pairs of two rounds differ
+/// by at most one. Returns 0 for rounds beyond that number.
 fn pairs_in_round(number: usize, samples: usize) -> usize {
     let rounds = (samples / FEWEST_PAIRS_PER_ROUND)
         .next_multiple_of(2)

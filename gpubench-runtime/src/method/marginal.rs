@@ -7,25 +7,25 @@ use crate::device::{Batch, Clock, LaunchMode, MarginalEmptyLaunch, OwnLaunch, Qu
 use gpubench_records::{Cache, Failure};
 use gpubench_stats::{Nanoseconds, median, trimmed_error};
 
-/// The number of delays in a sequence. With launches, each delay is followed by one launch.
+/// The number of delays in a sequence. In a sequence with launches, one launch follows each delay.
 pub(super) const DELAYS_PER_SEQUENCE: usize = 32;
-/// Each sequence is launched and read twice. It is launched a third time if the two results differ by more
-/// than this (50 ns), since the whole GPU stalls occasionally for some microseconds.
+/// The largest difference between two measurements of a marginal time that is accepted (50 ns). If they
+/// differ by more, a third one is made, since the whole GPU stalls occasionally for some microseconds.
 const REPEAT_TOLERANCE: Nanoseconds = Nanoseconds(50.0);
-/// The number of measurements of the marginal time of an empty launch. The estimate of its error ignores two
-/// disturbed measurements on each side.
+/// The number of measurements of the marginal time of an empty launch. The estimate of its error ignores the
+/// two lowest and the two highest.
 const EMPTY_LAUNCH_MEASUREMENTS: usize = 16;
-/// The number of measurements that are discarded before [`EMPTY_LAUNCH_MEASUREMENTS`].
+/// The number of measurements that are made and discarded before [`EMPTY_LAUNCH_MEASUREMENTS`] that count.
 const WARM_UP_MEASUREMENTS: usize = 3;
 
-/// Returns the marginal time of an empty launch: the time that it adds to a sequence of delays, or to
-/// back-to-back launches if the device has no delays. Measures it once per device, and stores it in the
-/// calibration of `queue`.
+/// Returns the marginal time of an empty launch: the time that one more launch adds to a sequence of delays,
+/// or to back-to-back launches if the device has no delays. The first call for a device measures the time,
+/// and stores it in the calibration of `queue`; later calls return the stored time.
 ///
 /// Call this before the context has launched kernels on a second stream. Once an H200 has run kernels of two
-/// streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than before. The duration
-/// of the launch itself does not change. Pairs of events around empty launches among the samples contain that
-/// latency.
+/// streams, every launch of the context, on any stream, begins 0.2 to 0.35 µs later than before. This latency
+/// would be part of the marginal time, although the launch itself takes no longer. It is also in the event
+/// times of the empty launches among the samples, and so belongs to the overhead.
 pub(crate) fn marginal_empty_launch(queue: &mut dyn Queue) -> Result<MarginalEmptyLaunch, Failure> {
     if let Some(measured) = queue.calibration().marginal_empty_launch {
         return Ok(measured);
@@ -41,8 +41,8 @@ pub(crate) fn marginal_empty_launch(queue: &mut dyn Queue) -> Result<MarginalEmp
     Ok(measured)
 }
 
-/// Returns [`SLOPE_MEASUREMENTS`] marginal times of an empty launch in a series of back-to-back empty
-/// launches.
+/// Returns [`SLOPE_MEASUREMENTS`] measured marginal times of an empty launch in a series of back-to-back
+/// empty launches.
 fn marginal_times_back_to_back(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
     let [mut first, mut few, mut many] = [
         require_own_launch(queue, OwnLaunch::EmptyRow(1))?,
@@ -56,7 +56,7 @@ fn marginal_times_back_to_back(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>
     })
 }
 
-/// Returns [`EMPTY_LAUNCH_MEASUREMENTS`] marginal times of an empty launch after each delay of a sequence.
+/// Returns [`EMPTY_LAUNCH_MEASUREMENTS`] measured marginal times of an empty launch that follows a delay.
 /// Discards warm-up measurements first.
 fn marginal_times_after_delays(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
     let mut empty = require_own_launch(queue, OwnLaunch::Empty(LaunchMode::AT_ONCE, Cache::Hot))?;
@@ -67,9 +67,9 @@ fn marginal_times_after_delays(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>
     (0..EMPTY_LAUNCH_MEASUREMENTS).map(|_| marginal_time_after_delays(queue, &mut *empty)).collect()
 }
 
-/// Returns the marginal time of `work` after a delay: the time of a sequence with launches minus that
-/// without, divided by [`DELAYS_PER_SEQUENCE`]. It is the median of two such differences, or of three if the
-/// two disagree.
+/// Returns the marginal time of `work` after a delay: the time of a sequence with launches minus the time of
+/// a sequence without launches, divided by [`DELAYS_PER_SEQUENCE`]. It is the median of two such differences,
+/// or of three if the first two differ by more than [`REPEAT_TOLERANCE`].
 fn marginal_time_after_delays(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<Nanoseconds, Failure> {
     let [with, without] = [record_delays(queue, Some(work))?, record_delays(queue, None)?];
     let read = |queue: &mut dyn Queue, sequence: &Batch| -> Result<Nanoseconds, Failure> {
@@ -93,8 +93,8 @@ fn marginal_time_after_delays(queue: &mut dyn Queue, work: &mut dyn Work) -> Res
     Ok(median(&times).unwrap_or_default())
 }
 
-/// Records a sequence of [`DELAYS_PER_SEQUENCE`] delays between two events, with a launch of `work` after
-/// each delay if there is `work`. A first launch of `work` precedes the events.
+/// Records a sequence of [`DELAYS_PER_SEQUENCE`] delays between two events. If there is `work`, one launch of
+/// it follows each delay, and another one precedes the first event.
 fn record_delays(queue: &mut dyn Queue, mut work: Option<&mut dyn Work>) -> Result<Batch, Failure> {
     record_batch(queue, false, |queue| {
         let mut launch = || work.as_deref_mut().map_or(Ok(()), Work::launch);
@@ -112,14 +112,15 @@ fn record_delays(queue: &mut dyn Queue, mut work: Option<&mut dyn Work>) -> Resu
 const SHORT_SERIES: usize = 8;
 /// The number of launches in the long series of back-to-back launches.
 const LONG_SERIES: usize = 72;
-/// The number of times that each series is timed.
+/// The number of times that each of the two series is timed.
 const SLOPE_MEASUREMENTS: usize = 15;
 
-/// Returns [`SLOPE_MEASUREMENTS`] marginal times of a back-to-back launch, each computed as (time of
-/// [`LONG_SERIES`] launches − time of [`SHORT_SERIES`] launches) ÷ the difference of these numbers.
+/// Returns [`SLOPE_MEASUREMENTS`] measured marginal times of a back-to-back launch: the time of
+/// [`LONG_SERIES`] launches minus the time of [`SHORT_SERIES`] launches, divided by the difference of these
+/// two numbers.
 ///
-/// `launch(count)` must enqueue `count` launches. It is called while batches are recorded, also with 1 for
-/// the untimed launch before each series.
+/// `launch(count)` must enqueue `count` launches. It is called while batches are recorded: with the number of
+/// launches of a series, and with 1 for the untimed launch before each series.
 pub(super) fn marginal_launch_times(
     queue: &mut dyn Queue,
     launch: &mut dyn FnMut(usize) -> Result<(), Failure>,

@@ -15,7 +15,7 @@ use gpubench_stats::{Nanoseconds, median};
 use crate::device::{Clock, SampledGroup};
 use crate::method::{group::GroupRunner, recorded_path::RecordedPath};
 
-/// The path on which a case is sampled, with the runner of its groups.
+/// The path on which a case is sampled, which runs groups with a [`GroupRunner`].
 pub(super) enum SamplingPath<'a> {
     Recorded(RecordedPath<'a>),
     Stream(GroupRunner<'a>, StreamPath),
@@ -30,8 +30,8 @@ impl<'a> SamplingPath<'a> {
         }
     }
 
-    /// Takes a group of about `samples` samples: fewer if the path cannot enqueue as many at once, and at
-    /// least one sample or pair if launches are interleaved. For a pair of cases, `samples` counts the
+    /// Takes a group of about `samples` samples: fewer if the path cannot enqueue as many at once, but if
+    /// launches are interleaved at least one sample or pair. For a pair of cases, `samples` counts the
     /// launches of both.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         match self {
@@ -53,20 +53,20 @@ impl<'a> SamplingPath<'a> {
 const MOST_QUEUED_LAUNCHES: usize = 64;
 /// The longest delay on the device before a group, while the host enqueues the group.
 const LONGEST_GROUP_DELAY: Duration = Duration::from_millis(2);
-/// The number of consecutive groups that take longer to enqueue than [`LONGEST_GROUP_DELAY`] after which later
-/// groups have no delay. A single group may be slow because of other programs.
+/// The number of consecutive groups that must take longer to enqueue than [`LONGEST_GROUP_DELAY`] before
+/// later groups have no delay. A single group may be slow because of other programs.
 const GROUPS_EXCEEDING_DELAY: usize = 2;
-/// The delay on the device before each hot sample, in groups that have no delay of their own. Meanwhile the
-/// host enqueues an interleaved empty launch and its events.
+/// The delay on the device before each hot sample, in groups without a delay before the group. During this
+/// delay, the host enqueues an interleaved empty launch and its events.
 const UNDELAYED_PRE_LAUNCH_DELAY: Duration = Duration::from_micros(50);
 /// The longest delay on the device before a pre-enqueued launch. Launches that need more are not timed
 /// pre-enqueued.
 const LONGEST_PREQUEUE_DELAY: Duration = Duration::from_millis(100);
-/// Pre-enqueued launches are repeated until this many were enqueued within their delay, or this many were
-/// not.
+/// The number of pre-enqueued launches that must be enqueued within their delay. If as many launches are not,
+/// the measurement is given up.
 const PREQUEUED_LAUNCHES: usize = 3;
-/// The time that the host is assumed to need to enqueue a first group (0.5 ms). The delay before later groups
-/// follows from the time of the group before.
+/// The time that the host is assumed to need to enqueue the first group (0.5 ms). For later groups, the time
+/// of the previous group is used.
 const ASSUMED_ENQUEUE_TIME: Duration = Duration::from_micros(500);
 
 /// Samples launches on the stream: enqueues each group after a delay on the device that lasts about as long
@@ -76,7 +76,8 @@ pub(super) struct StreamPath {
     last_enqueue_time: Duration,
     /// The most slots that the host can enqueue within the longest delay, from 2 to [`MOST_QUEUED_LAUNCHES`].
     most_slots: usize,
-    /// The number of consecutive groups of one sample that took longer to enqueue than the longest delay.
+    /// The number of consecutive groups, of one sample each, that took longer to enqueue than the longest
+    /// delay.
     groups_exceeding_delay: usize,
     /// The time to enqueue one sample if it exceeds the longest delay, otherwise `None`. If it is set, groups
     /// have no delay, and samples may contain waits for the host.
@@ -129,11 +130,13 @@ impl StreamPath {
         Ok(group)
     }
 
-    /// Returns the median event time of [`PREQUEUED_LAUNCHES`] pre-enqueued launches, each enqueued while the
-    /// GPU executes a delay. The overhead is not subtracted. Returns `None` if the samples were pre-enqueued
-    /// too, as they are unless their enqueueing exceeds the longest delay. Also returns `None` if the delay
-    /// would be longer than [`LONGEST_PREQUEUE_DELAY`], or if [`PREQUEUED_LAUNCHES`] launches were not
-    /// enqueued within their delay, for example because a launch waits for earlier work.
+    /// Returns the median event time of [`PREQUEUED_LAUNCHES`] launches, each of which the host enqueues
+    /// completely while the GPU executes a delay. Does not subtract the overhead.
+    ///
+    /// Returns `None` in three cases: enqueueing a sample does not exceed the longest delay, so that the
+    /// samples are pre-enqueued already; the delay would be longer than [`LONGEST_PREQUEUE_DELAY`]; or
+    /// [`PREQUEUED_LAUNCHES`] launches were not enqueued within their delay, for example because a launch
+    /// waits for earlier work.
     pub(super) fn prequeued_time(
         &self,
         groups: &mut GroupRunner<'_>,

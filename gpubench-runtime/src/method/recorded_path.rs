@@ -18,9 +18,9 @@ use crate::device::{Batch, Clock, SampledGroup};
 use gpubench_records::Failure;
 use gpubench_stats::{Nanoseconds, interpolated_median, median};
 
-/// The number of groups, from the first samples of a case on, that are also sampled between stamps.
+/// The number of groups, the first ones after the warm-up, that are sampled between stamps too.
 const STAMPED_GROUPS: usize = 16;
-/// The longest launch that is also sampled between stamps (200 µs). For longer launches, the error of events
+/// The longest launch that is sampled between stamps too (200 µs). For longer launches, the error of events
 /// is negligible.
 const LONGEST_STAMPED_LAUNCH: Nanoseconds = Nanoseconds(2e5);
 /// The most launches in a batch of back-to-back launches.
@@ -33,18 +33,19 @@ pub(super) struct RecordedPath<'a> {
     groups_taken: usize,
     /// The number of samples requested for the last group.
     requested: usize,
-    /// The slots of the next group, and its batch or the reason why recording it failed.
+    /// The slots of the next group, and its batch or the reason why recording it failed. `None` if the next
+    /// group was not recorded in advance.
     next: Option<(Range<usize>, Result<Batch, Failure>)>,
     /// The batch of the previous group. Releasing it takes time, so it is released while the device has work.
     previous: Option<Batch>,
-    /// A recorded batch of back-to-back launches, and the number of its launches.
+    /// A recorded batch of back-to-back launches, and the number of launches in it; `None` if there is none.
     back_to_back: Option<(Batch, usize)>,
     /// True if the inputs can be relocated; `None` until that is known.
     can_relocate: Option<bool>,
-    /// True if the inputs were relocated before this group. The next group then gets new inputs too, and
-    /// cannot be recorded in advance.
+    /// True if the inputs were relocated before the present group. The next group then gets new inputs too,
+    /// so its batch cannot be recorded in advance.
     relocates: bool,
-    /// The number of further groups that are also sampled between stamps.
+    /// The number of later groups that are sampled between stamps too.
     stamped_groups_left: usize,
     /// The resolution of the stamps.
     stamp_step: Nanoseconds,
@@ -68,8 +69,9 @@ impl<'a> RecordedPath<'a> {
     }
 
     /// Takes a group of `samples` samples, or of as many as a batch has slots for. While stamps are enabled,
-    /// also runs a second batch of samples between stamps, and stores the overhead that follows from it in
-    /// the group. Meanwhile records the next group, if its inputs and its size are expected to be the same.
+    /// also runs a second batch, of samples between stamps, and stores the overhead that they show in the
+    /// group. While the group runs, records the next group, if its inputs and its size are expected to be the
+    /// same.
     pub(super) fn group(&mut self, samples: usize) -> Result<SampledGroup, Failure> {
         let slots = self.next_slots(samples);
         self.groups_taken += 1;
@@ -105,8 +107,8 @@ impl<'a> RecordedPath<'a> {
         Ok(group)
     }
 
-    /// Enables samples between stamps for the next [`STAMPED_GROUPS`] groups if the device has stamps that
-    /// are fine enough; otherwise disables them.
+    /// Enables samples between stamps for the next [`STAMPED_GROUPS`] groups. Disables them if the device has
+    /// no stamps, or if its stamps are too coarse.
     pub(super) fn enable_stamps(&mut self) -> Result<(), Failure> {
         let step = self.groups.queue.stamps()?;
         self.stamped_groups_left = if step.is_some() { STAMPED_GROUPS } else { 0 };
@@ -114,9 +116,9 @@ impl<'a> RecordedPath<'a> {
         Ok(())
     }
 
-    /// Records and submits a batch of `samples` samples between stamps, interleaved with empty launches.
-    /// Returns the batch and its number of slots. Returns `None` if no more groups have stamps, if the launch
-    /// is longer than [`LONGEST_STAMPED_LAUNCH`], or if no group was read before.
+    /// Records and submits a batch of `samples` samples between stamps, interleaved with the same launches as
+    /// other samples. Returns the batch and its number of slots. Returns `None` if stamps are not enabled, if
+    /// the last group's launches are longer than [`LONGEST_STAMPED_LAUNCH`], or if this is the first group.
     fn submit_stamped(&mut self, samples: usize) -> Result<Option<(Batch, usize)>, Failure> {
         let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED_LAUNCH);
         if self.stamped_groups_left == 0 || is_long {
@@ -129,9 +131,9 @@ impl<'a> RecordedPath<'a> {
         Ok(Some((batch, slots)))
     }
 
-    /// Makes the inputs again at addresses that depend on `allocation_seed`, and releases the batches that
-    /// contain the former addresses. The first call also checks whether relocation works. Returns false if
-    /// the inputs keep their addresses.
+    /// Makes new inputs at addresses that depend on `allocation_seed`, and releases recorded batches with the
+    /// former addresses. The first call also checks whether relocation works. Returns true if later launches
+    /// use the new inputs, and false if the inputs keep their addresses.
     pub(super) fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
         self.release_recorded_inputs();
         let GroupRunner { queue, works, .. } = &mut self.groups;
@@ -144,14 +146,15 @@ impl<'a> RecordedPath<'a> {
         Ok(self.relocates)
     }
 
-    /// Restores the first inputs, and releases the batches that contain other addresses.
+    /// Restores the first inputs, and releases recorded batches with other addresses.
     pub(super) fn restore_inputs(&mut self) {
         self.release_recorded_inputs();
         self.relocates = false;
         self.groups.works.first().restore_inputs();
     }
 
-    /// Releases the recorded batches that contain addresses of the inputs.
+    /// Releases the batches that were recorded for later launches, since they contain addresses of the
+    /// inputs.
     fn release_recorded_inputs(&mut self) {
         let next = self.next.take().and_then(|(_, batch)| batch.ok());
         self.release(next);
@@ -166,7 +169,7 @@ impl<'a> RecordedPath<'a> {
         }
     }
 
-    /// Returns the most slots of a batch, which is half of the slots of the queue.
+    /// Returns the most slots of a batch: half of the slots of the queue.
     fn capacity(&self) -> usize {
         self.groups.queue.properties().capacity
     }
@@ -178,19 +181,20 @@ impl<'a> RecordedPath<'a> {
         first..first + self.groups.slot_count(samples, self.capacity())
     }
 
-    /// Records a batch of samples in `slots`, copied to the device in advance if the launch mode says so.
+    /// Records a batch of samples in `slots`. Copies the batch to the device in advance if the launch mode
+    /// says so.
     ///
-    /// Launches of several operations need the copy: on an H200, each kernel of a launch but the first begins
-    /// 0.37 µs later in a graph that was not copied, and empty launches do not show that. For launches of a
-    /// single operation, groups without the copy take less time, and their medians deviate by a third (hot)
-    /// or two thirds (cold) as much.
+    /// Launches of several operations need the copy. On an H200, in a graph that was not copied, each kernel
+    /// of a launch but the first begins 0.37 µs later, and empty launches do not show this error. For
+    /// launches of one operation, groups without the copy take less time, and their medians vary only a third
+    /// (hot) or two thirds (cold) as much.
     fn record_samples(&mut self, slots: Range<usize>) -> Result<Batch, Failure> {
         let mode = self.groups.mode;
         self.groups.record(mode.copied, |groups| groups.enqueue(slots, mode.clock))
     }
 
-    /// Launches at least `launches` times back-to-back, in batches, and waits. Rounds up to whole batches,
-    /// whose length the first call determines. Returns the exact number of launches.
+    /// Launches at least `launches` times back-to-back, and waits. Launches in whole batches, whose length
+    /// the first call determines. Returns the exact number of launches.
     pub(super) fn back_to_back(&mut self, launches: usize) -> Result<usize, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
         let replays = queue.properties().replays;
@@ -214,9 +218,8 @@ impl<'a> RecordedPath<'a> {
         Ok(submissions * length)
     }
 
-    /// Returns the time that one more hot launch adds to a series of back-to-back launches: the median of a
-    /// fixed number of measurements (0 without any, which does not happen). It contains no overhead of the
-    /// timer, and noise may make it negative.
+    /// Returns the time that one more hot launch adds to a series of back-to-back launches, as the median of
+    /// several measurements. It contains no overhead of the timer. Noise may make it negative.
     pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
         let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first().launch());

@@ -11,16 +11,17 @@ use crate::device::{Queue, Sampler, Work};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// Inputs whose relocation takes longer than this (12 ms), or launches longer than this, are sampled at fixed
-/// addresses. Relocations before eight groups, the fewest, take a tenth of a second at most.
+/// The longest relocation, and the longest sample, for which inputs are relocated (12 ms). Relocations before
+/// eight groups, the fewest of a case, then take at most a tenth of a second.
 const LONGEST_RELOCATION: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
 /// Relocates the inputs of a case before its groups, each time with a new allocation seed.
 pub(super) struct InputRelocator {
     seed: u64,
-    /// The number of relocations so far.
+    /// The number of relocations so far. A relocation that took too long does not count.
     pub relocations: usize,
-    /// False once the inputs keep their addresses: they cannot be relocated, or relocation takes too long.
+    /// False once the inputs keep their addresses for good, since they cannot be relocated or since samples
+    /// or the first relocation take too long.
     may_move: bool,
     /// True if the device is simulated. The host time of a relocation is then ignored, so that results are
     /// reproducible.
@@ -28,7 +29,8 @@ pub(super) struct InputRelocator {
 }
 
 impl InputRelocator {
-    /// Starts without relocations, with a random seed.
+    /// Starts without relocations. Draws a random seed, or uses a fixed one if `timer` is that of a simulated
+    /// device.
     pub(super) fn new(timer: Timer) -> Self {
         Self {
             seed: RoundLayout::random_seed(timer.simulated),
@@ -38,10 +40,12 @@ impl InputRelocator {
         }
     }
 
-    /// Relocates the inputs before a group. Does nothing from the first time that a sample takes longer than
-    /// [`LONGEST_RELOCATION`] according to `cost`, the time of one sample of the last group, or that the
-    /// inputs keep their addresses. If the first relocation takes too long, restores the first inputs, and
-    /// later calls do nothing.
+    /// Relocates the inputs before a group, if possible. `cost` is the time of one sample of the last group,
+    /// if there was one.
+    ///
+    /// Three events end relocation for good: a sample takes longer than [`LONGEST_RELOCATION`]; the inputs
+    /// keep their addresses; or the first relocation takes longer than [`LONGEST_RELOCATION`], after which
+    /// the first inputs are restored. From then on, calls do nothing.
     pub(super) fn relocate(
         &mut self,
         sampler: &mut dyn Sampler,
@@ -65,9 +69,9 @@ impl InputRelocator {
     }
 }
 
-/// Makes the inputs of `work` again at addresses that depend on `allocation_seed`, and launches once on them.
-/// Returns false if the inputs keep their addresses, or if the launch fails; then the first inputs are
-/// restored.
+/// Makes new inputs of `work` at addresses that depend on `allocation_seed`, and launches once on them.
+/// Returns true if later launches use the new inputs. Returns false if no other inputs could be made, or if
+/// the launch fails; later launches then use the first inputs.
 pub(crate) fn relocate_inputs(
     queue: &mut dyn Queue,
     work: &mut dyn Work,
@@ -88,16 +92,18 @@ pub(crate) fn relocate_inputs(
     Ok(succeeds)
 }
 
-/// A divisor and a factor of the size of the L2, between which inputs are not relocated. The size is that of
-/// all memory that a launch can reach. In this range, the L2 keeps lines of the former inputs for many
-/// launches. On an H100 with an L2 of 50 MiB, a hot sum of 40 MiB takes 9.0 to 9.9 µs, but 13.5 to 12.0 µs in
-/// the first 32 launches after its input was relocated.
+/// A divisor and a factor: inputs are not relocated if the memory that a launch can reach has at least the
+/// size of the L2 divided by the first, and at most the size of the L2 times the second.
+///
+/// In this range, the L2 keeps lines of the former inputs for many launches. On an H100 with an L2 of 50 MiB,
+/// a hot sum of 40 MiB takes 9.0 to 9.9 µs, but 13.5 to 12.0 µs in the first 32 launches after its input was
+/// relocated.
 const SIZES_AROUND_L2: [u64; 2] = [2, 4];
 
-/// Returns true if inputs can be relocated: their size differs enough from the size of the L2, and a launch
-/// succeeds on relocated inputs and again on the first ones. A launch on the first ones fails if `setup`
-/// keeps state of the newest inputs outside of the inputs. Returns false if the size is not known. Restores
-/// the first inputs.
+/// Returns true if inputs can be relocated: the size of the memory that a launch can reach is known and
+/// outside of [`SIZES_AROUND_L2`], and a launch succeeds on relocated inputs and again on the first ones. The
+/// launch on the first inputs fails if `setup` keeps state of the newest inputs elsewhere. Restores the first
+/// inputs in any case.
 pub(super) fn can_relocate(
     queue: &mut dyn Queue,
     work: &mut dyn Work,
@@ -113,8 +119,8 @@ pub(super) fn can_relocate(
     Ok(moved && try_launch(queue, work)?)
 }
 
-/// Resets and launches `work` once, and waits. Returns true if the reset and the launch succeed. Libraries and the driver do some
-/// work in the first launch on new inputs, which samples must not contain.
+/// Resets and launches `work` once, and waits. Returns true if the reset and the launch succeed. Samples must
+/// not contain this launch on new inputs, in which libraries and the driver do additional work.
 fn try_launch(queue: &mut dyn Queue, work: &mut dyn Work) -> Result<bool, Failure> {
     let launched = work.reset().and_then(|()| work.launch());
     queue.synchronize()?;

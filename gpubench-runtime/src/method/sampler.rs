@@ -19,7 +19,7 @@ use crate::method::{LONG_LAUNCH, SHORT_LAUNCH};
 /// Samples the launches of a case, or of a pair of cases, on a queue.
 struct QueueSampler<'a> {
     path: SamplingPath<'a>,
-    /// The method of the samples, of the first work for a pair.
+    /// The method of the samples; for a pair, that of the first work.
     method: Method,
     /// The method of the second work of a pair; `None` for a single case.
     partner: Option<Method>,
@@ -29,22 +29,23 @@ struct QueueSampler<'a> {
     _setting: Option<Box<dyn Any>>,
 }
 
-/// How a device samples a case: the launch mode, the flush, and a setting of the device. The device makes it,
-/// and [`sampler`] or [`pair_sampler`] takes it.
+/// What a device chooses for the samples of a case: the launch mode, the method with the flush, and a setting
+/// of the device. [`sampler`] and [`pair_sampler`] take it.
 pub struct Chosen {
     /// How launches run and are timed.
     pub mode: LaunchMode,
     /// The method of the samples, with its flush.
     pub method: Method,
-    /// A setting of the device that lasts as long as the samples, and ends when it is dropped.
+    /// A setting of the device for the samples, which ends when this value is dropped; `None` if none is
+    /// needed.
     pub setting: Option<Box<dyn Any>>,
 }
 
-/// Returns a sampler of `work` with the choices of `chosen`. Its samples are interleaved with empty launches. `wanted`
-/// has the state of the cache and other options.
+/// Returns a sampler of `work`, whose samples are interleaved with empty launches. `chosen` has the choices
+/// of the device; `wanted` has the state of the cache and other options.
 ///
 /// # Errors
-/// Returns an error if the device fails.
+/// Returns an error if the device fails, or if it has no empty launches.
 pub fn sampler<'a>(
     queue: &'a mut dyn Queue,
     work: AnyWork<'a>,
@@ -56,8 +57,8 @@ pub fn sampler<'a>(
     Ok(new_sampler(queue, works, wanted, chosen, None))
 }
 
-/// Returns a sampler of two interleaved works with the choices of `chosen`. `chosen` has the method of the first work,
-/// and `partner` is the method of the second.
+/// Returns a sampler of two interleaved works. `chosen` has the choices of the device, with the method of the
+/// first work; `partner` is the method of the second. `wanted` has the state of the cache and other options.
 pub fn pair_sampler<'a>(
     queue: &'a mut dyn Queue,
     [first, other]: [AnyWork<'a>; 2],
@@ -173,13 +174,13 @@ impl Sampler for QueueSampler<'_> {
     }
 }
 
-/// The host time (0.5 s) for the additional launches on the stream of a case whose samples are recorded. One
-/// group that counts is always taken.
+/// The host time for timing a case on the stream whose samples are recorded (0.5 s). At least one group
+/// counts, even if it takes longer.
 const STREAM_TIME_BUDGET: Duration = Duration::from_millis(500);
 
-/// Returns the median time of a launch on the stream, including the gaps between its kernels, which a
-/// recorded batch does not have. The overhead is subtracted. Takes launches for about [`STREAM_TIME_BUDGET`]
-/// at most.
+/// Returns the median time of a launch on the stream, with the overhead subtracted. The time includes the
+/// gaps between the launch's kernels, which a recorded batch does not have. Takes launches for about
+/// [`STREAM_TIME_BUDGET`], and at least two groups.
 pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, Failure> {
     let timer = timer(groups.queue, LaunchMode::AT_ONCE, groups.cache)?;
     let mut path = StreamPath::default();
@@ -197,30 +198,31 @@ pub(super) fn stream_time(groups: &mut GroupRunner<'_>) -> Result<Nanoseconds, F
     Ok(median(&events).unwrap_or_default() - timer.overhead)
 }
 
-/// The number of timed reads of one measurement in the verification of a flush. As many reads before them are
-/// discarded.
+/// The number of timed reads of one measurement in the verification of a flush. Before them, the same number
+/// of reads is discarded.
 const READS_PER_MEASUREMENT: usize = 16;
-/// The size of the read that tests whether lines were evicted, in quarters of the size of the L2. One quarter
-/// fits as a whole even into an L2 of two halves that keeps a copy in each half.
+/// The size of the read that tests whether a flush evicted lines, in quarters of the size of the L2. One
+/// quarter fits as a whole even into an L2 of two halves that keep copies of the same lines.
 const EVICTION_TEST_QUARTERS: usize = 1;
-/// The size of the read that tests whether lines are dirty, in quarters of the size of the L2. A large read
-/// takes longer if dirty lines must be written back first. A read of four quarters would evict part of its
-/// own data.
+/// The size of the read that tests whether a flush left dirty lines, in quarters of the size of the L2. A
+/// large read takes longer if dirty lines must be written back first. A read of four quarters would evict
+/// part of its own data.
 const DIRTY_TEST_QUARTERS: usize = 3;
 
-/// The number of failed verifications after which the usual flush is rejected, on devices that have another
-/// flush. Other flushes are verified once. On two H200s, one of six first verifications failed, on a GPU that
-/// had been idle: it found 83.6 % of the lines evicted.
+/// The number of verifications of the usual flush that must fail before it is rejected, on devices with
+/// another flush. Other flushes are verified once. On two H200s, one of six first verifications failed, on a
+/// GPU that had been idle: it found 83.6 % of the lines evicted.
 const VERIFICATION_ATTEMPTS: usize = 3;
 
-/// Chooses and verifies the flush before cold samples, and returns the method of samples on `path` with that
-/// flush. If `wanted` names a flush, it is used even if its verification fails. Otherwise the first flush
-/// that empties the cache and leaves it clean is used, or the usual flush if none does. Hot samples, and cold
-/// samples for which `wanted` names [`Flush::None`], have no flush and no verification. The reason for the
-/// choice, and doubts about it, are part of the method.
+/// Chooses and verifies the flush before cold samples. Returns the method of samples on `path`, which
+/// contains the flush, its verification, and the reason for the choice or doubts about it.
+///
+/// If `wanted` names a flush, uses it even if its verification fails. Otherwise uses the first flush that
+/// passes verification, or the usual flush if none passes. Hot samples have no flush and no verification;
+/// neither have cold samples for which `wanted` names [`Flush::None`].
 ///
 /// # Errors
-/// Returns an error if the device does not have the user's flush, or if a read fails.
+/// Returns an error if the device refuses the flush that `wanted` names, or if a read fails.
 pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -> Result<Method, Failure> {
     let method = Method::new(path);
     let (flush, verification, reason) = match (wanted.cache, wanted.flush) {
@@ -245,10 +247,12 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
     Ok(method)
 }
 
-/// Returns the first flush of the device that passes verification, with its verification. A flush passes if
-/// it evicts the cache and leaves it clean; [`Flush::Write`] may leave it dirty, unless it is the usual
-/// flush. If the result is not the usual flush, the third value is the objection to the usual one. If none
-/// passes, returns the usual flush with its objection.
+/// Returns the first flush of the device that passes verification, its verification, and if this is not the
+/// usual flush, the objection to the usual one. If no flush passes, returns the usual flush with the
+/// objection to it.
+///
+/// A flush passes if it evicts the cache and leaves it clean. [`Flush::Write`] passes even if it leaves the
+/// cache dirty, unless it is the usual flush.
 fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerification, Option<String>), Failure> {
     let QueueProperties { usual_flush: usual, other_flushes, cache_name, .. } = queue.properties();
     let mut verification = verify_flush(queue, usual)?;
@@ -274,8 +278,8 @@ fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerificatio
     Ok((usual, verification, Some(why + nor)))
 }
 
-/// Verifies `flush` with timed reads, or returns the stored verification. Stores a new one in the calibration
-/// of `queue`.
+/// Returns the verification of `flush` that is stored in the calibration of `queue`. If there is none,
+/// verifies `flush` with timed reads, and stores the verification there.
 fn verify_flush(queue: &mut dyn Queue, flush: Flush) -> Result<FlushVerification, Failure> {
     if let Some(verification) = queue.calibration().flushes.get(&flush) {
         return Ok(*verification);

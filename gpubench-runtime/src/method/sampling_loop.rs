@@ -24,9 +24,9 @@ pub(super) struct SampleCollector {
     pub end: Instant,
     /// The event times of the samples.
     pub events: Vec<Nanoseconds>,
-    /// The time from the start of the first sample to the start of each; empty if not known.
+    /// For each sample, the time since the start of the first sample. Empty if start times are not known.
     pub starts: Vec<Nanoseconds>,
-    /// The overhead of each group that has one of its own.
+    /// The overhead of each group with empty launches of its own.
     pub overheads: Vec<GroupOverhead>,
     /// For each group with stamps, its overhead according to stamps minus its overhead according to empty
     /// launches.
@@ -37,23 +37,24 @@ pub(super) struct SampleCollector {
     /// The device time of all groups.
     pub elapsed: Nanoseconds,
     pub clocks: ClockReadings,
-    /// True if the samples are as precise or as many as the user wants.
+    /// True if the samples are as precise as the user wants, or as many if the user requests a number of
+    /// samples.
     pub converged: bool,
-    /// The number of samples at the last interim check, and the DRAM stall that it found, so that the search
-    /// is not repeated for the same samples. `None` before the first check, or if the check left interrupted
-    /// samples out.
+    /// The number of samples at the last interim check, and the DRAM stall that the check found, so that the
+    /// search is not repeated for the same samples. `None` before the first check, or if the check left
+    /// interrupted samples out.
     pub last_check: Option<(usize, Option<DramStall>)>,
 }
 
-/// Returns the number of samples of duration `each` that end before `deadline`, with time left for
-/// [`VALIDATION_LAUNCHES`] more.
+/// Returns the number of samples of duration `each` that can end before `deadline`, if
+/// [`VALIDATION_LAUNCHES`] more launches of this duration must end before it too.
 fn samples_before_deadline(deadline: Instant, each: Nanoseconds) -> usize {
     let left = Nanoseconds::from(deadline.saturating_duration_since(Instant::now()));
     ((left / each.max(Nanoseconds(1.0))) as usize).saturating_sub(VALIDATION_LAUNCHES)
 }
 
 impl SampleCollector {
-    /// Starts without samples, with memory for as many as `sampling` allows.
+    /// Starts without samples, with memory reserved for as many as `sampling` allows.
     fn new(sampling: &Sampling) -> Self {
         let begin = Instant::now();
         Self {
@@ -75,11 +76,13 @@ impl SampleCollector {
         }
     }
 
-    /// Takes groups until the stop policy ends sampling, the budget or the deadline is reached, or there are
-    /// as many samples as the user requested. Takes one group at least. Exceeds the budget for the
-    /// [`SMALLEST_SAMPLE`] samples of an interval if they fit into the extended time of `sampling`. If the
-    /// user requests a number of samples, only the deadline ends sampling earlier. `size` adapts to the time
-    /// of the groups.
+    /// Takes groups until the stop policy ends sampling, the budget is spent, or there are as many samples as
+    /// one case may have. Takes at least one group, and otherwise ends before `deadline`. `size` adapts to
+    /// the time of the groups.
+    ///
+    /// Exceeds the budget if this is necessary for the [`SMALLEST_SAMPLE`] samples of an interval, and if
+    /// these fit into the extended time of `sampling`. If the user requests a number of samples, takes this
+    /// number; then only `deadline` ends sampling earlier.
     pub(super) fn take_samples(
         sampler: &mut dyn Sampler,
         checked: &mut CheckedGroups,
@@ -135,8 +138,9 @@ impl SampleCollector {
         Ok(taken)
     }
 
-    /// Adds a group. `overhead` is the overhead of the group according to its own empty launches, if it has
-    /// them. `origin` is the start of the first sample, which the first group sets.
+    /// Adds a group. `overhead` is the group's overhead according to its own empty launches, or `None` if it
+    /// has no such launches. `origin` is the start of the first sample; the first group with start times sets
+    /// it.
     fn add_group(
         &mut self,
         group: &SampledGroup,
@@ -157,13 +161,13 @@ impl SampleCollector {
         self.elapsed += cost.device;
     }
 
-    /// Returns the mean host time per sample, including the time between samples. Returns `None` before the
-    /// first sample.
+    /// Returns the host time since the start divided by the number of samples, which includes the time
+    /// between samples. Returns `None` before the first sample.
     fn mean_host_time_per_sample(&self) -> Option<Nanoseconds> {
         (self.read > 0).then(|| Nanoseconds::from(self.begin.elapsed()) / self.read as f64)
     }
 
-    /// Has `policy` check a summary of the undisturbed samples, if a check is due or this is the last one.
+    /// Passes a summary of the undisturbed samples to `policy`, if a check is due or `is_last` is true.
     /// `spent` is the time spent so far.
     fn interim_check(
         &mut self,
@@ -199,15 +203,15 @@ impl SampleCollector {
         self.elapsed.max((self.end - self.begin).into())
     }
 
-    /// Returns true if the device clock changed during the samples, since a high power draw may lower it only
-    /// after some time. The samples then belong to the warm-up. Always returns false if the user fixed the
-    /// number of samples or of warm-up launches.
+    /// Returns true if the device's clock drifted during the samples, as it may some time after the power
+    /// draw became high. The caller then treats these samples as warm-up. Always returns false if the user
+    /// requests a number of samples or of warm-up launches.
     pub(super) fn is_still_warm_up(&self, sampling: &Sampling) -> bool {
         sampling.samples.or(sampling.warm_up_launches).is_none() && self.clocks.has_drifted()
     }
 
-    /// Uses the last group of the warm-up as the samples, if a launch is so long that the budget has no time
-    /// for another sample. `clocks` are the clock readings of the warm-up.
+    /// Returns the last group of a warm-up as the only group of samples, for a launch so long that the budget
+    /// has no time for another sample. `clocks` are the clock readings of the warm-up.
     pub(super) fn from_warm_up_group(last: LastGroup, clocks: ClockReadings, sampling: &Sampling) -> Self {
         let LastGroup { begin, end, cost, events, overhead } = last;
         let overhead = overhead.map(|overhead| GroupOverhead { samples: events.len(), overhead });
@@ -216,13 +220,14 @@ impl SampleCollector {
     }
 }
 
-/// Returns true if the launches share processors with other programs: launches on the host always do.
+/// Returns true if the launches share processors with other programs. Launches on the host always do; other
+/// launches do if their threads wait for processors.
 fn shares_processors(sampler: &mut dyn Sampler) -> bool {
     sampler.method().path == Path::Host || is_kept_waiting(sampler)
 }
 
-/// Returns true if threads of the launches waited for processors that other programs used, for more than a
-/// negligible part of the time ([`MAX_SCHEDULER_DELAY`]). Returns false if the device does not measure that.
+/// Returns true if the threads of the launches waited for processors during a larger part of the time than
+/// [`MAX_SCHEDULER_DELAY`], which is negligible. Returns false if the device does not measure that.
 fn is_kept_waiting(sampler: &mut dyn Sampler) -> bool {
     sampler.processor_wait().is_some_and(|waited| waited > MAX_SCHEDULER_DELAY)
 }

@@ -6,27 +6,26 @@ use super::group_size::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
-/// The next check is due after 10 to 30 % more samples. More frequent checks would cost time and raise the
-/// rate of false stops.
+/// The range of factors from the number of samples at a check to the number at which the next check is due:
+/// 10 to 30 % more samples. More frequent checks would cost time and raise the rate of false stops.
 const NEXT_CHECK_GROWTH: RangeInclusive<f64> = 1.1..=1.3;
-/// Within [`NEXT_CHECK_GROWTH`], the next check is due at this fraction of the estimated number of samples
-/// that the required interval needs.
+/// The part of the estimated number of samples that the required interval needs, at which the next check is
+/// due if [`NEXT_CHECK_GROWTH`] allows it.
 const PART_OF_NEEDED_SAMPLES: f64 = 0.7;
 
-/// Sampling is not given up as hopeless before this time (0.3 s).
+/// The time before which sampling is not given up as hopeless (0.3 s).
 const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.3);
-/// Sampling is given up if the required interval is estimated to need more than this many times the budget.
+/// Sampling is given up if the required interval is estimated to need more than the budget times this factor.
 /// An interval narrows only with the square root of the time.
 const HOPELESS_BUDGETS: f64 = 1.5;
 
-/// A case that has converged goes on until its interval is this fraction of the required width, or as narrow
-/// as the resolution of the timer, as long as that is cheap: ± 0.25 % of 15 µs takes some ten milliseconds
-/// more than ± 0.5 %.
+/// The width of the interval to which a converged case goes on while that is cheap, as a fraction of the
+/// required width; the resolution of the timer, if more, is enough. For 15 µs, ± 0.25 % instead of ± 0.5 %
+/// takes some ten milliseconds more.
 const FINER_PRECISION: f64 = 0.5;
-/// The most time that a case may have spent and still go on for a narrower interval than required (50 ms).
+/// The time after which a converged case does not go on for [`FINER_PRECISION`] (50 ms).
 const FINER_PRECISION_TIME: Nanoseconds = Nanoseconds::from_seconds(0.05);
-/// The largest fraction of its budget that a case may have spent and still go on for a narrower interval than
-/// required.
+/// The fraction of the budget after which a converged case does not go on for [`FINER_PRECISION`].
 const FINER_PRECISION_BUDGET_PART: f64 = 0.1;
 
 /// Decides when sampling stops, from interim checks of the samples.
@@ -44,9 +43,9 @@ pub(super) struct StopPolicy<'a> {
     next_check: usize,
     /// True if the interval is as narrow as the user requires.
     pub converged: bool,
-    /// True if the interval is as narrow as [`FINER_PRECISION`] demands.
+    /// True if the interval is as narrow as [`FINER_PRECISION`] requires.
     is_fine: bool,
-    /// True if the required interval needs much more than the budget.
+    /// True if the last check found that the required interval needs much more time than the budget.
     is_hopeless: bool,
 }
 
@@ -71,9 +70,13 @@ impl<'a> StopPolicy<'a> {
         samples >= self.next_check
     }
 
-    /// Checks `time`, the summary of `samples` samples, which took `spent`, and determines when the next
-    /// check is due. Without `time`, it determines only that. Pass true for `is_last` at the final check,
-    /// which uses a rule of its own. Launches that share processors with other programs are given up later.
+    /// Checks `time`, the summary of `samples` samples that took `spent`, and determines when the next check
+    /// is due. If `time` is `None`, only determines that. Pass true for `is_last` at the final check, which
+    /// uses a rule of its own.
+    ///
+    /// Sets sampling as hopeless if the interval needs much more than the budget. For launches that share
+    /// processors with other programs, does so only if the interval is narrow enough for a valid result
+    /// already, or cannot become so within the budget.
     pub(super) fn interim_check(
         &mut self,
         samples: usize,
@@ -103,10 +106,12 @@ impl<'a> StopPolicy<'a> {
         self.next_check = (later * samples as f64).ceil() as usize;
     }
 
-    /// Returns true if sampling should end now, after `spent`: the interval is narrow enough, or the last
-    /// check found that the budget cannot make it so. Sampling of a narrow interval goes on for
-    /// [`TIME_BEFORE_GIVING_UP`] if other programs keep threads of the launches waiting, since all samples so
-    /// far may be from one time slice of those programs.
+    /// Returns true if sampling should end now, after `spent`: the last check found that the budget is
+    /// hopelessly short, or that the interval is narrow enough.
+    ///
+    /// With a narrow interval, sampling still goes on for `min_time`, and for [`FINER_PRECISION`] while that
+    /// is cheap. If threads of the launches are kept waiting for processors, it goes on for
+    /// [`TIME_BEFORE_GIVING_UP`], since all samples so far may be from one time slice of other programs.
     pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
         let cheap = if self.is_fine {
             Nanoseconds::ZERO

@@ -13,21 +13,21 @@ use gpubench_stats::Nanoseconds;
 /// Two successive groups agree if their medians differ by at most this fraction, or by the resolution of the
 /// timer if that is more.
 const MEDIAN_AGREEMENT: f64 = 0.01;
-/// With this many groups after the first, a median within the range of the earlier ones counts as steady,
-/// since it shows no trend.
+/// The number of groups after the first from which on a median counts as steady if it is within the range of
+/// the earlier medians, since the medians then show no trend.
 ///
-/// The times of some launches vary by more than [`MEDIAN_AGREEMENT`]. The first group does not count, since
-/// it loads code and touches memory.
+/// Such a rule is needed for launches whose times vary by more than [`MEDIAN_AGREEMENT`]. The first group
+/// does not count, since it loads code and touches memory.
 const GROUPS_WITHOUT_TREND: usize = 4;
 /// The GPU clock is steady if its readings after two successive groups differ by at most this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;
-/// The longest warm-up of a case that does not become steady, unless half the budget of the samples is less,
-/// or the user requests a long warm-up.
+/// The longest warm-up of a case that does not become steady. It is shorter if half of the budget is less,
+/// and longer if the user requests a long warm-up.
 const LONGEST_WARM_UP: Nanoseconds = Nanoseconds::from_seconds(1.0);
-/// The longest warm-up is at least this many times the warm-up that the user requests.
+/// The longest warm-up is at least the warm-up time that the user requests, times this factor.
 const REQUESTED_WARM_UP_FACTOR: f64 = 5.0;
-/// One launch longer than this (50 ms) is enough of a warm-up: clocks rise, and code and memory are loaded,
-/// during a part of it.
+/// A case whose launch takes longer than this (50 ms) is warm after one launch: clocks rise, and code and
+/// memory are loaded, during a part of the launch.
 const NO_WARM_UP_LAUNCH: Nanoseconds = Nanoseconds::from_seconds(0.05);
 
 /// Returns the longest warm-up of a case that does not become steady. The warm-up counts against the budget
@@ -39,16 +39,16 @@ pub(super) fn longest_warm_up(sampling: &Sampling) -> Nanoseconds {
 /// The result of a warm-up.
 pub(super) struct WarmedUp {
     pub warm_up: WarmUpSummary,
-    /// The time of the warm-up beyond the time that the user requested. It is subtracted from the budget of
-    /// the samples.
+    /// The time of the warm-up beyond the time that the user requested, which is subtracted from the budget
+    /// of the samples; 0 if the user requested a number of launches.
     pub beyond: Nanoseconds,
     /// The last group of the warm-up, or `None` if the user requested no warm-up launches.
     pub last: Option<LastGroup>,
 }
 
 impl WarmedUp {
-    /// Returns the median event time in the last group of the warm-up, or `None` without a group or valid
-    /// times.
+    /// Returns the median event time in the last group of the warm-up; `None` if there is no group, or no
+    /// valid event time in it.
     pub(super) fn launch_time(&self) -> Option<Nanoseconds> {
         stats::median(&self.last.as_ref()?.events)
     }
@@ -63,9 +63,10 @@ pub(super) struct LastGroup {
     pub overhead: Option<Nanoseconds>,
 }
 
-/// Warms up for the time that the user requests, and longer until the case is steady or the longest warm-up
-/// is over. If the user requests a number of launches, takes exactly that number instead. `size` adapts to
-/// the time of the groups, and `clocks` receives the clock readings.
+/// Warms up for the time that the user requests, and then until the case is steady, until its launch proves
+/// so long that it is warm, or until the longest warm-up is over. If the user requests a number of launches,
+/// makes exactly that number instead. `size` adapts to the time of the groups, and `clocks` receives the
+/// clock readings.
 pub(super) fn warm_up(
     sampler: &mut dyn Sampler,
     checked: &mut CheckedGroups,
@@ -109,9 +110,9 @@ pub(super) fn warm_up(
     }
 }
 
-/// Returns true if the last median is steady: within [`MEDIAN_AGREEMENT`] or `step` of the previous one, or
-/// within the range of the earlier medians if there are enough of them. `step` is the resolution of the
-/// timer. Returns false for fewer than two medians.
+/// Returns true if the last median is steady: it differs from the previous one by at most
+/// [`MEDIAN_AGREEMENT`] or `step`, the resolution of the timer, or it is within the range of the earlier
+/// medians if these are enough for [`GROUPS_WITHOUT_TREND`]. Returns false for fewer than two medians.
 fn medians_are_steady(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
     let [earlier @ .., last] = medians else { return false };
     let Some(next_to_last) = earlier.last() else { return false };

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::device::Monitor;
 use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading, threads};
 
-/// The time between two readings of the sensors. Sensors are no faster, and each reading costs a few driver
-/// calls.
+/// The pause between two readings of the sensors. Sensors are not updated faster, and each reading costs a
+/// few driver calls.
 const READING_PERIOD: Duration = Duration::from_millis(20);
 
 /// A thread that reads the sensors of a device until the watch is dropped.
@@ -19,7 +19,8 @@ pub(super) struct SensorWatch {
 }
 
 impl SensorWatch {
-    /// Starts the thread. If it cannot be started, [`Self::into_conditions`] returns `None`.
+    /// Starts the thread, which reads the sensors of `monitor`. If the thread cannot be started,
+    /// [`Self::into_conditions`] returns `None`.
     pub(super) fn start(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
         // If there is no thread for them, there are no conditions.
@@ -29,9 +30,10 @@ impl SensorWatch {
         }
     }
 
-    /// Stops the thread, and returns the conditions of the samples, which were taken from `begin` to `end`: a
-    /// summary, and at most `most` single readings, evenly spaced. If no reading was made in that time, the
-    /// summary is of the last reading before it. Returns `None` if there was no thread, or if it panicked.
+    /// Stops the thread, and returns the sensor readings for samples that were taken from `begin` to `end`:
+    /// the first and the last reading of all, a summary of the readings in this time, and at most `most` of
+    /// these readings, evenly spaced. If there is no reading in this time, the summary is of the last one
+    /// before `begin`. Returns `None` if the thread was not started, or if it panicked.
     pub(super) fn into_conditions(
         mut self,
         begin: Instant,
@@ -70,8 +72,8 @@ impl Drop for SensorWatch {
     }
 }
 
-/// Reads the sensors every [`READING_PERIOD`] until the other end of the channel `end` is dropped, and once
-/// more then. Returns the readings with their times.
+/// Reads the sensors every [`READING_PERIOD`] until the other end of the channel `end` is dropped, and then
+/// once more. Returns the readings with their times.
 fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Reading)> {
     let mut readings = Vec::new();
     loop {
