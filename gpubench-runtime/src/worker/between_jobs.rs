@@ -10,16 +10,16 @@ use gpubench_stats::Nanoseconds;
 use crate::device::Monitor;
 use crate::system::Stat;
 
-/// The pause between two readings of the sensors.
+/// The pause between two readings of the sensors while the device cools.
 pub(super) const READING_INTERVAL: Duration = Duration::from_millis(100);
-/// The maximum number of pauses, which take 60 s.
+/// The maximum number of pauses; they take 60 s together.
 const MAX_PAUSES: usize = 600;
-/// The maximum number of consecutive pauses without a new lowest reading, which take 10 s: the device then
-/// gets no cooler.
+/// The maximum number of consecutive pauses without a new lowest reading; they take 10 s together. The device
+/// then gets no cooler.
 const MAX_PAUSES_WITHOUT_FALL: usize = 100;
 
-/// Reads the sensor of `threshold` until its value is at most `threshold`, and calls `pause` before each
-/// further reading; `pause` must wait for [`READING_INTERVAL`]. Gives up after 60 s, or after 10 s without a
+/// Reads the sensor of `threshold` until its value is at most `threshold`. Calls `pause`, which must wait for
+/// [`READING_INTERVAL`], before each reading after the first. Gives up after 60 s, or after 10 s without a
 /// new lowest value. Returns the first and the last value, or `None` if the sensor has no reading.
 pub(super) fn wait_until_cool(
     monitor: &mut dyn Monitor,
@@ -43,17 +43,17 @@ pub(super) fn wait_until_cool(
     Some(CoolDown { threshold, before, after, waited })
 }
 
-/// The processor time, in ticks of 10 ms, after which a thread that was runnable at each observation counts
-/// as busy. A pool's thread spins for a moment before it sleeps.
+/// The processor time, in ticks of 10 ms, with which a thread counts as busy if it was runnable at each
+/// observation. The threads of a pool spin only for a moment before they sleep.
 const BUSY_TICKS: u64 = 8;
-/// The longest time for which the threads that run after a job are observed.
+/// The longest time for which the other threads of the process are observed after a job.
 const MAX_OBSERVATION: Duration = Duration::from_millis(800);
 /// The pause between two observations of the threads.
 const OBSERVATION_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Returns the bits of sums and products that differ between rounding modes, and if denormal numbers are
-/// flushed to zero. Two equal results mean that this thread's floating-point mode is unchanged; only unsafe
-/// code could read the register itself.
+/// Returns the bits of sums and products that depend on the rounding mode of this thread, and on whether it
+/// flushes denormal numbers to zero. If two calls return the same, this thread's floating-point mode is
+/// unchanged. Only unsafe code could read the mode itself.
 pub(super) fn arithmetic_fingerprint() -> [u64; 5] {
     let [one, tiny] = [1.0, f64::EPSILON / 1024.0].map(black_box);
     let [least, denormal, half] = [f64::MIN_POSITIVE, f64::from_bits(1), 0.5].map(black_box);
@@ -63,8 +63,9 @@ pub(super) fn arithmetic_fingerprint() -> [u64; 5] {
 }
 
 /// Observes the other threads of this process for at most [`MAX_OBSERVATION`]. Returns true as soon as one of
-/// them has used [`BUSY_TICKS`] of processor time and was runnable at each observation. Returns false at once
-/// if no other thread is runnable, as on systems without `/proc`.
+/// them has used [`BUSY_TICKS`] of processor time since the first observation, and was runnable at each one.
+/// Returns false as soon as no thread was runnable at each observation, and thus at once on systems without
+/// `/proc`.
 pub(super) fn has_busy_threads() -> bool {
     let begin = Instant::now();
     let mut always = running_threads();
@@ -79,8 +80,8 @@ pub(super) fn has_busy_threads() -> bool {
     false
 }
 
-/// Returns the processor time of each other thread that runs or waits for a processor, in ticks. Empty where the system has no
-/// `/proc`.
+/// Returns the processor time, in ticks, of each other thread that runs or waits for a processor, by the
+/// thread's number. Empty on systems without `/proc`.
 fn running_threads() -> HashMap<String, u64> {
     let own = fs::read_link("/proc/thread-self").ok();
     let own = own.as_deref().and_then(|path| path.file_name()).unwrap_or_default();

@@ -14,8 +14,8 @@ use gpubench_core::Variant;
 use gpubench_records::{BenchmarkId, Cache, Compared, Failure, Measurement, Record, Stage, Step};
 use gpubench_stats::Nanoseconds;
 
-/// Measures each case of a job interleaved with the same case of the benchmark `with`, on one stream. Sends a
-/// record for each.
+/// Measures each case of a job interleaved with the same case of the benchmark `with`, on one stream, and
+/// sends a record for each. `found` has the entries and variants of the job's benchmark and of `with`.
 pub(super) fn run(
     request: &MeasureRequest,
     with: &BenchmarkId,
@@ -47,8 +47,8 @@ pub(super) fn run(
     });
 }
 
-/// Measures one case of both benchmarks, and returns the record. `hot` are the median times of their hot
-/// cases, if these are known.
+/// Measures the case with this cache state for both benchmarks, interleaved, and returns the record. `hot`
+/// has the median times of both hot cases, each `None` if it is unknown.
 fn measure_pair(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
@@ -115,14 +115,15 @@ fn measure_pair(
     Ok(record)
 }
 
-/// Returns `failure` with a message that begins with `with`, the benchmark of `--compare-with`, since the
-/// failed step is one of its steps.
+/// Adds to the beginning of the failure's message that it occurred in `with`, the benchmark of
+/// `--compare-with`.
 fn name_partner_in(mut failure: Failure, with: &BenchmarkId) -> Failure {
     failure.message.insert_str(0, &format!("in `{with}`, the benchmark of --compare-with: "));
     failure
 }
 
-/// The cases of the two benchmarks that are compared. The inputs of both exist at the same time.
+/// The cases of the two benchmarks that are compared: first that of the job, then that of `with`. The inputs
+/// of both exist at the same time.
 struct InterleavedCases<'a> {
     cases: [CaughtCase<'a>; 2],
     options: [&'a BenchmarkOptions; 2],
@@ -130,7 +131,7 @@ struct InterleavedCases<'a> {
     device: &'a mut dyn Device,
     sample_options: SampleOptions,
     unchecked: bool,
-    /// The first launches of both; present from the first round on.
+    /// The results of the first launch of each case; `None` before the first round.
     prepared: Option<[PreparedCase; 2]>,
 }
 

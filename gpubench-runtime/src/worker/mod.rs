@@ -32,7 +32,7 @@ pub use self::pipe::{PROFILED_FLAG, ProfiledCases, read_reply, send_request, ser
 /// The first argument of a worker process, by which a benchmark binary recognises that it is one.
 pub const FLAG: &str = "--gpubench-worker";
 
-/// A request that the supervisor sends to a worker. The worker answers one at a time.
+/// A request that the supervisor sends to a worker. The worker answers one request at a time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
@@ -40,7 +40,8 @@ pub enum Request {
     DeviceInfo {
         /// The device.
         device: String,
-        /// The store of peaks that need not be measured again.
+        /// The cache of measured peaks. Peaks that it lacks are measured and stored in it; without a cache,
+        /// peaks are measured and only sent.
         ceilings: Option<CeilingCache>,
     },
     /// Measure the cases of a job.
@@ -50,31 +51,32 @@ pub enum Request {
         /// The job.
         job: Job,
     },
-    /// Detect the writes of a job whose first launch changed less memory than it declares, by launching it on memory that holds
-    /// other values. This process cannot be used afterwards: its other memory may have changed too.
+    /// Detect the writes of a job whose first launch changed less memory than the benchmark declares, by
+    /// launches on memory that holds other values. Afterwards this process cannot be used: its other memory
+    /// may have changed too.
     Writes {
         /// The job.
         job: Job,
-        /// The size at which the search may stop: memory beyond it is of no interest.
+        /// The size at which the search for written memory may stop.
         enough: Bytes,
     },
-    /// Launch a job this many times between numbered marks, for a profiler.
+    /// Launch a job for a profiler, with a numbered marker before each launch.
     Profile {
         /// The job.
         job: Job,
-        /// Its number, from 0.
+        /// The number in the markers, which identifies the job; the first job has 0.
         number: usize,
         /// The number of launches.
         launches: usize,
     },
-    /// List the selected cases of each of these instances.
+    /// List the selected cases of each of these variants.
     List {
-        /// The instances.
+        /// The variants.
         variants: Vec<VariantOnDevice>,
         /// The selection.
         cases: CaseSelection,
     },
-    /// Find the arguments with which the benchmark `with` is compared with each of these jobs.
+    /// For each of these jobs, find the arguments with which the benchmark `with` is compared with the job.
     Pair {
         /// The benchmark, with the arguments that the user gives.
         with: BenchmarkId,
@@ -92,7 +94,7 @@ pub enum Request {
         /// The kind.
         kind: String,
     },
-    /// End: there is nothing more to do.
+    /// End the worker process.
     End,
 }
 
@@ -105,28 +107,29 @@ pub struct MeasureRequest {
     /// The sampling options.
     #[serde(with = "gpubench_records::raw")]
     pub sampling: Sampling,
-    /// The properties of its device.
+    /// The properties of the job's device.
     #[serde(with = "gpubench_records::raw")]
     pub info: DeviceInfo,
     /// The longest wall time of a case.
     pub limit: Duration,
     /// True if CUPTI traces launches after the samples.
     pub verify: bool,
-    /// True for a race, which tests each variant itself: outputs and writes are not checked, and after the samples there is neither
-    /// another launch nor a second method.
+    /// True for a race, which tests each variant itself: the worker checks no outputs and no writes, and
+    /// after the samples makes no further launches and uses no second method.
     pub unchecked: bool,
 }
 
-/// A reply of a worker to its supervisor, sent at once. One request may have several replies; [`Self::Done`]
-/// is the last, unless the worker ends before.
+/// A reply of a worker to its supervisor, which the worker sends at once. One request may have several
+/// replies; [`Self::Done`] is the last, unless the worker exits before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The properties of the device in the request.
     DeviceInfo(#[serde(with = "gpubench_records::raw")] DeviceInfo),
-    /// The current case has reached this step. If the worker is lost, the supervisor knows where.
+    /// The current case has reached this step. If the worker exits, the supervisor knows where.
     Step(Step),
-    /// The samples of the current case are taken. This is its result if the worker is lost before the record comes.
+    /// The samples of the current case are taken. If the worker exits before it sends the case's record, this
+    /// record is the result.
     Sampled(#[serde(with = "gpubench_records::raw")] Box<Record>),
     /// A case is done, with a result or a failure.
     Record(#[serde(with = "gpubench_records::raw")] Box<Record>),
@@ -138,38 +141,41 @@ pub enum Reply {
         #[serde(with = "gpubench_records::raw")]
         pass: CuptiPass,
     },
-    /// A job was launched once, or for a profiler: true if its outputs were checked, or the failure.
+    /// A job was launched once as a test, or several times for a profiler. True if its outputs were checked,
+    /// or the failure.
     Tested(Result<bool, Failure>),
-    /// The size of the memory that launches of a job write, whatever values it held before; `None` if that is
-    /// unknown.
+    /// The size of the memory that launches of a job write, whatever values that memory held before; `None`
+    /// if the size is unknown.
     Writes(Option<Bytes>),
-    /// The cases of the next instance.
+    /// The cases of the next variant in the request.
     Listed(Result<ListedCases, Failure>),
-    /// The partner of the next job, or the reason that it has none.
+    /// The arguments with which `with` is compared with the next job in the request, or the reason why it
+    /// cannot be.
     Paired(Result<ComparisonTarget, String>),
-    /// The path of the driver's library, for other workers; `None` if it could not be loaded, or if its path
-    /// is not UTF-8.
+    /// The path of the driver's library, for other workers; `None` if the library could not be loaded, or if
+    /// its path is not UTF-8.
     Library(Option<PathBuf>),
-    /// The devices of the next kind, or the reason that there are none.
+    /// The devices of the next kind in the request, or the reason that there are none.
     Devices(Result<Vec<Available>, String>),
     /// The findings about a kind of device.
     #[cfg(feature = "doctor")]
     Examined(Vec<crate::devices::doctor::Finding>),
-    /// The device cannot be used.
+    /// The device cannot be used, or the benchmark does not exist for it; with the reason.
     NoDevice(String),
-    /// A message for the user that is no result.
+    /// A message for the user, in addition to the results.
     Remark(String),
-    /// The job left another current context, another rounding mode, or running threads: the next job needs a new process.
+    /// The job left another context current, another rounding mode, or busy threads. The next job needs a new
+    /// process.
     Changed,
-    /// After an error this process cannot use the device any more; another process may. A worker process ends at once after this, so
-    /// that nothing is dropped on a lost device.
+    /// An error made the device unusable for this process; another process may still use it. The worker
+    /// process exits right after this reply, so that nothing is dropped on a lost device.
     DeviceLost,
     /// The request is done; the next one may come.
     Done,
 }
 
 impl Request {
-    /// Returns the device of the request; empty if it has none.
+    /// Returns the name of the device that the request uses; empty if it uses none.
     pub fn device(&self) -> &str {
         match self {
             Self::DeviceInfo { device, .. } => device,
@@ -179,16 +185,16 @@ impl Request {
         }
     }
 
-    /// Returns true if the request runs code of a benchmark that may change the worker's process. No
-    /// supervisor sends [`Profile`](Self::Profile), so it does not count.
+    /// Returns true if the request runs launches of a benchmark, which may change the worker's process.
+    /// Returns false for [`Profile`](Self::Profile), which supervisors do not send.
     pub fn is_job(&self) -> bool {
         matches!(self, Self::Measure(_) | Self::Test { .. } | Self::Writes { .. })
     }
 }
 
 impl Reply {
-    /// Returns true if the supervisor restarts the time limit at this reply: at the end of a case, a trace or
-    /// an item of a list, and while a case waits for a cool device.
+    /// Returns true if the supervisor's time limit starts again at this reply: at the end of a case or a
+    /// trace, after each item of a list, and while a case waits until the device is cool.
     pub fn restarts_time_limit(&self) -> bool {
         matches!(
             self,
@@ -204,15 +210,15 @@ impl Reply {
     }
 }
 
-/// The open devices and the linked entries: the state that a worker keeps between requests.
+/// The state that a worker keeps between requests: the linked benchmarks, and the open devices by name.
 pub struct WorkerState {
     entries: Vec<&'static Entry>,
     devices: HashMap<String, Box<dyn Device>>,
 }
 
 impl WorkerState {
-    /// Returns the state without any open device. Each request opens its device if needed, and makes the
-    /// device current.
+    /// Returns the state of a new worker, without open devices. A request opens its device if needed, and
+    /// makes it current.
     pub fn begin() -> Self {
         let entries = registry::entries().into_iter().chain(kinds::ceilings::entries()).collect();
         Self { entries, devices: HashMap::new() }
@@ -280,9 +286,9 @@ impl WorkerState {
         reply(Reply::Done);
     }
 
-    /// Calls `work` with the benchmark's variant for `job` and its open device. Replies [`Reply::NoDevice`]
-    /// if either is missing. After `work`, replies [`Reply::DeviceLost`] or [`Reply::Changed`] if another
-    /// process must serve the next request.
+    /// Calls `work` with the benchmark and the variant for `job`, and with its open device. Replies
+    /// [`Reply::NoDevice`] instead if there is no such variant, or if the device cannot be opened. If another
+    /// process must serve the next request after `work`, replies [`Reply::DeviceLost`] or [`Reply::Changed`].
     fn run_on_device(
         &mut self,
         job: &Job,
@@ -312,8 +318,8 @@ impl WorkerState {
         }
     }
 
-    /// Returns the benchmark with this path, and its variant for the kind of `device` with the types and
-    /// constants in `args`. Returns a sentence if either is missing.
+    /// Returns the benchmark with this path, and its variant for the kind of `device` that has the types and
+    /// constants in `args`. The error is a sentence that says which of the two is missing.
     fn find_variant(
         &self,
         benchmark: &str,
@@ -331,7 +337,7 @@ impl WorkerState {
     }
 
     /// Returns the open device of this name, such as `cuda:0`. Opens the device if needed, and makes it
-    /// current.
+    /// current. The error is a sentence with the reason.
     fn open_device(&mut self, device: &str) -> Result<&mut dyn Device, String> {
         let slot = match self.devices.entry(device.to_owned()) {
             Slot::Occupied(open) => open.into_mut(),
@@ -348,15 +354,16 @@ impl WorkerState {
     }
 }
 
-/// Lists the devices of a kind such as `cuda`. Returns the reason if the kind is unknown or its driver fails.
+/// Returns the devices of a kind such as `cuda`. The error is the reason: the kind is unknown, or it has no
+/// devices.
 fn list_devices(kind: &str) -> Result<Vec<Available>, String> {
     let kind = kinds::kind(kind).ok_or_else(|| "unknown to this program".to_owned())?;
     (kind.list)().map_err(|error| error.to_string())
 }
 
-/// Runs `work`. Turns each of its successful results into a failure if a detached thread has panicked by
-/// then. An earlier job may have started that thread: then the retry of the case succeeds, in a new process
-/// without the thread.
+/// Runs `work`, and passes its replies on. If a detached thread has panicked before a reply with a successful
+/// result, replaces that result by a failure. The thread may be one of an earlier job; then a retry of the
+/// case succeeds, since it runs in a new process without the thread.
 fn fail_on_detached_panic(reply: &mut dyn FnMut(Reply), work: impl FnOnce(&mut dyn FnMut(Reply))) {
     catch::forget_panics();
     work(&mut |answer| {

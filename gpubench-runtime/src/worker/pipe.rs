@@ -14,10 +14,12 @@ use crate::system::{self, RetryOnWouldBlock};
 use crate::worker::{Reply, Request, WorkerState};
 use gpubench_records::{PlannedCase, threads};
 
-/// Answers requests until there are no more: the whole life of a worker process.
+/// Answers the requests of the supervisor until [`Request::End`]: the whole life of a worker process. If the
+/// channel closes before, kills the process group.
 ///
 /// # Errors
-/// Returns an error if the supervisor does not speak this protocol.
+/// Returns an error if the channel or a thread cannot be set up, or if the supervisor does not speak this
+/// protocol.
 pub fn serve() -> io::Result<()> {
     // Before any launch function's code, which may open the driver. `interposed` has the reason if this fails.
     _ = gpubench_driver::interpose();
@@ -35,9 +37,9 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// Sends the requests of the supervisor to the worker's main thread. Kills the worker's process group when
-/// the channel closes, whatever a launch is doing, since the supervisor is then gone. Returns after
-/// [`Request::End`].
+/// Passes the requests that arrive in `from` on to the worker's main thread, and returns after
+/// [`Request::End`]. If the channel closes before, kills the worker's process group, whatever a launch is
+/// doing: the supervisor is gone.
 fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
         match line.and_then(|line| Ok(serde_json::from_slice(line.as_bytes())?)) {
@@ -49,32 +51,33 @@ fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     system::kill_own_process_group();
 }
 
-/// Writes a request with its number. Replies carry that number, so that a late reply of a forked child of the
-/// worker is recognised.
+/// Writes a request with its number, which its replies will carry: the supervisor thereby recognises late
+/// replies, such as those of a forked child of the worker.
 ///
 /// # Errors
-/// Returns an error if `to` takes no more.
+/// Returns an error if `to` cannot be written.
 pub fn send_request(to: &mut dyn Write, number: u64, request: &Request) -> io::Result<()> {
     write_line(to, serde_json::to_vec(&(number, request))?)
 }
 
-/// Parses a line with a reply and the number of its request. Its code is compiled in this crate only.
+/// Parses a line that has a reply and the number of its request. Not generic, so that the parser is compiled
+/// only in this crate.
 ///
 /// # Errors
-/// Returns an error if the line is something else.
+/// Returns an error if the line contains anything else.
 pub fn read_reply(line: &str) -> io::Result<(u64, Reply)> {
     Ok(serde_json::from_slice(line.as_bytes())?)
 }
 
-/// Writes `line` and a line break to `to`, and flushes.
+/// Writes `line` and a line break to `to`, and flushes `to`.
 fn write_line(to: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     to.write_all(&line)?;
     to.flush()
 }
 
-/// Writes a reply with the number of its request, after all printed output. Kills the process group if the supervisor is
-/// gone, and exits after [`Reply::DeviceLost`].
+/// Writes a reply with the number of its request, after everything that was printed before. If the supervisor
+/// is gone, kills the process group. After [`Reply::DeviceLost`], exits.
 #[expect(clippy::exit, reason = "the supervisor knows, and starts another process")]
 fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply) {
     system::exit_if_forked_child();
@@ -94,14 +97,15 @@ fn send_reply(replies: &mut RetryOnWouldBlock<File>, number: u64, reply: &Reply)
 /// [`ProfiledCases`] follows.
 pub const PROFILED_FLAG: &str = "--gpubench-profiled";
 
-/// The contents of the file that a profiled process reads.
+/// The contents of the file that a profiled process reads: which cases to launch.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ProfiledCases {
     /// The cases to launch.
     pub cases: Vec<PlannedCase>,
     /// The number of launches of each case.
     pub launches: usize,
-    /// The file for failures: a line for each, with the number of the case from 0 and the reason.
+    /// The path of the file to which failures are written. Each failed case has a line, with the number of
+    /// the case, counted from 0, and the reason.
     pub failures: PathBuf,
 }
 
