@@ -147,9 +147,9 @@ pub(crate) unsafe fn list_executable_with_params(
     }
 }
 
-/// Destroys the clone of an executable that a call changed, or tried to change: the clone may no longer do
-/// the same work. From then on, launches of the executable cannot be captured. Ignores the result code of the
-/// call.
+/// Destroys the clone of an executable that a call changed, or tried to change: the executable may now do
+/// other work than its clone. From then on, launches of the executable cannot be captured. Ignores the result
+/// code of the call.
 pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
     let clone = executables()
         .living

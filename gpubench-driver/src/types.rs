@@ -68,7 +68,7 @@ pub struct CUipcMemHandle {
     pub reserved: [c_char; 64],
 }
 
-/// A handle by which other processes open an event, passed by value. It has the same layout.
+/// A handle by which other processes open an event, passed by value, with the layout of [`CUipcMemHandle`].
 pub type CUipcEventHandle = CUipcMemHandle;
 
 /// The location of memory, such as a device, passed by value.

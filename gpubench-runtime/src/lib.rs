@@ -27,8 +27,8 @@ pub mod system;
 #[doc(hidden)]
 pub mod worker;
 
-/// Names for the expansions of `#[gpu_bench]` and `main!`, for the other crates of gpubench and for their tests. Not public: they
-/// change without notice.
+/// Names for the expansions of `#[gpu_bench]` and `main!`, for the other crates of gpubench and for their
+/// tests. Not public: they change without notice.
 #[doc(hidden)]
 pub mod __private {
     use gpubench_records::{Package, Program};

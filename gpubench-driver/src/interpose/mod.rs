@@ -43,7 +43,7 @@ pub enum NotInterposed {
     /// A file in memory, which could be loaded as a library, cannot be created.
     #[error("memory for a library cannot be made ({0})")]
     NoMemoryFile(String),
-    /// The loader cannot load the object that stands for the driver, or the driver that this object needs.
+    /// The loader cannot load the object that has the driver's name, or the driver that this object needs.
     #[error("the object with the driver's name cannot be loaded ({0})")]
     NotLoaded(String),
 }
