@@ -317,8 +317,8 @@ impl<T> ExactValue for ExactOperand<'_, T> {
 
 /// A type that a launch function may return: `()`, or a `Result` whose error implements `Display`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a launch function returns",
-    label = "expected `()` or a `Result` whose error implements `Display`"
+    message = "a launch function cannot return `{Self}`: return `()`, or `Ok(value)` in a `Result` whose error implements `Display`",
+    label = "neither `()` nor such a `Result`"
 )]
 pub trait Launched: Sized {
     /// The value that a `check` gets.
@@ -333,6 +333,7 @@ pub trait Launched: Sized {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Launched for () {
     type Output = ();
 
@@ -341,6 +342,7 @@ impl Launched for () {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T, E: Display> Launched for Result<T, E> {
     type Output = T;
 
@@ -352,29 +354,74 @@ impl<T, E: Display> Launched for Result<T, E> {
 /// A type that a check or a reset may return: `()`, or a `Result<(), E>`. Since the value is `()`, the
 /// compiler can infer the type of a bare `Err("…")`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not what a check or a reset returns",
-    label = "expected `()` or a `Result<(), E>` whose error implements `Display`"
+    message = "a check or a reset cannot return `{Self}`: return `()` or a `Result<(), E>` whose error implements `Display`; use `assert!` for a condition",
+    label = "neither `()` nor such a `Result`"
 )]
 pub trait Checked {
     /// Returns the error as text.
     fn checked(self) -> Result<(), CaseError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl Checked for () {
     fn checked(self) -> Result<(), CaseError> {
         Ok(())
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<E: Display> Checked for Result<(), E> {
     fn checked(self) -> Result<(), CaseError> {
         self.map_err(CaseError::new)
     }
 }
 
-/// Returns the inputs that the user's `setup` created, or its error as text.
-pub fn set_up<T, E: Display>(result: Result<T, E>) -> Result<T, CaseError> {
-    result.map_err(CaseError::new)
+/// Returns the inputs that the user's `setup` made, or its error as text: `$made` is a `Result` of them, or the
+/// inputs themselves. Method lookup tries the type's own method before that of the trait.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __set_up {
+    ($made:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::bind::PlainSetup as _;
+        $crate::bind::SetupValue($made).inputs()
+    }};
+}
+pub use __set_up as set_up;
+
+/// The value of the user's `setup`, of any type. [`set_up!`](self::set_up) wraps it.
+pub struct SetupValue<T>(pub T);
+
+impl<T, E> SetupValue<Result<T, E>> {
+    /// Returns the inputs, or the error as text.
+    pub fn inputs(self) -> Result<T, CaseError>
+    where
+        E: SetupError,
+    {
+        self.0.map_err(CaseError::new)
+    }
+}
+
+/// An error that a `setup` may return.
+#[diagnostic::on_unimplemented(
+    message = "the error of this `setup` cannot be displayed: implement `Display` for `{Self}`, or convert it with `map_err`",
+    label = "it returns a `Result` with this error"
+)]
+pub trait SetupError: Display {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> SetupError for E {}
+
+/// Conversion of the value of a `setup` that returns no `Result`.
+pub trait PlainSetup<T> {
+    /// Returns the inputs.
+    fn inputs(self) -> Result<T, CaseError>;
+}
+
+impl<T> PlainSetup<T> for SetupValue<T> {
+    fn inputs(self) -> Result<T, CaseError> {
+        Ok(self.0)
+    }
 }
 
 #[cfg(test)]

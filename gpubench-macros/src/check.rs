@@ -4,7 +4,7 @@
 use quote::quote;
 use syn::{Expr, ExprClosure, Ident, ext::IdentExt as _};
 
-use crate::code::{UserCode, ends_with, first_variable_use, returned_values};
+use crate::code::{UserCode, ends_with, first_variable_use, returned_values, uses_question_mark};
 use crate::errors::{Errors, did_you_mean};
 use crate::parse::{AttributeOptions, NamedExpr};
 use crate::signature::{Instantiation, LaunchFunction, Param, PassedBy, instantiations};
@@ -131,31 +131,36 @@ impl Benchmark {
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    /// Reports values of `setup` that are visibly wrong: values without `Ok(…)`, and `Ok(…)` of a tuple whose
-    /// length is not the number of inputs. A tuple may be the value of a single input. Calls of other
-    /// functions are not checked.
+    /// Reports values of `setup` that are visibly wrong: a tuple whose length is not the number of inputs, and
+    /// values without `Ok(…)` in code that also returns a `Result`. A tuple may be the value of a single input.
+    /// Calls of other functions are not checked.
     fn check_setup_values(&self, errors: &mut Errors) {
         let Some(setup @ (UserCode::Closure(_) | UserCode::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
-        for value in returned_values(setup.value_expr()) {
-            match value {
-                Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) | Expr::Macro(_) => {
-                    errors.at(value, "`setup` returns a `Result`: wrap this in `Ok(…)`");
+        let code = setup.value_expr();
+        let is_result = |value: &Expr| match value {
+            Expr::Call(call) => ends_with(&call.func, "Ok") || ends_with(&call.func, "Err"),
+            _ => false,
+        };
+        let returns_result = uses_question_mark(code) || returned_values(code).any(is_result);
+        for value in returned_values(code) {
+            let made = match value {
+                Expr::Tuple(_) | Expr::Array(_) | Expr::Struct(_) | Expr::Macro(_) if returns_result => {
+                    errors.at(value, "wrap this in `Ok(…)`: this `setup` returns a `Result`");
+                    continue;
                 }
-                Expr::Call(call) if inputs != 1 => {
-                    if let Some(Expr::Tuple(made)) = call.args.first().filter(|_| ends_with(&call.func, "Ok"))
-                        && made.elems.len() != inputs
-                    {
-                        let (made, function) = (made.elems.len(), &self.launch.name);
-                        errors.at(
-                            value,
-                            format_args!(
-                                "`setup` returns {made} inputs here, and `{function}` takes {inputs}"
-                            ),
-                        );
-                    }
-                }
-                _ => {}
+                Expr::Call(call) if ends_with(&call.func, "Ok") => call.args.first(),
+                value => Some(value),
+            };
+            if let Some(Expr::Tuple(made)) = made
+                && inputs != 1
+                && made.elems.len() != inputs
+            {
+                let (made, function) = (made.elems.len(), &self.launch.name);
+                errors.at(
+                    value,
+                    format_args!("`setup` returns {made} inputs here, and `{function}` takes {inputs}"),
+                );
             }
         }
     }

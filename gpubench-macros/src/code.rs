@@ -193,6 +193,11 @@ pub(crate) fn returned_values(code: &Expr) -> impl Iterator<Item = &Expr> {
     Exits::from_code(code).values.into_iter().flatten()
 }
 
+/// Returns true if the code contains the operator `?` outside of closures.
+pub(crate) fn uses_question_mark(code: &Expr) -> bool {
+    Exits::from_code(code).question
+}
+
 impl<'a> Visit<'a> for Exits<'a> {
     fn visit_expr_try(&mut self, expr: &'a syn::ExprTry) {
         self.question = true;

@@ -136,13 +136,14 @@ impl Benchmark {
         let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let result = run_on(setup, values, |expr| self.bind_axes(|name| may_mention(expr, name)));
         let names = self.bind_stream(setup.value_expr());
-        let made = quote_spanned!(generated_at(self.launch.name.span())=> ::core::result::Result<_, _>);
+        // At the user's code, so that the compiler reports an error type there that cannot be displayed.
+        let inputs = quote_spanned!(last_span(setup.value_expr())=> __gb::set_up!(made));
         generated! {
             let setup = |stream: &#ty| {
                 let _ = stream;
                 #names
-                let made: #made = #result;
-                __gb::set_up(made)
+                let made = #result;
+                #inputs
             };
         }
     }
@@ -204,12 +205,14 @@ impl Benchmark {
             }
             None => call,
         };
-        let method = if self.checks_output() { generated!(output) } else { generated!(launched) };
+        let method = if self.checks_output() { "output" } else { "launched" };
+        let method = Ident::new(method, first_span(&output));
+        let converted = quote_spanned!(first_span(&output)=> __gb::Launched::#method(#call));
         generated! {
             |state: &mut _, stream: &#stream| {
                 #state
                 #(#values)*
-                __gb::Launched::#method(#call)
+                #converted
             }
         }
     }

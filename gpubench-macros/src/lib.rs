@@ -60,7 +60,10 @@ fn mistakes_and_code(
     let (axes, stream) = (&options.args.axes, Ident::new("stream", Span::call_site()));
     let codes = [&options.setup, &options.reset, &options.check].into_iter().flatten();
     let codes = codes.map(|code| match code {
-        UserCode::Closure(closure) => closure.to_token_stream(),
+        UserCode::Closure(closure) => {
+            let (patterns, body) = (closure.inputs.iter(), &closure.body);
+            generated!(#(let #patterns = error;)* #body)
+        }
         code => code.value_expr().to_token_stream(),
     });
     let metrics = options.metrics.iter().map(|metric| &metric.value);

@@ -7,6 +7,11 @@ fn number(_stream: &host::Stream) -> Option<Vec<f32>> {
     None
 }
 
+#[gpu_bench(setup = vec![1.0])]
+fn sum(x: &[f32], _stream: &host::Stream) -> f32 {
+    x.iter().sum()
+}
+
 struct Opaque;
 
 #[gpu_bench]

@@ -23,6 +23,12 @@ fn visibly_too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 #[gpu_bench(setup = Ok((1, 2)))]
 fn visibly_too_many(_stream: &host::Stream) {}
 
+#[gpu_bench(args(n = [4]), setup = |n| (2.0, vec![0f32; n]), reads = 4 * x.len())]
+fn plain_and_too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
+
+#[gpu_bench(args(n = [4]), setup = plain)]
+fn plain_of_another_type(x: &[f32], _stream: &host::Stream) {}
+
 #[gpu_bench(setup = Inputs::of(4))]
 fn none(_stream: &host::Stream) {}
 
@@ -32,6 +38,10 @@ impl Inputs {
     fn of(n: usize) -> Result<(Vec<f32>, Vec<f32>), String> {
         Ok((vec![0.0; n], vec![0.0; n]))
     }
+}
+
+fn plain(n: usize) -> Vec<f64> {
+    vec![0.0; n]
 }
 
 fn same(_: &[f32], _: &[f64]) {}

@@ -73,6 +73,39 @@ fn early(pair: &[i64; 2], _stream: &Stream) {
     assert_eq!(pair, &[1, 1]);
 }
 
+// No `Result`: each form returns the inputs themselves.
+#[gpu_bench(args(n = [2]), setup = pair_of, check = assert_eq!(x.len() + usize::from(*a), n + 1))]
+fn plain_path(a: &u8, x: &mut [f32], _stream: &Stream) {
+    x.fill(f32::from(*a));
+}
+
+fn pair_of(n: usize) -> (u8, Vec<f32>) {
+    (1, vec![0.0; n])
+}
+
+#[gpu_bench(args(n = [2]), setup = |n| (1, vec![stream.threads(); n]), check = |a, x, n| assert_eq!((*a, x.len()), (1, n)))]
+fn plain_closure(a: &u8, x: &[usize], stream: &Stream) {
+    assert_eq!((*a, x), (1, &[stream.threads(); 2][..]));
+}
+
+#[gpu_bench(args(n = [1, 2]), setup = |n| { if n == 2 { return Vec::new(); } vec![0; n] }, check = assert_eq!(x.len(), n % 2))]
+fn plain_early(x: &[u8], _stream: &Stream) {
+    assert!(x.len() < 2);
+}
+
+#[gpu_bench(args(n = [2]), setup = Data { n, label: "plain" }, check = assert_eq!(data.label, "plain"))]
+fn plain_struct(data: &Data, _stream: &Stream) {
+    assert_eq!(data.n, 2);
+}
+
+#[gpu_bench(types(T = [u8, f32]), setup = (vec![T::default(); 2], T::default()), check = assert_eq!(x[0], *first))]
+fn plain_generic<T: Copy + Default + PartialEq + std::fmt::Debug>(x: &mut [T], first: &T, _stream: &Stream) {
+    x.fill(*first);
+}
+
+#[gpu_bench(args(n = [2]), setup = assert!(n == 2), check = ())]
+fn plain_nothing(_stream: &Stream) {}
+
 // A field or a method that is called like a parameter is not that parameter.
 #[gpu_bench(setup = Data::of(3), check = assert_eq!(data.n, 3), bytes = data.n)]
 fn names_of_fields(data: &Data, _stream: &Stream) {
@@ -116,6 +149,11 @@ fn inputs_are_set_up_and_checked() {
         "nothing_made",
         "outputs",
         "output_alone",
+        "plain_path",
+        "plain_closure",
+        "plain_early",
+        "plain_struct",
+        "plain_nothing",
     ] {
         assert!(OURS.run(name).checked, "{name}");
     }
