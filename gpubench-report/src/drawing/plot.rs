@@ -4,8 +4,8 @@ use super::axis::{Axis, PositionedAxis};
 use super::canvas::{Drawing, MARGIN, SeriesStyle, TextAnchor, stroke_class, widest_text};
 use super::text_width;
 
-/// The least horizontal distance in pixels from a marker on a line to the point before it. A closer point has
-/// no marker.
+/// The least horizontal distance in pixels between two markers on a line. A point closer to the last marker has
+/// none.
 const MIN_MARKER_DISTANCE: f64 = 5.0;
 
 /// The points of one line or colour in a [`Panel`].
@@ -140,15 +140,15 @@ impl Plot<'_> {
     }
 
     /// Draws the markers of a series. On a line, a point has no marker if it is closer than
-    /// [`MIN_MARKER_DISTANCE`] to the point before it.
+    /// [`MIN_MARKER_DISTANCE`] to the last marker.
     fn draw_markers(&self, drawing: &mut Drawing, index: usize, series: &PlotSeries) {
-        let mut before = f64::NEG_INFINITY;
+        let mut last_marker = f64::NEG_INFINITY;
         for point in &series.points {
             let Some(place) = self.position(point) else { continue };
-            let is_near = (place.0 - std::mem::replace(&mut before, place.0)).abs() < MIN_MARKER_DISTANCE;
-            if series.style == SeriesStyle::Line && is_near {
+            if series.style == SeriesStyle::Line && (place.0 - last_marker).abs() < MIN_MARKER_DISTANCE {
                 continue;
             }
+            last_marker = place.0;
             let title = point.name.clone().unwrap_or_else(|| {
                 let (value, at) = (self.y.axis.unit.format(point.y), self.x.axis.unit.format(point.x));
                 format!("{}: {value} at {at}", series.name)
@@ -269,6 +269,24 @@ mod tests {
         let y = Axis { label: "points".to_owned(), ..y };
         both.panels.push(Panel { y, series, marks: Vec::new() });
         assert_snapshot!(both.drawing().svg());
+    }
+
+    /// No marker of a dense curve overlaps another, and they reach its end.
+    #[test]
+    fn a_dense_curve_has_markers_at_a_distance() {
+        let mut dense = curves();
+        dense.x = Axis::linear("size of the array", AxisUnit::BYTES);
+        let points = (0..1000).map(|index| (f64::from(index), 20e9));
+        dense.panels[0].series = vec![PlotSeries::new("hot", points)];
+        dense.panels[0].marks.clear();
+        let svg = dense.drawing().svg();
+        let markers = svg.lines().filter_map(|line| {
+            let (place, rest) = line.trim_start().split_once("<path d=\"M")?.1.split_once(' ')?;
+            rest.contains("class=\"point").then(|| place.parse::<f64>().expect("pixels"))
+        });
+        let markers: Vec<f64> = markers.collect();
+        assert!(markers.len() > 50, "{markers:?}");
+        assert!(markers.windows(2).all(|pair| pair[1] - pair[0] > MIN_MARKER_DISTANCE - 0.2), "{markers:?}");
     }
 
     #[test]
