@@ -74,7 +74,7 @@ pub fn command(program: &str) -> std::process::Command {
     // Nor are its sensors in sight, and above all not its clocks; nor are tests to fill the folder where a user's runs are kept.
     command.env("GPUBENCH_LIBCUDA", "no-libcuda-here").env("GPUBENCH_LIBNVML", "no-libnvml-here");
     // Nor does it matter what was measured on this machine before: nothing can be stored below a file.
-    command.env("GPUBENCH_CACHE_DIR", Path::new(program).join("no-cache-here"));
+    command.env("GPUBENCH_CACHE_DIR", "/dev/null/no-cache-here");
     command.env("GPUBENCH_RUNS_DIR", "none");
     command
 }
