@@ -28,7 +28,7 @@ pub(super) struct HistoryArgs {
     /// The folder of the history [default: `history` next to the stored runs]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Take only results whose names contain one of these, or match it as in `/sum.*n=1024/`
+    /// Report only results whose names contain one of these texts, or match a /regex/ such as `/sum.*n=1024/`
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
     /// Report changes of at least this
@@ -50,13 +50,13 @@ pub(super) struct HistoryArgs {
 enum HistoryCommand {
     /// Add runs to a history, each under its commit: a small file each, without samples
     Add {
-        /// The runs
+        /// The runs: files that --json wrote, names or numbers of stored runs (1 is the newest), or `last`
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
         /// The folder of the history [default: `history` next to the stored runs]
         #[arg(long, value_name = "DIR")]
         history: Option<PathBuf>,
-        /// The commit of the run, if the run has none or another
+        /// The commit that the run measured [default: the commit that the run stored]
         #[arg(long, value_name = "HASH")]
         commit: Option<String>,
     },
@@ -64,13 +64,13 @@ enum HistoryCommand {
 
 #[derive(Args)]
 pub(super) struct FleetArgs {
-    /// Files of runs, and folders with such files
+    /// Files that --json wrote or gpubench stored, and folders with such files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The least difference that counts as slow
+    /// How much slower than the other GPUs a slow GPU is, at least
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "1%")]
     least: f64,
-    /// The share of GPUs reported as slow that may be wrong, on average (the false discovery rate)
+    /// Of the GPUs reported as slow, this part may be wrong on average (the false discovery rate)
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, default_value = "1%")]
     fdr: f64,
     #[command(flatten)]

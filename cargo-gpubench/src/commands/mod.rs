@@ -47,7 +47,8 @@ pub(crate) enum CargoArgs {
                   \n\
                   Exit codes:\n  \
                   0              done\n  \
-                  1              a benchmark failed or is invalid, or a result could not be judged or written\n  \
+                  1              a benchmark failed or is invalid, or a result could not be judged or written\n                 \
+                  `doctor`: a problem; `merge`: results are missing; `verify`: a difference\n  \
                   2              wrong usage\n  \
                   3              a regression, or a slow GPU\n  \
                   4              nothing matched, no stored run, or no GPU that `fleet` could judge\n  \
@@ -62,7 +63,8 @@ pub(crate) struct Gpubench {
     #[arg(long, value_name = "SHELL")]
     completions: Option<Shell>,
 
-    /// The folder with stored runs and baselines [default: the nearest `target/gpubench`, here or in a parent folder]
+    /// The folder with stored runs and baselines [default: `$CARGO_TARGET_DIR/gpubench`, else the nearest `target/gpubench` here or in a
+    /// parent folder, else `~/.local/state/gpubench`]
     #[arg(long, value_name = "FOLDER", global = true)]
     home: Option<PathBuf>,
 
@@ -74,7 +76,8 @@ pub(crate) struct Gpubench {
 enum GpubenchCommand {
     /// Add a first benchmark to a package (dependency, bench target, annotated function): for the CPU, or for a GPU with --binding
     #[command(
-        after_help = "For example: cargo new --lib my-kernels && cd my-kernels && cargo gpubench init && cargo bench"
+        after_help = "For example: cargo gpubench init                     # for the CPU; then: cargo bench\n             \
+                      cargo gpubench init --binding cudarc    # for an NVIDIA GPU"
     )]
     Init(init::InitArgs),
     /// Build and run all benchmark binaries of a workspace, one after another: the bench targets of packages that depend on gpubench
@@ -101,21 +104,22 @@ enum GpubenchCommand {
     Report(stored::ReportArgs),
     /// Compare a run with an earlier one, result by result
     Compare(stored::CompareArgs),
-    /// Merge several runs into one, such as runs of several processes or the shares of a split run; exit with 1 if results of a
-    /// split run are missing
+    /// Merge several runs into one: repeated runs of one build, or the parts of a run that --share split among processes; exit with
+    /// 1 if a part is missing
     Merge(stored::MergeArgs),
-    /// Find slow GPUs in the runs of many GPUs; exit with 3 if there is one
+    /// Find GPUs that are slower than others of the same model, in runs of the same benchmarks on many GPUs; exit with 3 if there is one
     Fleet(many_runs::FleetArgs),
     /// Find the commits that changed each result, and by how much, in a history of runs
     #[command(
         after_help = "For example: cargo gpubench history add last --history history   # in CI, each night\n             \
                       cargo gpubench history history saxpy --json changes.json\n\
-                      A folder that is called `add` is ./add."
+                      For a history in a folder named `add`, write ./add."
     )]
     History(many_runs::HistoryArgs),
     /// Compare the declared bytes and flops of benchmarks with the GPU's counters, using Nsight Compute; exit with 1 if they differ
     #[command(
-        after_help = "For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"
+        after_help = "`verify` stores no run. The flags below Results write the results with the counters.\n\n\
+                      For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"
     )]
     Verify(verify::VerifyArgs),
 }

@@ -25,13 +25,14 @@ use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, Result
 
 #[derive(Args)]
 pub(super) struct ReportArgs {
-    /// The runs, or a file that --save-tuning wrote [default: the last run of this package]
+    /// The runs: files that --json or --save-tuning wrote, names or numbers of stored runs (1 is the newest), baselines, or `last`
+    /// [default: the last run of this package]
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     /// Add how each number came about
     #[arg(long)]
     explain: bool,
-    /// Show these columns, in this order, such as time,±,p50,p99 [default: those of the run]
+    /// Show these columns, in this order, such as time,±,p50,p99 [default: the columns that the benchmark binary printed]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     columns: Vec<String>,
     #[command(flatten)]
@@ -42,10 +43,11 @@ pub(super) struct ReportArgs {
 
 #[derive(Args)]
 pub(super) struct CompareArgs {
-    /// The earlier run [default: the last complete run of the same benchmark binary before LATER]
+    /// The earlier run: a file that --json wrote, the name or number of a stored run (1 is the newest), a baseline, or `last`
+    /// [default: the last complete run of the same benchmark binary before LATER]
     #[arg(value_name = "EARLIER")]
     pub earlier: Option<String>,
-    /// The later run [default: the last run of this package]
+    /// The later run, in the same form [default: the last run of this package]
     #[arg(value_name = "LATER")]
     pub later: Option<String>,
     #[command(flatten)]
@@ -58,7 +60,7 @@ pub(super) struct CompareArgs {
 
 #[derive(Args)]
 pub(super) struct MergeArgs {
-    /// The runs, or a file with several
+    /// The runs to merge: files that --json wrote, or names or numbers of stored runs (1 is the newest)
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// The file to write, as JSON
@@ -69,12 +71,13 @@ pub(super) struct MergeArgs {
 /// The flags that set the limits of a comparison.
 #[derive(Args)]
 pub(super) struct LimitArgs {
-    /// Times that differ by less than this count as equal [default: that of the run, usually 0.5%]
+    /// Times that differ by less than this count as equal [default: 0.5%, unless gpubench.toml set another for the run]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
-    /// Exit with 3 if a result is certainly slower by at least this, and with 1 if one cannot be judged. `noise`: each slower
-    /// result is a regression; both runs together need three processes or more on the same GPU. `ab` uses several processes,
-    /// `cargo bench -- --runs 5` too
+    /// Exit with 3 if a result is slower by PERCENT or more, and with 1 if that cannot be decided
+    ///
+    /// `noise` instead of PERCENT: each slower result is a regression. Both runs together need three processes or more on the
+    /// same GPU: `ab` always starts several; for `compare`, measure with `cargo bench -- --runs 5`.
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }

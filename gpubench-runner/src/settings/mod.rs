@@ -177,10 +177,10 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
 
-    /// Exit with 3 if a case is slower by PERCENT or more
+    /// Exit with 3 if a case is slower than in --baseline by PERCENT or more, and with 1 if that cannot be decided
     ///
     /// `noise` instead of PERCENT: each slower case is a regression. This run and the baseline together need three processes or more on the
-    /// same GPU: use `--runs 5`. Exit with 1 if a case cannot be judged.
+    /// same GPU: use `--runs 5`.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 
@@ -188,7 +188,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub compare_with: Option<BenchmarkId>,
 
-    /// Keep what the last run, or RUN, measured of these cases, and measure the rest
+    /// Keep the results of the last run, or of RUN (its name or file), and measure only the missing cases
     #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "last")]
     pub resume: Option<String>,
 

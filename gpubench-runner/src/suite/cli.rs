@@ -70,7 +70,7 @@ struct InsteadArgs {
     #[arg(short = 'V', long, action = ArgAction::Version)]
     version: Option<bool>,
 
-    /// Print help; --help describes all flags
+    /// Print help: `-h` common flags, `--help` all
     #[arg(short, long, action = ArgAction::Help)]
     help: Option<bool>,
 }
@@ -271,11 +271,13 @@ impl Default for Caller {
 impl Caller {
     /// Returns the command of the program for clap: its flags with their topics, those of the extension, and the notes of --help.
     pub fn to_command(&self) -> Command {
-        let mut topic = INSTEAD_TOPIC;
+        let (mut topic, mut order) = (INSTEAD_TOPIC, 0..);
         let own = SuiteArgs::command().mut_args(|arg| {
             let id = arg.get_id().as_str();
             topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
             let is_short = SHORT_HELP_FLAGS.split(' ').any(|flag| flag == id);
+            // Also the filters, which clap would put last.
+            let arg = arg.display_order(order.next().unwrap_or_default());
             arg.help_heading(topic).hide_short_help(!is_short).hide_env(true)
         });
         let command = match self.extension {
@@ -287,7 +289,6 @@ impl Caller {
             .bin_name(self.command.clone())
             .display_name(self.name.clone())
             .version(self.version.clone())
-            .after_help("--help describes all flags.")
             .after_long_help(HELP_NOTES)
     }
 }
