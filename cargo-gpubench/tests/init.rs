@@ -38,9 +38,14 @@ impl TestProject {
         fs::write(path, text).expect("it can be written");
     }
 
+    /// The text of a file, with `CHECKOUT` for a relative path that leads to this workspace.
     fn read(&self, name: &str) -> String {
-        let text = fs::read_to_string(self.path(name)).expect("it is there");
-        text.replace(&checkout(), "CHECKOUT")
+        let file = self.path(name);
+        let text = fs::read_to_string(&file).expect("it is there");
+        let path = text.split("path = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        let leads_there =
+            file.with_file_name(path).canonicalize().is_ok_and(|to| to == Path::new(&checkout()));
+        if path.starts_with("../") && leads_there { text.replace(path, "CHECKOUT") } else { text }
     }
 }
 
@@ -100,6 +105,17 @@ fn a_checkout_may_be_depended_on() {
     );
     assert!(!manifest.contains("[lib]"), "{manifest}");
     assert!(project.read("app/benches/kernels.rs").contains("\ngpubench::main!();\n"));
+}
+
+/// The path of a clone next to the package is as a person writes it.
+#[test]
+fn a_clone_next_to_the_package_has_a_short_path() {
+    let project = TestProject::new();
+    project.package("[package]\nname = \"my-kernels\"\nversion = \"0.1.0\"\n");
+    project.file("gpubench/Cargo.toml", "[package]\nname = \"gpubench\"\nversion = \"0.1.0\"\n");
+    _ = project.run(&["init", "--path", "../gpubench"]).code(0);
+    let manifest = project.read("src/Cargo.toml");
+    assert!(manifest.contains("gpubench = { path = \"../gpubench\", features"), "{manifest}");
 }
 
 /// A kernel, its PTX, and the binding in the version that gpubench is tested with.

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use clap::Args;
@@ -69,7 +69,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
             None => format!("gpubench stays as it is (benchmarks need its features {})", wanted.join(", ")),
         });
     } else {
-        let dependency = gpubench_dependency(path.as_deref(), binding.map(|(name, ..)| name))?;
+        let dependency = gpubench_dependency(folder, path.as_deref(), binding.map(|(name, ..)| name))?;
         manifest.table_mut("dev-dependencies")?.insert(GPUBENCH_CRATE, value(dependency));
         changes.push("gpubench under [dev-dependencies]".to_owned());
     }
@@ -145,13 +145,13 @@ fn check_bench_name(name: &str) -> Result<()> {
     bail!(Usage, "--bench {name}: a name begins with a letter and has only letters, digits, `-` and `_`")
 }
 
-/// Returns the TOML value of the dependency on gpubench, with the feature `runtime`, and the feature
-/// `binding` if one is given. The value has the path of `checkout`. Without a `checkout`, it has the path of
-/// the sources that this program was built from, or this program's version if those are gone.
+/// Returns the TOML value of the dependency of the package in `folder` on gpubench, with the feature `runtime`,
+/// and the feature `binding` if one is given. The value has the path of `checkout`. Without a `checkout`, it has
+/// the path of the sources that this program was built from, or this program's version if those are gone.
 ///
 /// # Errors
 /// Returns an error if `checkout` is no checkout of gpubench.
-fn gpubench_dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable> {
+fn gpubench_dependency(folder: &Path, checkout: Option<&Path>, binding: Option<&str>) -> Result<InlineTable> {
     let mut dependency = InlineTable::new();
     let is_checkout = |folder: &PathBuf| {
         Manifest::read(folder)
@@ -160,7 +160,9 @@ fn gpubench_dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let found = checkout.unwrap_or(&built_from).canonicalize().ok().filter(is_checkout);
     match (found, checkout) {
-        (Some(folder), _) => dependency.insert("path", folder.display().to_string().into()),
+        (Some(checkout), _) => {
+            dependency.insert("path", relative_path(folder, checkout).display().to_string().into())
+        }
         (None, None) => dependency.insert("version", env!("CARGO_PKG_VERSION").into()),
         (None, Some(folder)) => {
             bail!(
@@ -172,6 +174,17 @@ fn gpubench_dependency(checkout: Option<&Path>, binding: Option<&str>) -> Result
     };
     dependency.insert("features", Array::from_iter(binding.into_iter().chain(["runtime"])).into());
     Ok(dependency)
+}
+
+/// Returns the path from `folder` to the absolute path `to`; `to` itself if they have no root in common.
+fn relative_path(folder: &Path, to: PathBuf) -> PathBuf {
+    let from = folder.canonicalize().unwrap_or_default();
+    let common = from.components().zip(to.components()).take_while(|(from, to)| from == to).count();
+    if common == 0 {
+        return to;
+    }
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(common)).collect()
 }
 
 /// Creates a file and its folder. A file that exists is an error.
