@@ -8,7 +8,7 @@ mod project;
 
 use std::os::unix::fs::symlink;
 
-use gpubench_records::record::Run;
+use gpubench_records::record::{Record, Run};
 use gpubench_records::verdict::{Reason, State};
 
 use self::page::{Block, Page, workspace};
@@ -108,6 +108,9 @@ fn your_kernel() {
     _ = page.take("text", "my_kernels");
     let commands = page.take("sh", "cargo bench").text;
     saxpy_is_measured(&mut project, &commands);
+    // The fake driver of this test is the one that these commands build.
+    let fake = page.take("sh", "-p fake-cuda").text;
+    assert!(fake.ends_with("libfake_cuda.so cargo bench\n"), "{fake}");
 
     let manifest = project.read("Cargo.toml");
     let (before, rest) = manifest.split_once("[dependencies]\n").expect("dependencies");
@@ -228,28 +231,28 @@ fn init_for_a_gpu() {
     }
 }
 
-/// The package that `init` writes, by the commands of the page, up to its first measurement.
+/// The first package of the page, up to its first measurement.
 fn first_package(page: &mut Page) -> Project {
     let mut project = Project::new(Measures::Cpu);
     project.set_width(110);
+    project.set("CARGO_CARGO_NEW_VCS", "none");
     // It is not published: `cargo gpubench` is the one of the workspace.
-    _ = page.take("sh", "cargo install --path gpubench/cargo-gpubench");
+    _ = page.take("sh", "cargo install --path ../gpubench/cargo-gpubench");
     // `init_for_a_gpu` runs these commands.
     _ = page.take("sh", "cargo gpubench init --binding cudarc");
-    let init = page.take("text", "$ cargo gpubench init").text;
-    assert!(init.starts_with("$ cargo new --lib my-kernels\n"), "{init}");
-    project.set("CARGO_CARGO_NEW_VCS", "none");
+    assert_eq!(page.take("sh", "cargo new").text, "cargo new --lib my-kernels\ncd my-kernels\n");
     _ = project.run("cargo new --lib my-kernels");
-    assert_eq!(project.run("cargo gpubench init").stdout, after(&init, "cargo gpubench init"));
-    let benchmark = page.take("rust", "gpubench::main!(LIBRARY)").text;
-    let benchmark = benchmark.replace("NAME", "kernels").replace("LIBRARY", "my_kernels");
-    assert_eq!(project.read("benches/kernels.rs"), benchmark);
+    let manifest = page.take("toml", "[dev-dependencies]").text;
+    project.write("Cargo.toml", &format!("{}{manifest}", project.read("Cargo.toml")));
+    for file in ["src/lib.rs", "benches/kernels.rs"] {
+        project.write(file, &page.take("rust", file).text);
+    }
     project.lock();
     project
 }
 
 #[test]
-fn first_benchmark_is_as_init_writes_it() {
+fn first_benchmark_can_use_a_binding() {
     let mut page = Page::read("docs/book/install.md");
     let project = first_package(&mut page);
     bindings_can_be_added(&mut page, &project);
@@ -267,6 +270,23 @@ fn bindings_can_be_added(page: &mut Page, project: &Project) {
         _ = project.run("cargo tree --depth 1");
         project.write("Cargo.toml", &manifest);
     }
+}
+
+/// Asserts that the benchmark of `cargo gpubench init` has the results of `run`, and does the same work.
+#[track_caller]
+fn init_writes_a_similar_benchmark(run: &Run) {
+    let mut project = Project::new(Measures::Cpu);
+    project.set("CARGO_CARGO_NEW_VCS", "none");
+    _ = project.run("cargo new --lib my-kernels");
+    _ = project.run("cargo gpubench init");
+    project.lock();
+    let (ended, other) = project.measure("cargo bench --bench kernels -- --quick");
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let work = |run: &Run| {
+        let counts = |record: &Record| record.measurement.as_ref().expect("it was measured").counts;
+        run.records.iter().map(|record| (record.case.name(), counts(record))).collect::<Vec<_>>()
+    };
+    assert_eq!(work(&other), work(run));
 }
 
 #[test]
@@ -293,9 +313,11 @@ fn first_benchmark() {
     let recorded = page.take("text", "$ cargo test").text;
     let command = "cargo test --bench kernels";
     assert_eq!(project.run(command).stdout, after(&recorded, command));
+    assert_eq!(project.run("cargo bench -- --test").stdout, after(&recorded, command));
     let (ended, run) = project.measure("cargo gpubench run -- --quick");
     assert_eq!(ended.code, Some(0), "{ended}");
     are_valid(&run, &results, noise);
+    init_writes_a_similar_benchmark(&run);
 
     bindings_can_be_added(&mut page, &project);
     page.is_used_up();
