@@ -258,13 +258,13 @@ impl DeviceThread<'_> {
             }
             let asked = Request::Measure(Box::new(MeasureRequest { job: job.clone(), ..request.clone() }));
             let (before, is_used) = (job.caches.len(), self.supervisor.has_run_benchmark(&job.device));
-            let (mut refused, mut sampled) = (None, None);
+            let (mut refused, mut sampled) = (None, Vec::<Record>::new());
             // Records whose launches are still to be traced.
             let (mut untraced, mut was_traced) = (Vec::new(), false);
             let ended = self.supervisor.ask(&asked, request.limit, &mut |reply| match reply {
-                Reply::Sampled(record) => sampled = Some(record),
+                Reply::Sampled(record) => sampled.push(*record),
                 Reply::Record(record) => {
-                    sampled = None;
+                    sampled.retain(|sampled| sampled.case.cache != record.case.cache);
                     job.caches.retain(|cache| *cache != record.case.cache);
                     if request.verify { untraced.push(*record) } else { attempts.accept(*record, false) }
                 }
@@ -308,15 +308,16 @@ impl DeviceThread<'_> {
                 None if job.caches.len() < before => continue,
                 None => Failure::new(Stage::Worker, "sent no result"),
             };
-            if !job.caches.is_empty() {
-                let cache = job.caches.remove(0);
-                let record = match sampled {
-                    Some(mut sampled) => {
-                        sampled.verdict.add([Reason::FailedAfterwards(failure)]);
-                        *sampled
-                    }
-                    None => Record::failed(job.case(cache), failure),
-                };
+            let has_samples = |cache: &Cache| sampled.iter().any(|record| record.case.cache == *cache);
+            if let Some(index) = job.caches.iter().position(|cache| !has_samples(cache)) {
+                // The next worker also samples the other cases, whose launches after the samples did not run.
+                let cache = job.caches.remove(index);
+                attempts.accept(Record::failed(job.case(cache), failure), is_final);
+                continue;
+            }
+            job.caches.clear();
+            for mut record in sampled {
+                record.verdict.add([Reason::FailedAfterwards(failure.clone())]);
                 attempts.accept(record, is_final);
             }
         }

@@ -33,14 +33,17 @@ pub(super) fn run(
             let stream = case.0.stream().ok_or_else(|| Failure::new(Stage::Device, "there is no stream"))?;
             partner.0.open_on(stream).map_err(|error| Failure::new(Stage::Device, error))?;
             let mut hot = [None; 2];
-            job.for_each_case(|job, cache| {
-                let record = measure_pair(job, case, partner, (with, options), (cache, hot))?;
-                if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
-                    let usable = [record.usable_measurement(), compared.usable_measurement()];
-                    hot = usable.map(|usable| usable.map(Measurement::median));
-                }
-                Ok(record)
-            });
+            job.for_each_case(
+                |job, cache| {
+                    let record = measure_pair(job, case, partner, (with, options), (cache, hot))?;
+                    if let (Cache::Hot, Some(compared)) = (cache, &record.compared) {
+                        let usable = [record.usable_measurement(), compared.usable_measurement()];
+                        hot = usable.map(|usable| usable.map(Measurement::median));
+                    }
+                    Ok(record)
+                },
+                JobInProgress::send_record,
+            );
             Ok(())
         });
         Ok(())
@@ -104,8 +107,12 @@ fn measure_pair(
         for ((measurement, verdict), (mut case, options)) in found.iter_mut().zip(cases) {
             let time = (round, time_until(deadline));
             let host_work = options.host_work;
-            let mut launches = FollowUpLaunches { case: case.reborrow(), device: &mut *device, host_work };
-            verdict.add(launches.check_on_fresh_inputs(time, None, None, measurement));
+            let samples = &measurement.samples;
+            let mut launches =
+                FollowUpLaunches { case: case.reborrow(), device: &mut *device, host_work, samples };
+            let found = launches.check_on_fresh_inputs(time, None, (None, None));
+            measurement.relaunch = found.relaunch;
+            verdict.add(found.reasons);
         }
     }
     let [(own, own_verdict), (measurement, verdict)] = found;

@@ -10,7 +10,7 @@ use crate::catch::catch;
 use crate::device::{Device, InputState, Work};
 use crate::registry::CaughtCase;
 use gpubench_records::verdict::launches;
-use gpubench_records::{DeviceInfo, Failure, Measurement, Reason, Relaunch, Reuse, Stage, Step};
+use gpubench_records::{DeviceInfo, Failure, Reason, Relaunch, Reuse, Samples, Stage, Step};
 use gpubench_stats::{Bytes, Nanoseconds, median};
 
 /// The number of pairs of launches, on fresh and on used inputs, that are timed while all earlier pairs are
@@ -55,59 +55,75 @@ pub(super) struct FollowUpLaunches<'a> {
     /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
     /// on the inputs.
     pub host_work: bool,
+    /// The last samples of the case.
+    pub samples: &'a Samples,
+}
+
+/// The findings of the launches after the samples.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// The reasons against the case. After [`Reason::SetupNotRepeatable`] it has no inputs.
+    pub reasons: Vec<Reason>,
+    pub relaunch: Option<Relaunch>,
+    /// The median time of a call on the host; `None` if it was not measured.
+    pub call_time: Option<Nanoseconds>,
 }
 
 impl FollowUpLaunches<'_> {
-    /// Launches on used and on fresh inputs, and times the call on the host. Stores the findings in
-    /// `measurement`, and returns the reasons against the case; after [`Reason::SetupNotRepeatable`] it has no
-    /// inputs. Without time for them, skips the launches on used inputs. `setup_time` is the time to make
-    /// inputs, and the worker is killed at `deadline`.
+    /// Launches on used and on fresh inputs, and times the call on the host. Without time for them, skips the
+    /// launches on used inputs. `relocated` is true if inputs were relocated between samples, `setup_time` is
+    /// the time to make inputs, and the worker is killed at `deadline`.
     pub(super) fn run(
         &mut self,
-        on_used_inputs: bool,
+        (on_used_inputs, relocated): (bool, bool),
         (setup_time, deadline): (Duration, Instant),
-        measurement: &mut Measurement,
         info: &DeviceInfo,
-    ) -> Vec<Reason> {
-        let on_sampled_inputs =
-            if on_used_inputs { self.time_on_sampled_inputs(measurement.median()) } else { Ok(None) };
+    ) -> Findings {
+        let on_sampled_inputs = if on_used_inputs { self.time_on_sampled_inputs() } else { Ok(None) };
         restore_inputs(&mut self.case, self.device);
         let used = on_sampled_inputs.and_then(|on_sampled_inputs| {
-            let failed = if on_used_inputs { self.relaunch_on_used_inputs(measurement)? } else { None };
-            Ok((on_sampled_inputs, failed))
+            let used = if on_used_inputs { self.relaunch_on_used_inputs()? } else { (None, None) };
+            Ok((on_sampled_inputs, used))
         });
-        let (on_sampled_inputs, check_failed) = match used {
+        let (on_sampled_inputs, (relaunch, check_failed)) = match used {
             Ok(used) => used,
             Err(failure) => {
-                let failure = failure.at(Step::Afterwards(measurement.samples.event_times.len()));
+                let failure = failure.at(self.step());
                 let mut failure = with_driver_message(failure, self.device);
-                if measurement.samples.relocations > 0 {
+                if relocated {
                     failure.message.push_str(SETUP_KEEPS_STATE_HINT);
                 }
-                return vec![Reason::FailedAfterwards(failure)];
+                let reasons = vec![Reason::FailedAfterwards(failure)];
+                return Findings { reasons, ..Findings::default() };
             }
         };
         let time = (setup_time, time_until(deadline));
-        let mut reasons = self.check_on_fresh_inputs(time, on_sampled_inputs, check_failed, measurement);
+        let mut found = self.check_on_fresh_inputs(time, on_sampled_inputs, (relaunch, check_failed));
         // The host's time of a launch on the CPU is the time itself.
-        if reasons.is_empty() && !info.runs_program_code {
-            match self.call_time(measurement.median()) {
-                Ok(time) => measurement.call_time = time,
+        if found.reasons.is_empty() && !info.runs_program_code {
+            match self.call_time() {
+                Ok(time) => found.call_time = time,
                 // No measured time depends on these calls.
                 Err(failure) if self.device.synchronize().is_err() => {
-                    reasons.push(Reason::FailedAfterwards(failure));
+                    found.reasons.push(Reason::FailedAfterwards(failure));
                 }
                 Err(_) => {}
             }
         }
-        reasons
+        found
+    }
+
+    /// Returns the step that a failure of these launches names.
+    fn step(&self) -> Step {
+        Step::Afterwards(self.samples.event_times.len())
     }
 
     /// Returns the slowest time of one to [`MIN_PAIRS`] cold launches on the inputs as the samples left them.
-    /// Launches again only while that time is suspiciously shorter than `median`, the time of the samples:
-    /// other programs may have slowed the samples but not these launches. Returns `None` if the device cannot
-    /// time a launch, or if host work belongs to the launch.
-    fn time_on_sampled_inputs(&mut self, median: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
+    /// Launches again only while that time is suspiciously shorter than the median of the samples: other
+    /// programs may have slowed the samples but not these launches. Returns `None` if the device cannot time
+    /// a launch, or if host work belongs to the launch.
+    fn time_on_sampled_inputs(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let median = self.samples.time.median;
         let Some(mut slowest) = self.time_cold_launch(InputState::Used)? else { return Ok(None) };
         for _ in 1..MIN_PAIRS {
             if !(Reuse { fresh: median, used: slowest }).is_faster() {
@@ -118,36 +134,33 @@ impl FollowUpLaunches<'_> {
         Ok(Some(slowest))
     }
 
-    /// Launches again on the inputs of the checked launch, to see whether a launch on restored memory has the
-    /// same outputs, and whether later launches still write them. Stores that in `measurement`. If outputs
-    /// differ, runs the benchmark's check, and returns its failure or `None` if it passes.
-    fn relaunch_on_used_inputs(&mut self, measurement: &mut Measurement) -> Result<Option<Failure>, Failure> {
+    /// Launches again on the inputs of the checked launch. Returns whether a launch on restored memory has the
+    /// same outputs, and whether later launches still write them. If outputs differ, runs the benchmark's
+    /// check, and also returns its failure; otherwise, and if the check passes, `None`.
+    fn relaunch_on_used_inputs(&mut self) -> Result<(Option<Relaunch>, Option<Failure>), Failure> {
         self.case.0.keep_output(true);
-        measurement.relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
-        if measurement.relaunch.as_ref().is_none_or(|relaunch| relaunch.differs == Bytes::ZERO) {
-            return Ok(None);
+        let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
+        if relaunch.as_ref().is_none_or(|relaunch| relaunch.differs == Bytes::ZERO) {
+            return Ok((relaunch, None));
         }
         let check_failed = run_user_step(self.device, Stage::Check, || self.case.check()).err();
         drop_output(&mut self.case, self.device)?;
-        Ok(check_failed)
+        Ok((relaunch, check_failed))
     }
 
     /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this,
     /// with a reason against the case, if `time_left` until the timeout is shorter than `setup_time` and the
     /// launches. `on_sampled_inputs` is the time of a launch on the inputs as the samples left them: a launch
-    /// function that consumes its inputs is faster on used inputs. Adds the findings to those in
-    /// `measurement`, and returns the reasons against the case, with `check_failed` among them; after
-    /// [`Reason::SetupNotRepeatable`] it has no inputs.
+    /// function that consumes its inputs is faster on used inputs. Adds its findings to `relaunch` and
+    /// `check_failed`, those of [`Self::relaunch_on_used_inputs`].
     pub(super) fn check_on_fresh_inputs(
         &mut self,
         (setup_time, time_left): (Duration, Duration),
         on_sampled_inputs: Option<Nanoseconds>,
-        check_failed: Option<Failure>,
-        measurement: &mut Measurement,
-    ) -> Vec<Reason> {
-        let samples = &measurement.samples;
-        let launches = samples.event_times.len();
-        let each = samples.wall_time / launches.max(1) as f64;
+        (mut relaunch, check_failed): (Option<Relaunch>, Option<Failure>),
+    ) -> Findings {
+        let launches = self.samples.event_times.len();
+        let each = self.samples.wall_time / launches.max(1) as f64;
         let (needed, time_left) =
             (Nanoseconds::from(setup_time) + FRESH_CHECK_LAUNCHES * each, time_left.into());
         let unchecked = if needed >= time_left {
@@ -155,22 +168,23 @@ impl FollowUpLaunches<'_> {
         } else if let Err(failure) = self.recreate_inputs() {
             Some(Reason::SetupNotRepeatable(failure))
         } else {
-            self.launch_fresh_and_used(on_sampled_inputs, measurement).err().map(|failure| {
-                let mut failure = failure.at(Step::Afterwards(launches));
+            self.launch_fresh_and_used(on_sampled_inputs, &mut relaunch).err().map(|failure| {
+                let mut failure = failure.at(self.step());
                 failure.message.push_str(LAUNCH_KEEPS_STATE_HINT);
                 Reason::FailedAfterwards(failure)
             })
         };
-        let mut reasons = measurement.relaunch.as_ref().map(launches::relaunched).unwrap_or_default();
+        let mut reasons = relaunch.as_ref().map(launches::relaunched).unwrap_or_default();
         reasons.extend(check_failed.map(Reason::LaterOutputsFail));
         reasons.extend(unchecked);
-        reasons
+        Findings { reasons, relaunch, call_time: None }
     }
 
     /// Calls the launch function several times, each after a reset if there is one, and synchronizes at the
     /// end. Returns the median time of a call on the host. Returns `None` if host work belongs to the launch,
-    /// or if `each` launch takes the device too long.
-    fn call_time(&mut self, each: Nanoseconds) -> Result<Option<Nanoseconds>, Failure> {
+    /// or if each launch takes the device too long.
+    fn call_time(&mut self) -> Result<Option<Nanoseconds>, Failure> {
+        let each = self.samples.time.median;
         if self.host_work || each > LONGEST_TIMED_CALL {
             return Ok(None);
         }
@@ -192,11 +206,11 @@ impl FollowUpLaunches<'_> {
     }
 
     /// Launches on fresh inputs, checks the outputs, and launches on the used inputs. Adds the findings to
-    /// those in `measurement`.
+    /// `relaunch`.
     fn launch_fresh_and_used(
         &mut self,
         on_sampled_inputs: Option<Nanoseconds>,
-        measurement: &mut Measurement,
+        relaunch: &mut Option<Relaunch>,
     ) -> Result<(), Failure> {
         self.case.0.keep_output(true);
         let fresh = self.time_cold_launch(InputState::Fresh)?;
@@ -208,8 +222,8 @@ impl FollowUpLaunches<'_> {
             (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, on_sampled_inputs)?),
             _ => None,
         };
-        let earlier = measurement.relaunch.take().unwrap_or_default();
-        measurement.relaunch = Some(Relaunch { checked: checked.then_some(true), reuse, ..earlier });
+        let earlier = relaunch.take().unwrap_or_default();
+        *relaunch = Some(Relaunch { checked: checked.then_some(true), reuse, ..earlier });
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! One job, from inputs to records: set-up, one checked launch, then warm-up, samples, summary and verdict for each cache state.
+//! One job, from inputs to records: set-up, one checked launch, warm-up, samples, summary and verdict for each cache state, then the
+//! launches after the samples.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,8 +28,10 @@ pub(super) struct JobInProgress<'a> {
     pub request: &'a MeasureRequest,
     pub device: &'a mut dyn Device,
     pub reply: &'a mut dyn FnMut(Reply),
-    /// The cache states of the cases without a record.
+    /// The cache states of the cases that are neither sampled nor have a record.
     remaining: &'a [Cache],
+    /// The records of sampled cases, which are sent after further launches.
+    sampled: Vec<Record>,
     /// The time at which the supervisor kills this process: the samples of the case in progress are then
     /// lost.
     pub deadline: Instant,
@@ -46,6 +49,7 @@ impl<'a> JobInProgress<'a> {
             device,
             reply,
             remaining: &request.job.caches,
+            sampled: Vec::new(),
             deadline: Instant::now() + request.limit,
         }
     }
@@ -98,10 +102,21 @@ impl<'a> JobInProgress<'a> {
     }
 
     /// Sends the record of the first remaining case, and starts the time limit of the next one.
-    fn send_record(&mut self, record: Record) {
+    pub(super) fn send_record(&mut self, record: Record) {
         self.remaining = &self.remaining[1..];
         (self.reply)(Reply::Record(Box::new(record)));
         self.deadline = Instant::now() + self.request.limit;
+    }
+
+    /// Keeps the record of the first remaining case until its launches after the samples, which may lose the worker, and sends it as
+    /// [`Reply::Sampled`]. Starts the time limit of the next case; later launches count against the limit of the last case.
+    fn send_sampled(&mut self, record: Record) {
+        self.remaining = &self.remaining[1..];
+        (self.reply)(Reply::Sampled(Box::new(record.clone())));
+        self.sampled.push(record);
+        if !self.remaining.is_empty() {
+            self.deadline = Instant::now() + self.request.limit;
+        }
     }
 
     /// Waits until the device is cool, if `--cool-down` is given, then restarts the deadline. Returns `None`
@@ -127,21 +142,26 @@ impl<'a> JobInProgress<'a> {
             .ok()
     }
 
-    /// Calls `record` for each remaining case, after its cool-down, and sends the record at once. Returns
-    /// false if a failed case has lost the device: the remaining cases then get no record, so that another
-    /// process measures them.
+    /// Calls `record` for each remaining case, after its cool-down, and passes the record to `send`. Sends a failure at once. Returns
+    /// false if a failed case has lost the device: the cases without a record are then measured by another process.
     pub(super) fn for_each_case(
         &mut self,
         mut record: impl FnMut(&mut Self, Cache) -> Result<Record, Failure>,
+        send: fn(&mut Self, Record),
     ) -> bool {
         while let Some(&cache) = self.remaining.first() {
             let cool_down = self.cool_down();
-            let mut made = record(self, cache).unwrap_or_else(|failure| self.failed_record(cache, failure));
-            let failed = made.measurement.is_none();
-            made.measurement.iter_mut().for_each(|measured| measured.cool_down = cool_down);
-            self.send_record(made);
-            if failed && report_lost_device(self.device, self.reply) {
-                return false;
+            match record(self, cache) {
+                Ok(mut record) => {
+                    record.measurement.iter_mut().for_each(|measured| measured.cool_down = cool_down);
+                    send(self, record);
+                }
+                Err(failure) => {
+                    self.send_record(self.failed_record(cache, failure));
+                    if report_lost_device(self.device, self.reply) {
+                        return false;
+                    }
+                }
             }
         }
         true
@@ -161,28 +181,61 @@ pub(super) fn run(
         select_args(&request.job.args, sweeps)?;
         let checks = (!request.unchecked).then_some(options);
         let prepared = catch(Stage::Device, || PreparedCase::new(case, checks, job.device, job.reply))?;
-        let (mut hot, mut no_inputs, mut sampled) = (None, None, Vec::new());
-        let has_device = job.for_each_case(|job, cache| {
-            if let Some(failure) = &no_inputs {
-                return Err(Failure::clone(failure));
-            }
-            let record = measure_case(job, case, options, &prepared, (cache, hot))?;
-            let valid = record.usable_measurement();
-            sampled.extend(valid.map(|measured| trace_options(cache, measured)));
+        let mut hot = None;
+        let sample = |job: &mut JobInProgress<'_>, cache| {
+            let record = sample_case(job, case, options, &prepared, (cache, hot))?;
             if cache == Cache::Hot {
-                hot = valid.map(Measurement::median);
+                hot = record.usable_measurement().map(Measurement::median);
             }
-            no_inputs = record.verdict.reasons.iter().find_map(|reason| match reason {
-                Reason::SetupNotRepeatable(failure) => Some(failure.clone()),
-                _ => None,
-            });
             Ok(record)
-        });
-        if has_device && no_inputs.is_none() && request.verify {
-            sampled.iter().for_each(|wanted| trace_case(job, case, options, wanted));
+        };
+        let send = if request.unchecked { JobInProgress::send_record } else { JobInProgress::send_sampled };
+        if job.for_each_case(sample, send) {
+            let traced = launch_after_samples(job, case, options, prepared.setup_time);
+            traced.iter().for_each(|wanted| trace_case(job, case, options, wanted));
         }
         Ok(())
     });
+}
+
+/// Launches again after the samples of all cases of a job, to find faults, and sends the records of the cases, to which the findings
+/// apply alike. Returns the options of the launches that CUPTI is to trace: without `verify`, or without inputs, none.
+fn launch_after_samples(
+    job: &mut JobInProgress<'_>,
+    case: &mut CaughtCase<'_>,
+    options: &BenchmarkOptions,
+    setup_time: Duration,
+) -> Vec<TraceOptions> {
+    let MeasureRequest { info, verify, .. } = job.request;
+    let mut records = std::mem::take(&mut job.sampled);
+    let budget = benchmark_sampling(options, &job.request.sampling, job.deadline).max_time;
+    let samples = || records.iter().filter_map(|record| Some(&record.measurement.as_ref()?.samples));
+    let Some(last) = samples().next_back() else { return Vec::new() };
+    let relocated = samples().any(|samples| samples.relocations > 0);
+    let on_used_inputs = samples().any(|samples| has_time_for_used_inputs(budget, samples));
+    let host_work = options.host_work;
+    let mut launches =
+        FollowUpLaunches { case: case.reborrow(), device: job.device, host_work, samples: last };
+    let times = (setup_time, job.deadline);
+    let found = launches.run((on_used_inputs, relocated), times, info);
+    let has_inputs = !found.reasons.iter().any(|reason| matches!(reason, Reason::SetupNotRepeatable(_)));
+    let mut traced = Vec::new();
+    for record in &mut records {
+        let Some(measurement) = &mut record.measurement else { continue };
+        (measurement.relaunch, measurement.call_time) = (found.relaunch.clone(), found.call_time);
+        record.verdict.add(found.reasons.iter().cloned());
+        // A launch that drifts during sampling would also disagree with a later measurement.
+        let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
+        if !record.verdict.reasons.iter().any(is_unsteady) {
+            record.verdict.add(methods_disagree(&measurement.samples));
+        }
+        let valid = record.usable_measurement().filter(|_| *verify && has_inputs);
+        traced.extend(valid.map(|measured| trace_options(record.case.cache, measured)));
+    }
+    for record in records {
+        (job.reply)(Reply::Record(Box::new(record)));
+    }
+    traced
 }
 
 /// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to
@@ -221,10 +274,9 @@ fn trace_case(
     (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
-/// Measures one case: samples it, then launches on used and on fresh inputs to find faults. Returns its
-/// record. `hot` is the median time of the job's hot case, if that is known. Sends [`Reply::Sampled`] before
-/// the later launches, which may lose the worker.
-fn measure_case(
+/// Samples one case, and returns its record. `hot` is the median time of the job's hot case, if that is
+/// known.
+fn sample_case(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
@@ -255,21 +307,8 @@ fn measure_case(
         restore_inputs(case, job.device);
     }
     let sampled = sampled.map_err(|failure| with_driver_message(failure.at(step), job.device))?;
-    let on_used_inputs = has_time_for_used_inputs(sampling.max_time, &sampled.0);
-    let (mut measurement, mut verdict) =
+    let (measurement, verdict) =
         derive_measurement(options, &sampling, info, sampled, prepared, (cache, hot));
-    let record = Record::new(job.request.job.case(cache), Some(measurement.clone()), verdict.clone());
-    if *unchecked {
-        return Ok(record);
-    }
-    (job.reply)(Reply::Sampled(Box::new(record)));
-    let mut launches = FollowUpLaunches { case: case.reborrow(), device: job.device, host_work };
-    verdict.add(launches.run(on_used_inputs, (prepared.setup_time, deadline), &mut measurement, info));
-    // A launch that drifts during sampling would also disagree with a later measurement.
-    let is_unsteady = |reason: &Reason| matches!(reason, Reason::Drift(_) | Reason::TwoModes(_));
-    if !verdict.reasons.iter().any(is_unsteady) {
-        verdict.add(methods_disagree(&measurement.samples));
-    }
     Ok(Record::new(job.request.job.case(cache), Some(measurement), verdict))
 }
 

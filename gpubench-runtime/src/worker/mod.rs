@@ -128,8 +128,8 @@ pub enum Reply {
     DeviceInfo(#[serde(with = "gpubench_records::raw")] DeviceInfo),
     /// The current case has reached this step. If the worker exits, the supervisor knows where.
     Step(Step),
-    /// The samples of the current case are taken. If the worker exits before it sends the case's record, this
-    /// record is the result.
+    /// The samples of the current case are taken. Its record comes after the samples of all cases of the job. If the worker
+    /// exits in launches after the samples, this record is the result, with a reason.
     Sampled(#[serde(with = "gpubench_records::raw")] Box<Record>),
     /// A case is done, with a result or a failure.
     Record(#[serde(with = "gpubench_records::raw")] Box<Record>),
@@ -193,12 +193,13 @@ impl Request {
 }
 
 impl Reply {
-    /// Returns true if the supervisor's time limit starts again at this reply: at the end of a case or a
-    /// trace, after each item of a list, and while a case waits until the device is cool.
+    /// Returns true if the supervisor's time limit starts again at this reply: after the samples of a case, at the
+    /// end of a case or a trace, after each item of a list, and while a case waits until the device is cool.
     pub fn restarts_time_limit(&self) -> bool {
         matches!(
             self,
             Self::Record(_)
+                | Self::Sampled(_)
                 | Self::Traced { .. }
                 | Self::Listed(_)
                 | Self::Paired(_)
