@@ -244,7 +244,7 @@ pub fn registers(
     flops = 2 * n * n * n,
     data_type = "bf16 tensor",
     cold,
-    check = |_kernels, _a, _b, c, n| expect_product(c, n, |i| bf16(A, i), |i| bf16(B, i), Rounding::CutOff),
+    check = |_kernels, _a, _b, c, n| expect_product(c, ("bf16", n), |i| bf16(A, i), |i| bf16(B, i), Rounding::CutOff),
 )]
 pub fn tensor(
     kernels: &Tensor,
@@ -303,7 +303,7 @@ pub fn bf16_inputs(n: usize, stream: &Stream) -> Result<Bf16Inputs, Refusal> {
 
 /// Checks that `c` is the product of the inputs for `f32`.
 fn f32_product(c: &DeviceBuffer<f32>, n: usize) -> Result<(), Refusal> {
-    expect_product(c, n, |i| element(A, i), |i| element(B, i), Rounding::Nearest)
+    expect_product(c, ("f32", n), |i| element(A, i), |i| element(B, i), Rounding::Nearest)
 }
 
 #[cfg(test)]

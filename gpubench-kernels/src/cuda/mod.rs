@@ -216,7 +216,7 @@ pub fn vector_add(
     reads = 4 * x.len(),
     flops = n,
     cold,
-    check = |_reduction, _x, total, n| expect_sum(total, n, |i| element(X, i), 1e-7),
+    check = |_reduction, _x, total, n| expect_sum(total, ("sum", n), |i| element(X, i), 1e-7),
 )]
 pub fn sum(
     reduction: &mut Reduction,
@@ -245,7 +245,7 @@ pub fn sum(
     reads = 4 * (x.len() + y.len()),
     flops = 2 * n,
     cold,
-    check = |_reduction, _x, _y, total, n| expect_sum(total, n, |i| reduction::product(element(X, i) as f32, element(Y, i) as f32), 1e-6),
+    check = |_reduction, _x, _y, total, n| expect_sum(total, ("dot", n), |i| reduction::product(element(X, i) as f32, element(Y, i) as f32), 1e-6),
 )]
 pub fn dot(
     reduction: &mut Reduction,

@@ -1,6 +1,10 @@
 //! The check of a product of two matrices. In: the product on the device, and the elements of its factors; out: the first
 //! checked element that is further from the product in f64 than rounding explains. In large matrices some rows are checked.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use rayon::prelude::*;
 
@@ -64,49 +68,65 @@ fn rows(n: usize) -> Vec<usize> {
     rows
 }
 
+/// The checked rows of a product: their numbers, and the sums of each for all columns of a block.
+struct Product {
+    rows: Vec<usize>,
+    /// For each block of [`COLUMNS`] columns the sums of the first row, then those of the second, and so on.
+    blocks: Vec<Vec<f64>>,
+}
+
+impl Product {
+    /// Returns the rows of a product of n × n elements, those of its factors at `row * n + column` being `a(…)` and `b(…)`.
+    fn new(n: usize, a: impl Fn(usize) -> f64 + Sync, b: impl Fn(usize) -> f64 + Sync) -> Self {
+        let rows = rows(n);
+        let factors: Vec<f64> = rows.iter().flat_map(|row| (row * n..(row + 1) * n).map(&a)).collect();
+        let sums = |columns: Range<usize>| {
+            let (mut sums, mut operand) = (vec![0.0; rows.len() * columns.len()], Vec::new());
+            for k in 0..n {
+                operand.clear();
+                operand.extend(columns.clone().map(|column| b(k * n + column)));
+                for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors.chunks_exact(n)) {
+                    add_products(sums, factors[k], &operand);
+                }
+            }
+            sums
+        };
+        let blocks = (0..n.div_ceil(COLUMNS)).into_par_iter();
+        let blocks = blocks.map(|block| sums(COLUMNS * block..n.min(COLUMNS * (block + 1)))).collect();
+        Self { rows, blocks }
+    }
+}
+
 /// Checks that `c` is the product of two n × n matrices, whose elements at `row * n + column` are `a(…)` and `b(…)`, none of
-/// them negative, up to the `rounding` of a sum.
+/// them negative, up to the `rounding` of a sum. A process computes the product of each `name` and `n` once.
 pub(super) fn expect_product(
     c: &DeviceBuffer<f32>,
-    n: usize,
+    (name, n): (&'static str, usize),
     a: impl Fn(usize) -> f64 + Sync,
     b: impl Fn(usize) -> f64 + Sync,
     rounding: Rounding,
 ) -> Result<(), Refusal> {
-    let (rows, tolerance) = (rows(n), rounding.tolerance(n));
-    let mut found = vec![vec![0.0; n]; rows.len()];
-    for (row, found) in rows.iter().zip(&mut found) {
-        c.index(row * n..(row + 1) * n).copy_to(found)?;
-    }
-    let factors: Vec<f64> = rows.iter().flat_map(|row| (row * n..(row + 1) * n).map(&a)).collect();
-    let wrong = |first: usize| {
-        let columns = first..n.min(first + COLUMNS);
-        let (mut sums, mut operand) = (vec![0.0; rows.len() * columns.len()], Vec::new());
-        for k in 0..n {
-            operand.clear();
-            operand.extend(columns.clone().map(|column| b(k * n + column)));
-            for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors.chunks_exact(n)) {
-                add_products(sums, factors[k], &operand);
-            }
-        }
-        let expected = rows.iter().zip(&found).zip(sums.chunks_exact(columns.len()));
-        let elements = expected.flat_map(|((row, found), sums)| {
-            columns.clone().zip(sums).map(move |(column, sum)| (*row, column, found[column], *sum))
-        });
+    static PRODUCTS: Mutex<BTreeMap<(&str, usize), Product>> = Mutex::new(BTreeMap::new());
+    // What a panic left is whole: there is one insertion.
+    let mut products = PRODUCTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let product = products.entry((name, n)).or_insert_with(|| Product::new(n, a, b));
+    let (mut found, tolerance) = (vec![0.0; n], rounding.tolerance(n));
+    for (index, row) in product.rows.iter().enumerate() {
+        c.index(row * n..(row + 1) * n).copy_to(&mut found)?;
+        let sums = product
+            .blocks
+            .iter()
+            .zip(found.chunks(COLUMNS))
+            .flat_map(|(sums, found)| found.iter().zip(&sums[index * found.len()..]));
         // A comparison in this direction is false for a NaN.
-        { elements }.find(|(_, _, found, sum)| {
-            let near = (f64::from(*found) - sum).abs() <= tolerance * sum;
-            !near
-        })
-    };
-    let firsts: Vec<usize> = (0..n).step_by(COLUMNS).collect();
-    match firsts.into_par_iter().find_map_first(wrong) {
-        Some((row, column, found, sum)) => {
-            Err(format!("row {row}, column {column} is {found}, not {sum} within {tolerance:.1e} of it")
-                .into())
+        let is_near = |(found, sum): &(&f32, &f64)| (f64::from(**found) - **sum).abs() <= tolerance * **sum;
+        if let Some((column, (found, sum))) = sums.enumerate().find(|(_, element)| !is_near(element)) {
+            let message =
+                format!("row {row}, column {column} is {found}, not {sum} within {tolerance:.1e} of it");
+            return Err(message.into());
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 #[cfg(test)]
