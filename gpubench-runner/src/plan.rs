@@ -236,7 +236,7 @@ pub enum PlanError {
     )]
     Empty,
     /// Filters, skips or devices leave nothing.
-    #[error("no benchmark {selection}{}{}", ignored_phrase(*ignored), hint_or_default(hint))]
+    #[error("no benchmark {selection}{}{}", ignored_phrase(*ignored), if hint.is_empty() { LIST_HINT } else { hint })]
     Nothing {
         /// A phrase that completes "no benchmark …", such as ``matches `sum` ``.
         selection: String,
@@ -250,10 +250,8 @@ pub enum PlanError {
     Usage(String),
 }
 
-/// Returns `hint`, or a hint to use `--list` if `hint` is empty.
-fn hint_or_default(hint: &str) -> &str {
-    if hint.is_empty() { "; --list without a filter shows all" } else { hint }
-}
+/// The hint if nothing matches for an unknown reason.
+const LIST_HINT: &str = "; --list without a filter shows all";
 
 /// Returns a phrase such as ``, except 1 with `ignore`, …``; empty if `ignored` is 0.
 fn ignored_phrase(ignored: usize) -> String {

@@ -61,7 +61,7 @@ impl Verdict {
     /// about declared work.
     #[doc(hidden)]
     pub fn judge_declared_work(&mut self, measured: &Measurement, cache: Cache, info: &DeviceInfo) {
-        self.reasons.retain(|reason| !reason.is_about_declared_work());
+        self.reasons.retain(|it| !matches!(it, Reason::NothingWritten { .. } | Reason::TrafficTooHigh(_)));
         let is = |wanted: fn(&Reason) -> bool| self.reasons.iter().any(wanted);
         if is(|reason| matches!(reason, Reason::BrokenClock(_))) {
             return;

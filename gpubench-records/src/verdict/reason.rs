@@ -285,11 +285,6 @@ impl Reason {
         }
     }
 
-    /// Returns true if the reason is that the memory of the launch contradicts the declared traffic.
-    pub(super) fn is_about_declared_work(&self) -> bool {
-        matches!(self, Self::NothingWritten { .. } | Self::TrafficTooHigh(_))
-    }
-
     /// Returns true if the reason is that the launch did little or nothing: it took no longer than an empty
     /// launch, exceeded the bandwidth of the cores, or enqueued no work.
     pub fn is_missing_work(&self) -> bool {

@@ -108,9 +108,8 @@ fn measure_pair(
             let time = (round, time_until(deadline));
             let host_work = options.host_work;
             let samples = &measurement.samples;
-            let mut launches =
-                FollowUpLaunches { case: case.reborrow(), device: &mut *device, host_work, samples };
-            let found = launches.check_on_fresh_inputs(time, None, (None, None));
+            let launches = FollowUpLaunches::new(case.reborrow(), device, host_work, samples);
+            let found = launches.run_on_fresh_inputs(time);
             measurement.relaunch = found.relaunch;
             verdict.add(found.reasons);
         }

@@ -50,16 +50,18 @@ const LAUNCH_KEEPS_STATE_HINT: &str =
 /// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
 /// that depend on state outside of them, and times the host's call.
 pub(super) struct FollowUpLaunches<'a> {
-    pub case: CaughtCase<'a>,
-    pub device: &'a mut dyn Device,
+    case: CaughtCase<'a>,
+    device: &'a mut dyn Device,
     /// True if host work belongs to the launch. Launches are then not timed, since host times do not depend
     /// on the inputs.
-    pub host_work: bool,
+    host_work: bool,
     /// The last samples of the case.
-    pub samples: &'a Samples,
+    samples: &'a Samples,
+    /// The results of the launches so far.
+    found: Findings,
 }
 
-/// The findings of the launches after the samples.
+/// The results of the launches after the samples.
 #[derive(Default)]
 pub(super) struct Findings {
     /// The reasons against the case. After [`Reason::SetupNotRepeatable`] it has no inputs.
@@ -69,53 +71,70 @@ pub(super) struct Findings {
     pub call_time: Option<Nanoseconds>,
 }
 
-impl FollowUpLaunches<'_> {
+impl<'a> FollowUpLaunches<'a> {
+    /// Returns the launches of a case with these samples. No launch has run yet.
+    pub(super) fn new(
+        case: CaughtCase<'a>,
+        device: &'a mut dyn Device,
+        host_work: bool,
+        samples: &'a Samples,
+    ) -> Self {
+        Self { case, device, host_work, samples, found: Findings::default() }
+    }
+
     /// Launches on used and on fresh inputs, and times the call on the host. Without time for them, skips the
     /// launches on used inputs. `relocated` is true if inputs were relocated between samples, `setup_time` is
     /// the time to make inputs, and the worker is killed at `deadline`.
     pub(super) fn run(
-        &mut self,
+        mut self,
         (on_used_inputs, relocated): (bool, bool),
         (setup_time, deadline): (Duration, Instant),
         info: &DeviceInfo,
     ) -> Findings {
-        let on_sampled_inputs = if on_used_inputs { self.time_on_sampled_inputs() } else { Ok(None) };
+        let mut on_sampled_inputs = Ok(None);
+        if on_used_inputs {
+            on_sampled_inputs = self.time_on_sampled_inputs();
+        }
         restore_inputs(&mut self.case, self.device);
         let used = on_sampled_inputs.and_then(|on_sampled_inputs| {
-            let used = if on_used_inputs { self.relaunch_on_used_inputs()? } else { (None, None) };
-            Ok((on_sampled_inputs, used))
+            let check_failed = if on_used_inputs { self.relaunch_on_used_inputs()? } else { None };
+            Ok((on_sampled_inputs, check_failed))
         });
-        let (on_sampled_inputs, (relaunch, check_failed)) = match used {
+        let (on_sampled_inputs, check_failed) = match used {
             Ok(used) => used,
             Err(failure) => {
-                let failure = failure.at(self.step());
-                let mut failure = with_driver_message(failure, self.device);
+                let mut failure = with_driver_message(self.at_this_step(failure), self.device);
                 if relocated {
                     failure.message.push_str(SETUP_KEEPS_STATE_HINT);
                 }
-                let reasons = vec![Reason::FailedAfterwards(failure)];
-                return Findings { reasons, ..Findings::default() };
+                self.found.reasons.push(Reason::FailedAfterwards(failure));
+                return self.found;
             }
         };
-        let time = (setup_time, time_until(deadline));
-        let mut found = self.check_on_fresh_inputs(time, on_sampled_inputs, (relaunch, check_failed));
+        self.check_on_fresh_inputs((setup_time, time_until(deadline)), on_sampled_inputs, check_failed);
         // The host's time of a launch on the CPU is the time itself.
-        if found.reasons.is_empty() && !info.runs_program_code {
+        if self.found.reasons.is_empty() && !info.runs_program_code {
             match self.call_time() {
-                Ok(time) => found.call_time = time,
+                Ok(time) => self.found.call_time = time,
                 // No measured time depends on these calls.
                 Err(failure) if self.device.synchronize().is_err() => {
-                    found.reasons.push(Reason::FailedAfterwards(failure));
+                    self.found.reasons.push(Reason::FailedAfterwards(failure));
                 }
                 Err(_) => {}
             }
         }
-        found
+        self.found
     }
 
-    /// Returns the step that a failure of these launches names.
-    fn step(&self) -> Step {
-        Step::Afterwards(self.samples.event_times.len())
+    /// Launches on fresh inputs only, as described for [`Self::check_on_fresh_inputs`].
+    pub(super) fn run_on_fresh_inputs(mut self, time: (Duration, Duration)) -> Findings {
+        self.check_on_fresh_inputs(time, None, None);
+        self.found
+    }
+
+    /// Returns `failure` with the step of these launches.
+    fn at_this_step(&self, failure: Failure) -> Failure {
+        failure.at(Step::Afterwards(self.samples.event_times.len()))
     }
 
     /// Returns the slowest time of one to [`MIN_PAIRS`] cold launches on the inputs as the samples left them.
@@ -134,31 +153,33 @@ impl FollowUpLaunches<'_> {
         Ok(Some(slowest))
     }
 
-    /// Launches again on the inputs of the checked launch. Returns whether a launch on restored memory has the
+    /// Launches again on the inputs of the checked launch, to see whether a launch on restored memory has the
     /// same outputs, and whether later launches still write them. If outputs differ, runs the benchmark's
-    /// check, and also returns its failure; otherwise, and if the check passes, `None`.
-    fn relaunch_on_used_inputs(&mut self) -> Result<(Option<Relaunch>, Option<Failure>), Failure> {
+    /// check, and returns its failure or `None` if it passes.
+    fn relaunch_on_used_inputs(&mut self) -> Result<Option<Failure>, Failure> {
         self.case.0.keep_output(true);
         let relaunch = catch(Stage::Launch, || self.device.relaunch(&mut self.case))?;
-        if relaunch.as_ref().is_none_or(|relaunch| relaunch.differs == Bytes::ZERO) {
-            return Ok((relaunch, None));
+        let differs = relaunch.as_ref().is_some_and(|relaunch| relaunch.differs != Bytes::ZERO);
+        self.found.relaunch = relaunch;
+        if !differs {
+            return Ok(None);
         }
         let check_failed = run_user_step(self.device, Stage::Check, || self.case.check()).err();
         drop_output(&mut self.case, self.device)?;
-        Ok((relaunch, check_failed))
+        Ok(check_failed)
     }
 
     /// Recreates the inputs, launches twice on them and checks the outputs of the first launch. Skips this,
     /// with a reason against the case, if `time_left` until the timeout is shorter than `setup_time` and the
     /// launches. `on_sampled_inputs` is the time of a launch on the inputs as the samples left them: a launch
-    /// function that consumes its inputs is faster on used inputs. Adds its findings to `relaunch` and
-    /// `check_failed`, those of [`Self::relaunch_on_used_inputs`].
-    pub(super) fn check_on_fresh_inputs(
+    /// function that consumes its inputs is faster on used inputs. Also adds the reasons of
+    /// [`Self::relaunch_on_used_inputs`], with `check_failed` among them.
+    fn check_on_fresh_inputs(
         &mut self,
         (setup_time, time_left): (Duration, Duration),
         on_sampled_inputs: Option<Nanoseconds>,
-        (mut relaunch, check_failed): (Option<Relaunch>, Option<Failure>),
-    ) -> Findings {
+        check_failed: Option<Failure>,
+    ) {
         let launches = self.samples.event_times.len();
         let each = self.samples.wall_time / launches.max(1) as f64;
         let (needed, time_left) =
@@ -168,16 +189,16 @@ impl FollowUpLaunches<'_> {
         } else if let Err(failure) = self.recreate_inputs() {
             Some(Reason::SetupNotRepeatable(failure))
         } else {
-            self.launch_fresh_and_used(on_sampled_inputs, &mut relaunch).err().map(|failure| {
-                let mut failure = failure.at(self.step());
+            self.launch_fresh_and_used(on_sampled_inputs).err().map(|failure| {
+                let mut failure = self.at_this_step(failure);
                 failure.message.push_str(LAUNCH_KEEPS_STATE_HINT);
                 Reason::FailedAfterwards(failure)
             })
         };
-        let mut reasons = relaunch.as_ref().map(launches::relaunched).unwrap_or_default();
+        let Findings { reasons, relaunch, .. } = &mut self.found;
+        reasons.extend(relaunch.iter().flat_map(launches::relaunched));
         reasons.extend(check_failed.map(Reason::LaterOutputsFail));
         reasons.extend(unchecked);
-        Findings { reasons, relaunch, call_time: None }
     }
 
     /// Calls the launch function several times, each after a reset if there is one, and synchronizes at the
@@ -205,13 +226,9 @@ impl FollowUpLaunches<'_> {
         Ok(median(&times))
     }
 
-    /// Launches on fresh inputs, checks the outputs, and launches on the used inputs. Adds the findings to
-    /// `relaunch`.
-    fn launch_fresh_and_used(
-        &mut self,
-        on_sampled_inputs: Option<Nanoseconds>,
-        relaunch: &mut Option<Relaunch>,
-    ) -> Result<(), Failure> {
+    /// Launches on fresh inputs, checks the outputs, and launches on the used inputs. Adds the results to the
+    /// findings.
+    fn launch_fresh_and_used(&mut self, on_sampled_inputs: Option<Nanoseconds>) -> Result<(), Failure> {
         self.case.0.keep_output(true);
         let fresh = self.time_cold_launch(InputState::Fresh)?;
         let checked = run_user_step(self.device, Stage::Check, || self.case.check())?;
@@ -222,8 +239,8 @@ impl FollowUpLaunches<'_> {
             (Some(fresh), Some(used)) => Some(self.confirm_reuse(Reuse { fresh, used }, on_sampled_inputs)?),
             _ => None,
         };
-        let earlier = relaunch.take().unwrap_or_default();
-        *relaunch = Some(Relaunch { checked: checked.then_some(true), reuse, ..earlier });
+        let earlier = self.found.relaunch.take().unwrap_or_default();
+        self.found.relaunch = Some(Relaunch { checked: checked.then_some(true), reuse, ..earlier });
         Ok(())
     }
 

@@ -207,21 +207,17 @@ fn launch_after_samples(
     setup_time: Duration,
 ) -> Vec<TraceOptions> {
     let MeasureRequest { info, verify, .. } = job.request;
-    let mut records = std::mem::take(&mut job.sampled);
+    let records = std::mem::take(&mut job.sampled);
     let budget = benchmark_sampling(options, &job.request.sampling, job.deadline).max_time;
     let samples = || records.iter().filter_map(|record| Some(&record.measurement.as_ref()?.samples));
     let Some(last) = samples().next_back() else { return Vec::new() };
     let relocated = samples().any(|samples| samples.relocations > 0);
     let on_used_inputs = samples().any(|samples| has_time_for_used_inputs(budget, samples));
-    let host_work = options.host_work;
-    let mut launches =
-        FollowUpLaunches { case: case.reborrow(), device: job.device, host_work, samples: last };
-    let times = (setup_time, job.deadline);
-    let found = launches.run((on_used_inputs, relocated), times, info);
+    let launches = FollowUpLaunches::new(case.reborrow(), job.device, options.host_work, last);
+    let found = launches.run((on_used_inputs, relocated), (setup_time, job.deadline), info);
     let has_inputs = !found.reasons.iter().any(|reason| matches!(reason, Reason::SetupNotRepeatable(_)));
-    let mut traced = Vec::new();
-    for record in &mut records {
-        let Some(measurement) = &mut record.measurement else { continue };
+    let finish = |mut record: Record| {
+        let measurement = record.measurement.as_mut()?;
         (measurement.relaunch, measurement.call_time) = (found.relaunch.clone(), found.call_time);
         record.verdict.add(found.reasons.iter().cloned());
         // A launch that drifts during sampling would also disagree with a later measurement.
@@ -230,12 +226,11 @@ fn launch_after_samples(
             record.verdict.add(methods_disagree(&measurement.samples));
         }
         let valid = record.usable_measurement().filter(|_| *verify && has_inputs);
-        traced.extend(valid.map(|measured| trace_options(record.case.cache, measured)));
-    }
-    for record in records {
+        let traced = valid.map(|measured| trace_options(record.case.cache, measured));
         (job.reply)(Reply::Record(Box::new(record)));
-    }
-    traced
+        traced
+    };
+    records.into_iter().filter_map(finish).collect()
 }
 
 /// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to
