@@ -136,7 +136,8 @@ macro_rules! main {
 ///
 /// The name may have attributes and a visibility before it: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. What the group
 /// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `data_type`, `max_time`,
-/// `timeout`, `ignore`, `tags` and `link`; what a benchmark says itself goes before that, but for `tags`, which add up.
+/// `timeout`, `ignore`, `tags`, `link`, `energy`, `host_work` and `accumulates`. An option of a benchmark replaces that of its group; `tags`
+/// add up.
 ///
 /// It works under any name that the dependency has; only `#[gpu_bench]` needs `crate = …` where gpubench is renamed.
 #[macro_export]

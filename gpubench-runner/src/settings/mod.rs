@@ -85,7 +85,7 @@ pub struct Settings {
     /// Divide the work among processes, such as the tasks of Slurm: 3/8, split, replicate or none [default: replicate]
     ///
     /// 3/8: the third of eight parts. `split`: the part with the number of this Slurm task. `replicate`: all cases, on the GPUs of this Slurm
-    /// task. `none`: all cases on all GPUs, even in a Slurm task.
+    /// task. `none`: all cases on the devices of `--device`, even in a Slurm task.
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 

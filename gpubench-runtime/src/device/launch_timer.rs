@@ -29,7 +29,7 @@ pub trait LaunchTimer {
     const FLUSHES: &'static [Flush] = &[];
 
     /// True if launches may follow one another back-to-back. Then a hot sample of a short launch without a
-    /// reset consists of several launches, enough to last at least 1 µs and 100 steps of the timer:
+    /// reset consists of several launches, enough to last at least 10 µs and 100 steps of the timer:
     /// [`Self::time`] gets work that launches several times.
     const BATCHES: bool = false;
 
@@ -155,9 +155,9 @@ pub(crate) fn read_empty_spans(
 /// A sample shorter than this many steps of the timer consists of several launches, so that the resolution of
 /// the timer is at most 1 % of a sample.
 const LEAST_TIMER_STEPS: f64 = 100.0;
-/// A sample shorter than this (1 µs) consists of several launches, since reading a clock takes some tens of
+/// A sample shorter than this (10 µs) consists of several launches, since reading a clock takes some tens of
 /// nanoseconds, and varies by a few.
-const SHORTEST_SAMPLE: Nanoseconds = Nanoseconds(1e3);
+const SHORTEST_SAMPLE: Nanoseconds = Nanoseconds(1e4);
 /// The most launches of a sample, even if their time together is too short for the timer. This many empty
 /// launches take longer than the resolution of a timer that counts microseconds.
 const LARGEST_BATCH: usize = 1 << 16;
@@ -165,7 +165,7 @@ const LARGEST_BATCH: usize = 1 << 16;
 /// makes launches look longer.
 const TIMINGS_PER_BATCH_SIZE: usize = 3;
 
-/// Returns true if a sample with this event time, less the overhead of `timer`, takes less than 1 µs or less
+/// Returns true if a sample with this event time, less the overhead of `timer`, takes less than 10 µs or less
 /// than 100 steps of the timer.
 pub(super) fn is_too_short(event: Nanoseconds, timer: Timer) -> bool {
     event - timer.overhead < SHORTEST_SAMPLE.max(LEAST_TIMER_STEPS * timer.resolution)
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_launch_below_the_step_is_timed_to_a_part_of_it() {
-        for (each, batch) in [(0.8, 2048), (7.3, 256), (100.0, 16), (900.0, 2)] {
+        for (each, batch) in [(0.8, 16_384), (7.3, 2048), (100.0, 128), (900.0, 16)] {
             let (launches, time, _) = sampled::<true>(each, Cache::Hot, false);
             assert_eq!(launches, Some(batch), "{each} ns");
             assert!((time / each - 1.0).abs() < 0.01, "{time} ns of {each} ns");
@@ -287,9 +287,9 @@ mod tests {
     #[test]
     fn a_launch_that_is_long_enough_is_launched_no_more_than_asked_for() {
         // Two groups with a launch before each.
-        let (batch, time, launches) = sampled::<true>(1_100.0, Cache::Hot, false);
+        let (batch, time, launches) = sampled::<true>(10_100.0, Cache::Hot, false);
         assert_eq!((batch, launches), (None, 122));
-        assert!((time / 1_100.0 - 1.0).abs() < 0.01, "{time}");
+        assert!((time / 10_100.0 - 1.0).abs() < 0.01, "{time}");
     }
 
     #[test]
