@@ -52,26 +52,25 @@ fn false_discovery_sentence(check: &BaselineComparison) -> Option<String> {
 
 /// Returns the answer of a case in words, with the number of times that it was measured again, or the reason that it has none.
 pub fn answer_text(finding: &BaselineFinding) -> String {
-    let (answer, assumed, again) = match finding {
+    match finding {
+        BaselineFinding::NotComparable(why) => format!("not comparable: {}", why.join("; ")),
+        BaselineFinding::New => "new".to_owned(),
+        BaselineFinding::NoTime(why) => format!("no number: {why}"),
         BaselineFinding::Compared { answer, assumed_spread, remeasured, .. } => {
-            (answer, assumed_spread, remeasured)
+            let answer = match assumed_spread {
+                Some(AssumedSpread::UpTo(difference)) if *answer == Answer::Undecided => {
+                    format!("undecided: two runs can differ by {}", format::percent(*difference))
+                }
+                Some(AssumedSpread::Any) => {
+                    "undecided: suspect, from one run (measure both with --runs 5)".to_owned()
+                }
+                _ => answer.to_string(),
+            };
+            match remeasured {
+                0 => answer,
+                times => format!("{answer}, measured again {times} times"),
+            }
         }
-        BaselineFinding::NotComparable(why) => return format!("not comparable: {}", why.join("; ")),
-        BaselineFinding::New => return "new".to_owned(),
-        BaselineFinding::NoTime(why) => return format!("no number: {why}"),
-    };
-    let answer = match assumed {
-        Some(AssumedSpread::UpTo(difference)) if *answer == Answer::Undecided => {
-            format!("undecided: two runs can differ by {}", format::percent(*difference))
-        }
-        Some(AssumedSpread::Any) => {
-            "undecided: suspect, from one run (measure both with --runs 5)".to_owned()
-        }
-        _ => answer.to_string(),
-    };
-    match again {
-        0 => answer,
-        times => format!("{answer}, measured again {times} times"),
     }
 }
 

@@ -98,10 +98,9 @@ pub fn notes(run: &Run) -> impl Iterator<Item = String> {
 
 /// Returns true if the peak is shown: that of the memory and of the L2 always; another if a row is compared with it.
 fn is_used(run: &Run, info: &DeviceInfo, quantity: &Quantity) -> bool {
-    let rows = run.records.iter().filter(|record| record.device == info.device);
-    let mut measured = rows.filter_map(|record| record.measurement.as_ref());
+    let mut of_device = run.measured().filter(|(record, _)| record.device == info.device);
     matches!(quantity, Quantity::MemoryBandwidth | Quantity::CacheBandwidth)
-        || measured.any(|measured| measured.metrics.share(quantity).is_some())
+        || of_device.any(|(_, measured)| measured.metrics.share(quantity).is_some())
 }
 
 /// Returns a property with its name, without control characters.

@@ -114,8 +114,8 @@ fn interleaving_sentence(compared: &Compared) -> String {
 fn time_sentence(measured: &Measurement) -> String {
     let (samples, timer) = (&measured.samples, measured.samples.timer);
     let step = timer.resolution;
-    let own = samples.overhead();
-    let event = measured.median() + own;
+    let [median, overhead] = [measured.median(), samples.overhead()];
+    let event = median + overhead;
     let step = match samples.method.batch {
         None => step.to_string(),
         Some(launches) => {
@@ -130,18 +130,17 @@ fn time_sentence(measured: &Measurement) -> String {
     } else {
         ("event time", "a pair of events")
     };
-    let [median, overhead] = [measured.median(), own];
     let why = match (timer.empty_launch_time, timer.marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
             "{} that {pair} reads around {} − {one_more} of the empty launch itself{}",
-            own + one_more - samples.correction.unwrap_or_default(),
+            overhead + one_more - samples.correction.unwrap_or_default(),
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
                 format!(" {sign} {by} of correction by the GPU's own clock")
             })
         ),
-        _ if own > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
+        _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
         _ => "what the timer reads without a launch".to_owned(),
     };
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
@@ -264,13 +263,11 @@ fn sensors_sentence(conditions: &SensorReadings) -> String {
 fn own_metric_sentence(metric: &UserMetric, time: Nanoseconds) -> String {
     let UserMetric { name, unit, value } = metric;
     let shown = format!("{name} {}", format::metric(*value, unit));
-    match is_rate(metric) {
-        true => {
-            let of_launch = format::metric(value * time.as_seconds(), unit.trim_end_matches("/s"));
-            format!("{shown} = {of_launch} / {time}")
-        }
-        false => shown,
+    if !is_rate(metric) {
+        return shown;
     }
+    let of_launch = format::metric(value * time.as_seconds(), unit.trim_end_matches("/s"));
+    format!("{shown} = {of_launch} / {time}")
 }
 
 /// Returns the sentence about the energy of a launch, or why it is not known.

@@ -27,11 +27,10 @@ fn skipped_lines(run: &Run) -> String {
 /// Returns a line for each way in which results were timed, and lines about anything else that a reader must
 /// know of their times: the links, the timers, the environment, and missing values.
 pub fn methods(run: &Run) -> String {
-    let measured = || run.measured();
     let mut text = timing_methods(run);
     let is_on_cpu = |(_, measured): (_, &Measurement)| measured.samples.method.path == Path::Host;
     let is_usual = run.sampling.samples.is_none() && run.sampling.cpu_precision > run.sampling.precision;
-    if is_usual && measured().any(is_on_cpu) {
+    if is_usual && run.measured().any(is_on_cpu) {
         let [usual, widest] = [run.sampling.cpu_precision, WIDEST].map(format::precision);
         text += &format!(
             "CPU results are sampled to {usual}, and valid up to {widest}: other programs use the CPU too (--precision asks for more)\n"
@@ -42,7 +41,7 @@ pub fn methods(run: &Run) -> String {
         text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
-        text += &link_counts(link, measured().map(|(_, measured)| measured));
+        text += &link_counts(link, run);
     }
     text += &coarse_timers(run);
     text += &settings_remarks(run);
@@ -108,12 +107,10 @@ const COARSE_TIMER_FRACTION: f64 = 0.01;
 fn coarse_timers(run: &Run) -> String {
     let timers = run.measured().filter_map(|(record, measured)| {
         let timer = measured.samples.timer;
-        if timer.resolution <= COARSE_TIMER_STEP
-            || timer.resolution <= COARSE_TIMER_FRACTION * measured.median()
-        {
+        let step = timer.resolution;
+        if step <= COARSE_TIMER_STEP || step <= COARSE_TIMER_FRACTION * measured.median() {
             return None;
         }
-        let step = timer.resolution;
         let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
             format!(" (averages of samples are known to {resolution})")
         });
@@ -184,11 +181,10 @@ fn not_traced(measured: &Measurement) -> Option<&str> {
 
 /// Returns up to two lines: the number of results with a bandwidth over `link` that are compared with the link's peak, and of those
 /// whose peak is not known. A number of 0 has no line.
-fn link_counts<'a>(link: Link, measured: impl Iterator<Item = &'a Measurement>) -> String {
-    let rows =
-        measured.filter(|measured| measured.link == Some(link) && measured.metrics.bandwidth.is_some());
-    let shared =
-        |measured: &&Measurement| measured.metrics.share(&Quantity::moved_over(Some(link))).is_some();
+fn link_counts(link: Link, run: &Run) -> String {
+    let measured = run.measured().map(|(_, measured)| measured);
+    let rows = measured.filter(|it| it.link == Some(link) && it.metrics.bandwidth.is_some());
+    let shared = |it: &&Measurement| it.metrics.share(&Quantity::moved_over(it.link)).is_some();
     let (shared, unshared): (Vec<_>, Vec<_>) = rows.partition(shared);
     let line = |rows: Vec<&Measurement>, what: &str| {
         let count = format::counted(rows.len(), "result");

@@ -103,25 +103,17 @@ fn median(record: &Record) -> Nanoseconds {
 /// of the run's devices. Groups are in the order of their last records, since a live run prints a group when all devices have
 /// measured it.
 pub(super) fn records_by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
-    let mut groups: Vec<(usize, Vec<&Record>)> = Vec::new();
-    let mut places = HashMap::new();
+    let mut by_benchmark: HashMap<_, (usize, Vec<&Record>)> = HashMap::new();
     for (number, record) in run.records.iter().enumerate() {
-        let place = *places.entry((&record.case.benchmark, &record.case.args)).or_insert(groups.len());
-        match groups.get_mut(place) {
-            Some((last, records)) => {
-                *last = number;
-                records.push(record);
-            }
-            None => groups.push((number, vec![record])),
-        }
+        let (last, records) = by_benchmark.entry((&record.case.benchmark, &record.case.args)).or_default();
+        *last = number;
+        records.push(record);
     }
+    let mut groups: Vec<_> = by_benchmark.into_values().collect();
     groups.sort_by_key(|(last, _)| *last);
     let order = |record: &&Record| run.devices.iter().position(|info| info.device == record.device);
-    let sorted = groups.into_iter().map(|(_, mut records)| {
-        records.sort_by_key(order);
-        records
-    });
-    sorted.collect()
+    groups.iter_mut().for_each(|(_, records)| records.sort_by_key(order));
+    groups.into_iter().map(|(_, records)| records).collect()
 }
 
 /// The sentence that explains rows of several devices.
@@ -181,20 +173,16 @@ pub(super) fn device_list(devices: &[&str]) -> String {
 /// Returns true for a reason with words of the user or of the driver, or with figures that a reader needs for each row. Such reasons
 /// share a number only if their texts are equal; others also if only their figures differ.
 fn has_own_words(reason: &Reason) -> bool {
-    use Reason::{
-        Drift, Failed, FailedAfterwards, LaterOutputsFail, SecondTry, SetupNotRepeatable, TwoModes,
-        WorkDiffers,
-    };
     matches!(
         reason,
-        Drift { .. }
-            | Failed(_)
-            | FailedAfterwards(_)
-            | LaterOutputsFail(_)
-            | SecondTry(_)
-            | SetupNotRepeatable { .. }
-            | TwoModes { .. }
-            | WorkDiffers { .. }
+        Reason::Drift { .. }
+            | Reason::Failed(_)
+            | Reason::FailedAfterwards(_)
+            | Reason::LaterOutputsFail(_)
+            | Reason::SecondTry(_)
+            | Reason::SetupNotRepeatable { .. }
+            | Reason::TwoModes { .. }
+            | Reason::WorkDiffers { .. }
     )
 }
 

@@ -159,9 +159,8 @@ impl TableWriter {
     /// replace the earlier ones. Empty if no row changed.
     pub(super) fn replaced_rows(&mut self, run: &Run) -> String {
         let is_replaced = |record: &&Record| {
-            self.printed
-                .get(&record.planned())
-                .is_some_and(|printed| *printed != verdict_and_processes(record))
+            let printed = self.printed.get(&record.planned());
+            printed.is_some_and(|printed| *printed != verdict_and_processes(record))
         };
         let mut replaced = rows::records_by_benchmark(run);
         replaced.retain(|records| records.iter().any(is_replaced));

@@ -82,16 +82,9 @@ fn baseline_table(check: &BaselineComparison) -> String {
     text += &table_row(["case", "cache", "time", "was", "change", "answer"]);
     text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
     for line in &check.findings {
-        let cache = line.cache.to_string();
+        let (cache, answer) = (line.cache.to_string(), comparisons::answer_text(&line.finding));
         let [now, then, change, _] = comparisons::time_and_change(&line.finding).unwrap_or_default();
-        text += &table_row([
-            &*line.name,
-            &*cache,
-            &*now,
-            &*then,
-            &*change,
-            &*comparisons::answer_text(&line.finding),
-        ]);
+        text += &table_row([&*line.name, &*cache, &*now, &*then, &*change, &*answer]);
     }
     for missing in &check.missing {
         // Writing to a string cannot fail.
