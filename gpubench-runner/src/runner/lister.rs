@@ -40,13 +40,13 @@ impl<'a> WorkerLister<'a> {
         let request = |kinds: &[&DeviceKind]| Request::Devices {
             kinds: kinds.iter().map(|kind| kind.name.to_owned()).collect(),
         };
-        let found = self.ask(kinds, limit, &request, &mut |reply| {
-            match reply {
-                Reply::Library(path) => library = path,
-                Reply::Devices(found) => return Some(found),
-                _ => {}
+        let found = self.ask(kinds, limit, &request, &mut |reply| match reply {
+            Reply::Devices(found) => Some(found),
+            Reply::Library(path) => {
+                library = path;
+                None
             }
-            None
+            _ => None,
         });
         self.library = library.or_else(|| self.library.take());
         let search = |(kind, mut found): (&&'static DeviceKind, SearchResult)| {

@@ -127,7 +127,7 @@ pub(crate) fn measure<'a>(
         program,
         environment: environment(task),
         started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        wall_time: resumed.wall_time(),
+        wall_time: resumed.wall_time,
         notes,
         resumed: None,
         sampling: config.settings.sampling(),
@@ -209,9 +209,7 @@ impl Runner<'_, '_> {
                 Err(why) if devices.len() == 1 => {
                     return Err(RunError::Device(format!("device `{device}`: {why}")));
                 }
-                Err(why) => {
-                    self.unusable.insert(device.clone(), why);
-                }
+                Err(why) => _ = self.unusable.insert(device.clone(), why),
             }
         }
         self.resumed.remarks().iter().for_each(|remark| self.results.warn(remark));
@@ -277,10 +275,11 @@ impl Runner<'_, '_> {
             while ended.is_ok()
                 && let Some(next) = schedule.begin_next()
             {
-                match self.begin_job(plan, next) {
-                    Ok(true) => {}
-                    done => ended = self.end_job(schedule, next, done.map(drop)),
+                let begun = self.begin_job(plan, next);
+                if !matches!(begun, Ok(true)) {
+                    self.end_job(schedule, next, begun.is_ok());
                 }
+                ended = begun.map(drop);
             }
             if schedule.is_idle() {
                 return ended;
@@ -298,21 +297,16 @@ impl Runner<'_, '_> {
                     Err(error) => break (scheduled, Err(error)),
                 }
             };
-            ended = ended.and(self.end_job(schedule, last, done));
+            self.end_job(schedule, last, done.is_ok());
+            ended = ended.and(done);
         }
     }
 
-    /// Ends a job. If it was the last of its group and did not end with an error, finishes the group. Returns `done`.
-    fn end_job(
-        &mut self,
-        schedule: &mut Schedule,
-        job: Scheduled,
-        done: Result<(), RunError>,
-    ) -> Result<(), RunError> {
-        if schedule.end_job(job) && done.is_ok() {
+    /// Ends a job. If it was the last of its group and ended without an error (`is_done`), finishes the group.
+    fn end_job(&mut self, schedule: &mut Schedule, job: Scheduled, is_done: bool) {
+        if schedule.end_job(job) && is_done {
             self.results.finish_group(job.group);
         }
-        done
     }
 
     /// Begins a job of the plan, if any of it is left to measure. Returns true if a thread is at work on it; false if nothing was left, if it is
@@ -327,34 +321,32 @@ impl Runner<'_, '_> {
             }
             None => true,
         });
-        match status {
-            JobStatus::Skipped(_) => {}
-            JobStatus::Broken(failure) => self.results.add_failures((scheduled, job), &left, failure),
-            _ if left.caches.is_empty() => {}
-            _ => {
-                if (self.stop)() {
-                    return Err(RunError::Interrupted);
-                }
-                self.results.event(&RunEvent::JobStarted(job));
-                let info = self.results.run.devices.iter().find(|info| info.device == job.device);
-                let Some(info) = info.cloned() else {
-                    let why = self.unusable.get(&job.device).map_or("it is not there", String::as_str);
-                    self.results.add_failures((scheduled, job), &left, &Failure::new(Stage::Device, why));
-                    return Ok(false);
-                };
-                let request = MeasureRequest {
-                    job: left,
-                    sampling: self.results.run.sampling,
-                    info,
-                    limit: self.config.limit(job),
-                    verify: self.config.settings.verify.is_some(),
-                    unchecked: false,
-                };
-                self.threads.send(self.threads.thread_of(&job.device), Request::Measure(Box::new(request)));
-                return Ok(true);
-            }
+        if let JobStatus::Broken(failure) = status {
+            self.results.add_failures((scheduled, job), &left, failure);
         }
-        Ok(false)
+        if *status != JobStatus::Measured || left.caches.is_empty() {
+            return Ok(false);
+        }
+        if (self.stop)() {
+            return Err(RunError::Interrupted);
+        }
+        self.results.event(&RunEvent::JobStarted(job));
+        let info = self.results.run.devices.iter().find(|info| info.device == job.device);
+        let Some(info) = info.cloned() else {
+            let why = self.unusable.get(&job.device).map_or("it is not there", String::as_str);
+            self.results.add_failures((scheduled, job), &left, &Failure::new(Stage::Device, why));
+            return Ok(false);
+        };
+        let request = MeasureRequest {
+            job: left,
+            sampling: self.results.run.sampling,
+            info,
+            limit: self.config.limit(job),
+            verify: self.config.settings.verify.is_some(),
+            unchecked: false,
+        };
+        self.threads.send(scheduled.thread, Request::Measure(Box::new(request)));
+        Ok(true)
     }
 }
 

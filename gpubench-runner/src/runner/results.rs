@@ -74,9 +74,7 @@ impl<'a> RunResults<'a> {
             return;
         };
         match Store::create(&folder, &self.run, resumed) {
-            Ok(store) => {
-                (self.store, self.file) = (Some(store), RunFileStatus::Stored);
-            }
+            Ok(store) => (self.store, self.file) = (Some(store), RunFileStatus::Stored),
             Err(error) => {
                 self.warn(&format!("this run is not kept: {}: {error}", folder.display()));
                 self.file = if required { RunFileStatus::Failed } else { RunFileStatus::None };
@@ -121,13 +119,10 @@ impl<'a> RunResults<'a> {
     }
 
     /// Adds a record to its group without reporting it or writing it to the file.
-    pub(super) fn add_to_group(
-        &mut self,
-        (Scheduled { number, group, .. }, job): (Scheduled, &Job),
-        record: Record,
-    ) {
+    pub(super) fn add_to_group(&mut self, (scheduled, job): (Scheduled, &Job), record: Record) {
         let position = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
-        self.groups.entry(group).or_default().push(((number, position), record));
+        let group = self.groups.entry(scheduled.group).or_default();
+        group.push(((scheduled.number, position), record));
     }
 
     /// Adds a record with `failure` for each case of `left`, the part of `job` that is not measured yet.

@@ -18,8 +18,8 @@ type CaseKey = (PlannedCase, Option<BenchmarkId>);
 pub struct ResumedRecords {
     /// The name of the earlier run.
     name: String,
-    /// The duration of the earlier run; 0 if none of its records can be valid.
-    wall: Nanoseconds,
+    /// The duration of the earlier run; 0 without one, or if none of its records can be valid.
+    pub wall_time: Nanoseconds,
     /// The devices of the earlier run, as it stored them.
     devices: Vec<DeviceInfo>,
     records: HashMap<CaseKey, Record>,
@@ -42,7 +42,7 @@ impl ResumedRecords {
             resumed.remarks.push(format!("{difference}: all cases are measured again"));
             return resumed;
         }
-        (resumed.wall, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
+        (resumed.wall_time, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
         let planned: HashSet<CaseKey> =
             plan.planned_cases().map(|(job, cache)| key_of_job(job, cache)).collect();
@@ -51,7 +51,8 @@ impl ResumedRecords {
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {
             let unclear = compared && record.measurement.is_none();
-            let case = key_of_record(&record);
+            let with = record.compared.as_ref().map(|compared| compared.with.clone());
+            let case = (record.planned(), with);
             if unclear || may_succeed_now(&record, other_limit) {
                 again += 1;
             } else if planned.contains(&case) {
@@ -62,9 +63,8 @@ impl ResumedRecords {
         }
         if again > 0 {
             let cases = format::counted(again, "case");
-            resumed
-                .remarks
-                .push(format!("{cases} that failed for want of a device or of time: measured again"));
+            let failed = format!("{cases} that failed for want of a device or of time: measured again");
+            resumed.remarks.push(failed);
         }
         if let Some((case, with)) = others.iter().min() {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
@@ -79,11 +79,6 @@ impl ResumedRecords {
     /// Returns remarks about the earlier run and about the records that are not kept.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.iter().map(|remark| format!("resuming {}: {remark}", self.name)).collect()
-    }
-
-    /// Returns the time that the earlier run took; 0 without one, or if no record of it can be valid.
-    pub fn wall_time(&self) -> Nanoseconds {
-        self.wall
     }
 
     /// Returns the stored properties of `device`, without the user's peaks, if there is no need to open it:
@@ -143,13 +138,6 @@ impl ResumedRecords {
     pub fn note(&self, kept: usize, planned: usize) -> Option<Resumed> {
         (kept > 0).then(|| Resumed { run: self.name.clone(), kept, planned })
     }
-}
-
-/// Returns the key of a record's case. The key of a failed record never has the benchmark that the case was
-/// to be compared with.
-fn key_of_record(record: &Record) -> CaseKey {
-    let with = record.compared.as_ref().map(|compared| compared.with.clone());
-    (record.planned(), with)
 }
 
 /// Returns the key of a job's case in this cache state.
