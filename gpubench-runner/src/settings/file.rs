@@ -63,8 +63,8 @@ impl Settings {
             let at_line = |error| at(name.span().start, error);
             let (key, value) = (&**name.get_ref(), value.get_ref());
             if key == PEAKS_KEY {
-                settings.peaks = stated_peaks(value)
-                    .map_err(|(place, error)| at(place.unwrap_or(name.span().start), error))?;
+                let peaks = stated_peaks(name.span().start, value);
+                settings.peaks = peaks.map_err(|(place, error)| at(place, error))?;
                 continue;
             }
             if let ("arg", Value::Table(axes)) = (key, value) {
@@ -82,22 +82,18 @@ impl Settings {
     }
 }
 
-/// Reads the peaks: tables of texts, one for each device. Does not check quantities and values. An error has
-/// the byte index in the file, if that is known, and a message.
-fn stated_peaks(devices: &Value) -> Result<Vec<StatedPeak>, (Option<usize>, String)> {
-    let wrong = || (None, PEAKS_FORMAT_HINT.to_owned());
+/// Reads the peaks: tables of texts, one for each device, which begin at the byte `start` of the file. Does not check quantities and values.
+/// An error has the byte index of its place in the file and a message.
+fn stated_peaks(start: usize, devices: &Value) -> Result<Vec<StatedPeak>, (usize, String)> {
+    let wrong = || (start, PEAKS_FORMAT_HINT.to_owned());
     let mut peaks = Vec::new();
     for (device, quantities) in devices.as_table().ok_or_else(wrong)? {
         for (quantity, value) in quantities.get_ref().as_table().ok_or_else(wrong)? {
-            let place = Some(quantity.span().start);
+            let place = quantity.span().start;
             let (device, quantity) = (device.get_ref(), quantity.get_ref());
             let value = value.get_ref().as_str().ok_or_else(|| {
-                (
-                    place,
-                    format!(
-                        "`{quantity}` of `{device}` has no unit: write it in quotes, such as \"4800GB/s\""
-                    ),
-                )
+                let what = format!("`{quantity}` of `{device}` has no unit");
+                (place, format!("{what}: write it in quotes, such as \"4800GB/s\""))
             })?;
             let [device, quantity, value] = [device, quantity, value].map(ToString::to_string);
             peaks.push(StatedPeak { device, quantity, value });
