@@ -102,11 +102,10 @@ impl<'a> PreparedRun<'a> {
         system::watch_signals();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
-        let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, events)?;
+        let (_locks, clock_lock) = lock_devices_and_clocks(&setup, &mut config, events)?;
         events.event(&RunEvent::DevicesOpening);
         setup.program.package = setup.program.package.map(with_commit);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
-        config.locked.extend(clock_lock.iter().flat_map(|lock| lock.locked.clone()));
         config.drops_samples = drops_samples && !is_compared && options.repeats() == 1;
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
@@ -167,9 +166,8 @@ impl<'a> PreparedRun<'a> {
         }
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
         system::watch_signals();
-        let (_locks, clock_lock) = lock_devices_and_clocks(&setup, options, progress)?;
+        let (_locks, clock_lock) = lock_devices_and_clocks(&setup, &mut config, progress)?;
         setup.program.package = setup.program.package.map(with_commit);
-        config.locked.extend(clock_lock.iter().flat_map(|lock| lock.locked.clone()));
         progress.begin(None, "measurements");
         let cases = SingleCases::new(config.supervisor(&system::has_stop_signal, Box::new(drop)), &config);
         let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);
@@ -181,21 +179,22 @@ impl<'a> PreparedRun<'a> {
     }
 }
 
-/// Locks the devices of a run, and their clocks if the user wants that. Returns the locks, which end when they are dropped.
+/// Locks the devices of a run, and their clocks if the user wants that, which it adds to `config`. Returns the locks, which end when they are
+/// dropped.
 fn lock_devices_and_clocks(
     RunSetup { devices, program, .. }: &RunSetup,
-    options: &Settings,
+    config: &mut RunConfig,
     events: &mut dyn RunEvents,
 ) -> Result<(Vec<File>, Option<ClockLock>), SuiteError> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
-    let locks =
-        lock::lock_devices(devices, &program.suite, !options.no_wait, &mut warn, &system::has_stop_signal)?;
+    let wait = !config.settings.no_wait;
+    let locks = lock::lock_devices(devices, &program.suite, wait, &mut warn, &system::has_stop_signal)?;
     // If clocks cannot be locked, nothing is measured with other clocks instead.
-    let clocks = options.lock_clocks.map(|target| {
-        ClockLock::lock(devices, target)
-            .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))
-    });
-    Ok((locks, clocks.transpose()?))
+    let Some(target) = config.settings.lock_clocks else { return Ok((locks, None)) };
+    let clocks = ClockLock::lock(devices, target)
+        .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))?;
+    config.locked.extend(clocks.locked.clone());
+    Ok((locks, Some(clocks)))
 }
 
 /// Resets locked clocks, if there are any. Returns an error if they may still be locked.
