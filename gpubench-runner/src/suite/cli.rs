@@ -136,9 +136,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
             return Err(short_help(command).try_get_matches_from(arguments).err().unwrap_or(error));
         }
         Err(error) if error.kind() == ErrorKind::InvalidUtf8 => {
-            return Err(
-                command.error(ErrorKind::InvalidUtf8, invalid_utf8_message(&command.clone(), &arguments))
-            );
+            let message = invalid_utf8_message(&command, &arguments);
+            return Err(command.error(ErrorKind::InvalidUtf8, message));
         }
         matches => matches.map_err(|error| with_hint(error, &command, &arguments))?,
     };

@@ -1,11 +1,11 @@
 //! The edge of the runtime: the command line in, results on standard output, everything else on standard error, and an
 //! exit code. [`program`] is the same for a user's own program: it prints nothing but the error that ends it.
 
-use std::{env, error::Error as StdError, io::ErrorKind, process::ExitCode};
+use std::{env, error::Error as StdError, iter, process::ExitCode};
 
 use self::cli::{Action, Caller, Exit, Options};
 use self::measure::{Extension, PreparedRun};
-use self::output::{Printer, conclude, print_problems, say, warn};
+use self::output::{Printer, conclude, ignore_closed_pipe, print_problems, say, warn};
 use self::{prepare::Purpose, progress::Progress};
 use crate::runner::{RunEvents, clock_lock};
 use crate::{settings::Settings, system};
@@ -34,13 +34,11 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
     system::keep_exit_statuses();
     match cli::parse(env::args_os(), &caller(&program, bench_target, extension)) {
         Ok(options) => conclude(run(&options, program)).into(),
-        Err(message) => match message.print() {
+        Err(message) => match ignore_closed_pipe(message.print()) {
             // If even this cannot be printed, the exit code still reports it.
             _ if message.use_stderr() => Exit::Usage.into(),
-            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-                conclude(Err(SuiteError::not_printed(error))).into()
-            }
-            _ => Exit::Done.into(),
+            Ok(()) => Exit::Done.into(),
+            Err(error) => conclude(Err(SuiteError::not_printed(error))).into(),
         },
     }
 }
@@ -246,12 +244,6 @@ fn conclude_any(error: Box<dyn StdError>) -> Exit {
         Some(error) => print_problems(&error.0),
         None => say(&format!("error: {error}")),
     }
-    let mut cause = Some(&*error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<Error>() {
-            return error.exit();
-        }
-        cause = error.source();
-    }
-    Exit::Failed
+    let mut causes = iter::successors(Some(&*error as &(dyn StdError + 'static)), |&error| error.source());
+    causes.find_map(|cause| cause.downcast_ref::<Error>()).map_or(Exit::Failed, Error::exit)
 }

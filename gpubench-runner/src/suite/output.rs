@@ -313,7 +313,7 @@ pub fn write_to(
 }
 
 /// Ignores the error of a closed pipe: its reader has seen enough.
-fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
+pub(super) fn ignore_closed_pipe(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,

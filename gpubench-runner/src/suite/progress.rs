@@ -70,14 +70,6 @@ impl StatusLine {
         self.draw();
     }
 
-    /// Hides the line while `print` prints something else.
-    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.write("");
-        let printed = print();
-        self.draw();
-        printed
-    }
-
     /// Hides the line for good.
     pub(super) fn end(&mut self) {
         self.write("");
@@ -151,7 +143,10 @@ impl<'a> Progress<'a> {
 
     /// Hides the line while `print` prints something else.
     pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.line.aside(print)
+        self.line.write("");
+        let printed = print();
+        self.line.draw();
+        printed
     }
 
     /// Prints a message on standard error without damaging the line.

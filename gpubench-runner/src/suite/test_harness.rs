@@ -128,18 +128,13 @@ pub(super) fn test(
     let demanded = options.ignored && !options.include_ignored;
     trials.extend(trials_without_device(&plan, demanded));
     let counts = TrialCounts::new(&trials, plan.ignored, left);
-    let ended = match ended {
-        Ok(()) => {
-            let exit = if counts.failed > 0 { Exit::Failed } else { Exit::Done };
-            Ok(if demanded && !plan.absent.is_empty() { exit.min(Exit::NoDevice) } else { exit })
-        }
-        Err(cause) => Err(cause.into()),
-    };
+    let exit = if counts.failed > 0 { Exit::Failed } else { Exit::Done };
+    let exit = if demanded && !plan.absent.is_empty() { exit.min(Exit::NoDevice) } else { exit };
     let text = match format {
         TextFormat::Pretty | TextFormat::Terse => text_report(&trials, &counts, format),
         TextFormat::Json => json_report(&trials, &counts, began.elapsed()),
     };
-    Ok((text, ended))
+    Ok((text, ended.map(|()| exit).map_err(SuiteError::from)))
 }
 
 /// The numbers of outcomes in test mode, for the report and the exit code.
