@@ -49,16 +49,10 @@ impl PeakSources {
     /// `None`.
     pub(crate) fn add_to(&self, info: &mut DeviceInfo) -> Option<String> {
         let mut peaks = peaks_of(&self.stated, info);
-        let measured = self.stored.as_ref().map_or(Ok(Vec::new()), |stored| stored.read(info));
-        let note = match measured {
-            Ok(measured) => {
-                peaks.extend(measured.into_iter().map(|measured| measured.peak));
-                None
-            }
-            Err(unusable) => Some(unusable),
-        };
+        let stored = self.stored.as_ref().map_or(Ok(Vec::new()), |stored| stored.read(info));
+        peaks.extend(stored.iter().flatten().map(|measured| measured.peak.clone()));
         info.add(peaks);
-        note
+        stored.err()
     }
 }
 

@@ -384,7 +384,7 @@ fn add_comparison_targets(
         jobs.iter().filter(|(_, status)| is_measured(status)).map(|(job, _)| job.clone()).collect();
     let mut partners = lister.pair(&with, measured).into_iter();
     let mut paired = Vec::with_capacity(jobs.len());
-    for (job, status) in jobs {
+    for (mut job, status) in jobs {
         let Some(partner) = is_measured(&status).then(|| partners.next()).flatten() else {
             paired.push((job, status));
             continue;
@@ -392,7 +392,6 @@ fn add_comparison_targets(
         let (args, skipped) = partner
             .map_err(|why| PlanError::Usage(format!("`{job}` cannot be compared with `{named}`: {why}")))?;
         let status = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
-        let mut job = job;
         job.shares = job.shares.max(SharedResource::of_link(entry.options.link));
         job.with = Some(BenchmarkId { benchmark: entry.path(), args });
         paired.push((job, status));

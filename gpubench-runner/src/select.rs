@@ -90,9 +90,8 @@ impl FoundDevices {
         // A GPU goes before the CPU that feeds it, whatever the order of the benchmarks; others are in that order.
         let position = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
         devices.present.retain(|found| position(found).is_some());
-        devices
-            .present
-            .sort_by_key(|found| (default_choice(found.kind) != Some(DefaultChoice::First), position(found)));
+        let is_other = |found: &Available| default_choice(found.kind) != Some(DefaultChoice::First);
+        devices.present.sort_by_key(|found| (is_other(found), position(found)));
         devices
     }
 
@@ -147,13 +146,11 @@ impl FoundDevices {
         if !self.wanted.iter().any(|kind| default_choice(kind) == Some(DefaultChoice::First)) {
             return self.select_default(false);
         }
-        let first = self.gpus().next();
-        if first.is_none() {
-            return Err(
-                self.missing_device_error(&format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU"))
-            );
-        }
-        let devices = self.filter_by_choice(false, &|gpu| all || first == Some(gpu));
+        let Some(first) = self.gpus().next() else {
+            let why = format!("CUDA_VISIBLE_DEVICES={given}: there is no such GPU");
+            return Err(self.missing_device_error(&why));
+        };
+        let devices = self.filter_by_choice(false, &|gpu| all || first == gpu);
         Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
 
@@ -168,12 +165,10 @@ impl FoundDevices {
 
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
     fn check_search_complete(&self) -> Result<(), String> {
-        let is_search_incomplete = self.missing(None).iter().any(|missing| missing.is_search_incomplete);
-        if is_search_incomplete {
-            Err(self.missing_device_error("the search for devices failed"))
-        } else {
-            Ok(())
+        if self.missing(None).iter().any(|missing| missing.is_search_incomplete) {
+            return Err(self.missing_device_error("the search for devices failed"));
         }
+        Ok(())
     }
 
     /// Selects the usual devices: the first GPU that works, a device of each kind that programs have added,

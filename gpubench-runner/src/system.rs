@@ -1,12 +1,13 @@
 //! The operating system around a run, on Linux and similar Unix systems: the environment of this process, child processes in groups of their
 //! own, and the signals that ask a process to end. SIGINT, SIGTERM and SIGHUP are stored at first; a second signal ends the process.
 
+use std::ffi::{OsString, c_int};
 use std::os::unix::{net::UnixStream, process::CommandExt, process::ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, LazyLock, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
-use std::{env, ffi::c_int, fs, io, os::fd::OwnedFd, path::Path};
+use std::{env, fs, io, os::fd::OwnedFd, path::Path};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{
@@ -28,16 +29,15 @@ pub fn environment(task: Option<Task>) -> Environment {
         cpu: Some(cpu_name()),
         variables: system::time_variables(),
         cpu_quota: system::cpu_quota(&|path| fs::read_to_string(path).ok()),
-        command: without_program_folder(
-            env::args_os().map(|argument| argument.to_string_lossy().into_owned()),
-        ),
+        command: without_program_folder(env::args_os()),
         task,
     }
 }
 
 /// Returns the command line, with the program's folder removed.
-fn without_program_folder(arguments: impl Iterator<Item = String>) -> Vec<String> {
-    let mut command: Vec<String> = arguments.collect();
+fn without_program_folder(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
+    let text = |argument: OsString| argument.to_string_lossy().into_owned();
+    let mut command: Vec<String> = arguments.map(text).collect();
     if let Some(program) = command.first_mut()
         && let Some(name) = Path::new(program).file_name()
     {
@@ -246,7 +246,7 @@ mod environment_tests {
     #[test]
     fn a_command_keeps_its_arguments_and_loses_its_folder() {
         let given = ["/home/someone/target/release/suite", "saxpy", "--json", "out/run.json"];
-        let kept = without_program_folder(given.into_iter().map(str::to_owned));
+        let kept = without_program_folder(given.into_iter().map(OsString::from));
         assert_eq!(kept, ["suite", "saxpy", "--json", "out/run.json"]);
         assert_eq!(without_program_folder(std::iter::empty()), [""; 0]);
     }
