@@ -161,6 +161,7 @@ fn its_bench_target_finds_and_measures_its_own() {
 
 /// As `cargo test --benches` runs it: each benchmark once, checked and untimed. `cargo bench` adds `--bench`.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn its_bench_target_tests_unless_it_is_told_to_measure() {
     let program = build(&[]);
     let program = program.to_str().expect("UTF-8");
@@ -292,6 +293,7 @@ fn skip(reason: &str) {
 
 /// An application pays nothing for the annotated functions of a library that it uses.
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn an_application_that_does_not_benchmark_contains_nothing_of_gpubench() {
     let target = shared_target();
     let built = cargo_in("annotated", &target, "build", &["--example=application"], &[]);
