@@ -196,7 +196,7 @@ impl Drop for OnDrop {
 /// of this thread in their order, then those of other threads. Only one thread may watch at a time.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
-    other_thread_calls().clear();
+    lock(&OTHER_THREAD_CALLS).clear();
     WATCHED_KERNELS.store(0, Ordering::Relaxed);
     IS_WATCHING.store(true, Ordering::Relaxed);
     let _guard = OnDrop(|| {
@@ -205,7 +205,7 @@ pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
     });
     let done = body();
     let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
-    calls.append(&mut other_thread_calls());
+    calls.append(&mut lock(&OTHER_THREAD_CALLS));
     (done, calls)
 }
 
@@ -227,7 +227,7 @@ fn add_call(call: impl FnOnce() -> DriverCall) {
         Some(watch) => watch.calls.push(call()),
         None if IS_WATCHING.load(Ordering::Relaxed) => {
             let call = call();
-            other_thread_calls().push(call);
+            lock(&OTHER_THREAD_CALLS).push(call);
         }
         None => {}
     });
@@ -246,9 +246,9 @@ pub(crate) fn add_poll(call: &'static str, about: u64) {
     });
 }
 
-/// Locks the calls of unwatched threads.
-fn other_thread_calls() -> MutexGuard<'static, Vec<DriverCall>> {
-    OTHER_THREAD_CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a mutex, also after a panic of a thread that had it locked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `add` on the operations that this thread collects; does nothing unless [`stream_ops`] runs on this
@@ -351,5 +351,5 @@ pub(crate) fn watched_context() -> Option<usize> {
 #[cfg(test)]
 pub(crate) fn serialize_tests() -> MutexGuard<'static, ()> {
     static SERIAL: Mutex<()> = Mutex::new(());
-    SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&SERIAL)
 }

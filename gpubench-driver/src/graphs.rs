@@ -6,10 +6,10 @@
 
 use std::ffi::{c_uint, c_ulonglong, c_void};
 use std::ptr::{null, null_mut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::{cell::Cell, collections::BTreeMap};
 
-use crate::calls::{Enqueued, PER_THREAD_STREAM, add_enqueued, watched_context};
+use crate::calls::{Enqueued, PER_THREAD_STREAM, add_enqueued, lock, watched_context};
 use crate::forward::forwarders;
 use crate::library::{EntryPoint, Function, unrecorded};
 use crate::result::{keep_result, missing_function_result, set_detail};
@@ -62,11 +62,6 @@ thread_local! {
     static OWN_CAPTURE: Cell<c_ulonglong> = const { Cell::new(c_ulonglong::MAX) };
 }
 
-/// Locks the list of executables.
-fn executables() -> MutexGuard<'static, Executables> {
-    EXECUTABLES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Calls `cuGraphInstantiateWithFlags` without adding the executable to the list, which saves the clone. The
 /// executable cannot be launched on a captured stream, and [`new_executables`] does not return it. Returns
 /// the driver's code.
@@ -96,9 +91,9 @@ pub unsafe fn capture_graphs(stream: CUstream) {
 /// Runs `body`. Returns its result and the executables that any thread instantiated meanwhile and that still
 /// exist.
 pub fn new_executables<T>(body: impl FnOnce() -> T) -> (T, Vec<CUgraphExec>) {
-    let first = executables().made;
+    let first = lock(&EXECUTABLES).made;
     let done = body();
-    let executables = executables();
+    let executables = lock(&EXECUTABLES);
     let new = executables.living.iter().filter(|(_, (number, _))| *number >= first);
     (done, new.map(|(executable, _)| *executable as CUgraphExec).collect())
 }
@@ -122,7 +117,7 @@ pub(crate) unsafe fn list_executable(code: u32, out: *const CUgraphExec, graph: 
     } else {
         Err(HAS_FLAGS)
     };
-    let mut executables = executables();
+    let mut executables = lock(&EXECUTABLES);
     let number = executables.made;
     executables.made += 1;
     // SAFETY: the driver has just written the handle there.
@@ -151,7 +146,7 @@ pub(crate) unsafe fn list_executable_with_params(
 /// other work than its clone. From then on, launches of the executable cannot be captured. Ignores the result
 /// code of the call.
 pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
-    let clone = executables()
+    let clone = lock(&EXECUTABLES)
         .living
         .get_mut(&(executable as usize))
         .map(|(_, clone)| std::mem::replace(clone, Err(UPDATED)));
@@ -164,7 +159,7 @@ pub(crate) fn forget_clone(_: u32, executable: CUgraphExec) {
 /// # Safety
 /// The executable exists.
 pub(crate) unsafe fn destroy_executable(executable: CUgraphExec) -> CUresult {
-    let listed = executables().living.remove(&(executable as usize));
+    let listed = lock(&EXECUTABLES).living.remove(&(executable as usize));
     destroy_clone(listed.map(|(_, clone)| clone));
     forwarders! { @body "cuGraphExecDestroy" (executable: CUgraphExec) }
 }
@@ -209,7 +204,7 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
 /// graph has no clone, or if the driver cannot list the nodes.
 fn writes_memory_alone(executable: CUgraphExec) -> bool {
     let known = || {
-        let executables = executables();
+        let executables = lock(&EXECUTABLES);
         let graph = executables.living.get(&(executable as usize))?.1.ok()? as CUgraph;
         let nodes = unrecorded!(cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize))?;
         let kind_of = unrecorded!(cuGraphNodeGetType(CUgraphNode, *mut c_uint))?;
@@ -287,7 +282,7 @@ impl ActiveCapture {
 /// # Safety
 /// The stream exists.
 unsafe fn add_as_child(executable: CUgraphExec, stream: CUstream) -> Result<(), Option<&'static str>> {
-    let executables = executables();
+    let executables = lock(&EXECUTABLES);
     let (_, clone) = executables.living.get(&(executable as usize)).ok_or(None)?;
     // SAFETY: the caller's contract.
     let capture =

@@ -14,7 +14,7 @@ use crate::library::unrecorded;
 use crate::modules::{kernel_name, kernel_number};
 use crate::result::set_detail;
 use crate::types::{
-    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction, CUkernel,
+    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUfunction, CUkernel,
     CUlaunchConfig, CUstream,
 };
 
@@ -37,21 +37,10 @@ pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
     add_wait_or_poll(code, stream, Some(stream));
 }
 
-/// Adds the destruction of a stream to the watch, unless it failed.
-pub(crate) fn add_stream_destruction(code: u32, stream: CUstream) {
-    add_if_successful(code, |_| DriverCall::Destroyed(stream as u64));
-}
-
-/// Adds the result of a wait for an event, or of a query of it, to the watch. If the event's work is done,
-/// that is a wait for any stream, since the event's stream is not known; if not, it is a query. Adds nothing
-/// if the call failed.
-pub(crate) fn add_event_wait(code: u32, event: CUevent) {
-    add_wait_or_poll(code, event as u64, None);
-}
-
-/// Adds a query to the watch if `code` is `CUDA_ERROR_NOT_READY`, and a wait if `code` is 0. `about` is the
-/// handle of the stream or event; `stream` is the handle of the stream, or `None` for an event.
-fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
+/// Adds a query to the watch if `code` is `CUDA_ERROR_NOT_READY`, and a wait if `code` is 0. Adds nothing if
+/// the call failed. `about` is the handle of the stream or event. `stream` is the handle of the stream, or
+/// `None` for an event, whose stream is not known: that is a wait for any stream.
+pub(crate) fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
     if code == CUDA_ERROR_NOT_READY {
         return add_poll(called_function(), about);
     }
@@ -203,7 +192,7 @@ mod tests {
             add_stream_wait(0, stream(7));
             add_stream_wait(600, stream(7));
             add_stream_wait(600, stream(7));
-            add_stream_destruction(0, stream(7));
+            add_if_successful(0, |_| DriverCall::Destroyed(7));
             add_if_successful(0, DriverCall::Allocated);
             add_context_switch(0, std::ptr::null_mut());
         });

@@ -4,11 +4,11 @@
 #![expect(unsafe_code, reason = "reads the arguments of C functions")]
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
-use crate::calls::{self, DriverCall, Enqueued, is_capturing};
+use crate::calls::{self, DriverCall, Enqueued, is_capturing, lock};
 use crate::result::{last_symbol, set_detail};
 
 /// A contiguous range of memory that kernels can access.
@@ -72,7 +72,7 @@ const NO_MODULE: usize = 0;
 
 /// Runs `look` on the locked allocations, and returns its result.
 fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
-    look(&mut ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner))
+    look(&mut lock(&ALLOCATIONS))
 }
 
 /// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
-use crate::calls::{DriverCall, add_if_successful};
+use crate::calls::{DriverCall, add_if_successful, lock};
 use crate::library::unrecorded;
 use crate::memory::{add_variable, remove_module_variables};
 use crate::result::set_detail;
@@ -31,7 +31,7 @@ static MODULES: LazyLock<Mutex<Modules>> = LazyLock::new(Mutex::default);
 
 /// Runs `look` on the locked modules, and returns its result.
 fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
-    look(&mut MODULES.lock().unwrap_or_else(PoisonError::into_inner))
+    look(&mut lock(&MODULES))
 }
 
 /// Returns the name by which a kernel was looked up; `None` if it was not looked up.

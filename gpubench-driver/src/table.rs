@@ -7,12 +7,10 @@
 #![expect(non_snake_case, reason = "the names are CUDA's")]
 #![expect(unused_unsafe, reason = "watchers that follow no pointer are safe")]
 
-use std::{
-    ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void},
-    ptr::null_mut,
-};
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
+use std::ptr::null_mut;
 
-use crate::calls::DriverCall::{Loaded, SwitchedContext};
+use crate::calls::DriverCall::{Destroyed, Loaded, SwitchedContext};
 use crate::calls::Enqueued::{Copy, CopyOut, HostFunction, Memset};
 use crate::calls::{add_enqueued, add_if_successful};
 use crate::forward::{check_found_table, forwarders, replace_found_function};
@@ -21,8 +19,8 @@ use crate::graphs::{
     list_executable_with_params,
 };
 use crate::launches::{
-    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_event_wait, add_kernel_launch,
-    add_stream_destruction, add_stream_wait, add_unspecific_wait, explain_capture_isolation,
+    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_kernel_launch, add_stream_wait,
+    add_unspecific_wait, add_wait_or_poll, explain_capture_isolation,
 };
 use crate::library::Function;
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
@@ -84,9 +82,9 @@ forwarders! {
     cuPointerGetAttribute(*mut c_void, CUpointer_attribute, CUdeviceptr);
     cuStreamCreate(*mut CUstream, c_uint);
     cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
-    cuStreamDestroy_v2(CUstream) | add_stream_destruction;
+    cuStreamDestroy_v2(hStream: CUstream) | add_if_successful(|_| Destroyed(hStream as u64));
     cuEventCreate(*mut CUevent, c_uint);
-    cuEventQuery cuEventSynchronize (CUevent) | add_event_wait;
+    cuEventQuery cuEventSynchronize (hEvent: CUevent) | add_wait_or_poll(hEvent as u64, None);
     cuEventDestroy_v2(CUevent);
     cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
     cuGraphMemcpyNodeGetParams(CUgraphNode, *mut CUDA_MEMCPY3D);

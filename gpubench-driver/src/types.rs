@@ -20,14 +20,6 @@ macro_rules! handles {
     };
 }
 
-/// Defines the types of enumerations as unsigned ints, since a newer driver may return values that today's
-/// headers lack.
-macro_rules! enumerations {
-    ($($enumeration:ident,)*) => {
-        $(pub type $enumeration = c_uint;)*
-    };
-}
-
 handles! {
     CUcontext to CUctx_st,
     CUevent to CUevent_st,
@@ -41,16 +33,15 @@ handles! {
     CUstream to CUstream_st,
 }
 
-enumerations! {
-    CUdevice_attribute,
-    CUgraphNodeType,
-    CUlimit,
-    CUmemorytype,
-    CUpointer_attribute,
-    CUresult,
-    CUstreamCaptureMode,
-    CUstreamCaptureStatus,
-}
+// Enumerations are unsigned ints, since a newer driver may return values that today's headers lack.
+pub type CUdevice_attribute = c_uint;
+pub type CUgraphNodeType = c_uint;
+pub type CUlimit = c_uint;
+pub type CUmemorytype = c_uint;
+pub type CUpointer_attribute = c_uint;
+pub type CUresult = c_uint;
+pub type CUstreamCaptureMode = c_uint;
+pub type CUstreamCaptureStatus = c_uint;
 
 /// The driver's number of a device.
 pub type CUdevice = c_int;

@@ -8,10 +8,11 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::{mem, ptr};
 
 use super::{CuptiError, functions::NO_MORE_RECORDS};
+use crate::calls::lock;
 
 /// A piece of GPU work that CUPTI recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,20 +102,15 @@ const BUFFER_LAYOUT: Layout = match Layout::from_size_align(4 << 20, 64) {
     Err(_) => unreachable!(),
 };
 
-/// Locks the activities that were read so far.
-fn activities() -> MutexGuard<'static, (Vec<Activity>, bool)> {
-    ACTIVITIES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Discards all activities that were read so far.
 pub(super) fn clear() {
-    *activities() = (Vec::new(), false);
+    *lock(&ACTIVITIES) = (Vec::new(), false);
 }
 
 /// Returns the activities that were read since the last call, and whether some record could not be read;
 /// forgets both.
 pub(super) fn take_activities() -> (Vec<Activity>, bool) {
-    mem::take(&mut *activities())
+    mem::take(&mut *lock(&ACTIVITIES))
 }
 
 /// Gives CUPTI a new buffer for any number of records. Without memory, gives a null buffer, which makes CUPTI
@@ -161,7 +157,7 @@ pub(super) unsafe extern "C" fn read_buffer(
 unsafe fn read_records(buffer: *mut u8, valid: usize) {
     let Ok(cupti) = super::load() else { return };
     let mut record = ptr::null_mut();
-    let mut kept = activities();
+    let mut kept = lock(&ACTIVITIES);
     loop {
         // SAFETY: the buffer and its size are CUPTI's own, and the record is the one before.
         record = match unsafe { cupti.functions.next_record(buffer, valid, record) } {
