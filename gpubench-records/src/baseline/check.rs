@@ -1,14 +1,14 @@
 //! Compares a run with a baseline, case by case: which records can be compared, which difference between two processes is
 //! assumed where none was measured, and the finding about each case. `decisions` gives the answers, of all cases together.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::baseline::Baseline;
 use crate::baseline::decisions::{CaseDecision, CaseMedians, decide_cases};
 use crate::metrics::{Link, count_differences, describe_changed_metrics, is_rate};
 use crate::{
     AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, CaseId, DeviceInfo, Measurement,
-    PlannedCase, Property, Reason, Record, Run, State, Threshold, Value, device_info::UUID,
+    PlannedCase, Property, Reason, Record, Run, Threshold, Value, device_info::UUID,
 };
 use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
 
@@ -136,11 +136,9 @@ impl<'a> RunCases<'a> {
     /// Collects the cases of `run`, and compares their arguments with those of `baseline`.
     fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
         let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
-        let mut then: HashMap<_, bool> = HashMap::new();
-        for old in baseline.cases() {
-            *then.entry(benchmark_key(&old.case)).or_default() |= now.contains(&old.case);
-        }
-        let changed = then.into_iter().filter(|(_, is_there)| !is_there).map(|(key, _)| key).collect();
+        let key = |old: &'a Record| benchmark_key(&old.case);
+        let kept: HashSet<_> = baseline.cases().filter(|old| now.contains(&old.case)).map(key).collect();
+        let changed = baseline.cases().map(key).filter(|key| !kept.contains(key)).collect();
         Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
     }
 
@@ -171,22 +169,14 @@ fn pair_with_baseline<'a>(
 ) -> Result<(MeasuredRecord<'a>, MeasuredRecord<'a>), BaselineFinding> {
     let (old_run, old) =
         baseline.find(run, record).ok_or_else(|| cases.finding_without_baseline(&record.case))?;
-    let no_number = |why, when| BaselineFinding::NoTime(format!("{why} {when}"));
-    let measurement = number_or_reason(record).map_err(|why| no_number(why, "now"))?;
-    let now = MeasuredRecord { run, record, measurement };
-    let measurement = number_or_reason(old).map_err(|why| no_number(why, "then"))?;
-    let then = MeasuredRecord { run: old_run, record: old, measurement };
+    let usable = |record: &'a Record, when: &str| {
+        let why = if record.measurement.is_none() { "failed" } else { "invalid" };
+        record.usable_measurement().ok_or_else(|| BaselineFinding::NoTime(format!("{why} {when}")))
+    };
+    let now = MeasuredRecord { run, record, measurement: usable(record, "now")? };
+    let then = MeasuredRecord { run: old_run, record: old, measurement: usable(old, "then")? };
     let differences = differences(now, then);
     if differences.is_empty() { Ok((now, then)) } else { Err(BaselineFinding::NotComparable(differences)) }
-}
-
-/// Returns the measurement of a record; as an error, `failed` without a measurement, or `invalid` if its verdict is invalid.
-fn number_or_reason(record: &Record) -> Result<&Measurement, &'static str> {
-    match &record.measurement {
-        None => Err("failed"),
-        Some(_) if record.verdict.state == State::Invalid => Err("invalid"),
-        Some(measurement) => Ok(measurement),
-    }
 }
 
 /// A record with its measurement, and the run that contains both.
@@ -256,7 +246,9 @@ pub(super) fn remarks_on_changes(now: MeasuredRecord<'_>, then: MeasuredRecord<'
     let settings = [now, then].map(|measured| measured.run.environment.settings());
     let mut found = describe_changes([device_properties(now), device_properties(then)], "not known");
     if !same_device(now, then) {
-        found.push(other_device_remark([now, then].map(|measured| &*measured.record.device)));
+        let [new, old] = [now, then].map(|measured| &measured.record.device);
+        let names = if new == old { String::new() } else { format!(" ({new}, was {old})") };
+        found.push(format!("another device of its kind{names}"));
     }
     found.extend(describe_changes([&settings[0], &settings[1]], "not set"));
     // Rates are left out: they follow from the time, which is compared.
@@ -288,12 +280,6 @@ fn describe_changes([now, then]: [&[Property]; 2], missing: &str) -> Vec<String>
 /// same as any other.
 pub(super) fn same_device(now: MeasuredRecord<'_>, then: MeasuredRecord<'_>) -> bool {
     shared_device_properties(now, then).all(|(what, now, then)| what != UUID || now == then)
-}
-
-/// Returns the remark that another device of the same model was used, with both device names if they differ.
-fn other_device_remark([now, then]: [&str; 2]) -> String {
-    let names = if now == then { String::new() } else { format!(" ({now}, was {then})") };
-    format!("another device of its kind{names}")
 }
 
 /// Returns the model name of the device, marked if it is a fake.

@@ -109,10 +109,9 @@ fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, erro
     let answer = if is_decidable { Answer::from_ratio(&ratio, margin) } else { Answer::Undecided };
     let regressed = threshold.is_some_and(|threshold| threshold.is_exceeded(&ratio, answer, noise_known));
     let least = match threshold {
-        None => f64::INFINITY,
         Some(Threshold::Fraction(part)) => 1.0 + part,
         Some(Threshold::Noise) if *same_device => most,
-        Some(Threshold::Noise) => f64::INFINITY,
+        Some(Threshold::Noise) | None => f64::INFINITY,
     };
     let seems_regressed = ratio.value >= least && middle_time(now) > most * times[1];
     let decision = CaseDecision { ratio, times, noise_known, assumed, answer, regressed, seems_regressed };

@@ -1,5 +1,6 @@
 mod check_tests {
     use super::super::*;
+    use crate::State;
     use crate::comparison::Answer;
     use crate::files::read;
     use crate::id::Arg;
