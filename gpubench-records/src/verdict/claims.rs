@@ -50,7 +50,7 @@ gpubench_stats::stored! {
 /// Returns the first reason against the declared work (`claim`) that follows from the memory that the launch
 /// can reach and that it changes; `None` if there is none.
 pub fn contradicted(claim: &DeclaredWork<'_>, seen: &LaunchInfo) -> Option<Reason> {
-    let written = seen.written.as_ref();
+    let written = seen.written.as_ref().filter(|written| written.unseen_reason.is_none());
     let excess = || written.and_then(|written| excess(&claim.counts, claim.link, written));
     written
         .and_then(|written| nothing_written(&claim.counts, written))
@@ -108,15 +108,14 @@ fn nothing_written(counts: &Counts, written: &Written) -> Option<Reason> {
 }
 
 /// Returns the declared writes, or else the reads, or else the undivided bytes, that exceed the memory of the
-/// launch or its changes. `None` if none do, if not all memory was compared, and for bytes that cross a link
-/// or stay in a cache.
+/// launch or its changes. All of this memory must have been compared. `None` if none do, and for bytes that
+/// cross a link or stay in a cache.
 fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<ExcessTraffic> {
-    if written.unseen_reason.is_some() || !in_memory(link) {
+    if !in_memory(link) {
         return None;
     }
     let given = written.examined;
     let changed = most_changed(written);
-    let excess = |of, claimed| ExcessTraffic { kind: of, declared: claimed, given, changed };
     let read = counts.reads.map(Bytes).filter(|claimed| exceeds(*claimed, given, CONSTANTS));
     let is_tried = written.changed_on_other_contents.is_some();
     let too_many = |claimed: &Bytes| {
@@ -126,10 +125,9 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
     let is_undivided = counts.reads.is_none() && counts.writes.is_none();
     let moved = counts.without_intermediates().map(Bytes).filter(|_| is_undivided && is_tried);
     let moved = moved.filter(|claimed| moves_too_much(*claimed, written));
-    wrote
-        .map(|claimed| excess(DeclaredBytes::Written, claimed))
-        .or_else(|| read.map(|claimed| excess(DeclaredBytes::Read, claimed)))
-        .or_else(|| moved.map(|claimed| excess(DeclaredBytes::Moved, claimed)))
+    let found = [(DeclaredBytes::Written, wrote), (DeclaredBytes::Read, read), (DeclaredBytes::Moved, moved)];
+    let (kind, declared) = found.into_iter().find_map(|(kind, declared)| Some((kind, declared?)))?;
+    Some(ExcessTraffic { kind, declared, given, changed })
 }
 
 /// Returns the declared intermediates if they are more than the operations of a launch can pass on: each
@@ -138,14 +136,13 @@ fn excess(counts: &Counts, link: Option<Link>, written: &Written) -> Option<Exce
 /// `None` also if the number of operations is unknown.
 fn excess_intermediates(claim: &DeclaredWork<'_>, written: Option<&Written>) -> Option<ExcessTraffic> {
     let (declared, operations) = (Bytes(claim.counts.intermediates?), claim.operations?);
-    let seen = written.filter(|written| written.unseen_reason.is_none());
-    let given = seen.map_or(Bytes(u64::MAX), |written| written.examined);
+    let given = written.map_or(Bytes(u64::MAX), |written| written.examined);
     let most = Bytes(given.0.saturating_mul(2 * operations.saturating_sub(1) as u64));
     exceeds(declared, most, Bytes(0)).then_some(ExcessTraffic {
         kind: DeclaredBytes::Intermediates { operations },
         declared,
         given,
-        changed: seen.map_or(Bytes(0), most_changed),
+        changed: written.map_or(Bytes(0), most_changed),
     })
 }
 

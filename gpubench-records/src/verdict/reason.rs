@@ -402,27 +402,25 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     } else {
         ("peak", String::new())
     };
-    match quantity {
-        Quantity::MemoryBandwidth => format!(
-            "impossible: at least {} of the declared bytes have to cross the memory's bus, which takes {least_time} at its \
-             {measured_peak} of {}{even}, and the launch took {time}: did the kernel run, and is the count right?",
-            Bytes(*work),
-            BytesPerSecond::from(*peak)
-        ),
-        quantity => {
-            let (work, peak, question) = match quantity {
-                Quantity::Compute(_) => (
-                    format::operations(*work),
-                    FlopsPerSecond::from(*peak).to_string(),
-                    "did all of it run, in this data type",
-                ),
-                _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string(), "did all of it run"),
-            };
-            format!(
-                "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: {question}, \
-                 and is the count right?",
-                quantity.roof()
-            )
+    let (work, peak, question) = match quantity {
+        Quantity::MemoryBandwidth => {
+            return format!(
+                "impossible: at least {} of the declared bytes have to cross the memory's bus, which takes {least_time} at its \
+                 {measured_peak} of {}{even}, and the launch took {time}: did the kernel run, and is the count right?",
+                Bytes(*work),
+                BytesPerSecond::from(*peak)
+            );
         }
-    }
+        Quantity::Compute(_) => (
+            format::operations(*work),
+            FlopsPerSecond::from(*peak).to_string(),
+            "did all of it run, in this data type",
+        ),
+        _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string(), "did all of it run"),
+    };
+    format!(
+        "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: {question}, \
+         and is the count right?",
+        quantity.roof()
+    )
 }
