@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{cmp::Reverse, fs, io};
 
 use crate::baseline::{Baseline, check, seem_regressed, supersedes};
+use crate::files::replace::parent_folder;
 use crate::files::{self, LoadRunError, name_candidates, parse_run_name, time_of_name};
 use crate::{Destination, ReadError, Record, Run, Threshold, text::did_you_mean};
 use gpubench_stats::DECISION_ERROR;
@@ -100,8 +101,7 @@ impl BaselineLocation {
 
     /// Returns the folder that the baseline's files are in; for a `.json` file, the folder that has it.
     fn folder(&self) -> &Path {
-        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if is_json(&self.path) { parent.unwrap_or(Path::new(".")) } else { &self.path }
+        if is_json(&self.path) { parent_folder(&self.path) } else { &self.path }
     }
 
     /// Returns the `.json` files in the baseline's folder, sorted by path.
@@ -115,11 +115,10 @@ impl BaselineLocation {
 
     /// Reads one file of the baseline.
     fn read_run(&self, file: &Path) -> Result<Run, LoadRunError> {
-        let text = match fs::read(file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.missing_error()),
-            Err(error) => return Err(self.unusable_error(file, error)),
-        };
+        let text = fs::read(file).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => self.missing_error(),
+            _ => self.unusable_error(file, error),
+        })?;
         Run::parse(&text).map_err(|error| self.unusable_error(file, error))
     }
 

@@ -160,10 +160,7 @@ pub(super) fn is_run_name(name: &str) -> bool {
 /// come first. The clocks of hosts differ, so that only runs of one host are in the order in which they
 /// began.
 pub(super) fn sort_run_names(names: &mut [String]) {
-    names.sort_by_cached_key(|name| {
-        let order = parse_run_name(name).map(|(time, number)| (time.to_owned(), number));
-        (order, name.clone())
-    });
+    names.sort_by(|a, b| (parse_run_name(a), a).cmp(&(parse_run_name(b), b)));
 }
 
 /// Returns all of `names` but the latest [`MAX_KEPT_RUNS`]. `names` must be sorted, the latest last.

@@ -13,16 +13,13 @@ pub type WriteContents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// A file, pipe or device that results are written to.
 #[derive(Debug)]
-pub struct Destination {
-    path: PathBuf,
-    target: WriteMode,
-}
+pub struct Destination(WriteMode);
 
 /// The way of writing to a destination.
 #[derive(Debug)]
 enum WriteMode {
-    /// Replaces a regular file as a whole, or creates it.
-    Replaced,
+    /// Replaces the regular file at this path as a whole, or creates it.
+    Replaced(PathBuf),
     /// Writes to a pipe, a device, or a descriptor of an open file. It is opened once, because a reader takes
     /// its close for the end.
     InPlace(File),
@@ -34,9 +31,11 @@ impl Destination {
     /// # Errors
     /// If it cannot; for a folder, and if the folder of the file is missing, with what to give instead.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let probe = |destination: Self| match destination.target {
-            WriteMode::Replaced => TemporaryFile::create_beside(&destination.path).map(|_| destination),
-            WriteMode::InPlace(_) => Ok(destination),
+        let probe = |destination: Self| {
+            if let WriteMode::Replaced(path) = &destination.0 {
+                TemporaryFile::create_beside(path)?;
+            }
+            Ok(destination)
         };
         Self::for_path(path).and_then(probe).map_err(|error| {
             let instead = match error.kind() {
@@ -53,7 +52,7 @@ impl Destination {
 
     /// Returns true if the destination is a terminal.
     pub fn is_terminal(&self) -> bool {
-        matches!(&self.target, WriteMode::InPlace(file) if file.is_terminal())
+        matches!(&self.0, WriteMode::InPlace(file) if file.is_terminal())
     }
 
     /// Opens `path`. A regular file, also behind a link, is later replaced as a whole, and a missing file is
@@ -62,15 +61,15 @@ impl Destination {
     fn for_path(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Self { path: resolved(path), target: WriteMode::Replaced });
+                return Ok(Self(WriteMode::Replaced(resolved(path))));
             }
             file => file?,
         };
         if is_descriptor(path) || !file.metadata()?.is_file() {
-            return Ok(Self { path: path.to_owned(), target: WriteMode::InPlace(file) });
+            return Ok(Self(WriteMode::InPlace(file)));
         }
         // A link stays, and the file that it leads to is replaced.
-        Ok(Self { path: resolved(path), target: WriteMode::Replaced })
+        Ok(Self(WriteMode::Replaced(resolved(path))))
     }
 
     /// Replaces the file, or creates it: the new contents go into a temporary file beside it, reach the disk,
@@ -81,16 +80,17 @@ impl Destination {
     /// only the sync of the folder failed, the file is replaced already. Pipes, devices and descriptors may
     /// have got a part.
     pub fn write(&self, contents: WriteContents<'_>) -> io::Result<()> {
-        if let WriteMode::InPlace(file) = &self.target {
-            return overwrite(file, contents);
-        }
-        let mut new = TemporaryFile::create_beside(&self.path)?;
-        if let Ok(existing) = fs::metadata(&self.path) {
+        let path = match &self.0 {
+            WriteMode::InPlace(file) => return overwrite(file, contents),
+            WriteMode::Replaced(path) => path,
+        };
+        let mut new = TemporaryFile::create_beside(path)?;
+        if let Ok(existing) = fs::metadata(path) {
             new.file.set_permissions(existing.permissions())?;
         }
         fill(&new.file, contents)?;
         disk::sync(&new.file)?;
-        new.rename(&self.path)
+        new.rename(path)
     }
 }
 
@@ -196,7 +196,7 @@ impl Drop for TemporaryFile {
 }
 
 /// Returns the folder that `path` is in; `.` for a bare file name.
-fn parent_folder(path: &Path) -> &Path {
+pub(super) fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -94,13 +94,11 @@ impl Store {
 
     /// Returns an error if the path no longer leads to the open file, such as after `cargo clean`.
     fn check_file_exists(&self) -> io::Result<()> {
-        match replace::is_file_at(&self.file, &self.path)? {
-            true => Ok(()),
-            false => {
-                let gone = format!("{} was removed meanwhile", self.path.display());
-                Err(io::Error::new(io::ErrorKind::NotFound, gone))
-            }
+        if replace::is_file_at(&self.file, &self.path)? {
+            return Ok(());
         }
+        let gone = format!("{} was removed meanwhile", self.path.display());
+        Err(io::Error::new(io::ErrorKind::NotFound, gone))
     }
 }
 
@@ -147,8 +145,9 @@ fn remove_oldest_runs(folder: &Path, run: &Run) {
     for name in oldest_beyond_limit(&ours) {
         let run = folder.join(name);
         let records = run.join(RECORDS);
+        // A run in progress is locked by the process that measures it.
         let ended = File::open(&records)
-            .is_ok_and(|file| try_lock(&file) && read(file).is_ok_and(|stored| stored.is_done()));
+            .is_ok_and(|file| file.try_lock().is_ok() && read(file).is_ok_and(|stored| stored.is_done()));
         if ended && fs::remove_file(records).is_ok() {
             // Fails if somebody has put another file there.
             _ = fs::remove_dir(run);
@@ -234,11 +233,6 @@ pub(super) fn create_locked(path: &Path) -> io::Result<File> {
 /// the file system supports that.
 pub(super) fn is_locked(file: &File) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
-}
-
-/// Locks `file` for writing until it is closed. Returns false if it is already locked, or cannot be locked.
-fn try_lock(file: &File) -> bool {
-    file.try_lock().is_ok()
 }
 
 #[cfg(test)]
@@ -412,8 +406,8 @@ mod in_progress_tests {
         let path = folder.path().join("records.jsonl");
         let ours = create_locked(&path).expect("it can be made");
         let seen = || File::open(&path).expect("it is there");
-        assert!(is_locked(&seen()) && !try_lock(&seen()));
+        assert!(is_locked(&seen()) && seen().try_lock().is_err());
         drop(ours);
-        assert!(!is_locked(&seen()) && try_lock(&seen()));
+        assert!(!is_locked(&seen()) && seen().try_lock().is_ok());
     }
 }
