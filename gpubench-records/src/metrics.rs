@@ -38,15 +38,11 @@ pub fn crossing_intermediates(counts: &Counts, operations: Option<usize>, cache:
 /// Returns a phrase for each difference between the work of two launches, such as `bytes 2, was 1`.
 pub(crate) fn count_differences(now: &Counts, then: &Counts) -> Vec<String> {
     let differs = |(what, count): (&'static str, CountOf)| {
-        let [now, then] = [now, then].map(count);
-        (now != then).then(|| format!("{what} {}, was {}", count_or_unknown(now), count_or_unknown(then)))
+        let shown = |count: Option<u64>| count.map_or_else(|| "not counted".to_owned(), |it| it.to_string());
+        let [now, then] = [now, then].map(|counts| shown(count(counts)));
+        (now != then).then(|| format!("{what} {now}, was {then}"))
     };
     COUNTS.into_iter().filter_map(differs).collect()
-}
-
-/// Returns the digits of a count, or `not counted`.
-fn count_or_unknown(count: Option<u64>) -> String {
-    count.map_or_else(|| "not counted".to_owned(), |count| count.to_string())
 }
 
 gpubench_stats::stored! {
@@ -156,12 +152,9 @@ impl Metrics {
     }
 }
 
-/// The end of the unit of a rate.
-const PER_SECOND: &str = "/s";
-
 /// Returns true for a metric per second: one whose unit ends in `/s`.
 pub fn is_rate(metric: &UserMetric) -> bool {
-    metric.unit.ends_with(PER_SECOND)
+    metric.unit.ends_with("/s")
 }
 
 /// Returns the benchmark's own metrics. `of_launch` has their values for one launch. A rate is its value

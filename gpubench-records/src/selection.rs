@@ -116,13 +116,11 @@ impl NameFilter {
     /// # Errors
     /// Returns an error if the regular expression is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
-        match text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) {
-            Some(pattern) => match Regex::new(pattern) {
-                Ok(_) => Ok(Self::Pattern(pattern.to_owned())),
-                Err(error) => Err(format!("the filter `{text}` is not a valid regular expression: {error}")),
-            },
-            None => Ok(Self::Text(text.to_owned())),
-        }
+        let Some(pattern) = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')) else {
+            return Ok(Self::Text(text.to_owned()));
+        };
+        let valid = Regex::new(pattern).map(|_| Self::Pattern(pattern.to_owned()));
+        valid.map_err(|error| format!("the filter `{text}` is not a valid regular expression: {error}"))
     }
 
     /// Returns true if this filter matches `name`; with `exact`, a text must be the whole name. An invalid pattern matches nothing.
