@@ -32,7 +32,7 @@ impl FlushSweep {
         if self.buffer.is_empty() {
             let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
             self.buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
-            let block = stream.stream().block_of::<u64>(self.buffer.len());
+            let block = stream.stream.block_of::<u64>(self.buffer.len());
             stream.run(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
         }
         &mut self.buffer
@@ -41,7 +41,7 @@ impl FlushSweep {
     /// Reads one word of each cache line of the buffer, a part on each thread.
     pub(super) fn flush(&mut self, stream: &PinnedPool) {
         let buffer = &*self.buffer(stream);
-        let block = stream.stream().block_of::<u64>(buffer.len());
+        let block = stream.stream.block_of::<u64>(buffer.len());
         let sum: u64 = stream.run(|| buffer.par_chunks(block).map(sum_first_words).sum());
         black_box(sum);
     }
@@ -77,7 +77,7 @@ pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> 
 pub(super) fn drop_input_lines(stream: &PinnedPool, work: &dyn Work) {
     work.memory(&mut |memory: Memory<'_>| {
         let lines = memory.lines(LINE_BYTES);
-        let block = stream.stream().block_of::<[u8; LINE_BYTES]>(lines);
+        let block = stream.stream.block_of::<[u8; LINE_BYTES]>(lines);
         stream.run(|| {
             let parts = (0..lines).into_par_iter().step_by(block);
             parts.for_each(|begin| instruction::drop_lines(&memory, begin..lines.min(begin + block)));

@@ -34,8 +34,6 @@ pub use gpubench_core::host::Stream;
 /// The CPU of this machine as a device.
 pub struct Host {
     pool: PinnedPool,
-    /// The stream that launches take. It is also the source of the streams of cases.
-    stream: Stream,
     sweep: FlushSweep,
     /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
@@ -62,7 +60,6 @@ impl Host {
             schedstats: clock::open_schedstats(&pool),
             spinning_workers: SpinningWorkers::new(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
-            stream: pool.stream().clone(),
             pool,
             sweep: FlushSweep::default(),
             clock_step: None,
@@ -72,7 +69,7 @@ impl Host {
 
 impl Device for Host {
     fn stream_source(&mut self) -> Option<&mut dyn Any> {
-        Some(&mut self.stream)
+        Some(&mut self.pool.stream)
     }
 
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
@@ -110,13 +107,13 @@ impl Device for Host {
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
-        self.stream.take_ran();
+        self.pool.stream.take_ran();
         work.launch()?;
         let mut seen = LaunchInfo::default();
-        if !self.stream.take_ran() {
+        if !self.pool.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }
-        seen.empty_launch_time = Some(clock::empty_launch_time(&self.stream));
+        seen.empty_launch_time = Some(clock::empty_launch_time(&self.pool.stream));
         Ok(seen)
     }
 
@@ -150,7 +147,7 @@ impl LaunchTimer for Host {
     }
 
     fn empty_launch_time(&mut self) -> Nanoseconds {
-        clock::empty_launch_time(&self.stream)
+        clock::empty_launch_time(&self.pool.stream)
     }
 
     fn make_ready(&mut self) -> bool {

@@ -84,7 +84,7 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
     let source = &*source;
     let piece = source.len().div_ceil(PIECES_PER_COPY);
-    let block = stream.stream().block_of::<u64>(piece);
+    let block = stream.stream.block_of::<u64>(piece);
     let mut best = [f64::INFINITY; PIECES_PER_COPY];
     repeat_for(COPY_BUDGET, LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {

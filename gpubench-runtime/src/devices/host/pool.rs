@@ -19,8 +19,9 @@ use gpubench_records::threads;
 pub(super) struct PinnedPool {
     pool: Arc<ThreadPool>,
     /// The processor that is left for the measuring thread; `None` if the other threads are not pinned.
-    pinning: Option<MeasuringProcessor>,
-    stream: Stream,
+    own_processor: Option<usize>,
+    /// The stream that launch functions take, and the source of the streams of cases.
+    pub(super) stream: Stream,
 }
 
 thread_local! {
@@ -43,23 +44,18 @@ impl PinnedPool {
             let built = built.map_err(|error| {
                 DeviceError::new(threads::not_started(&io::Error::other(error)).to_string())
             })?;
-            let pinning = MeasuringProcessor::pin_others(&built);
+            let own_processor = pin_other_threads(&built);
             let built = Arc::new(built);
             let pool_of_stream = Arc::clone(&built);
             let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
-            Ok(pool.get_or_init(|| Self { pool: built, pinning, stream }).clone())
+            Ok(pool.get_or_init(|| Self { pool: built, own_processor, stream }).clone())
         })
     }
 
     /// Moves the calling thread, which measures, to the processor that the other threads leave free. Does not
     /// pin the thread there. Does nothing if the other threads are not pinned.
     pub(super) fn move_to_own_processor(&self) {
-        self.pinning.iter().copied().for_each(MeasuringProcessor::move_calling_thread);
-    }
-
-    /// Returns the stream that launch functions take.
-    pub(super) fn stream(&self) -> &Stream {
-        &self.stream
+        self.own_processor.into_iter().for_each(move_calling_thread);
     }
 
     /// Runs `work` with this pool as the current pool of rayon, and waits for it.
@@ -91,50 +87,39 @@ impl PinnedPool {
     }
 }
 
-/// The processor that is left for the measuring thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MeasuringProcessor {
-    own: usize,
-}
-
+/// Returns `None`: only Linux lets threads be pinned.
 #[cfg(not(target_os = "linux"))]
-impl MeasuringProcessor {
-    /// Returns `None`: only Linux lets threads be pinned.
-    fn pin_others(_: &ThreadPool) -> Option<Self> {
-        None
-    }
-
-    /// Does nothing on this operating system.
-    fn move_calling_thread(self) {
-        _ = self.own;
-    }
+fn pin_other_threads(_: &ThreadPool) -> Option<usize> {
+    None
 }
 
-#[cfg(target_os = "linux")]
-impl MeasuringProcessor {
-    /// Pins all threads of `pool` except the calling one, each to a processor. Returns the remaining
-    /// processor, for the calling thread. Returns `None` if the operating system does not let threads be
-    /// pinned, or if the numbers of threads and of allowed processors differ.
-    fn pin_others(pool: &ThreadPool) -> Option<Self> {
-        let processors = assign_processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
-        let placed = pool.broadcast(|thread| {
-            thread.index() == 0
-                || sched_setaffinity(None, &single_processor(processors[thread.index()])).is_ok()
-        });
-        placed.into_iter().all(|placed| placed).then_some(Self { own: processors[0] })
-    }
+/// Does nothing on this operating system.
+#[cfg(not(target_os = "linux"))]
+fn move_calling_thread(_own: usize) {}
 
-    /// Moves the calling thread to this processor, if it may run there. The set of processors that the thread
-    /// may use does not change.
-    fn move_calling_thread(self) {
-        if sched_getcpu() == self.own {
-            return;
-        }
-        let Ok(allowed) = sched_getaffinity(None) else { return };
-        if allowed.is_set(self.own) && sched_setaffinity(None, &single_processor(self.own)).is_ok() {
-            // Restores the set of allowed processors.
-            _ = sched_setaffinity(None, &allowed);
-        }
+/// Pins all threads of `pool` except the calling one, each to a processor. Returns the remaining processor,
+/// for the calling thread. Returns `None` if the operating system does not let threads be pinned, or if the
+/// numbers of threads and of allowed processors differ.
+#[cfg(target_os = "linux")]
+fn pin_other_threads(pool: &ThreadPool) -> Option<usize> {
+    let processors = assign_processors(allowed_processors(), sched_getcpu(), pool.current_num_threads())?;
+    let placed = pool.broadcast(|thread| {
+        thread.index() == 0 || sched_setaffinity(None, &single_processor(processors[thread.index()])).is_ok()
+    });
+    placed.into_iter().all(|placed| placed).then_some(processors[0])
+}
+
+/// Moves the calling thread to the processor `own`, if it may run there. The set of processors that the
+/// thread may use does not change.
+#[cfg(target_os = "linux")]
+fn move_calling_thread(own: usize) {
+    if sched_getcpu() == own {
+        return;
+    }
+    let Ok(allowed) = sched_getaffinity(None) else { return };
+    if allowed.is_set(own) && sched_setaffinity(None, &single_processor(own)).is_ok() {
+        // Restores the set of allowed processors.
+        _ = sched_setaffinity(None, &allowed);
     }
 }
 
@@ -176,15 +161,13 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len()).use_current_thread();
             let pool = pool.build().expect("it starts");
-            let Some(pinning) = MeasuringProcessor::pin_others(&pool) else {
-                panic!("Linux lets threads be pinned")
-            };
+            let Some(own) = pin_other_threads(&pool) else { panic!("Linux lets threads be pinned") };
             let mut all = pool.broadcast(|_| may_use());
             assert_eq!(all.remove(0), before, "the calling thread may use all");
-            pinning.move_calling_thread();
+            move_calling_thread(own);
             assert_eq!(may_use(), before, "nor does it lose any by being moved");
             let mut each: Vec<usize> = all.concat();
-            each.push(pinning.own);
+            each.push(own);
             each.sort_unstable();
             assert_eq!(each, before, "each has another");
             assert_eq!(thread::spawn(may_use).join().expect("no panic"), before, "nor is its child pinned");
@@ -198,7 +181,7 @@ mod tests {
             let before = may_use();
             let pool = ThreadPoolBuilder::new().num_threads(before.len() + 1).use_current_thread();
             let pool = pool.build().expect("it starts");
-            assert_eq!(MeasuringProcessor::pin_others(&pool), None);
+            assert_eq!(pin_other_threads(&pool), None);
             assert!(pool.broadcast(|_| may_use()).into_iter().all(|may_use| may_use == before));
         });
         checked.join().expect("it holds");
@@ -209,10 +192,10 @@ mod tests {
         let checked = thread::spawn(|| {
             let before = may_use();
             for own in before.clone() {
-                MeasuringProcessor { own }.move_calling_thread();
+                move_calling_thread(own);
                 assert_eq!(may_use(), before);
             }
-            MeasuringProcessor { own: CpuSet::MAX_CPU - 1 }.move_calling_thread();
+            move_calling_thread(CpuSet::MAX_CPU - 1);
             assert_eq!(may_use(), before);
         });
         checked.join().expect("it holds");

@@ -106,10 +106,8 @@ const FASTEST_CLOCK: Hertz = Hertz(6_000_000_000);
 /// states, or at [`FASTEST_CLOCK`] if none states one.
 pub(super) fn core_bandwidth(threads: usize, processors: &[usize]) -> BytesPerSecond {
     let stated = |processor| format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/cpuinfo_max_freq");
-    bandwidth_at_clocks(
-        threads,
-        processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok()),
-    )
+    let stated = processors.iter().filter_map(|processor| fs::read_to_string(stated(processor)).ok());
+    bandwidth_at_clocks(threads, stated)
 }
 
 /// Returns an upper bound of the bandwidth of `threads` cores. The clock of all cores is the highest of the
