@@ -90,7 +90,8 @@ pub trait LaunchTimer {
     }
 
     /// Flushes the cache with `flush`, which is one of [`Self::FLUSHES`] and was not
-    /// [refused](Self::refuses). Called before each cold sample of `work`.
+    /// [refused](Self::refuses). Called before each cold sample of `work`. The default does nothing and
+    /// returns `Ok`, which suits a device without flushes.
     ///
     /// # Errors
     /// Returns the error that occurred on the device.

@@ -195,10 +195,9 @@ pub trait Device: Any {
         Err(Failure::new(Stage::Device, "no profiler counts what this device does"))
     }
 
-    /// Returns the size of the memory that launches of `work` write, including memory that a usual launch
-    /// only overwrites with equal values: finds out by launches on memory with other values. Stops, and
-    /// returns the size found so far, once it is at least `enough`. Returns `None`, the default, if the size
-    /// cannot be found out.
+    /// Measures how much memory launches of `work` write, by launches on inputs with changed contents. In
+    /// contrast to the checked launch, these also show writes of values that the memory already had. Stops
+    /// once the size is at least `enough`. Returns `None`, the default, if the device cannot measure this.
     ///
     /// Called if the checked launch changed less memory than the benchmark declares. Afterwards the inputs
     /// are unusable, and perhaps the process too, since launches may fail on unexpected values.

@@ -54,8 +54,8 @@ const RELATIVE_PROCESS_ERROR: f64 = 5e-4;
 /// timer's resolution. It is the error of the time of an empty launch, which is computed from two sequences
 /// of [`DELAYS_PER_SEQUENCE`] delays.
 const SHARED_ROUNDING_ERROR: f64 = 1.0 / DELAYS_PER_SEQUENCE as f64;
-/// With a coarse timer, the smallest difference between two averages of samples that is significant, in units
-/// of the timer's resolution.
+/// The smallest significant difference between two averages of samples, as a fraction of the resolution of a
+/// coarse timer. Averages resolve more than single readings.
 const AVERAGED_RESOLUTION: f64 = 1.0 / 16.0;
 
 /// Returns the timer for samples in this launch mode and state of the cache: its resolution, overhead and

@@ -147,10 +147,14 @@ impl<'a> GroupRunner<'a> {
         Self::new(queue, works, mode, flush, &SampleOptions::new(cache))
     }
 
-    /// Returns the number of slots for a group of `samples` samples, at most `most_slots`. With interleaved
-    /// empty launches, each sample needs a second slot. For a pair of cases, `samples` counts the launches of
-    /// both, and the result is rounded down to an even number. With interleaved launches, the result is at
-    /// least 2, even if `most_slots` is less.
+    /// Returns the number of slots for a group of `samples` samples, at most `most_slots`:
+    ///
+    /// - without a partner, a slot for each sample;
+    /// - with interleaved empty launches, two slots for each sample, and at least 2;
+    /// - for a pair of cases, where `samples` counts the launches of both, this number rounded down to an
+    ///   even one, and at least 2.
+    ///
+    /// The minimum of 2 holds even if `most_slots` is less.
     pub(super) fn slot_count(&self, samples: usize, most_slots: usize) -> usize {
         match self.works.partner {
             Partner::None => samples.min(most_slots),

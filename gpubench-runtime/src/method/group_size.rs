@@ -10,20 +10,20 @@ pub(super) const MIN_SAMPLES: usize = 30;
 /// The target device time of a group (10 ms). The target is less if the budget has no time for
 /// [`USUAL_GROUPS_OF_BUDGET`] groups of 10 ms.
 const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
-/// The number of groups that should fit into the budget of a case. Groups of [`FEWEST_SAMPLES`] samples may
-/// be longer.
+/// The number of groups that should fit into the budget of a case. Groups of [`MIN_SAMPLES_PER_GROUP`]
+/// samples may be longer.
 const USUAL_GROUPS_OF_BUDGET: f64 = 24.0;
 /// The number of groups that must fit into the budget of a case, even if a group then has fewer than
-/// [`FEWEST_SAMPLES`] samples.
+/// [`MIN_SAMPLES_PER_GROUP`] samples.
 const GROUPS_OF_BUDGET: f64 = 12.0;
 /// The most samples or pairs of a group, however short they are.
 const LARGEST_GROUP: usize = 256;
 /// The largest factor from the size of a group to the size of the next.
 const LARGEST_GROWTH: usize = 8;
-/// The fewest samples of a group after the warm-up, if the budget allows it: [`MIN_GROUPS`] groups then have
-/// [`MIN_SAMPLES`] samples. Smaller groups are inefficient, since each group of hot launches begins with an
-/// untimed launch.
-const FEWEST_SAMPLES: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
+/// The minimum number of samples per group after the warm-up, unless the budget is too short for it: with
+/// this number, [`MIN_GROUPS`] groups have at least [`MIN_SAMPLES`] samples. Smaller groups are
+/// inefficient, since each group of hot launches begins with an untimed launch.
+const MIN_SAMPLES_PER_GROUP: usize = MIN_SAMPLES.div_ceil(MIN_GROUPS);
 
 /// Chooses the number of samples of the next group.
 #[derive(Clone, Copy)]
@@ -54,10 +54,10 @@ impl GroupSize {
         Self { samples: 1, fewest: 1, target: TARGET_TIME.min(usual), usual, longest, cost: None }
     }
 
-    /// Ends the warm-up: from here on, groups have at least [`FEWEST_SAMPLES`] samples if the budget allows
-    /// that.
+    /// Ends the warm-up: from here on, groups have at least [`MIN_SAMPLES_PER_GROUP`] samples if the budget
+    /// allows that.
     pub(super) fn begin_samples(&mut self) {
-        self.fewest = FEWEST_SAMPLES;
+        self.fewest = MIN_SAMPLES_PER_GROUP;
         if let Some(cost) = self.cost {
             self.samples = self.samples.max(self.smallest_size(cost));
         }

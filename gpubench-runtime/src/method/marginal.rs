@@ -7,7 +7,8 @@ use crate::device::{Batch, Clock, LaunchMode, MarginalEmptyLaunch, OwnLaunch, Qu
 use gpubench_records::{Cache, Failure};
 use gpubench_stats::{Nanoseconds, median, trimmed_error};
 
-/// The number of delays in a sequence. In a sequence with launches, one launch follows each delay.
+/// The number of delays in each of the two sequences that [`marginal_time_after_delays`] compares: one has a
+/// launch after each delay, the other has delays alone.
 pub(super) const DELAYS_PER_SEQUENCE: usize = 32;
 /// The largest difference between two measurements of a marginal time that is accepted (50 ns). If they
 /// differ by more, a third one is made, since the whole GPU stalls occasionally for some microseconds.

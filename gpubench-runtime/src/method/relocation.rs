@@ -92,25 +92,27 @@ pub(crate) fn relocate_inputs(
     Ok(succeeds)
 }
 
-/// A divisor and a factor: inputs are not relocated if the memory that a launch can reach has at least the
-/// size of the L2 divided by the first, and at most the size of the L2 times the second.
+/// The divisor of the L2's size that gives the lower end of the range of sizes around the L2. Inputs are not
+/// relocated if the size of the memory that a launch can reach is within this range, both ends included.
 ///
 /// In this range, the L2 keeps lines of the former inputs for many launches. On an H100 with an L2 of 50 MiB,
 /// a hot sum of 40 MiB takes 9.0 to 9.9 µs, but 13.5 to 12.0 µs in the first 32 launches after its input was
 /// relocated.
-const SIZES_AROUND_L2: [u64; 2] = [2, 4];
+const AROUND_L2_DIVISOR: u64 = 2;
+/// The factor of the L2's size that gives the upper end of the range described at [`AROUND_L2_DIVISOR`].
+const AROUND_L2_FACTOR: u64 = 4;
 
 /// Returns true if inputs can be relocated: the size of the memory that a launch can reach is known and
-/// outside of [`SIZES_AROUND_L2`], and a launch succeeds on relocated inputs and again on the first ones. The
-/// launch on the first inputs fails if `setup` keeps state of the newest inputs elsewhere. Restores the first
-/// inputs in any case.
+/// outside of the range of [`AROUND_L2_DIVISOR`], and a launch succeeds on relocated inputs and again on the
+/// first ones. The launch on the first inputs fails if `setup` keeps state of the newest inputs elsewhere.
+/// Restores the first inputs in any case.
 pub(super) fn can_relocate(
     queue: &mut dyn Queue,
     work: &mut dyn Work,
     allocation_seed: u64,
 ) -> Result<bool, Failure> {
     let l2 = queue.properties().last_level_cache.0;
-    let around_l2 = l2 / SIZES_AROUND_L2[0]..=l2 * SIZES_AROUND_L2[1];
+    let around_l2 = l2 / AROUND_L2_DIVISOR..=l2 * AROUND_L2_FACTOR;
     if queue.reachable().is_none_or(|memory| around_l2.contains(&memory.0)) {
         return Ok(false);
     }

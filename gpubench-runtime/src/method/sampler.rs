@@ -247,12 +247,14 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
     Ok(method)
 }
 
-/// Returns the first flush of the device that passes verification, its verification, and if this is not the
-/// usual flush, the objection to the usual one. If no flush passes, returns the usual flush with the
-/// objection to it.
+/// Finds the flush for cold samples. Returns it with its verification and the objection to the usual flush,
+/// which is `None` if the usual flush passes. A flush passes if it evicts the cache and leaves it clean.
 ///
-/// A flush passes if it evicts the cache and leaves it clean. [`Flush::Write`] passes even if it leaves the
-/// cache dirty, unless it is the usual flush.
+/// 1. Verifies the usual flush, up to [`VERIFICATION_ATTEMPTS`] times if the device has other flushes,
+///    otherwise once. Returns the usual flush if it passes.
+/// 2. Verifies each other flush once, in the order of the device, and returns the first that passes. Here
+///    [`Flush::Write`] may leave the cache dirty.
+/// 3. Falls back to the usual flush, although its last verification failed.
 fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerification, Option<String>), Failure> {
     let QueueProperties { usual_flush: usual, other_flushes, cache_name, .. } = queue.properties();
     let mut verification = verify_flush(queue, usual)?;

@@ -76,13 +76,16 @@ impl SampleCollector {
         }
     }
 
-    /// Takes groups until the stop policy ends sampling, the budget is spent, or there are as many samples as
-    /// one case may have. Takes at least one group, and otherwise ends before `deadline`. `size` adapts to
-    /// the time of the groups.
+    /// Takes groups of samples, at least one. `size` adapts to the time of the groups. Sampling ends after a
+    /// group if one of these conditions holds:
     ///
-    /// Exceeds the budget if this is necessary for the [`SMALLEST_SAMPLE`] samples of an interval, and if
-    /// these fit into the extended time of `sampling`. If the user requests a number of samples, takes this
-    /// number; then only `deadline` ends sampling earlier.
+    /// - `deadline` leaves no time for more samples than the group had;
+    /// - the case has all its samples: the number that the user requests, else [`MAX_AUTOMATIC_SAMPLES`];
+    /// - the stop policy ends sampling;
+    /// - the budget has no time for another sample. Sampling continues nevertheless up to [`SMALLEST_SAMPLE`]
+    ///   samples, which an interval needs, if these fit into the extended time of `sampling`.
+    ///
+    /// The last two conditions do not apply if the user requests a number of samples.
     pub(super) fn take_samples(
         sampler: &mut dyn Sampler,
         checked: &mut CheckedGroups,

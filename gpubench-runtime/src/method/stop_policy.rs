@@ -70,13 +70,14 @@ impl<'a> StopPolicy<'a> {
         samples >= self.next_check
     }
 
-    /// Checks `time`, the summary of `samples` samples that took `spent`, and determines when the next check
-    /// is due. If `time` is `None`, only determines that. Pass true for `is_last` at the final check, which
-    /// uses a rule of its own.
+    /// Updates the policy from `time`, the summary of `samples` samples that took `spent`: whether the
+    /// interval is narrow enough, whether the budget is hopelessly short, and when the next check is due.
+    /// If `time` is `None`, only schedules the next check. `is_last` is true at the final check, which the
+    /// stop rule judges by [`StopRule::check_last`].
     ///
-    /// Sets sampling as hopeless if the interval needs much more than the budget. For launches that share
-    /// processors with other programs, does so only if the interval is narrow enough for a valid result
-    /// already, or cannot become so within the budget.
+    /// The budget is hopelessly short if the required interval needs more than [`HOPELESS_BUDGETS`] of it.
+    /// Launches on shared processors continue nevertheless if their interval is wider than [`WIDEST`], the
+    /// limit of a valid result, and the budget suffices for that limit.
     pub(super) fn interim_check(
         &mut self,
         samples: usize,

@@ -13,11 +13,9 @@ use gpubench_stats::Nanoseconds;
 /// Two successive groups agree if their medians differ by at most this fraction, or by the resolution of the
 /// timer if that is more.
 const MEDIAN_AGREEMENT: f64 = 0.01;
-/// The number of groups after the first from which on a median counts as steady if it is within the range of
-/// the earlier medians, since the medians then show no trend.
-///
-/// Such a rule is needed for launches whose times vary by more than [`MEDIAN_AGREEMENT`]. The first group
-/// does not count, since it loads code and touches memory.
+/// The minimum number of groups, the first one excluded, whose medians can show that there is no trend: the
+/// last median is then steady if it is within the range of the others. Launches whose times vary by more than
+/// [`MEDIAN_AGREEMENT`] need this rule. The first group is excluded because it loads code and touches memory.
 const GROUPS_WITHOUT_TREND: usize = 4;
 /// The GPU clock is steady if its readings after two successive groups differ by at most this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;

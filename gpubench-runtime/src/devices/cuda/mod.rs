@@ -357,7 +357,8 @@ impl Cuda {
 /// less time if its inputs were allocated first; the effect depends on these sizes.
 const SPACER_SIZES: [(u64, u64); 2] = [(32, 2 << 20), (2048, 512)];
 
-/// Unused allocations whose sizes determine the addresses of the inputs that are allocated next.
+/// Unused allocations, one for each entry of [`SPACER_SIZES`]. While they exist, they shift the addresses of
+/// later allocations, such as inputs, by amounts that depend on the allocation seed.
 struct Spacers {
     allocation_seed: u64,
     _memory: Vec<DeviceMemory>,

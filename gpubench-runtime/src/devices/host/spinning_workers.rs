@@ -84,9 +84,8 @@ impl SpinningWorkers {
         !self.workers.each.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }
 
-    /// Calls the workers to spin, and waits until they answer a ping, in which one worker in
-    /// [`WORKERS_PER_MISSING_ONE`] may be missing. Returns false if no ping succeeds within the longest wait
-    /// of the policy.
+    /// Calls the workers to spin, and pings them repeatedly until a ping succeeds. Returns true then, and
+    /// false if none succeeds within [`WakeUpPolicy::next_wait`].
     fn wake(&self, stream: &PinnedPool) -> bool {
         let (begin, patience) = (Instant::now(), self.policy.next_wait());
         while begin.elapsed() < patience {
@@ -347,9 +346,12 @@ impl WakeUpPolicy {
         self.shortest = Some(self.shortest.map_or(time, |shortest| shortest.min(time)));
     }
 
-    /// Returns true if the next launch should wait for the workers. `gave_work` is true if an earlier launch
-    /// gave them work; otherwise launches wait only for the first tries. Launches never wait if they are very
-    /// long, or if workers come too late.
+    /// Returns true if the next launch should wait for the workers, which requires all of these conditions:
+    ///
+    /// - An earlier launch gave the workers work (`gave_work`), or fewer than [`TRIES_OF_SHORT`] launches
+    ///   have begun with spinning workers. If launches are long, fewer than [`TRIES_OF_LONG`].
+    /// - Launches are not very long, see [`Self::is_very_long`].
+    /// - The workers are in time, see [`Self::workers_are_in_time`].
     fn next_launch_waits(&self, gave_work: bool) -> bool {
         let is_long = self.shortest.is_some_and(|shortest| shortest >= LONG_LAUNCH);
         let tries = if is_long { TRIES_OF_LONG } else { TRIES_OF_SHORT };

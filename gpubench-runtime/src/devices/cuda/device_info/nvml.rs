@@ -36,8 +36,8 @@ impl Sensors {
         })
     }
 
-    /// Counts all processes with a context on the GPU, including this process if it has one. Returns `None`
-    /// if the library does not report them.
+    /// Returns the number of processes that have a context on the GPU, or `None` if the library does not
+    /// report it. This process counts if it has a context there.
     #[cfg(feature = "doctor")]
     pub(crate) fn processes(self) -> Option<u32> {
         self.0.compute_processes().ok()

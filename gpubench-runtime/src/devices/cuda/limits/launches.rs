@@ -36,7 +36,8 @@ const MOST_MOVED_BYTES: u64 = 4 << 30;
 /// Launches within the L2 sweep a buffer of the size of the L2 divided by this, so that all of the buffer
 /// stays in the L2.
 const CACHE_SIZE_DIVISOR: u64 = 2;
-/// The number of threads of a multiprocessor that move bytes within the L2.
+/// The number of threads per multiprocessor in launches within the L2. The blocks of such a launch all fit on
+/// the multiprocessors at once.
 const MOVING_THREADS_PER_SM: u32 = 1024;
 /// The 32-bit word that launches write, and that the sources of reads and copies are filled with.
 const WRITTEN_WORD: u32 = 0x3f80_1234;

@@ -39,7 +39,8 @@ pub(crate) struct TracedLaunch {
 }
 
 impl TracedLaunch {
-    /// Returns the launch with these operations, or `None` if there are none.
+    /// Builds a launch from its operations, in any order: it lasts from the earliest begin to the latest end.
+    /// Returns `None` if `pieces` is empty.
     fn from_pieces(mut pieces: Vec<Activity>) -> Option<Self> {
         pieces.sort_by_key(|piece| piece.begin);
         let begin = pieces.first()?.begin;

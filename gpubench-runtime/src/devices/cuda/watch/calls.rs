@@ -100,8 +100,8 @@ pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     )
 }
 
-/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. For work of a
-/// launch on them there is an observation of its own.
+/// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work on them is
+/// reported as [`Observation::DefaultStream`], and work on any other stream as [`Observation::OtherStreams`].
 const DEFAULT_STREAMS: [u64; 3] = [0, 1, 2];
 
 /// A launch counts as waiting for work if at least this many successive queries of the launch find that the
