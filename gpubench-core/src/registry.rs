@@ -77,7 +77,8 @@ pub struct Generic {
 }
 
 impl Variant {
-    /// Returns the instance with these `generics`, launched on a stream of type `S`.
+    /// Creates the instance with these `generics`, whose launches take a stream of type `S`. The first
+    /// parameter only selects `S`, from which the kind of device follows.
     #[expect(
         clippy::needless_maybe_sized,
         reason = "of a slice the compiler then says this alone, and not that it is unsized too"
@@ -288,8 +289,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns the bytes moved without the intermediates; `None` if no bytes are counted. Of these, each byte
-    /// counts at most twice: once as read and once as written.
+    /// Returns `bytes` minus `intermediates`: the traffic of the inputs and outputs. In it, each byte
+    /// counts at most twice: as read and as written. Returns `None` if no bytes are counted.
     #[must_use]
     pub fn without_intermediates(&self) -> Option<u64> {
         self.bytes.map(|bytes| bytes.saturating_sub(self.intermediates.unwrap_or_default()))

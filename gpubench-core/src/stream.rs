@@ -41,8 +41,8 @@ pub trait StreamSource: Any {
 pub trait LaunchStream: Sized + 'static {
     /// The type that creates such streams.
     type Source: StreamSource;
-    /// The value that owns the stream while a case launches: mostly `Self`, or a smart pointer if such
-    /// streams exist only behind one.
+    /// The value that [`open`](Self::open) returns, which owns the stream during a case: mostly `Self`, or a
+    /// smart pointer such as `Arc<Self>` if the library provides its streams only behind one.
     type Owned: Borrow<Self> + 'static;
 
     /// Returns a stream of `source`, for all launches of one case.

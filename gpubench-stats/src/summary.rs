@@ -179,18 +179,18 @@ pub(super) fn median_interval(
     rank_interval(sorted, effective, step, confidence).widened_to(step)
 }
 
-/// Returns the interval between two order statistics of `sorted` (ascending, not empty) that holds the median
-/// with this `confidence`. `effective` is the effective number of samples, and `step` the resolution of the
-/// timer.
+/// Returns the interval between two order statistics of `sorted` (ascending, not empty) that contains the
+/// median with this `confidence`. `effective` is the effective number of samples, and `step` the resolution
+/// of the timer.
 ///
-/// Ranks are found as if there were `effective` samples. The rank r of the lower end then stands for the
-/// probability (r − ½)/`effective`. In all n samples, the same quantile has the rank ½ + (r −
-/// ½)·n/`effective`. With `effective` = n that is r itself, to the last bit.
+/// 1. Computes the rank r of the lower end as if there were `effective` samples.
+/// 2. Converts r to the rank of the same quantile among all n samples: ½ + (r − ½)·n/`effective`. The upper
+///    end has this rank from the other side.
+/// 3. Interpolates between the two samples around each end. If these are neighbouring ticks of the timer,
+///    takes the outer sample instead, which keeps the coverage of quantised times.
 ///
-/// Between neighbouring ticks of the timer there is nothing to interpolate: there the end is the outer
-/// sample, which keeps the coverage of quantised times. This is valid if time stamps fall anywhere within a
-/// step. If they always fell on the same place, every time would be off by up to a step, and nothing in the
-/// samples would show it.
+/// Step 3 assumes that time stamps occur anywhere within a step. If they always occurred at the same phase,
+/// every time would be wrong by up to a step, and the samples would not show it.
 ///
 /// Too few effective samples (fewer than [`SMALLEST_SAMPLE`] for 95 %) have no such interval. The function
 /// then returns the range from the smallest to the largest sample, whose confidence is lower. The stop rule
@@ -214,8 +214,8 @@ pub(super) fn rank_interval(sorted: &[f64], effective: f64, step: Nanoseconds, c
     Interval { low: Nanoseconds(low), high: Nanoseconds(high) }
 }
 
-/// Returns [`lower_rank`] for a `count` that is not a whole number, interpolated linearly between the whole
-/// numbers below and above. `None` if [`lower_rank`] has no result for either of them.
+/// Returns the rank of the interval's lower end for a fractional number of samples: interpolates linearly
+/// between [`lower_rank`] of the whole numbers below and above `count`. `None` if either has no rank.
 fn fractional_rank(count: f64, confidence: f64) -> Option<f64> {
     let below = lower_rank(count as usize, confidence)?;
     let above = lower_rank(count.ceil() as usize, confidence)?;

@@ -57,7 +57,7 @@ const COARSEST_SEARCH: (usize, usize) = (256, 32);
 /// The factor by which each search has more samples and more bins than the search before, up to all samples
 /// and [`LAST_BINS`].
 const SEARCH_REFINEMENT: usize = 4;
-/// The number of bins of the last, finest search.
+/// The number of bins into which the last, finest search divides a period. A bin is the resolution of phases.
 const LAST_BINS: usize = 1024;
 /// The distance from the best period so far that the next search covers on each side, in steps of the search
 /// that found this period.
@@ -315,9 +315,9 @@ fn best_window(
     (best.z > 0.0).then(|| PhaseWindow { z: (best.z * all).sqrt(), ..best })
 }
 
-/// Sorts samples, each a start and a score, into `bins` by phase. For each bin of two successive periods,
-/// returns the sum of scores and the number of samples before it; a window may thus pass the end of the first
-/// period. The last entry is that of both periods.
+/// Returns cumulative sums over the bins of two equal successive periods, so that a window may pass the end
+/// of the first period. Entry i is the sum of scores and the number of samples in the first i bins, from 0
+/// to 2 · `bins`. `samples` are pairs of a start and a score; the phase of the start determines the bin.
 fn cumulative_sums(samples: &[(f64, f64)], period: f64, bins: usize) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0); 2 * bins + 1];
     let frequency = 1.0 / period;
