@@ -113,7 +113,8 @@ gpubench_stats::stored! {
     }
 }
 
-/// The number of a task and the number of all tasks, such as `3/8`: from `1/8` to `8/8`.
+/// One of several equal parts of the work, as the number of a task and the number of all tasks. `3/8` is the
+/// third of eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[error("{number}/{of}")]
 pub struct Part {

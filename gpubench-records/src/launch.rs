@@ -244,8 +244,8 @@ impl Relaunch {
     /// the output out.
     const MIN_REWRITTEN_FRACTION: f64 = 0.5;
 
-    /// Returns the writes to the largest output if later launches leave out most of them; `None` if they
-    /// write most of it, or if that was not tried.
+    /// Returns the writes to the largest output if later launches write less than half of it, so that the
+    /// output is stale. Returns `None` if they write at least half, or if this was not tested.
     pub fn stale(&self) -> Option<Rewritten> {
         self.rewritten.filter(|it| !Self::is_rewritten(it.changed, it.again))
     }

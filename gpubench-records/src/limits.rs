@@ -86,9 +86,10 @@ pub fn longest_possible_time(samples: &Samples, cold: bool) -> Nanoseconds {
     samples.time.median + doubt + resolution
 }
 
-/// Returns the limit that a launch violates if it does its declared work in the time `took`. If it violates
-/// both that of its bytes and that of arithmetic, returns the one that needs more time. `None` if the speed
-/// is possible, or if no peak is certain.
+/// Returns the peak that a launch would exceed if it did its declared work in the time `took`: the
+/// bandwidth for its bytes, or the arithmetic throughput for its operations. If it would exceed both,
+/// returns the one at which the work takes longer. `None` if it would exceed neither; unknown and uncertain
+/// peaks limit nothing.
 pub fn violated_limit(
     claim: &DeclaredWork<'_>,
     took: Nanoseconds,

@@ -260,8 +260,8 @@ impl Timer {
         self
     }
 
-    /// Returns the smallest difference of times that the timer resolves: that of averages if it is known,
-    /// else that of single readings.
+    /// Returns the smallest significant difference between results: the resolution of averages if it is
+    /// known, as for a coarse timer, otherwise the resolution of single readings.
     pub fn effective_resolution(&self) -> Nanoseconds {
         self.averaged_resolution.unwrap_or(self.resolution)
     }

@@ -12,7 +12,8 @@ const MIN_PROCESSES_FOR_SPREAD: usize = 3;
 /// the answers are final.
 pub const MAX_REMEASURING_PROCESSES: usize = 8;
 
-/// The times of a case in the run (`now`) and in the baseline (`then`).
+/// The medians of one case, one for each process that measured it, in the run (`now`) and in the baseline
+/// (`then`). [`decide_cases`] compares the two.
 #[derive(Clone, Debug)]
 pub struct CaseMedians {
     /// The median of each process of the run, with its interval.

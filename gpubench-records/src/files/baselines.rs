@@ -184,8 +184,9 @@ pub struct RunBaselines {
 }
 
 impl RunBaselines {
-    /// Takes the baseline `last` to compare with, or else reads the one that `against` names. Checks that a
-    /// run can be saved as the baseline `save`, and creates its folder.
+    /// Opens the baselines of a run before it is measured. The run will be compared with `last` if it is
+    /// given, else with the baseline that `against` names, which is read now. It will be saved as the
+    /// baseline `save`, whose folder is created now, so that a fault shows before the measurement.
     ///
     /// # Errors
     /// See [`LoadRunError`].

@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{folders::cache_folder, format::CEILINGS, replace::replace};
+use super::{folders::cache_folder, format::MEASURED_PEAKS, replace::replace};
 use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, THREADS, UUID};
 use crate::{DeviceInfo, Peak, PeakSource};
 use gpubench_stats::Rate;
@@ -108,7 +108,7 @@ impl CeilingCache {
         merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
         merged.extend_from_slice(ceilings);
         Ceiling::sort(&mut merged);
-        let contents = CeilingsFile { schema: CEILINGS.schema.to_owned(), ceilings: merged };
+        let contents = CeilingsFile { schema: MEASURED_PEAKS.schema.to_owned(), ceilings: merged };
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
         let written =
             folder.and_then(|()| replace(&place, &|out| out.write_all(&serde_json::to_vec(&contents)?)));
@@ -132,7 +132,7 @@ fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
         }
         json => json.map_err(|error| error.to_string())?,
     };
-    let contents: CeilingsFile = CEILINGS.read(&json).map_err(|error| error.to_string())?;
+    let contents: CeilingsFile = MEASURED_PEAKS.read(&json).map_err(|error| error.to_string())?;
     let sound = |Ceiling { peak, .. }: &Ceiling| {
         peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };

@@ -13,21 +13,23 @@ use crate::record::SCHEMA;
 pub struct FileFormat {
     /// The format's name and version, which its files have in the field `schema`.
     pub schema: &'static str,
-    /// The message about a file that is not of this format.
-    foreign: &'static str,
+    /// The beginning of the error about a file that is not of this format.
+    mismatch_message: &'static str,
 }
 
 /// A run, as one JSON document or as JSON Lines.
-pub const RUN: FileFormat = FileFormat { schema: SCHEMA, foreign: "not a stored run" };
-/// The measured ceilings of a device.
-pub const CEILINGS: FileFormat =
-    FileFormat { schema: "gpubench-ceilings/1", foreign: "these are no measured ceilings" };
+pub const RUN: FileFormat = FileFormat { schema: SCHEMA, mismatch_message: "not a stored run" };
+/// The measured peaks of a device. Stored files have the name `ceilings` in their `schema`, which therefore
+/// stays.
+pub const MEASURED_PEAKS: FileFormat =
+    FileFormat { schema: "gpubench-ceilings/1", mismatch_message: "these are no measured ceilings" };
 
 /// The results of tuning: races of variants.
-pub const TUNING: FileFormat = FileFormat { schema: "gpubench-tuning/2", foreign: "this is no tuning" };
+pub const TUNING: FileFormat =
+    FileFormat { schema: "gpubench-tuning/2", mismatch_message: "this is no tuning" };
 /// A run in a history.
 pub const HISTORY: FileFormat =
-    FileFormat { schema: "gpubench-history/2", foreign: "this is no run of a history" };
+    FileFormat { schema: "gpubench-history/2", mismatch_message: "this is no run of a history" };
 
 /// The reason why a document cannot be read as one of the expected format.
 #[derive(Debug, thiserror::Error)]
@@ -113,7 +115,7 @@ impl FileFormat {
 
     /// Returns the error that a document is not of this format, or is damaged. `why` describes the fault.
     pub(super) fn foreign_error(self, why: impl Into<String>) -> FormatError {
-        FormatError::Foreign { what: self.foreign, why: why.into() }
+        FormatError::Foreign { what: self.mismatch_message, why: why.into() }
     }
 
     /// Returns an error unless the document states exactly this format and version.

@@ -91,7 +91,7 @@ pub fn read(from: impl Read) -> Result<StoredRun, ReadError> {
 /// Reads the first line, then the others, up to the end or to a line that is cut off. Damaged lines become
 /// faults.
 fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
-    let FirstLine { mut run, is_summed } = read_head(from)?;
+    let FirstLine { mut run, has_checksum } = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
     for number in 2.. {
@@ -100,7 +100,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
             is_cut_off = !line.is_empty();
             break;
         }
-        match read_line(&line, is_summed) {
+        match read_line(&line, has_checksum) {
             Ok(RunLine::Record { at, record }) => match add_record(record.into_owned(), &mut records) {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
@@ -132,13 +132,13 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     from.read_until(b'\n', &mut line).map(|_| line)
 }
 
-/// Reads a line after the first. If `is_summed` is true, the line must have a checksum. Fails with the reason
-/// in words.
-fn read_line(line: &[u8], is_summed: bool) -> Result<RunLine<'static>, String> {
+/// Reads a line after the first. Returns the reason as text if the line is not of this format, if its
+/// checksum differs, or if it has no checksum although `needs_checksum` is true.
+fn read_line(line: &[u8], needs_checksum: bool) -> Result<RunLine<'static>, String> {
     let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
         Checksum::Differs => Err(CHECKSUM_DIFFERS.to_owned()),
-        Checksum::Missing if is_summed => Err("it has no checksum, which the first line has".to_owned()),
+        Checksum::Missing if needs_checksum => Err("it has no checksum, which the first line has".to_owned()),
         Checksum::Fits | Checksum::Missing => Ok(read),
     }
 }
@@ -150,7 +150,7 @@ const CHECKSUM_DIFFERS: &str = "it was changed after it was written: its checksu
 struct FirstLine {
     run: Run,
     /// True if the first line has a checksum: then all other lines must have one too.
-    is_summed: bool,
+    has_checksum: bool,
 }
 
 /// Reads the first line of a run's file.
@@ -165,7 +165,7 @@ fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
         RunLine::Run(_) if sum == Checksum::Differs => {
             Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")).into())
         }
-        RunLine::Run(run) => Ok(FirstLine { run: run.into_owned(), is_summed: sum == Checksum::Fits }),
+        RunLine::Run(run) => Ok(FirstLine { run: run.into_owned(), has_checksum: sum == Checksum::Fits }),
         RunLine::Record { .. } | RunLine::End { .. } => {
             Err(RUN.foreign_error("line 1: that of a run is missing").into())
         }

@@ -66,11 +66,13 @@ pub fn missing_work(
     Some(Reason::AboveCoreBandwidth { declared, limit })
 }
 
-/// Returns true if a second launch must be observed: the first one did something invalid, which later ones
-/// may not do, or it queried the device, which `host_work` permits.
+/// Returns true if another launch must be observed before the case is judged: the first launch did something
+/// invalid, such as loading code, or queried the device although the benchmark does not declare `host_work`.
+/// Libraries may do either in their first launch alone.
 pub fn needs_another_launch(seen: &LaunchInfo, host_work: bool) -> bool {
-    let asks = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
-    seen.observations.iter().any(|seen| observation_state(seen, host_work) == State::Invalid || asks(seen))
+    let is_undeclared_query = |seen: &Observation| matches!(seen, Observation::Asks(_)) && !host_work;
+    let is_invalid = |seen: &Observation| observation_state(seen, host_work) == State::Invalid;
+    seen.observations.iter().any(|seen| is_invalid(seen) || is_undeclared_query(seen))
 }
 
 /// Returns the first observation that makes a launch invalid, in words with its remedy; `None` if there is
