@@ -98,8 +98,9 @@ pub fn memory_growth() -> u64 {
     })
 }
 
-/// Returns the C name of the first call, such as `cuArrayCreate_v2`, that allocated memory which [`memory`]
-/// does not list, or that may lead to such memory. `None` if there was no such call.
+/// Returns the C name of the first call, such as `cuArrayCreate_v2`, that may have made the list of
+/// [`memory`] incomplete: its memory, or memory that follows from it, is not listed. `None` if the list is
+/// complete.
 #[must_use]
 pub fn first_unlisted_call() -> Option<&'static str> {
     with_allocations(|known| known.first_unlisted_call)

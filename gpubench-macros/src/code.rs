@@ -187,8 +187,8 @@ impl<'a> Exits<'a> {
     }
 }
 
-/// Returns the expressions whose values leave the code, at its end or by `return`. Leaves out an end or a
-/// `return` without an expression, and an end by a macro other than `vec!`, since a macro may panic.
+/// Returns the expressions that `code` may evaluate to or return: those at its end, in each branch, and those
+/// of `return`. Leaves out macros except `vec!`, since a macro may panic and have no value.
 pub(crate) fn returned_values(code: &Expr) -> impl Iterator<Item = &Expr> {
     Exits::from_code(code).values.into_iter().flatten()
 }

@@ -55,7 +55,8 @@ pub(crate) fn generated_span() -> Span {
     Span::mixed_site()
 }
 
-/// Quotes code with the span of generated code.
+/// Converts the given code to tokens, as `quote!` does, with the span of generated code
+/// ([`generated_span`](crate::errors::generated_span)).
 macro_rules! generated {
     ($($code:tt)*) => {
         quote::quote_spanned!(crate::errors::generated_span()=> $($code)*)

@@ -76,7 +76,8 @@ fn check_repetitions(runs: &[NamedRun]) -> Result<Vec<String>, String> {
 /// A record with its run.
 type RecordOfRun<'a> = (&'a NamedRun, &'a Record);
 
-/// Returns the first measurement of a record, for a comparison of methods; `None` if there is none.
+/// Returns the first measurement of `record` with its run, as [`differences`] takes it; `None` if the record
+/// has no measurement.
 fn first_measurement<'a>(named: &'a NamedRun, record: &'a Record) -> Option<MeasuredRecord<'a>> {
     Some(MeasuredRecord { run: &named.run, record, measurement: record.measurements().next()? })
 }

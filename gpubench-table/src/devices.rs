@@ -165,7 +165,8 @@ pub fn binding_peak(measured: &Measurement) -> Option<&PeakFraction> {
     measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
 
-/// Returns true if a usable result is faster than the memory's peak bandwidth, and no reason says that work is missing.
+/// Returns true if the record has a usable measurement whose bandwidth exceeds the peak of the memory, and
+/// its verdict has no reason for missing work.
 pub(super) fn is_above_memory_peak(record: &Record) -> bool {
     let of_memory = record.usable_measurement().and_then(|it| it.metrics.share(&Quantity::MemoryBandwidth));
     of_memory > Some(1.0) && !record.verdict.reasons.iter().any(Reason::is_missing_work)

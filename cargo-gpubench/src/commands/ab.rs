@@ -198,20 +198,21 @@ struct ComparedRevision<'a> {
 }
 
 impl<'a> ProcessPairs<'a> {
-    /// Prepares the pairs, and starts no process yet. `revisions` has the name and all binaries of the
-    /// earlier revision, then those of the later one. `then` and `now` are the binary to compare.
+    /// Prepares the pairs without starting a process. `revisions` has the name and all binaries of the
+    /// earlier revision, then of the later one; `then` and `now` are the binary to compare in each.
+    /// `checkouts` gives the folders for stored runs and for peaks.
     fn new(
         revisions: [(&'a str, &'a BuiltBinaries); 2],
         [then, now]: [&'a BuiltBinary; 2],
-        here: &'a RevisionCheckouts,
+        checkouts: &'a RevisionCheckouts,
         args: &'a AbArgs,
     ) -> Self {
-        let side = |(name, built), suite, place: &str| {
-            let stored = StoredRuns::within(here.gpubench_folder().join("ab").join(place));
+        let side = |(name, built), suite, folder: &str| {
+            let stored = StoredRuns::within(checkouts.gpubench_folder().join("ab").join(folder));
             ComparedRevision { name, built, suite, stored, runs: Vec::new() }
         };
         let sides = [side(revisions[0], then, "then"), side(revisions[1], now, "now")];
-        Self { sides, target: &here.target, args, interrupted: None }
+        Self { sides, target: &checkouts.target, args, interrupted: None }
     }
 
     /// Measures pairs of processes. Ends when every result is decided, the time or the number of pairs is

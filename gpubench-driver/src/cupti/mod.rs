@@ -158,8 +158,8 @@ const LIBRARY_NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.
 /// First the folders of CUDA toolkits, then the folders within a toolkit that may contain CUPTI.
 const TOOLKIT_FOLDERS: ([&str; 3], [&str; 2]) =
     (["$CUDA_HOME", "$CUDA_PATH", "/usr/local/cuda*"], ["extras/CUPTI/lib64", "targets/*/lib"]);
-/// First the root folders of Python packages: of active environments, of the user and of the system. Then the
-/// folders within such a root that may contain CUPTI.
+/// The folders in which NVIDIA's Python packages install CUPTI: first the roots of active environments, of
+/// the user and of the system, then the folders within each root. [`matching`] expands `$` and `*`.
 const PYTHON_FOLDERS: ([&str; 5], [&str; 2]) = (
     ["$VIRTUAL_ENV", "$CONDA_PREFIX", "$HOME/.local", "/usr/local", "/usr"],
     ["lib/python3*/*-packages/nvidia/cu13/lib", "lib/python3*/*-packages/nvidia/cuda_cupti/lib"],

@@ -61,8 +61,9 @@ impl ElfSymbol {
     }
 }
 
-/// Returns the bytes of an ELF shared object for `machine` with the name `name` (its `DT_SONAME`), which
-/// needs the library `needed`. The object has these `symbols`, all undefined, and then [`TABLE_SYMBOL`].
+/// Returns the bytes of an ELF shared object without code. `machine` is its architecture ([`ELF_MACHINE`]),
+/// `name` its `DT_SONAME`, and `needed` the library that it depends on (`DT_NEEDED`). Its symbol table has an
+/// undefined function for each name in `symbols`, and [`TABLE_SYMBOL`] at the end.
 pub(super) fn shared_object(machine: u16, name: &str, needed: &[u8], symbols: &[&str]) -> Vec<u8> {
     let mut strings = vec![0];
     let mut string = |bytes: &[u8]| {

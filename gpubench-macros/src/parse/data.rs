@@ -63,8 +63,8 @@ impl GroupableOptions {
         Ok(true)
     }
 
-    /// Writes the options as fields of `BenchmarkOptions`: `cold: true, …`. If `of_group` is true, the field
-    /// of the option `tags` is `group_tags`.
+    /// Returns the options as fields of a `BenchmarkOptions` expression, such as `cold: true,`. If
+    /// `of_group` is true, they are the options of a group, whose `tags` go to the field `group_tags`.
     pub(crate) fn fields(&self, of_group: bool) -> TokenStream {
         let fields = self.0.iter().map(|(name, value)| {
             let group = if of_group && name == "tags" { "group_" } else { "" };

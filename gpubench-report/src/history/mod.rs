@@ -155,10 +155,10 @@ impl TimeSeries {
     /// has the UUID of the device.
     fn find_changes(&mut self, runs: &[RunLabel], rules: HistoryRules, names_device: bool) {
         let times = self.times();
-        // The last runs of a series that is over are none of the last ones.
+        // With `rules.last`, a series that is over has no change to report.
         let last = rules.last.map(|last| if self.is_over { 0 } else { last });
         let first = last.map_or(0, |last| times.len().saturating_sub(last));
-        let is_asked = |change: &LevelChange| {
+        let is_selected = |change: &LevelChange| {
             (change.ratio - 1.0).abs() >= rules.equivalence_margin && change.at >= first
         };
         // The mean on the scale of logarithms.
@@ -168,7 +168,7 @@ impl TimeSeries {
         let found = changes(&times);
         let latest = level(&times[found.last().map_or(0, |last| last.at)..]);
         let label = |at: usize| runs[self.points[at].run].clone();
-        let shown = |change: LevelChange| {
+        let case_change = |change: LevelChange| {
             let (begin, end) = change.levels;
             let before = level(&times[begin..change.at]);
             CaseChange {
@@ -183,7 +183,7 @@ impl TimeSeries {
                 uuid: self.uuid().filter(|_| names_device).map(str::to_owned),
             }
         };
-        self.changes = found.into_iter().rev().filter(is_asked).map(shown).collect();
+        self.changes = found.into_iter().rev().filter(is_selected).map(case_change).collect();
     }
 }
 
