@@ -36,7 +36,7 @@ pub use self::{
     device_info::{DeviceInfo, Peak, PeakSource, Property, Quantity, Value},
     environment::{Environment, Part, ShareMode, Task},
     failure::{Failure, Stage, Step},
-    files::ceilings::Ceiling,
+    files::peaks::MeasuredPeak,
     files::{Destination, EarlierRun, FormatError, ReadError, StoredRun},
     id::{Arg, BenchmarkId, CaseId, DeviceId, PlannedCase},
     launch::{LaunchInfo, LaunchedKernel, Multiprocessors, Observation, Relaunch, Reuse, Rewritten, Written},

@@ -47,9 +47,9 @@ gpubench_stats::stored! {
 const MAX_OVER_CLOCK_PEAK: f64 = 1.25;
 
 /// The factor by which a rate may exceed a measured peak, since another program may be faster than the one
-/// that measured it. On an H200, the ceiling that is furthest below its limit, `f64_tensor`, reaches 49 % of
-/// it, and `l2_write` half of `l2_read`. The factor is five times that gap, for a machine that did something
-/// else while its ceiling was measured.
+/// that measured it. On an H200, the measured peak that is furthest below its limit, `f64_tensor`, reaches
+/// 49 % of it, and `l2_write` half of `l2_read`. The factor is five times that gap, for a machine that did
+/// something else while its peak was measured.
 const MAX_OVER_MEASURED_PEAK: f64 = 10.0;
 
 /// The possible error of an event time after the overhead of an empty launch is subtracted.

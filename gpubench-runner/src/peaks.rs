@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpubench_records::{DeviceInfo, Peak, PeakSource, Quantity, device_info::UUID};
-use gpubench_runtime::{devices::kinds, measured_peaks::CeilingCache};
+use gpubench_runtime::{devices::kinds, measured_peaks::PeakCache};
 use gpubench_stats::Rate;
 
 /// A peak that the user states in `gpubench.toml`, as it is written there.
@@ -24,7 +24,7 @@ pub(crate) struct PeakSources {
     /// The peaks that the user states, by device and quantity.
     pub stated: Vec<StatedPeak>,
     /// The store of measured peaks; `None` if stored peaks are not used.
-    pub stored: Option<CeilingCache>,
+    pub stored: Option<PeakCache>,
 }
 
 impl PeakSources {

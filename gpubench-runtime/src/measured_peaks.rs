@@ -5,43 +5,44 @@ use std::path::Path;
 
 use crate::device::{Device, DeviceError};
 use crate::system::host_name;
-use gpubench_records::{Ceiling, DeviceInfo, Peak};
+use gpubench_records::{DeviceInfo, MeasuredPeak, Peak};
 
-pub use gpubench_records::files::ceilings::CeilingCache;
+pub use gpubench_records::files::peaks::PeakCache;
 
 /// Returns the cache of measured peaks in `folder`, or in the user's cache folder if `folder` is `None`. The
 /// entries of a CPU are valid only for this machine and this build's optimisation level. Returns `None` if
 /// the user has no cache folder.
-pub fn ceiling_cache(folder: Option<&Path>) -> Option<CeilingCache> {
+pub fn peak_cache(folder: Option<&Path>) -> Option<PeakCache> {
     // A program that is not optimised computes at a part of the rate.
     let build = match (cfg!(debug_assertions), env!("GPUBENCH_OPT_LEVEL")) {
         (true, _) => ", debug build",
         (false, "3") => "",
         (false, _) => ", less optimised build",
     };
-    CeilingCache::in_folder(folder, &format!("{}{build}", host_name().unwrap_or_default()))
+    PeakCache::in_folder(folder, &format!("{}{build}", host_name().unwrap_or_default()))
 }
 
-/// Returns the properties of `device`. If `ceilings` has no peaks of the device, measures them. Stores the
-/// measured peaks in `ceilings` if all are certain; if they are not, or cannot be stored, adds them to the
-/// returned properties. Peaks that are stored in `ceilings` are never part of the returned properties: the
+/// Returns the properties of `device`. If `cache` has no peaks of the device, measures them. Stores the
+/// measured peaks in `cache` if all are certain; if they are not, or cannot be stored, adds them to the
+/// returned properties. Peaks that are stored in `cache` are never part of the returned properties: the
 /// supervisor adds them.
 pub(crate) fn info_with_peaks(
     device: &mut dyn Device,
-    ceilings: Option<&CeilingCache>,
+    cache: Option<&PeakCache>,
 ) -> Result<DeviceInfo, DeviceError> {
     let mut info = device.info()?;
-    let stored = ceilings.and_then(|ceilings| ceilings.read(&info).ok()).unwrap_or_default();
+    let stored = cache.and_then(|cache| cache.read(&info).ok()).unwrap_or_default();
     if !stored.is_empty() {
         return Ok(info);
     }
     let peaks = device.measure_peaks();
     let is_kept = peaks.iter().all(|peak| !peak.uncertain)
-        && ceilings.is_some_and(|ceilings| {
-            let named = |peak: &Peak| Ceiling { name: peak.quantity.name().to_owned(), peak: peak.clone() };
-            let measured: Vec<Ceiling> = peaks.iter().map(named).collect();
+        && cache.is_some_and(|cache| {
+            let named =
+                |peak: &Peak| MeasuredPeak { name: peak.quantity.name().to_owned(), peak: peak.clone() };
+            let measured: Vec<MeasuredPeak> = peaks.iter().map(named).collect();
             // Without a folder that can be written each run measures them.
-            ceilings.keep(&info, &measured).is_ok_and(|file| file.is_some())
+            cache.keep(&info, &measured).is_ok_and(|file| file.is_some())
         });
     if !is_kept {
         info.add(peaks);
@@ -89,11 +90,10 @@ mod tests {
     }
 
     /// Returns the peaks in GB/s that a run with this cache has.
-    fn peaks(cpu: &mut Cpu, ceilings: Option<CeilingCache>) -> Vec<f64> {
-        let mut info = info_with_peaks(cpu, ceilings.as_ref()).expect("nothing fails");
-        let stored =
-            ceilings.map_or(Ok(Vec::new()), |ceilings| ceilings.read(&info)).expect("it can be used");
-        info.add(stored.into_iter().map(|ceiling| ceiling.peak).collect());
+    fn peaks(cpu: &mut Cpu, cache: Option<PeakCache>) -> Vec<f64> {
+        let mut info = info_with_peaks(cpu, cache.as_ref()).expect("nothing fails");
+        let stored = cache.map_or(Ok(Vec::new()), |cache| cache.read(&info)).expect("it can be used");
+        info.add(stored.into_iter().map(|measured| measured.peak).collect());
         info.peaks.iter().map(|peak| peak.value.0 / 1e9).collect()
     }
 
@@ -101,7 +101,7 @@ mod tests {
     fn peaks_of_a_cpu_are_measured_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut cpu = Cpu { measured: 0, uncertain: false };
-        let cache = || ceiling_cache(Some(folder.path()));
+        let cache = || peak_cache(Some(folder.path()));
         assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [1.0]]);
 
         let file = fs::read_dir(folder.path().join("ceilings")).expect("it is there").next();
@@ -119,7 +119,7 @@ mod tests {
         let file = folder.path().join("a file");
         fs::write(&file, "").expect("it can be written");
         let mut cpu = Cpu { measured: 0, uncertain: false };
-        let cache = || ceiling_cache(Some(&file));
+        let cache = || peak_cache(Some(&file));
         assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [2.0]]);
         assert_eq!(peaks(&mut cpu, None), [3.0]);
     }
@@ -128,7 +128,7 @@ mod tests {
     fn uncertain_peaks_are_not_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut cpu = Cpu { measured: 0, uncertain: true };
-        let cache = || ceiling_cache(Some(folder.path()));
+        let cache = || peak_cache(Some(folder.path()));
         assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [2.0]]);
     }
 }

@@ -4,12 +4,12 @@
 //! never finds a part of one.
 
 mod baselines;
-pub mod ceilings;
 mod disk;
 mod earlier_run;
 mod folders;
 mod format;
 mod lines;
+pub mod peaks;
 mod replace;
 mod store;
 

@@ -73,7 +73,7 @@ impl RunConfig {
 
     /// Returns the request for the properties of a device.
     fn info_request(&self, device: &str) -> Request {
-        Request::DeviceInfo { device: device.to_owned(), ceilings: self.peak_sources.stored.clone() }
+        Request::DeviceInfo { device: device.to_owned(), peaks: self.peak_sources.stored.clone() }
     }
 }
 

@@ -9,21 +9,21 @@ use crate::{peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_core::Entry;
 use gpubench_records::{Exit, Run};
 use gpubench_runtime::devices::kinds;
-use gpubench_runtime::measured_peaks::{CeilingCache, ceiling_cache};
+use gpubench_runtime::measured_peaks::{self, PeakCache};
 use gpubench_table as report;
 
 /// Sets the cache state of each peak benchmark to the one in which its peak is measured.
 pub(super) fn set_cache_states(plan: &mut Plan) {
     for (job, _) in &mut plan.jobs {
-        if let Some(cache) = kinds::ceilings::cache(&job.benchmark) {
+        if let Some(cache) = kinds::peaks::cache(&job.benchmark) {
             job.caches = vec![cache];
         }
     }
 }
 
 /// Returns the store of measured peaks, or an error if there is no folder for it.
-fn peak_cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
-    ceiling_cache(options.cache_dir.as_deref()).ok_or_else(|| {
+fn peak_cache(options: &Settings) -> Result<PeakCache, SuiteError> {
+    measured_peaks::peak_cache(options.cache_dir.as_deref()).ok_or_else(|| {
         SuiteError::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")
     })
 }
@@ -32,8 +32,7 @@ fn peak_cache(options: &Settings) -> Result<CeilingCache, SuiteError> {
 /// stored. Returns the problems.
 pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
     let mut problems = Vec::new();
-    let reached: Vec<_> =
-        run.devices.iter().map(|info| kinds::ceilings::reached(run, &info.device)).collect();
+    let reached: Vec<_> = run.devices.iter().map(|info| kinds::peaks::reached(run, &info.device)).collect();
     for (info, reached) in run.devices.iter_mut().zip(reached) {
         match peak_cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
             Ok(Some(file)) => {

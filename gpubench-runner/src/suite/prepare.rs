@@ -34,7 +34,7 @@ pub(super) enum Purpose {
 impl Purpose {
     /// Returns the benchmarks for this purpose: gpubench's own to measure peaks, else those of the program.
     pub(super) fn entries(self) -> Vec<&'static Entry> {
-        if self == Self::MeasurePeaks { kinds::ceilings::entries() } else { registry::entries() }
+        if self == Self::MeasurePeaks { kinds::peaks::entries() } else { registry::entries() }
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn examine(kind: &str) -> Vec<crate::devices::doctor::Finding> {
 }
 
 /// The benchmarks that measure the limits of a GPU, for `--measure-peaks`. Only CUDA GPUs have them.
-pub mod ceilings {
+pub mod peaks {
     pub use crate::devices::cuda::limits::{cache, entries, reached};
 }
 

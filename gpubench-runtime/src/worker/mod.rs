@@ -17,7 +17,7 @@ use crate::cases::{ComparisonTarget, Job, ListedCases, VariantOnDevice, find_com
 use crate::catch;
 use crate::device::{Available, Device};
 use crate::devices::kinds;
-use crate::measured_peaks::{CeilingCache, info_with_peaks};
+use crate::measured_peaks::{PeakCache, info_with_peaks};
 use crate::registry::{self, Entry};
 use crate::worker::{job::JobInProgress, prepared::run_action};
 use gpubench_core::{Variant, while_listed};
@@ -42,7 +42,8 @@ pub enum Request {
         device: String,
         /// The cache of measured peaks. Peaks that it lacks are measured and stored in it; without a cache,
         /// peaks are measured and only sent.
-        ceilings: Option<CeilingCache>,
+        #[serde(rename = "ceilings")]
+        peaks: Option<PeakCache>,
     },
     /// Measure the cases of a job.
     Measure(Box<MeasureRequest>),
@@ -221,7 +222,7 @@ impl WorkerState {
     /// Returns the state of a new worker, without open devices. A request opens its device if needed, and
     /// makes it current.
     pub fn begin() -> Self {
-        let entries = registry::entries().into_iter().chain(kinds::ceilings::entries()).collect();
+        let entries = registry::entries().into_iter().chain(kinds::peaks::entries()).collect();
         Self { entries, devices: HashMap::new() }
     }
 
@@ -231,10 +232,10 @@ impl WorkerState {
             reply(Reply::Step(Step::Preparation));
         }
         match request {
-            Request::DeviceInfo { device, ceilings } => {
+            Request::DeviceInfo { device, peaks } => {
                 let opened = self.open_device(device);
                 let info = opened.and_then(|device| {
-                    info_with_peaks(device, ceilings.as_ref()).map_err(|error| error.to_string())
+                    info_with_peaks(device, peaks.as_ref()).map_err(|error| error.to_string())
                 });
                 reply(info.map_or_else(Reply::NoDevice, Reply::DeviceInfo));
             }

@@ -10,9 +10,9 @@ use crate::{device::DeviceError, devices::cuda::RawStream};
 use gpubench_core::Counts;
 
 /// The kernels that every GPU can run.
-const CEILINGS_PTX: &str = include_str!("../kernels/ceilings.ptx");
+const PEAKS_PTX: &str = include_str!("../kernels/ceilings.ptx");
 /// The kernels that need compute capability 8.0.
-const CEILINGS_80_PTX: &str = include_str!("../kernels/ceilings_80.ptx");
+const PEAKS_80_PTX: &str = include_str!("../kernels/ceilings_80.ptx");
 
 /// The shape of a kernel that moves bytes.
 struct Mover {
@@ -69,16 +69,16 @@ const TILES_PER_STEP: u64 = 32;
 
 /// A launch that reaches a limit of the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CeilingLaunch {
+pub(crate) struct PeakLaunch {
     /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
     pub name: &'static str,
     /// The limit it reaches.
-    pub limit: CeilingLimit,
+    pub limit: PeakLimit,
 }
 
 /// The limit that a launch reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CeilingLimit {
+pub(crate) enum PeakLimit {
     /// The bandwidth of the memory, by reads.
     Read,
     /// The bandwidth of the memory, by writes.
@@ -101,7 +101,7 @@ pub(crate) enum CeilingLimit {
     },
 }
 
-impl CeilingLimit {
+impl PeakLimit {
     /// Returns true if the launch computes on tensor cores.
     pub(crate) fn uses_tensor_cores(self) -> bool {
         matches!(self, Self::Compute { data_type, .. } if data_type.ends_with(" tensor"))
@@ -114,29 +114,24 @@ impl CeilingLimit {
 }
 
 /// Returns a launch that reaches a limit of the memory or the L2.
-const fn moving_launch(name: &'static str, limit: CeilingLimit) -> CeilingLaunch {
-    CeilingLaunch { name, limit }
+const fn moving_launch(name: &'static str, limit: PeakLimit) -> PeakLaunch {
+    PeakLaunch { name, limit }
 }
 
 /// Returns a launch that reaches the compute limit of a data type. `flops` is the number of operations of an
 /// instruction, `steps` the number of steps of the launch.
-const fn compute_launch(
-    name: &'static str,
-    data_type: &'static str,
-    flops: u64,
-    steps: u64,
-) -> CeilingLaunch {
-    CeilingLaunch { name, limit: CeilingLimit::Compute { data_type, flops, steps } }
+const fn compute_launch(name: &'static str, data_type: &'static str, flops: u64, steps: u64) -> PeakLaunch {
+    PeakLaunch { name, limit: PeakLimit::Compute { data_type, flops, steps } }
 }
 
 /// The launches for all limits. A multiply-add counts as two operations. An instruction does one or two
 /// multiply-adds, or multiplies two tiles.
-pub(crate) const CEILINGS: [CeilingLaunch; 13] = [
-    moving_launch("read", CeilingLimit::Read),
-    moving_launch("write", CeilingLimit::Write),
-    moving_launch("copy", CeilingLimit::Copy),
-    moving_launch("l2_read", CeilingLimit::CacheRead),
-    moving_launch("l2_write", CeilingLimit::CacheWrite),
+pub(crate) const PEAK_LAUNCHES: [PeakLaunch; 13] = [
+    moving_launch("read", PeakLimit::Read),
+    moving_launch("write", PeakLimit::Write),
+    moving_launch("copy", PeakLimit::Copy),
+    moving_launch("l2_read", PeakLimit::CacheRead),
+    moving_launch("l2_write", PeakLimit::CacheWrite),
     compute_launch("f64", "f64", 2, 2000),
     compute_launch("f32", "f32", 2, 4000),
     compute_launch("f16", "f16", 2 * 2, 4000),
@@ -160,7 +155,7 @@ pub(crate) struct ReadyLaunch {
     buffers: Vec<DeviceMemory>,
 }
 
-impl CeilingLaunch {
+impl PeakLaunch {
     /// Loads the kernel and allocates the buffers of the launch, on the GPU of the current context.
     pub(crate) fn prepare(&self) -> Result<ReadyLaunch, DeviceError> {
         let device = current_device()?;
@@ -175,18 +170,16 @@ impl CeilingLaunch {
         // Repeats the sweep, so that the launch lasts long enough.
         let sweeps = (MOST_MOVED_BYTES / cache).max(1);
         match self.limit {
-            CeilingLimit::Read => prepare_read(READ_MOVER.grid_of_one_pass(memory), memory, 1),
-            CeilingLimit::CacheRead => prepare_read(READ_MOVER.resident_grid(multiprocessors), cache, sweeps),
-            CeilingLimit::Write => prepare_write(WRITE_MOVER.grid_of_one_pass(memory), memory, 1),
-            CeilingLimit::CacheWrite => {
-                prepare_write(WRITE_MOVER.resident_grid(multiprocessors), cache, sweeps)
-            }
-            CeilingLimit::Copy => {
+            PeakLimit::Read => prepare_read(READ_MOVER.grid_of_one_pass(memory), memory, 1),
+            PeakLimit::CacheRead => prepare_read(READ_MOVER.resident_grid(multiprocessors), cache, sweeps),
+            PeakLimit::Write => prepare_write(WRITE_MOVER.grid_of_one_pass(memory), memory, 1),
+            PeakLimit::CacheWrite => prepare_write(WRITE_MOVER.resident_grid(multiprocessors), cache, sweeps),
+            PeakLimit::Copy => {
                 let (from, to) = (allocate_filled(memory, WRITTEN_WORD)?, allocate_filled(memory, 0)?);
                 let arguments = [from.address(), to.address(), memory / 16, 0];
                 let work = Counts { reads: Some(memory), writes: Some(memory), ..Counts::default() };
                 ReadyLaunch::load(
-                    CEILINGS_PTX,
+                    PEAKS_PTX,
                     "copy",
                     WRITE_MOVER.grid_of_one_pass(memory),
                     arguments,
@@ -194,7 +187,7 @@ impl CeilingLaunch {
                     vec![from, to],
                 )
             }
-            CeilingLimit::Compute { flops, steps, .. } => {
+            PeakLimit::Compute { flops, steps, .. } => {
                 let grid = (COMPUTE_BLOCKS_PER_SM * multiprocessors, COMPUTE_THREADS_PER_BLOCK);
                 let threads = u64::from(grid.0) * u64::from(grid.1);
                 let instructions = if self.limit.uses_tensor_cores() {
@@ -204,7 +197,7 @@ impl CeilingLaunch {
                 };
                 let out = allocate_filled(8 * threads, 0)?;
                 let work = Counts { flops: Some(instructions * steps * flops), ..Counts::default() };
-                let module = if self.limit.needs_8_0() { CEILINGS_80_PTX } else { CEILINGS_PTX };
+                let module = if self.limit.needs_8_0() { PEAKS_80_PTX } else { PEAKS_PTX };
                 ReadyLaunch::load(module, self.name, grid, [out.address(), steps, 0, 0], work, vec![out])
             }
         }
@@ -216,7 +209,7 @@ fn prepare_read(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunch
     let (from, sink) = (allocate_filled(bytes, WRITTEN_WORD)?, allocate_filled(CHUNK_BYTES, 0)?);
     let arguments = [from.address(), bytes / 16, sweeps, sink.address()];
     let work = Counts { reads: Some(sweeps * bytes), ..Counts::default() };
-    ReadyLaunch::load(CEILINGS_PTX, "read", grid, arguments, work, vec![from, sink])
+    ReadyLaunch::load(PEAKS_PTX, "read", grid, arguments, work, vec![from, sink])
 }
 
 /// Prepares a launch that writes a buffer of `bytes` bytes `sweeps` times.
@@ -224,7 +217,7 @@ fn prepare_write(grid: (u32, u32), bytes: u64, sweeps: u64) -> Result<ReadyLaunc
     let to = allocate_filled(bytes, 0)?;
     let arguments = [to.address(), bytes / 16, sweeps, WRITTEN_WORD.into()];
     let work = Counts { writes: Some(sweeps * bytes), ..Counts::default() };
-    ReadyLaunch::load(CEILINGS_PTX, "write", grid, arguments, work, vec![to])
+    ReadyLaunch::load(PEAKS_PTX, "write", grid, arguments, work, vec![to])
 }
 
 impl ReadyLaunch {
@@ -277,10 +270,10 @@ mod tests {
     /// Compares the counted work with the PTX: the number of instructions between the labels of its loop.
     #[test]
     fn every_kernel_does_in_a_step_what_is_counted() {
-        for ceiling in CEILINGS {
-            let CeilingLimit::Compute { data_type, flops, .. } = ceiling.limit else { continue };
-            let module = if ceiling.limit.needs_8_0() { CEILINGS_80_PTX } else { CEILINGS_PTX };
-            let entry = format!(".entry gpubench_ceiling_{}(", ceiling.name);
+        for peak_launch in PEAK_LAUNCHES {
+            let PeakLimit::Compute { data_type, flops, .. } = peak_launch.limit else { continue };
+            let module = if peak_launch.limit.needs_8_0() { PEAKS_80_PTX } else { PEAKS_PTX };
+            let entry = format!(".entry gpubench_ceiling_{}(", peak_launch.name);
             let (_, body) = module.split_once(&entry).unwrap_or_else(|| panic!("no {entry}"));
             let body = body.split(".entry").next().expect("there is a first part");
             let (instruction, expected, of_one) = match data_type {
@@ -298,12 +291,12 @@ mod tests {
                 (body.matches(instruction).count() as u64, flops),
                 (expected, of_one),
                 "{}",
-                ceiling.name
+                peak_launch.name
             );
             // There is one loop, not unrolled any further, that contains all of them.
             let looped: Vec<&str> = body.split("$L__BB").filter(|part| part.contains(instruction)).collect();
-            assert_eq!(looped.len(), 1, "{}", ceiling.name);
-            assert!(looped[0].contains("add.s32"), "{}: it counts its steps one by one", ceiling.name);
+            assert_eq!(looped.len(), 1, "{}", peak_launch.name);
+            assert!(looped[0].contains("add.s32"), "{}: it counts its steps one by one", peak_launch.name);
         }
     }
 }

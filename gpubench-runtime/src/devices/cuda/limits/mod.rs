@@ -5,57 +5,57 @@ pub(crate) mod launches;
 
 use std::marker::PhantomData;
 
-use self::launches::{CEILINGS, CeilingLaunch, CeilingLimit, ReadyLaunch};
+use self::launches::{PEAK_LAUNCHES, PeakLaunch, PeakLimit, ReadyLaunch};
 use super::device_info::CAPABILITY;
 use crate::device::listed_ordinal;
 use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_core::{Bound, CaseError, Variant, Visitor};
 use gpubench_records::{
-    Cache, Ceiling, DeviceInfo, Link, Measurement, Peak, PeakSource, Quantity, Record, Run, State,
+    Cache, DeviceInfo, Link, MeasuredPeak, Measurement, Peak, PeakSource, Quantity, Record, Run, State,
 };
 use gpubench_stats::format;
 
 /// The module path of the benchmarks of GPU limits, with which their names begin.
-const CEILINGS_MODULE: &str = "gpubench::ceilings";
+const PEAKS_MODULE: &str = "gpubench::ceilings";
 
 /// Returns the benchmarks of all limits, in the order in which they are measured.
 pub fn entries() -> Vec<&'static Entry> {
-    CEILING_ENTRIES.iter().collect()
+    PEAK_ENTRIES.iter().collect()
 }
 
-/// The benchmark of limit number `N` of [`CEILINGS`].
-struct CeilingBenchmark<const N: usize>;
+/// The benchmark of limit number `N` of [`PEAK_LAUNCHES`].
+struct PeakBenchmark<const N: usize>;
 
-impl<const N: usize> CeilingBenchmark<N> {
+impl<const N: usize> PeakBenchmark<N> {
     /// The single variant of the benchmark, on a raw stream and without arguments.
     const VARIANTS: [Variant; 1] = [Variant::new(PhantomData::<RawStream>, &[], Self::visit)];
     /// The registry entry of the benchmark.
     const ENTRY: Entry = Entry {
-        name: CEILINGS[N].name,
-        module: CEILINGS_MODULE,
+        name: PEAK_LAUNCHES[N].name,
+        module: PEAKS_MODULE,
         file: file!(),
         line: line!(),
         // Each gets its own column, so that no two have the same place.
         column: N as u32,
-        options: benchmark_options(CEILINGS[N].limit),
+        options: benchmark_options(PEAK_LAUNCHES[N].limit),
         variants: &Self::VARIANTS,
     };
 
     /// Passes the case of the benchmark to `visitor`.
     fn visit(visitor: &mut Visitor<'_>) {
-        let ceiling = &CEILINGS[N];
+        let peak_launch = &PEAK_LAUNCHES[N];
         let capability = || cuda::capability(listed_ordinal()?);
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
-            |_| ceiling.prepare().map_err(CaseError::new),
+            |_| peak_launch.prepare().map_err(CaseError::new),
             |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
         )
         .counts(|launch| Ok(launch.work))
         .skip_if(
-            || ceiling.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0)),
+            || peak_launch.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0)),
             "its instructions need compute capability 8.0",
         );
-        if matches!(ceiling.limit, CeilingLimit::Write | CeilingLimit::Copy | CeilingLimit::CacheWrite) {
+        if matches!(peak_launch.limit, PeakLimit::Write | PeakLimit::Copy | PeakLimit::CacheWrite) {
             case = case.check(|launch, ()| launch.check().map_err(CaseError::new));
         }
         visitor(&[], &mut case);
@@ -64,23 +64,21 @@ impl<const N: usize> CeilingBenchmark<N> {
 
 /// Returns an array of the entries of the limits with these numbers.
 macro_rules! entries {
-    ($($number:literal)*) => { [$(CeilingBenchmark::<$number>::ENTRY),*] };
+    ($($number:literal)*) => { [$(PeakBenchmark::<$number>::ENTRY),*] };
 }
 
 /// The benchmarks of all limits.
-static CEILING_ENTRIES: [Entry; CEILINGS.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
+static PEAK_ENTRIES: [Entry; PEAK_LAUNCHES.len()] = entries![0 1 2 3 4 5 6 7 8 9 10 11 12];
 
 /// Returns the benchmark options for `limit`: the data type of a compute limit, the link of a limit of the
 /// L2, and the defaults for a limit of the memory.
-const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
+const fn benchmark_options(limit: PeakLimit) -> BenchmarkOptions {
     match limit {
-        CeilingLimit::Compute { data_type, .. } => {
-            BenchmarkOptions { data_type, ..BenchmarkOptions::DEFAULT }
-        }
-        CeilingLimit::CacheRead | CeilingLimit::CacheWrite => {
+        PeakLimit::Compute { data_type, .. } => BenchmarkOptions { data_type, ..BenchmarkOptions::DEFAULT },
+        PeakLimit::CacheRead | PeakLimit::CacheWrite => {
             BenchmarkOptions { link: Some(Link::L2), ..BenchmarkOptions::DEFAULT }
         }
-        CeilingLimit::Read | CeilingLimit::Write | CeilingLimit::Copy => BenchmarkOptions::DEFAULT,
+        PeakLimit::Read | PeakLimit::Write | PeakLimit::Copy => BenchmarkOptions::DEFAULT,
     }
 }
 
@@ -89,39 +87,39 @@ const fn benchmark_options(limit: CeilingLimit) -> BenchmarkOptions {
 /// limits are hot: writes start with what the previous launch left in the L2, so that the same amount is
 /// written back.
 pub fn cache(benchmark: &str) -> Option<Cache> {
-    let ceiling = ceiling_of_benchmark(benchmark)?;
-    Some(if ceiling.limit == CeilingLimit::Read { Cache::Cold } else { Cache::Hot })
+    let peak_launch = launch_of_benchmark(benchmark)?;
+    Some(if peak_launch.limit == PeakLimit::Read { Cache::Cold } else { Cache::Hot })
 }
 
 /// Returns the launch that the benchmark with this path measures, or `None` for a benchmark of no limit.
-fn ceiling_of_benchmark(benchmark: &str) -> Option<&'static CeilingLaunch> {
-    let name = benchmark.strip_prefix(CEILINGS_MODULE)?.strip_prefix("::")?;
-    CEILINGS.iter().find(|ceiling| ceiling.name == name)
+fn launch_of_benchmark(benchmark: &str) -> Option<&'static PeakLaunch> {
+    let name = benchmark.strip_prefix(PEAKS_MODULE)?.strip_prefix("::")?;
+    PEAK_LAUNCHES.iter().find(|launch| launch.name == name)
 }
 
 /// Returns the peaks that `device` reached in `run`: one from each valid or suspect result of a benchmark of
 /// a limit. A peak is uncertain if its result is suspect, or if the GPU may have faster tensor instructions
 /// than the kernel uses.
-pub fn reached(run: &Run, device: &str) -> Vec<Ceiling> {
+pub fn reached(run: &Run, device: &str) -> Vec<MeasuredPeak> {
     let rows = run.records.iter().filter(|record| record.device == device);
     let info = run.devices.iter().find(|info| info.device == device);
     // Such as 9 of 9.0.
     let major = |info: &DeviceInfo| info.text(CAPABILITY)?.split('.').next()?.parse().ok();
     let major: Option<u64> = info.and_then(major);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
-    let mut reached: Vec<Ceiling> = holding.filter_map(|record| reached_ceiling(record, major)).collect();
-    Ceiling::sort(&mut reached);
+    let mut reached: Vec<MeasuredPeak> = holding.filter_map(|record| reached_peak(record, major)).collect();
+    MeasuredPeak::sort(&mut reached);
     reached
 }
 
 /// Returns the peak that the result `record` shows. Returns `None` if it is no result of a limit, or has no
 /// bandwidth or throughput. `major` is the first number of the compute capability, `None` if it is unknown.
-fn reached_ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
-    let launches = ceiling_of_benchmark(&record.case.benchmark)?;
+fn reached_peak(record: &Record, major: Option<u64>) -> Option<MeasuredPeak> {
+    let launches = launch_of_benchmark(&record.case.benchmark)?;
     let measured = record.measurement.as_ref()?;
     let metrics = &measured.metrics;
     let (quantity, value) = match launches.limit {
-        CeilingLimit::Compute { data_type, .. } => {
+        PeakLimit::Compute { data_type, .. } => {
             (Quantity::Compute(data_type.to_owned()), metrics.throughput?.into())
         }
         _ => (Quantity::moved_over(measured.link), metrics.bandwidth?.into()),
@@ -131,7 +129,7 @@ fn reached_ceiling(record: &Record, major: Option<u64>) -> Option<Ceiling> {
     let method = method_phrase(launches.limit, low, measured);
     let peak = Peak::new(quantity, value, PeakSource::Measured, method);
     let peak = if uncertain { peak.uncertain() } else { peak };
-    Some(Ceiling { name: launches.name.to_owned(), peak })
+    Some(MeasuredPeak { name: launches.name.to_owned(), peak })
 }
 
 /// Returns true if the tensor cores of GPUs of compute capability `major` are faster than the instruction
@@ -143,14 +141,14 @@ fn exceeds_mma_sync(major: u64) -> bool {
 
 /// Returns a phrase on how a peak was measured: its work, the clock, and whether the GPU can do more. `low`
 /// is true if the GPU can do more.
-fn method_phrase(limit: CeilingLimit, low: bool, measured: &Measurement) -> String {
+fn method_phrase(limit: PeakLimit, low: bool, measured: &Measurement) -> String {
     let what = match limit {
-        CeilingLimit::Read | CeilingLimit::CacheRead => "reads",
-        CeilingLimit::Write | CeilingLimit::CacheWrite => "writes",
-        CeilingLimit::Copy => "copies, read + written",
-        CeilingLimit::Compute { .. } if low => "mma.sync of 8.0",
-        CeilingLimit::Compute { .. } if limit.uses_tensor_cores() => "mma.sync",
-        CeilingLimit::Compute { .. } => "fused multiply-adds on registers",
+        PeakLimit::Read | PeakLimit::CacheRead => "reads",
+        PeakLimit::Write | PeakLimit::CacheWrite => "writes",
+        PeakLimit::Copy => "copies, read + written",
+        PeakLimit::Compute { .. } if low => "mma.sync of 8.0",
+        PeakLimit::Compute { .. } if limit.uses_tensor_cores() => "mma.sync",
+        PeakLimit::Compute { .. } => "fused multiply-adds on registers",
     };
     let clock = measured.samples.conditions.as_ref().and_then(|conditions| conditions.during.sm_clock);
     let clock = clock.map(|clock| format!(" at {}", format::from_to(clock, format::clock)));
@@ -163,14 +161,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ceiling_is_a_benchmark_of_its_own() {
+    fn every_peak_is_a_benchmark_of_its_own() {
         let names: Vec<String> = entries().iter().map(|entry| entry.path()).collect();
-        assert_eq!(names.len(), CEILINGS.len());
-        for (name, ceiling) in names.iter().zip(&CEILINGS) {
-            assert_eq!(ceiling_of_benchmark(name), Some(ceiling));
+        assert_eq!(names.len(), PEAK_LAUNCHES.len());
+        for (name, peak_launch) in names.iter().zip(&PEAK_LAUNCHES) {
+            assert_eq!(launch_of_benchmark(name), Some(peak_launch));
         }
         assert_eq!(
-            (ceiling_of_benchmark("gpubench::ceilings::reads"), ceiling_of_benchmark("mine::read")),
+            (launch_of_benchmark("gpubench::ceilings::reads"), launch_of_benchmark("mine::read")),
             (None, None)
         );
     }

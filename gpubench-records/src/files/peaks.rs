@@ -1,5 +1,6 @@
-//! Stored ceilings: peaks that gpubench measured earlier, in the user's cache folder. There is a file for each GPU, driver and version of
-//! gpubench, since any of these may change what is reached, and a file for each CPU, machine and number of threads.
+//! Stored peaks, which gpubench measured earlier, in the user's cache folder. There is a file for each GPU,
+//! driver and version of gpubench, since any of these may change the peaks, and a file for each CPU, machine
+//! and number of threads. Stored files are named `ceilings`, as are their format and its errors.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -11,9 +12,9 @@ use crate::device_info::{DRIVER, DRIVER_FOR_CUDA, THREADS, UUID};
 use crate::{DeviceInfo, Peak, PeakSource};
 use gpubench_stats::Rate;
 
-/// The folder of the files with measured ceilings.
+/// The folder of the files with measured peaks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CeilingCache {
+pub struct PeakCache {
     folder: PathBuf,
     /// The name of this machine and of the program's build, a part of the names of files for CPUs.
     machine: String,
@@ -21,41 +22,42 @@ pub struct CeilingCache {
 
 /// A measured peak of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
+pub struct MeasuredPeak {
     /// The benchmark that measured it.
     pub name: String,
     /// The peak that the benchmark reached.
     pub peak: Peak,
 }
 
-impl Ceiling {
-    /// Sorts ceilings by quantity. The highest one of each quantity comes first, since results are compared
+impl MeasuredPeak {
+    /// Sorts peaks by quantity. The highest one of each quantity comes first, since results are compared
     /// with it.
-    pub fn sort(ceilings: &mut [Self]) {
-        ceilings.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
+    pub fn sort(peaks: &mut [Self]) {
+        peaks.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
             a.quantity.cmp(&b.quantity).then(b.value.total_cmp(&a.value))
         });
     }
 }
 
-/// The JSON document of a file with ceilings.
+/// The JSON document of a file with measured peaks.
 #[derive(Serialize, Deserialize)]
-struct CeilingsFile {
+struct PeakFile {
     schema: String,
-    ceilings: Vec<Ceiling>,
+    #[serde(rename = "ceilings")]
+    peaks: Vec<MeasuredPeak>,
 }
 
-impl CeilingCache {
+impl PeakCache {
     /// Returns the cache in `folder`, or in the user's cache folder if `folder` is `None`. Returns `None` if
-    /// the user has no such folder either. `machine` names this machine and the program's build: ceilings of
+    /// the user has no such folder either. `machine` names this machine and the program's build: peaks of
     /// a CPU are valid for these alone.
     pub fn in_folder(folder: Option<&Path>, machine: &str) -> Option<Self> {
         let machine = machine.to_owned();
         folder.map(Path::to_owned).or_else(cache_folder).map(|folder| Self { folder, machine })
     }
 
-    /// Returns the path of the file for a device's ceilings. Its name contains the device, the driver and the
-    /// version of gpubench for which the ceilings are valid. `None` for a GPU without a UUID or the driver's
+    /// Returns the path of the file for a device's peaks. Its name contains the device, the driver and the
+    /// version of gpubench for which the peaks are valid. `None` for a GPU without a UUID or the driver's
     /// version of CUDA, and for a CPU without a number of threads.
     fn path(&self, info: &DeviceInfo) -> Option<PathBuf> {
         let device = if info.runs_program_code {
@@ -70,18 +72,18 @@ impl CeilingCache {
         Some(self.folder.join("ceilings").join(format!("{name}_gpubench-{version}.json")))
     }
 
-    /// Reads the ceilings of this device; empty if there is no file, or if the device has no identity.
+    /// Reads the peaks of this device; empty if there is no file, or if the device has no identity.
     ///
     /// # Errors
     /// If the file cannot be read or is damaged.
-    pub fn read(&self, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
+    pub fn read(&self, info: &DeviceInfo) -> Result<Vec<MeasuredPeak>, String> {
         let Some(place) = self.path(info) else { return Ok(Vec::new()) };
         read_file(&place).map_err(|why| {
             format!("{}: {why}; it is not used, and --measure-peaks writes it anew", place.display())
         })
     }
 
-    /// Deletes the file with the ceilings of this device, if there is one.
+    /// Deletes the file with the peaks of this device, if there is one.
     ///
     /// # Errors
     /// If it cannot be removed.
@@ -93,22 +95,22 @@ impl CeilingCache {
         }
     }
 
-    /// Adds `ceilings` to the file of this device. They replace earlier ones of the same name, and a damaged
-    /// file. Returns the path of the file; `None` if `ceilings` is empty, or if the device has no identity
+    /// Adds `peaks` to the file of this device. They replace earlier ones of the same name, and a damaged
+    /// file. Returns the path of the file; `None` if `peaks` is empty, or if the device has no identity
     /// that a later run could recognise.
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn keep(&self, info: &DeviceInfo, ceilings: &[Ceiling]) -> Result<Option<PathBuf>, String> {
-        let Some(place) = self.path(info).filter(|_| !ceilings.is_empty()) else {
+    pub fn keep(&self, info: &DeviceInfo, peaks: &[MeasuredPeak]) -> Result<Option<PathBuf>, String> {
+        let Some(place) = self.path(info).filter(|_| !peaks.is_empty()) else {
             return Ok(None);
         };
         // A damaged file is replaced.
         let mut merged = self.read(info).unwrap_or_default();
-        merged.retain(|old| ceilings.iter().all(|new| new.name != old.name));
-        merged.extend_from_slice(ceilings);
-        Ceiling::sort(&mut merged);
-        let contents = CeilingsFile { schema: MEASURED_PEAKS.schema.to_owned(), ceilings: merged };
+        merged.retain(|old| peaks.iter().all(|new| new.name != old.name));
+        merged.extend_from_slice(peaks);
+        MeasuredPeak::sort(&mut merged);
+        let contents = PeakFile { schema: MEASURED_PEAKS.schema.to_owned(), peaks: merged };
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);
         let written =
             folder.and_then(|()| replace(&place, &|out| out.write_all(&serde_json::to_vec(&contents)?)));
@@ -117,14 +119,14 @@ impl CeilingCache {
     }
 }
 
-/// Returns the message that the ceilings in the file `place` cannot be stored or removed.
+/// Returns the message that the peaks in the file `place` cannot be stored or removed.
 fn storing_error(place: &Path, error: &io::Error) -> String {
     format!("the ceilings cannot be kept in {}: {error}", place.display())
 }
 
-/// Reads the ceilings in the file `place`; empty if there is no file. Fails if the file cannot be read, is
+/// Reads the peaks in the file `place`; empty if there is no file. Fails if the file cannot be read, is
 /// damaged, or contains a peak that was not measured or is not above zero.
-fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
+fn read_file(place: &Path) -> Result<Vec<MeasuredPeak>, String> {
     let json = match fs::read(place) {
         // Without a cache folder there is no file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -132,13 +134,13 @@ fn read_file(place: &Path) -> Result<Vec<Ceiling>, String> {
         }
         json => json.map_err(|error| error.to_string())?,
     };
-    let contents: CeilingsFile = MEASURED_PEAKS.read(&json).map_err(|error| error.to_string())?;
-    let sound = |Ceiling { peak, .. }: &Ceiling| {
+    let contents: PeakFile = MEASURED_PEAKS.read(&json).map_err(|error| error.to_string())?;
+    let sound = |MeasuredPeak { peak, .. }: &MeasuredPeak| {
         peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };
-    match contents.ceilings.iter().find(|ceiling| !sound(ceiling)) {
-        Some(ceiling) => Err(format!("`{}` is no ceiling that was measured", ceiling.name)),
-        None => Ok(contents.ceilings),
+    match contents.peaks.iter().find(|measured| !sound(measured)) {
+        Some(measured) => Err(format!("`{}` is no ceiling that was measured", measured.name)),
+        None => Ok(contents.peaks),
     }
 }
 
@@ -154,36 +156,37 @@ mod tests {
         gpu.with_property(UUID, text(uuid)).with_property(DRIVER_FOR_CUDA, text(driver))
     }
 
-    fn ceiling(name: &str, value: f64) -> Ceiling {
+    fn measured(name: &str, value: f64) -> MeasuredPeak {
         let peak = Peak::new(Quantity::MemoryBandwidth, Rate(value), PeakSource::Measured, "reads");
-        Ceiling { name: name.to_owned(), peak }
+        MeasuredPeak { name: name.to_owned(), peak }
     }
 
-    fn read(kept: &CeilingCache, info: &DeviceInfo) -> Result<Vec<Ceiling>, String> {
+    fn read(kept: &PeakCache, info: &DeviceInfo) -> Result<Vec<MeasuredPeak>, String> {
         kept.read(info).map_err(|error| error.to_string())
     }
 
     #[test]
     fn what_is_kept_is_found_by_the_same_gpu_and_driver_alone() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
+        let kept = PeakCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = info("GPU-1", "13.0");
         assert_eq!(read(&kept, &gpu), Ok(Vec::new()));
-        let place =
-            kept.keep(&gpu, &[ceiling("read", 4.4e12), ceiling("write", 4.1e12)]).expect("it can be written");
+        let place = kept
+            .keep(&gpu, &[measured("read", 4.4e12), measured("write", 4.1e12)])
+            .expect("it can be written");
         assert!(place.is_some_and(|place| place.is_file()));
         // Some of them measured again.
-        _ = kept.keep(&gpu, &[ceiling("read", 4.5e12)]).expect("it can be written");
-        assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("read", 4.5e12), ceiling("write", 4.1e12)]));
+        _ = kept.keep(&gpu, &[measured("read", 4.5e12)]).expect("it can be written");
+        assert_eq!(read(&kept, &gpu), Ok(vec![measured("read", 4.5e12), measured("write", 4.1e12)]));
         // The highest is the first.
-        _ = kept.keep(&gpu, &[ceiling("write", 4.7e12)]).expect("it can be written");
-        assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 4.7e12), ceiling("read", 4.5e12)]));
+        _ = kept.keep(&gpu, &[measured("write", 4.7e12)]).expect("it can be written");
+        assert_eq!(read(&kept, &gpu), Ok(vec![measured("write", 4.7e12), measured("read", 4.5e12)]));
         for other in [info("GPU-2", "13.0"), info("GPU-1", "13.1")] {
             assert_eq!(read(&kept, &other), Ok(Vec::new()));
         }
         // A device without such properties is never mistaken for another.
         let host = DeviceInfo::new(gpu.device, gpu.name);
-        assert_eq!(kept.keep(&host, &[ceiling("read", 1.0)]).expect("nothing is written"), None);
+        assert_eq!(kept.keep(&host, &[measured("read", 1.0)]).expect("nothing is written"), None);
         assert_eq!(read(&kept, &host), Ok(Vec::new()));
         // Nothing else is left lying about.
         assert_eq!(fs::read_dir(folder.path().join("ceilings")).expect("it is there").count(), 1);
@@ -192,15 +195,15 @@ mod tests {
     #[test]
     fn peaks_of_a_cpu_hold_for_its_machine_and_number_of_threads() {
         let folder = tempfile::tempdir().expect("a folder");
-        let on = |machine| CeilingCache::in_folder(Some(folder.path()), machine).expect("a folder was given");
+        let on = |machine| PeakCache::in_folder(Some(folder.path()), machine).expect("a folder was given");
         let cpu = |name: &str, threads| {
             let mut info = DeviceInfo::new("host", name).with_property(THREADS, Value::Count(threads));
             info.runs_program_code = true;
             info
         };
         let own = cpu("a CPU", 2);
-        assert!(on("node 1").keep(&own, &[ceiling("memory", 27e9)]).expect("it can be written").is_some());
-        assert_eq!(read(&on("node 1"), &own), Ok(vec![ceiling("memory", 27e9)]));
+        assert!(on("node 1").keep(&own, &[measured("memory", 27e9)]).expect("it can be written").is_some());
+        assert_eq!(read(&on("node 1"), &own), Ok(vec![measured("memory", 27e9)]));
         for other in [cpu("a CPU", 4), cpu("another CPU", 2)] {
             assert_eq!(read(&on("node 1"), &other), Ok(Vec::new()), "{other:?}");
         }
@@ -210,30 +213,30 @@ mod tests {
     #[test]
     fn a_damaged_file_is_told_and_written_anew() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
+        let kept = PeakCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = info("GPU-1", "13.0");
         let place =
-            kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
+            kept.keep(&gpu, &[measured("read", 1e12)]).expect("it can be written").expect("it has one");
         let whole = fs::read_to_string(&place).expect("it is there");
         fs::write(&place, &whole[1..]).expect("it can be written");
         let told = read(&kept, &gpu).expect_err("it is of no use");
         let words = format!("{}: these are no measured ceilings", place.display());
         assert!(told.starts_with(&words), "{told}");
         assert!(told.ends_with("it is not used, and --measure-peaks writes it anew"), "{told}");
-        _ = kept.keep(&gpu, &[ceiling("write", 2e12)]).expect("it can be written");
-        assert_eq!(read(&kept, &gpu), Ok(vec![ceiling("write", 2e12)]));
+        _ = kept.keep(&gpu, &[measured("write", 2e12)]).expect("it can be written");
+        assert_eq!(read(&kept, &gpu), Ok(vec![measured("write", 2e12)]));
         // A newer version may have changed anything but the schema.
         fs::write(&place, r#"{"schema": "gpubench-ceilings/2", "of": "GPU-1"}"#).expect("it can be written");
         let newer = "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: read it with the gpubench that wrote it";
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains(newer)));
-        _ = kept.keep(&gpu, &[ceiling("read", -1.0)]).expect("it can be written");
+        _ = kept.keep(&gpu, &[measured("read", -1.0)]).expect("it can be written");
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));
     }
 
     #[test]
-    fn a_file_is_named_by_all_that_its_ceilings_depend_on() {
+    fn a_file_is_named_by_all_that_its_peaks_depend_on() {
         let gpu = info("GPU-1/x", "13.0").with_property(DRIVER, Value::Text("580.1".to_owned()));
-        let cache = CeilingCache::in_folder(Some(Path::new("cache")), "here").expect("a folder was given");
+        let cache = PeakCache::in_folder(Some(Path::new("cache")), "here").expect("a folder was given");
         let path = cache.path(&gpu).expect("it has a UUID and a driver");
         let version = env!("CARGO_PKG_VERSION");
         let name = format!("cache/ceilings/GPU-1-x_driver-580.1-CUDA-13.0_gpubench-{version}.json");
@@ -241,16 +244,16 @@ mod tests {
     }
 
     #[test]
-    fn ceilings_are_in_the_order_of_their_quantities_and_the_highest_is_the_first() {
+    fn peaks_are_in_the_order_of_their_quantities_and_the_highest_is_the_first() {
         let of = |quantity: Quantity, value| {
             let peak = Peak::new(quantity, Rate(value), PeakSource::Measured, "reads");
-            Ceiling { name: "read".to_owned(), peak }
+            MeasuredPeak { name: "read".to_owned(), peak }
         };
         let (memory, link) = (Quantity::MemoryBandwidth, Quantity::HostToDevice);
         let mut sorted = [(&link, 1.0), (&memory, 3.0), (&link, 2.0), (&memory, 4.0)]
             .map(|(of_what, value)| of(of_what.clone(), value));
-        Ceiling::sort(&mut sorted);
-        let values = sorted.map(|ceiling| ceiling.peak.value.0);
+        MeasuredPeak::sort(&mut sorted);
+        let values = sorted.map(|measured| measured.peak.value.0);
         let by_quantity = if memory < link { [4.0, 3.0, 2.0, 1.0] } else { [2.0, 1.0, 4.0, 3.0] };
         assert_eq!(values, by_quantity);
     }
@@ -260,18 +263,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("a file");
         fs::write(&file, "").expect("it can be written");
-        let kept = CeilingCache::in_folder(Some(&file), "here").expect("a folder was given");
-        let told = kept.keep(&info("GPU-1", "13.0"), &[ceiling("read", 1.0)]).expect_err("it is no folder");
+        let kept = PeakCache::in_folder(Some(&file), "here").expect("a folder was given");
+        let told = kept.keep(&info("GPU-1", "13.0"), &[measured("read", 1.0)]).expect_err("it is no folder");
         assert!(told.to_string().starts_with("the ceilings cannot be kept in "), "{told}");
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
-        let kept = CeilingCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
+        let kept = PeakCache::in_folder(Some(folder.path()), "here").expect("a folder was given");
         let gpu = info("GPU-1", "13.0");
         let place =
-            kept.keep(&gpu, &[ceiling("read", 1e12)]).expect("it can be written").expect("it has one");
+            kept.keep(&gpu, &[measured("read", 1e12)]).expect("it can be written").expect("it has one");
         fs::remove_file(&place).expect("it is there");
         fs::create_dir(&place).expect("nothing is there");
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains("Is a directory")));
