@@ -204,10 +204,10 @@ pub enum OwnLaunch {
     /// for their parameters, as recorded launches do after a flush, this one waits too.
     Empty(LaunchMode, Cache),
     /// A launch that does nothing, in a recorded batch and this state of the cache. Each launch that is
-    /// created has its own copy of the code, at another address.
-    EmptyCopy(Cache),
+    /// created has its own copy of the empty kernel, at a new address.
+    EmptyAtNewAddress(Cache),
     /// This number of back-to-back empty launches.
-    EmptyRow(usize),
+    EmptyBackToBack(usize),
     /// A read of this many quarters of the size of the last-level cache, at most 3, from memory that no flush
     /// reads or writes.
     ReadQuarters(usize),

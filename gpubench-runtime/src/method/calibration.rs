@@ -154,7 +154,7 @@ fn code_address_error(
 ) -> Result<Option<Nanoseconds>, Failure> {
     let mut copies = Vec::with_capacity(KERNEL_COPIES);
     for _ in 0..KERNEL_COPIES {
-        let Some(copy) = queue.own_launch(OwnLaunch::EmptyCopy(cache))? else { return Ok(None) };
+        let Some(copy) = queue.own_launch(OwnLaunch::EmptyAtNewAddress(cache))? else { return Ok(None) };
         copies.push(copy);
     }
     let mut next = 0;

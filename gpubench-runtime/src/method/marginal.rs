@@ -46,9 +46,9 @@ pub(crate) fn marginal_empty_launch(queue: &mut dyn Queue) -> Result<MarginalEmp
 /// empty launches.
 fn marginal_times_back_to_back(queue: &mut dyn Queue) -> Result<Vec<Nanoseconds>, Failure> {
     let [mut first, mut few, mut many] = [
-        require_own_launch(queue, OwnLaunch::EmptyRow(1))?,
-        require_own_launch(queue, OwnLaunch::EmptyRow(SHORT_SERIES))?,
-        require_own_launch(queue, OwnLaunch::EmptyRow(LONG_SERIES))?,
+        require_own_launch(queue, OwnLaunch::EmptyBackToBack(1))?,
+        require_own_launch(queue, OwnLaunch::EmptyBackToBack(SHORT_SERIES))?,
+        require_own_launch(queue, OwnLaunch::EmptyBackToBack(LONG_SERIES))?,
     ];
     marginal_launch_times(queue, &mut |launches| match launches {
         SHORT_SERIES => few.launch(),

@@ -69,14 +69,14 @@ impl Queue for Wgpu {
         let (empty, encoder) = (self.empty.clone(), self.encoder.clone());
         let encode: Box<dyn Fn()> = match launch {
             OwnLaunch::Empty(..) => Box::new(move || empty.bound.launch(&encoder, 1)),
-            OwnLaunch::EmptyRow(launches) => {
+            OwnLaunch::EmptyBackToBack(launches) => {
                 Box::new(move || empty.unbound.launch_many(&encoder, 1, launches))
             }
             OwnLaunch::ReadQuarters(quarters) => {
                 let region = flush::region_to_read(self, quarters);
                 Box::new(move || region.read(&encoder))
             }
-            OwnLaunch::EmptyCopy(_) | OwnLaunch::ReadHalf => return Ok(None),
+            OwnLaunch::EmptyAtNewAddress(_) | OwnLaunch::ReadHalf => return Ok(None),
         };
         Ok(Some(Box::new(move || {
             encode();

@@ -48,7 +48,7 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
 fn is_absence(error: &NoGpu) -> bool {
     match error {
         NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
-        NoGpu::Refused(call) => call.code == CUDA_ERROR_NO_DEVICE,
+        NoGpu::DriverError(call) => call.code == CUDA_ERROR_NO_DEVICE,
         NoGpu::None => true,
     }
 }

@@ -83,10 +83,10 @@ impl Queue for Cuda {
                 let empty = EmptyLaunch::new(self.kernels.empty.matching(mode.recorded, cache), stream);
                 Box::new(if mode.nested { empty.into_graph()? } else { empty })
             }
-            OwnLaunch::EmptyCopy(cache) => {
+            OwnLaunch::EmptyAtNewAddress(cache) => {
                 Box::new(EmptyLaunch::new(EmptyKernels::load()?.matching(true, cache), stream))
             }
-            OwnLaunch::EmptyRow(launches) => {
+            OwnLaunch::EmptyBackToBack(launches) => {
                 let mut empty = EmptyLaunch::new(self.kernels.empty.bare.clone(), stream);
                 Box::new(move || (0..launches).try_for_each(|_| empty.launch()))
             }

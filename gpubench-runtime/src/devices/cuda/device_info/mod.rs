@@ -27,7 +27,7 @@ pub(super) enum NoGpu {
     NoDriver(&'static LoadError),
     /// The driver returned an error. Without a GPU it is usually `CUDA_ERROR_NO_DEVICE`.
     #[error("{0}")]
-    Refused(Call),
+    DriverError(Call),
     /// The driver counted 0 GPUs.
     #[error("the driver lists none")]
     None,
@@ -51,12 +51,12 @@ pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
 /// is no GPU.
 pub(super) fn count() -> Result<usize, NoGpu> {
     gpubench_driver::load().map_err(NoGpu::NoDriver)?;
-    let refused = |error: CallError| NoGpu::Refused(error.cause);
+    let driver_error = |error: CallError| NoGpu::DriverError(error.cause);
     let mut count = 0;
     // SAFETY: there are no flags yet, and `count` is valid for writing a number.
     unsafe {
-        check(sys::cuInit(0)).map_err(refused)?;
-        check(sys::cuDeviceGetCount(&raw mut count)).map_err(refused)?;
+        check(sys::cuInit(0)).map_err(driver_error)?;
+        check(sys::cuDeviceGetCount(&raw mut count)).map_err(driver_error)?;
     }
     if count == 0 {
         return Err(NoGpu::None);
