@@ -252,7 +252,7 @@ pub struct Exact(Option<i128>);
 
 impl Exact {
     /// Wraps a known number.
-    pub const fn of(number: i128) -> Self {
+    pub const fn from_number(number: i128) -> Self {
         Self(Some(number))
     }
 }
@@ -461,13 +461,20 @@ mod tests {
 
     #[test]
     fn arithmetic_goes_beyond_64_bits_and_ends_in_nothing() {
-        let big = Exact::of(i128::from(u64::MAX));
-        assert_eq!((big * Exact::of(4)).0, Some(i128::from(u64::MAX) * 4));
-        assert_eq!((Exact::of(3) << Exact::of(40)).0, Some(3 << 40));
-        assert_eq!((Exact::of(17) / Exact::of(5) + Exact::of(17) % Exact::of(5)).0, Some(5));
-        for nothing in
-            [big * big * big, Exact::of(1) / Exact::of(0), Exact::of(1) << Exact::of(-1), Exact(None) + big]
-        {
+        let big = Exact::from_number(i128::from(u64::MAX));
+        assert_eq!((big * Exact::from_number(4)).0, Some(i128::from(u64::MAX) * 4));
+        assert_eq!((Exact::from_number(3) << Exact::from_number(40)).0, Some(3 << 40));
+        assert_eq!(
+            (Exact::from_number(17) / Exact::from_number(5) + Exact::from_number(17) % Exact::from_number(5))
+                .0,
+            Some(5)
+        );
+        for nothing in [
+            big * big * big,
+            Exact::from_number(1) / Exact::from_number(0),
+            Exact::from_number(1) << Exact::from_number(-1),
+            Exact(None) + big,
+        ] {
             assert_eq!(nothing.0, None);
         }
     }

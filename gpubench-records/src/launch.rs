@@ -200,7 +200,7 @@ gpubench_stats::stored! {
 
 impl DriverCalls {
     /// Returns `count` calls of one kind. `first` is the C name of the function that was called first.
-    pub fn of(first: impl Into<String>, count: usize) -> Self {
+    pub fn new(first: impl Into<String>, count: usize) -> Self {
         Self { first: first.into(), count }
     }
 }

@@ -95,7 +95,7 @@ fn a_large_run_is_read_merged_and_checked_in_seconds() {
     let records = timed("merged", || merged(run.records.clone()));
     assert_eq!(records.len(), RECORDS);
     drop(records);
-    let baseline = Baseline::of("then".to_owned(), run.clone());
+    let baseline = Baseline::new("then".to_owned(), run.clone());
     let checked = timed("checked against a baseline", || check(&run, &baseline, &|_| true, DECISION_ERROR));
     assert_eq!((checked.findings.len(), checked.missing.len()), (RECORDS, 0));
     assert!(peak_memory() < MOST_MEMORY, "{} MiB", peak_memory() >> 20);

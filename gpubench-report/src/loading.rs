@@ -249,7 +249,7 @@ mod tests {
     fn the_comparison_with_a_baseline_is_narrowed_too() {
         let lines = include_bytes!("../../gpubench-runner/tests/parsing/corpus/runs/clockwork.jsonl");
         let mut run = files::read(&lines[..]).expect("a run").run;
-        let baseline = Baseline::of("main".to_owned(), run.clone());
+        let baseline = Baseline::new("main".to_owned(), run.clone());
         run.baseline_comparison = Some(check(&run, &baseline, &|_| true, DECISION_ERROR));
         let missing = ["gone[n=1] hot", "gone[n=1] cold", "other hot"].map(str::to_owned);
         run.baseline_comparison.as_mut().expect("it was compared").missing = missing.to_vec();

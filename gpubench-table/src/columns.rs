@@ -219,7 +219,7 @@ pub(super) fn add_metrics(columns: &mut Vec<Column>, rows: &[TableRow<'_>]) {
 
 /// The columns of the Markdown table of `run`.
 pub(super) fn markdown_columns(run: &Run) -> Vec<Column> {
-    let rows: Vec<TableRow<'_>> = run.records.iter().map(TableRow::of).collect();
+    let rows: Vec<TableRow<'_>> = run.records.iter().map(TableRow::from_record).collect();
     let mut columns = columns(run, Tables::Markdown);
     add_metrics(&mut columns, &rows);
     columns.retain(|column| column.is_used(&rows));

@@ -5,7 +5,7 @@ use anstyle::Style;
 
 use super::table::split;
 use super::text::{
-    NOTE, Page, columns, heading, join_sections, left, of_answer, paragraph, plain, styled, width, wrapped,
+    NOTE, Page, answer_style, columns, heading, join_sections, left, paragraph, plain, styled, width, wrapped,
 };
 use gpubench_records::outcome::{Gate, Unjudged};
 use gpubench_records::{
@@ -130,7 +130,7 @@ fn interleaved_table(run: &Run, page: Page) -> String {
     });
     for (lines, (_, measured, compared)) in columns(&cells.collect::<Vec<_>>(), 2..6, page).iter().zip(&rows)
     {
-        text += &styled(lines, of_answer(compared.comparison.answer));
+        text += &styled(lines, answer_style(compared.comparison.answer));
         let metrics = changed_metrics(measured, compared);
         if !metrics.is_empty() {
             text += &paragraph(&format!("    {metrics}"), page);
@@ -179,7 +179,7 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
     });
     for (shown, line) in columns(&cells.collect::<Vec<_>>(), 1..5, page).iter().zip(&check.findings) {
         text += &match &line.finding {
-            BaselineFinding::Compared { answer, .. } => styled(shown, of_answer(*answer)),
+            BaselineFinding::Compared { answer, .. } => styled(shown, answer_style(*answer)),
             other => {
                 let style = if *other == BaselineFinding::New { Style::new() } else { NOTE };
                 let line = format!("{}  {}", case(line), plain(&answer_text(other)));
@@ -221,7 +221,7 @@ fn gate_lines(run: &Run, page: Page) -> String {
     let Some(gate) = run.gate() else { return String::new() };
     let (count, from) = regression_count(&gate);
     let found = gate.regressions();
-    let colour = of_answer(if found.is_empty() { Answer::Same } else { Answer::Slower });
+    let colour = answer_style(if found.is_empty() { Answer::Same } else { Answer::Slower });
     let mut text = format!("{colour}{count}{colour:#}{from}\n");
     for (case, ratio) in found {
         text += &paragraph(&format!("  {case}: {}", change(&ratio)), page);

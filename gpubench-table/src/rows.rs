@@ -17,8 +17,8 @@ pub(super) struct TableRow<'a> {
 }
 
 impl<'a> TableRow<'a> {
-    /// The row of one record.
-    pub(super) fn of(record: &'a Record) -> Self {
+    /// Creates the row of one record.
+    pub(super) fn from_record(record: &'a Record) -> Self {
         Self { shown: record, records: vec![record] }
     }
 
@@ -33,7 +33,7 @@ impl<'a> TableRow<'a> {
             };
             match rows.iter_mut().find(|row| is_of(row)) {
                 Some(row) => row.records.push(record),
-                None => rows.push(Self::of(record)),
+                None => rows.push(Self::from_record(record)),
             }
         }
         rows.iter_mut().for_each(|row| row.shown = middle_record(&row.records).unwrap_or(row.shown));

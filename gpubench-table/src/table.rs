@@ -7,7 +7,7 @@ use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, 
 use super::devices::serving_cache;
 use super::rows::{self, DeviceGroup, Note, Notes, TableRow, grouped};
 use super::text::{
-    BOLD, Page, left, of_state, paragraph, plain, shortened, spaces, split_path, styled, width, wrapped,
+    BOLD, Page, left, paragraph, plain, shortened, spaces, split_path, state_style, styled, width, wrapped,
 };
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
@@ -319,7 +319,7 @@ impl TableWriter {
             let cells = if width(&line) <= room { &line } else { line.trim_end() };
             line = format!("{cells} {numbers}");
         }
-        (styled(&[line], of_state(row.state())), self.reason_lines(&notes, fits))
+        (styled(&[line], state_style(row.state())), self.reason_lines(&notes, fits))
     }
 
     /// Adds `meaning` to the sentences that explain cells if a row `has` such cells, unless the sentence is there already.
@@ -340,7 +340,7 @@ impl TableWriter {
                 None => format!("{state}, as above"),
             };
             let begin = format!("{}[{number}] ", spaces(REASON_INDENT));
-            text += &styled(&wrapped(&line, &begin, self.page), of_state(*state));
+            text += &styled(&wrapped(&line, &begin, self.page), state_style(*state));
         }
         text
     }

@@ -189,8 +189,8 @@ pub const BOLD: Style = Style::new().bold();
 /// The style of warnings.
 pub const NOTE: Style = AnsiColor::Yellow.on_default();
 
-/// The style of a row of this verdict.
-pub fn of_state(state: State) -> Style {
+/// Returns the style of a result with this state.
+pub fn state_style(state: State) -> Style {
     match state {
         State::Valid => Style::new(),
         State::Suspect => NOTE,
@@ -198,8 +198,8 @@ pub fn of_state(state: State) -> Style {
     }
 }
 
-/// The style of a row of this answer.
-pub fn of_answer(answer: Answer) -> Style {
+/// Returns the style of a comparison with this answer.
+pub fn answer_style(answer: Answer) -> Style {
     match answer {
         Answer::Same => Style::new(),
         Answer::Undecided => NOTE,

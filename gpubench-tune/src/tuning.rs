@@ -9,7 +9,7 @@ use gpubench_records::{
     files::TUNING, text::printable,
 };
 use gpubench_stats::{Nanoseconds, Ratio, format};
-use gpubench_table::text::{NOTE, heading, of_answer, styled};
+use gpubench_table::text::{NOTE, answer_style, heading, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};
 
 /// The name and version of the format, `gpubench-tuning/2`.
@@ -296,7 +296,7 @@ fn problem_text(problem: &TunedProblem, page: Page) -> String {
     let mut text = styled_lines(&format!("{name}{variants}{skipped} in {wall}{end}"), "", Style::new(), page);
     let (mut cells, mut styles, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     for (standing, word, style) in [
-        (Standing::Best, "best", of_answer(Answer::Faster)),
+        (Standing::Best, "best", answer_style(Answer::Faster)),
         (Standing::Tie, "tie", Style::new()),
         (Standing::Undecided, "undecided", NOTE),
         (Standing::Slower, "slower", Style::new()),

@@ -327,7 +327,7 @@ impl<'a> ProcessPairs<'a> {
             _ => return Ok(None),
         };
         self.args.limits.apply_to(&mut now);
-        let baseline = Baseline::of(self.sides[0].name.to_owned(), then);
+        let baseline = Baseline::new(self.sides[0].name.to_owned(), then);
         now.baseline_comparison = Some(check(&now, &baseline, &|_| true, error));
         Ok(Some(now))
     }

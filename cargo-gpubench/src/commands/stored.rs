@@ -221,7 +221,7 @@ pub(super) fn compare(
     retain_selected(&selection, &mut before.run);
     args.limits.apply_to(&mut run);
     let message = format!("{} and {later} have no result in common", before.name);
-    let baseline = Baseline::of(before.name, before.run);
+    let baseline = Baseline::new(before.name, before.run);
     let comparison = check(&run, &baseline, &|_| true, DECISION_ERROR);
     // The table says so of a run without results.
     let is_disjoint = !run.records.is_empty()

@@ -30,12 +30,12 @@ type RecordIndex = (usize, usize);
 
 impl Baseline {
     /// Creates a baseline of the name `name` with one run.
-    pub fn of(name: String, run: Run) -> Self {
-        Self::new(name, vec![run])
+    pub fn new(name: String, run: Run) -> Self {
+        Self::from_runs(name, vec![run])
     }
 
     /// Creates a baseline of `runs`, which are sorted, the newest first.
-    pub(crate) fn new(name: String, runs: Vec<Run>) -> Self {
+    pub(crate) fn from_runs(name: String, runs: Vec<Run>) -> Self {
         let mut records_by_case: HashMap<_, Vec<RecordIndex>> = HashMap::new();
         for (number, run) in runs.iter().enumerate() {
             for (place, record) in run.records.iter().enumerate() {
@@ -140,7 +140,7 @@ mod newest_tests {
         let mut new = later(&old, [1, 0]);
         // It failed, and what was measured before counts.
         new.records[0].measurement = None;
-        let baseline = Baseline::new("main".to_owned(), vec![new.clone(), old.clone()]);
+        let baseline = Baseline::from_runs("main".to_owned(), vec![new.clone(), old.clone()]);
         let started = |record: &Record| baseline.find(&old, record).map(|(run, _)| run.started);
         assert_eq!(started(&new.records[0]), Some(old.started));
         assert_eq!(started(&new.records[1]), Some(new.started));
@@ -156,7 +156,7 @@ mod newest_tests {
         let old = stored_run();
         let mut other = old.clone();
         other.records[0].measurement = None;
-        let baseline = Baseline::new("main".to_owned(), vec![other, old.clone()]);
+        let baseline = Baseline::from_runs("main".to_owned(), vec![other, old.clone()]);
         let failed = |record: &Record| record.measurement.is_none();
         assert!(baseline.cases().next().is_some_and(failed), "the first run is listed");
         assert!(
@@ -207,7 +207,7 @@ mod newest_tests {
         let [first, second] =
             ["GPU-1", "GPU-2"].map(|uuid| elsewhere(&then, &format!("cuda:{uuid}"), "H200", uuid));
         let found = |baseline: Vec<Run>, now: &Run| {
-            let baseline = Baseline::new("main".to_owned(), baseline);
+            let baseline = Baseline::from_runs("main".to_owned(), baseline);
             baseline.find(now, &now.records[0]).map(|(_, record)| record.device.clone())
         };
         // On another device of the model, unless it was measured on this one, whatever its number now.
@@ -224,7 +224,7 @@ mod newest_tests {
         assert_eq!(found(vec![first.clone()], &other), None);
         assert_eq!(found(vec![renumbered], &other).as_deref(), Some("cuda:7"));
 
-        let checked = check(&second, &Baseline::of("main".to_owned(), first), &|_| true, DECISION_ERROR);
+        let checked = check(&second, &Baseline::new("main".to_owned(), first), &|_| true, DECISION_ERROR);
         assert_eq!(checked.missing, [""; 0]);
         assert!(checked.findings.iter().any(|line| matches!(line.finding, BaselineFinding::Compared { .. })));
         let said = "another device of its kind (cuda:GPU-2, was cuda:GPU-1)";

@@ -19,7 +19,7 @@ pub struct BaselineLocation {
 
 impl BaselineLocation {
     /// Returns the location of the baseline `name` in the default folder, or at the path `name` if that has a `/` or ends in `.json`.
-    pub fn of(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         Self::within(&baselines_folder(), name)
     }
 
@@ -47,7 +47,7 @@ impl BaselineLocation {
             let order = order_of_file(file).map(|(time, number)| (time.to_owned(), number));
             Reverse(order.unwrap_or_else(|| (time_of_name(run.started), 0)))
         });
-        Ok(Baseline::new(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
+        Ok(Baseline::from_runs(self.name.clone(), runs.into_iter().map(|(_, run)| run).collect()))
     }
 
     /// Checks, before a run is measured, that it can be stored. Creates the folder of the baseline.
@@ -196,10 +196,10 @@ impl RunBaselines {
         last: Option<Baseline>,
     ) -> Result<Self, LoadRunError> {
         let against = match last {
-            None => against.map(|name| BaselineLocation::of(name).load()).transpose()?,
+            None => against.map(|name| BaselineLocation::from_name(name).load()).transpose()?,
             last => last,
         };
-        let save = save.map(BaselineLocation::of);
+        let save = save.map(BaselineLocation::from_name);
         save.as_ref().map(BaselineLocation::prepare).transpose()?;
         Ok(Self { against, save })
     }
@@ -254,7 +254,7 @@ mod open_tests {
             "nobody wanted it"
         );
         open.save(&part).expect("it is written");
-        let stored = BaselineLocation::of(&new).load().expect("it was stored").into_runs();
+        let stored = BaselineLocation::from_name(&new).load().expect("it was stored").into_runs();
         assert_eq!((stored.len(), stored[0].records.len()), (1, part.records.len()));
 
         let mut alone = whole;
@@ -313,7 +313,7 @@ mod tests {
     fn files_that_cannot_be_read_are_told_by_what_they_are() {
         let folder = tempfile::tempdir().expect("a folder");
         let told = |name: &str| {
-            let place = BaselineLocation::of(folder.path().join(name).to_str().expect("UTF-8"));
+            let place = BaselineLocation::from_name(folder.path().join(name).to_str().expect("UTF-8"));
             place.load().expect_err("it is no baseline").to_string()
         };
         fs::write(folder.path().join("damaged.json"), "{").expect("it is written");
@@ -343,17 +343,17 @@ mod tests {
             ["main", "main.json", "a/b"].map(path),
             ["all/main", "main.json", "a/b"].map(PathBuf::from)
         );
-        assert!(BaselineLocation::of("main").path.ends_with("baselines/main"));
+        assert!(BaselineLocation::from_name("main").path.ends_with("baselines/main"));
     }
 
     #[test]
     fn a_file_is_prepared_where_it_will_be() {
         let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| BaselineLocation::of(folder.path().join(name).to_str().expect("UTF-8"));
+        let at = |name: &str| BaselineLocation::from_name(folder.path().join(name).to_str().expect("UTF-8"));
         at("new/folder/main.json").prepare().expect("its folder is made");
         assert!(folder.path().join("new/folder").is_dir());
         assert!(!folder.path().join("new/folder/main.json").exists(), "and nothing else");
-        assert_eq!(BaselineLocation::of("main.json").folder(), Path::new("."));
+        assert_eq!(BaselineLocation::from_name("main.json").folder(), Path::new("."));
     }
 
     #[test]

@@ -179,7 +179,7 @@ mod observed_tests {
 
     #[test]
     fn what_the_host_does_is_allowed_where_it_is_declared() {
-        let calls = || DriverCalls::of("cuStreamSynchronize", 2);
+        let calls = || DriverCalls::new("cuStreamSynchronize", 2);
         for (seen, without, with) in [
             (Observation::Waits(calls()), State::Invalid, State::Valid),
             (Observation::Allocates(calls()), State::Invalid, State::Valid),
@@ -204,7 +204,7 @@ mod observed_tests {
         let observations = vec![Observation::LaunchesGraphs { count: 1 }];
         let mut seen = LaunchInfo { observations, ..LaunchInfo::default() };
         assert_eq!(first_invalid_observation(&seen, false), None);
-        seen.observations.push(Observation::Waits(DriverCalls::of("cuStreamSynchronize", 2)));
+        seen.observations.push(Observation::Waits(DriverCalls::new("cuStreamSynchronize", 2)));
         let told = first_invalid_observation(&seen, false).expect("waits are invalid");
         assert!(
             told.starts_with(
@@ -217,7 +217,7 @@ mod observed_tests {
 
     #[test]
     fn only_what_may_be_the_first_launchs_own_is_looked_at_again() {
-        let calls = || DriverCalls::of("cuStreamQuery", 1);
+        let calls = || DriverCalls::new("cuStreamQuery", 1);
         for (seen, without, with) in [
             (Observation::Waits(calls()), true, false),
             (Observation::Asks(calls()), true, false),

@@ -214,7 +214,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
     };
     let (name, run) = store::run_before(&folder, suite, None)
         .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
-    Ok(Some(Baseline::of(name, run)))
+    Ok(Some(Baseline::new(name, run)))
 }
 
 /// Sets the regression threshold of `run`, and compares it with the baseline, if there is one. A case of the

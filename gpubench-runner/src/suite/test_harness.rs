@@ -16,7 +16,7 @@ use gpubench_records::text::{printable, printable_lines};
 use gpubench_records::{Exit, State};
 use gpubench_runtime::{Job, JobStatus, device::Available, registry};
 use gpubench_stats::format::counted;
-use gpubench_table::text::{BOLD, of_state};
+use gpubench_table::text::{BOLD, state_style};
 
 /// Returns the list of the selected benchmarks, ignored ones included, whether or not this machine has their
 /// devices. With `--share`, lists only those of this task. Starts a worker for their arguments.
@@ -183,7 +183,7 @@ fn text_report(trials: &[Trial], counts: &TrialCounts, format: TextFormat) -> St
                 (State::Invalid, 'F', "FAILED".to_owned())
             }
         };
-        let style = of_state(state);
+        let style = state_style(state);
         _ = match format {
             TextFormat::Terse => write!(text, "{style}{letter}{style:#}"),
             _ => writeln!(text, "test {name} ... {style}{words}{style:#}"),
@@ -201,7 +201,7 @@ fn text_report(trials: &[Trial], counts: &TrialCounts, format: TextFormat) -> St
         (0, _) => ("incomplete", State::Suspect),
         _ => ("FAILED", State::Invalid),
     };
-    let style = of_state(state);
+    let style = state_style(state);
     let left = if *left == 0 { String::new() } else { format!("{left} not tested; ") };
     _ = writeln!(
         text,

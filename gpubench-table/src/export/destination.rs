@@ -33,8 +33,8 @@ pub enum ExportTo {
 }
 
 impl ExportTo {
-    /// Reads a destination as a command line names it: `-` is standard output.
-    pub fn of(path: PathBuf) -> Self {
+    /// Returns the destination that the path on a command line names: `-` is standard output.
+    pub fn from_path(path: PathBuf) -> Self {
         if path.as_os_str() == "-" { Self::StandardOutput } else { Self::File(path) }
     }
 
@@ -55,7 +55,7 @@ impl ExportTo {
 pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec<Export>, String> {
     let mut exports: Vec<Export> = Vec::new();
     for (format, path) in given {
-        let export = Export { format, to: ExportTo::of(path) };
+        let export = Export { format, to: ExportTo::from_path(path) };
         if let Some(first) = exports.iter().find(|other| other.to.is(&export.to)) {
             return Err(format!("{first} and {export}: give each a file of its own"));
         }

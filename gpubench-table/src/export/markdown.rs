@@ -47,7 +47,8 @@ fn results_table(run: &Run) -> String {
     );
     text += "|\n";
     for record in &run.records {
-        let cells: Vec<String> = columns.iter().map(|column| column.cell(&TableRow::of(record))).collect();
+        let cells: Vec<String> =
+            columns.iter().map(|column| column.cell(&TableRow::from_record(record))).collect();
         let on = if several_devices { format!(" on {}", record.device) } else { String::new() };
         let name = record.case.name() + &on;
         text += &table_row(std::iter::once(&*name).chain(cells.iter().map(|cell| &**cell)));

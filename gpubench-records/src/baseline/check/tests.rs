@@ -19,7 +19,7 @@ mod check_tests {
     }
 
     fn findings(now: &[&str], then: &[&str]) -> Vec<BaselineFinding> {
-        let baseline = Baseline::of("b".to_owned(), run(then));
+        let baseline = Baseline::new("b".to_owned(), run(then));
         check(&run(now), &baseline, &|_| true, DECISION_ERROR)
             .findings
             .into_iter()
@@ -57,7 +57,7 @@ mod check_tests {
             record.measurement.as_mut().expect("it was measured").counts.flops = Some(1);
         });
         let found = |now: &Run, then: &Run| {
-            let baseline = Baseline::of("b".to_owned(), then.clone());
+            let baseline = Baseline::new("b".to_owned(), then.clone());
             check(now, &baseline, &|_| true, DECISION_ERROR).findings.remove(0).finding
         };
         let none = |words: &str| BaselineFinding::NoTime(words.to_owned());
@@ -75,7 +75,7 @@ mod check_tests {
         let then = run(&["1", "2", "3"]);
         let mut now = then.clone();
         now.devices[0].properties.push(Property::new("driver", Value::Text("590.2".to_owned())));
-        let checked = check(&now, &Baseline::of("b".to_owned(), then), &|_| true, DECISION_ERROR);
+        let checked = check(&now, &Baseline::new("b".to_owned(), then), &|_| true, DECISION_ERROR);
         assert_eq!(checked.remarks, ["driver 590.2, was not known"]);
         assert_eq!((checked.findings.len(), checked.missing), (3, vec![]));
     }
@@ -92,7 +92,7 @@ mod check_tests {
         slower(&mut now.records[1], 2.0);
         slower(&mut now.records[2], 2.0);
         now.records[2].other_processes = vec![then.records[2].measurement.clone().expect("it was measured")];
-        let baseline = Baseline::of("b".to_owned(), then);
+        let baseline = Baseline::new("b".to_owned(), then);
         let seem = seem_regressed(&now, &baseline, Threshold::Fraction(0.05));
         assert_eq!(seem, [&now.records[1]]);
         let checked = check(&now, &baseline, &|_| true, DECISION_ERROR);

@@ -148,7 +148,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         asks.clear();
     }
     let named = |calls: Vec<&'static str>, observation: fn(DriverCalls) -> Observation| {
-        calls.first().map(|first| observation(DriverCalls::of(*first, calls.len())))
+        calls.first().map(|first| observation(DriverCalls::new(*first, calls.len())))
     };
     let some = |count: usize, observation: fn(usize) -> Observation| (count > 0).then(|| observation(count));
     let (operations, streams) =
