@@ -29,6 +29,8 @@ use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available};
 enum WorkerFault {
     /// It hangs in the first of its cases, and is killed.
     Hangs(&'static str),
+    /// It hangs after it has sampled this many of its cases, and is killed.
+    HangsAfterSamples(&'static str, usize),
     /// Its device is lost after its first record.
     LosesDevice(&'static str),
     /// It takes its limit to open its device, for a benchmark or for its facts.
@@ -142,6 +144,17 @@ impl Worker for FakeWorker {
                 reply(Reply::Step(Step::Setup));
                 if script.befalls(|fault| matches!(fault, WorkerFault::Hangs(name) if is(name))) {
                     return Err(WorkerExit::TimedOut(limit));
+                }
+                for sampled in 1..=job.caches.len() {
+                    if script.befalls(
+                        |fault| matches!(fault, WorkerFault::HangsAfterSamples(name, cases) if is(name) && *cases == sampled),
+                    ) {
+                        for &cache in &job.caches[..sampled] {
+                            let record = Record::new(job.case(cache), None, Verdict::of(Vec::new()));
+                            reply(Reply::Sampled(Box::new(record)));
+                        }
+                        return Err(WorkerExit::TimedOut(limit));
+                    }
                 }
                 if script.befalls(|fault| matches!(fault, WorkerFault::SaysNothing(name) if is(name))) {
                     return Ok(());
@@ -413,6 +426,23 @@ fn the_records_of_a_run_that_ended_are_those_of_its_plan() {
     others[3].device = "other".to_owned();
     assert_eq!(refused(&others), "the run lacks its records of `b cold` on `fake`");
     assert!(check(&plan, &records, 2).is_err(), "each repetition has its own");
+}
+
+/// The launches after the samples of the first case did not run, so another worker samples it again.
+#[test]
+fn a_worker_that_hangs_in_a_later_case_costs_that_case() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[WorkerFault::HangsAfterSamples("a", 1)]);
+    assert_eq!(done.rows(), [valid("a hot"), invalid("a cold"), valid("b hot"), valid("b cold")]);
+    assert_eq!(done.script.started, 2);
+}
+
+#[test]
+fn a_worker_that_hangs_after_all_samples_costs_all_cases_of_its_job() {
+    let done = measured(&plan(&["a", "b"], &["fake"]), &[WorkerFault::HangsAfterSamples("a", 2)]);
+    assert_eq!(done.rows(), [invalid("a hot"), invalid("a cold"), valid("b hot"), valid("b cold")]);
+    let is_afterwards =
+        |record: &&Record| matches!(record.verdict.reasons[..], [Reason::FailedAfterwards(_)]);
+    assert_eq!(done.run.records.iter().filter(is_afterwards).count(), 2);
 }
 
 #[test]
