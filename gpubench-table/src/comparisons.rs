@@ -239,8 +239,8 @@ fn comparison_title(what: &str, band: f64, page: Page) -> String {
     heading(&plain(what), &meaning, page)
 }
 
-/// The most cases that a line names; `…` follows if there are more.
-const MAX_NAMED_CASES: usize = 8;
+/// The most cases that a sentence about the gate names; `…` follows if there are more.
+const MAX_UNJUDGED_CASES: usize = 8;
 
 /// Returns two texts: the number of regressions, such as `2 regressions`, and the threshold of the gate, such as ` of 5.00 % or more` or
 /// ` beyond noise`.
@@ -263,10 +263,10 @@ pub fn unjudged_lines(gate: &Gate) -> Vec<String> {
 }
 
 /// Returns the sentence about the cases `names`, which the gate could not judge for the reason `why`. It
-/// names the first [`MAX_NAMED_CASES`].
+/// names the first [`MAX_UNJUDGED_CASES`].
 fn unjudged_line((why, names): (Unjudged, Vec<String>)) -> String {
-    let more = if names.len() > MAX_NAMED_CASES { ", …" } else { "" };
-    let shown = names[..names.len().min(MAX_NAMED_CASES)].join(", ");
+    let more = if names.len() > MAX_UNJUDGED_CASES { ", …" } else { "" };
+    let shown = names[..names.len().min(MAX_UNJUDGED_CASES)].join(", ");
     let cases = format::counted(names.len(), "result");
     format!("gate failed: {cases} {}: {shown}{more}{}", unjudged_phrase(why), unjudged_remedy(why))
 }

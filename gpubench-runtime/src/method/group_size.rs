@@ -90,9 +90,11 @@ impl GroupSize {
         self.cost.is_some_and(|cost| cost * samples as f64 <= time)
     }
 
-    /// Adapts the size to the target time, after a group of this cost. The size grows by a factor of at most
-    /// [`LARGEST_GROWTH`], since the first launches of a case do not predict later ones, and to at most
-    /// [`LARGEST_GROUP`]. The size is a power of two, so that it does not follow every change of the cost.
+    /// Sets the size for the next group, after a group of this cost: the largest power of two whose device time
+    /// is at most [`Self::target`] and whose time from the budget is at most [`Self::usual`], but at least
+    /// [`Self::smallest_size`]. The size grows by a factor of at most [`LARGEST_GROWTH`], since the first
+    /// launches of a case do not predict later ones, and to at most [`LARGEST_GROUP`]. It is a power of two, so
+    /// that it does not follow every change of the cost.
     pub(super) fn adapt(&mut self, group: &GroupCost) {
         let samples = group.samples.max(1) as f64;
         let cost = group.spent / samples;

@@ -86,7 +86,7 @@ fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failur
     Ok(disabled.map(|disabled| Box::new(disabled) as Box<dyn Any>))
 }
 
-/// The operations of a launch that graphs can capture.
+/// The numbers of kernels and of all operations that the capture of a launch contains.
 #[derive(Clone, Copy)]
 struct CapturedWork {
     /// The number of kernels of the launch, without its reset.
