@@ -26,7 +26,7 @@ const WORTH_LOCKING: usize = 16;
 const CHECKED_AS_A_WHOLE: usize = 256 << 20;
 /// Of larger outputs, one share in this many is checked, and the last one. In a matrix of such a size a share is at most one row, so
 /// that no tile of a kernel is missed.
-const STRIDE: usize = 8;
+const STRIDE: usize = 4;
 
 /// Memory on the host for two pieces, which stays locked until the process ends.
 type Locked = ManuallyDrop<[LockedBuffer<u64>; 2]>;

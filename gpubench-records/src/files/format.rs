@@ -22,7 +22,7 @@ pub const RUN: FileFormat = FileFormat { schema: SCHEMA, mismatch_message: "not 
 /// The measured peaks of a device. Stored files have the name `ceilings` in their `schema`, which therefore
 /// stays.
 pub const MEASURED_PEAKS: FileFormat =
-    FileFormat { schema: "gpubench-ceilings/1", mismatch_message: "these are no measured ceilings" };
+    FileFormat { schema: "gpubench-ceilings/1", mismatch_message: "this is no file of measured peaks" };
 
 /// The results of tuning: races of variants.
 pub const TUNING: FileFormat =

@@ -121,7 +121,7 @@ impl PeakCache {
 
 /// Returns the message that the peaks in the file `place` cannot be stored or removed.
 fn storing_error(place: &Path, error: &io::Error) -> String {
-    format!("the ceilings cannot be kept in {}: {error}", place.display())
+    format!("the measured peaks cannot be stored in {}: {error}", place.display())
 }
 
 /// Reads the peaks in the file `place`; empty if there is no file. Fails if the file cannot be read, is
@@ -139,7 +139,7 @@ fn read_file(place: &Path) -> Result<Vec<MeasuredPeak>, String> {
         peak.source == PeakSource::Measured && peak.value.is_finite() && peak.value > Rate::ZERO
     };
     match contents.peaks.iter().find(|measured| !sound(measured)) {
-        Some(measured) => Err(format!("`{}` is no ceiling that was measured", measured.name)),
+        Some(measured) => Err(format!("`{}` is not a peak that can have been measured", measured.name)),
         None => Ok(contents.peaks),
     }
 }
@@ -220,7 +220,7 @@ mod tests {
         let whole = fs::read_to_string(&place).expect("it is there");
         fs::write(&place, &whole[1..]).expect("it can be written");
         let told = read(&kept, &gpu).expect_err("it is of no use");
-        let words = format!("{}: these are no measured ceilings", place.display());
+        let words = format!("{}: this is no file of measured peaks", place.display());
         assert!(told.starts_with(&words), "{told}");
         assert!(told.ends_with("it is not used, and --measure-peaks writes it anew"), "{told}");
         _ = kept.keep(&gpu, &[measured("write", 2e12)]).expect("it can be written");
@@ -230,7 +230,10 @@ mod tests {
         let newer = "its format is `gpubench-ceilings/2`, not `gpubench-ceilings/1`: read it with the gpubench that wrote it";
         assert!(read(&kept, &gpu).is_err_and(|told| told.contains(newer)));
         _ = kept.keep(&gpu, &[measured("read", -1.0)]).expect("it can be written");
-        assert!(read(&kept, &gpu).is_err_and(|told| told.contains("`read` is no ceiling that was measured")));
+        assert!(
+            read(&kept, &gpu)
+                .is_err_and(|told| told.contains("`read` is not a peak that can have been measured"))
+        );
     }
 
     #[test]
@@ -265,7 +268,7 @@ mod tests {
         fs::write(&file, "").expect("it can be written");
         let kept = PeakCache::in_folder(Some(&file), "here").expect("a folder was given");
         let told = kept.keep(&info("GPU-1", "13.0"), &[measured("read", 1.0)]).expect_err("it is no folder");
-        assert!(told.to_string().starts_with("the ceilings cannot be kept in "), "{told}");
+        assert!(told.to_string().starts_with("the measured peaks cannot be stored in "), "{told}");
     }
 
     #[test]

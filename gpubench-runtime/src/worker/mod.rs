@@ -42,7 +42,6 @@ pub enum Request {
         device: String,
         /// The cache of measured peaks. Peaks that it lacks are measured and stored in it; without a cache,
         /// peaks are measured and only sent.
-        #[serde(rename = "ceilings")]
         peaks: Option<PeakCache>,
     },
     /// Measure the cases of a job.

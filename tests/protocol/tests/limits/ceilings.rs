@@ -135,8 +135,10 @@ fn a_file_that_is_damaged_is_told_left_alone_and_written_anew() {
     let (kept, claims) = (file(folder.path()), ["claims_flops", "--arg", "ns=9000"]);
     fs::write(&kept, "{").expect("it can be written");
     let told = measured(folder.path(), &claims, &[]);
-    let note =
-        format!("{}: these are no measured ceilings: line 1, column 1: it is cut off there", kept.display());
+    let note = format!(
+        "{}: this is no file of measured peaks: line 1, column 1: it is cut off there",
+        kept.display()
+    );
     assert!(told.run.notes[0].starts_with(&note), "{:?}", told.run.notes);
     assert!(told.run.notes[0].ends_with("it is not used, and --measure-peaks writes it anew"));
     told.ended.with_code(0).shows(&note);
