@@ -25,7 +25,7 @@ pub(crate) struct PrintOptions {
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     color: clap::ColorChoice,
 
-    /// Break lines at this width, 40 or more [default: the width of the terminal; no limit for files and pipes]
+    /// Break lines at this width, 40 or more [default: `COLUMNS`, else the width of the terminal; no limit for files and pipes]
     #[arg(
         long,
         value_name = "COLUMNS",

@@ -35,7 +35,7 @@ pub(super) struct AbArgs {
     /// The revision that is compared with it [default: `.`, the working tree with uncommitted changes]; required before a FILTER
     #[arg(value_name = "REV2", default_value = ".", hide_default_value = true)]
     now: String,
-    /// Run only benchmarks whose names contain one of these
+    /// Run only benchmarks whose names contain one of these texts, or match a /regex/
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
     /// Measure in at most this many pairs of processes, one of each revision; a result is measured until it is decided
@@ -44,7 +44,7 @@ pub(super) struct AbArgs {
     /// The seed of the random order of processes
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Comparison")]
     seed: u64,
-    /// Start no further pair after this time, such as 90s, 10m or 1h
+    /// Start no further pair of a benchmark binary after this time, such as 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, help_heading = "Comparison")]
     time: Option<Duration>,
     #[command(flatten)]

@@ -32,7 +32,7 @@ pub(super) struct VerifyArgs {
     /// Add how each number came about, with all counters
     #[arg(long)]
     explain: bool,
-    /// Kill Nsight Compute after this time for each benchmark
+    /// Kill Nsight Compute after this time, multiplied by the number of results that it counts
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, default_value = "60s")]
     timeout: Duration,
     #[command(flatten)]

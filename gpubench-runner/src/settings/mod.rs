@@ -177,7 +177,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
 
-    /// Exit with 3 if a case is slower than in --baseline by PERCENT or more, and with 1 if that cannot be decided
+    /// Exit with 3 if a case is slower than in --baseline, or than --compare-with, by PERCENT or more, and with 1 if that cannot be decided
     ///
     /// `noise` instead of PERCENT: each slower case is a regression. This run and the baseline together need three processes or more on the
     /// same GPU: use `--runs 5`.
