@@ -83,9 +83,11 @@ pub fn decide_cases(
     let regressed = found(|row| if row.decision.regressed { row.slower } else { 1.0 });
     for (number, row) in tested.iter_mut().enumerate() {
         let Some(CaseTest { decision, .. }) = row else { continue };
+        // A case that is slower by the threshold or more, but not surely enough, must not pass as slower by less.
+        let is_unsure = decision.regressed && !regressed[number];
         decision.regressed = regressed[number];
         decision.answer = match decision.answer {
-            Answer::Slower if !slower[number] => Answer::Undecided,
+            Answer::Slower if is_unsure || !slower[number] => Answer::Undecided,
             Answer::Faster if !faster[number] => Answer::Undecided,
             answer => answer,
         };
@@ -169,6 +171,29 @@ mod tests {
         assert_eq!(answers(&many)[100], Answer::Slower, "that is beyond chance");
         assert_eq!(inverse(&many)[100], Answer::Faster);
         assert_eq!(answers(&[1.0065; 100]), [Answer::Slower; 100], "all of them are");
+    }
+
+    /// One case at +6 % that is unsure among nine that are surely +2 %: it is undecided and not slower by less than 5 %.
+    #[test]
+    fn an_unsure_regression_is_undecided() {
+        let widen = |medians: &mut Vec<Median>| {
+            let median = &mut medians[0];
+            median.interval = Interval { low: median.time * 0.974, high: median.time * 1.026 };
+        };
+        let mut unsure = row(1.06);
+        widen(&mut unsure.now);
+        widen(&mut unsure.then);
+        let mut rows = vec![row(1.02); 9];
+        rows.push(unsure.clone());
+        let decide = |rows: &[CaseMedians], threshold| {
+            let decisions = decide_cases(rows, 0.005, threshold, DECISION_ERROR);
+            let last = decisions.last().copied().flatten().expect("times are above zero");
+            (last.answer, last.regressed)
+        };
+        let threshold = Some(Threshold::Fraction(0.05));
+        assert_eq!(decide(&rows, threshold), (Answer::Undecided, false));
+        assert_eq!(decide(&rows, None), (Answer::Slower, false), "without a gate it is slower");
+        assert_eq!(decide(&[unsure], threshold), (Answer::Slower, true), "alone it is a regression");
     }
 
     #[test]
