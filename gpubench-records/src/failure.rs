@@ -44,7 +44,7 @@ gpubench_stats::stored! {
         #[error("counts")]
         Counts,
         /// The one launch whose outputs are checked.
-        #[error("checked launch")]
+        #[error("first launch")]
         CheckedLaunch,
         /// The user's `check`.
         #[error("check")]
@@ -68,11 +68,12 @@ gpubench_stats::stored! {
 
     /// The reason that a case has no result.
     #[derive(Eq, thiserror::Error)]
-    #[error("{stage}{}: {message}", match step {
-        None => String::new(),
+    #[error("{}: {message}", match (stage, step) {
+        (_, None) => stage.to_string(),
         // A worker reports its samples only now and then, and may have taken more.
-        Some(step @ Step::Samples(1..)) if *stage == Stage::Worker => format!(" ({step} or more)"),
-        Some(step) => format!(" ({step})"),
+        (Stage::Worker, Some(step @ Step::Samples(1..))) => format!("{step} or more"),
+        (Stage::Worker, Some(step)) | (Stage::Launch, Some(step @ Step::CheckedLaunch)) => step.to_string(),
+        (_, Some(step)) => format!("{stage} ({step})"),
     })]
     #[non_exhaustive]
     pub struct Failure {
@@ -112,5 +113,14 @@ mod tests {
             assert_eq!(Failure::new(Stage::Setup, empty).to_string(), "setup: an error without a message");
         }
         assert_eq!(Failure::new(Stage::Setup, "no").to_string(), "setup: no");
+    }
+
+    #[test]
+    fn the_message_begins_with_the_stage_or_the_step() {
+        let message = |stage, step| Failure::new(stage, "no").at(step).to_string();
+        assert_eq!(message(Stage::Launch, Step::CheckedLaunch), "first launch: no");
+        assert_eq!(message(Stage::Launch, Step::Samples(2)), "launch (after 2 samples): no");
+        assert_eq!(message(Stage::Worker, Step::Setup), "setup: no");
+        assert_eq!(message(Stage::Worker, Step::Samples(2)), "after 2 samples or more: no");
     }
 }

@@ -8,6 +8,7 @@ use crate::select::MissingKind;
 use gpubench_core::{BenchmarkOptions, Entry, Variant};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
+    text::did_you_mean,
 };
 use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
@@ -205,7 +206,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
                 "two benchmarks are called `{}`: {} and {}. Rename one of them, or write `name = \"…\"` in its \
-                 `#[gpu_bench(…)]`. A name is the path of the module and the function; a function around it is not part of the name",
+                 `#[gpu_bench(…)]`. A name is the path of the module and the function; an enclosing function is not part of it",
                 entry.path(),
                 place(first),
                 place(entry)
@@ -320,15 +321,17 @@ impl Selection {
         self.tags.is_empty() || self.tags.iter().any(|tag| options.has_tag(tag))
     }
 
-    /// Returns a hint such as `: the tags of this program: memory, io` if no benchmark has a selected tag.
+    /// Returns a hint, such as a similar tag or `: the tags of this program: memory, io`, if no benchmark has a selected tag.
     /// `None` if a benchmark has one, or if no tag is selected.
     fn tags_hint(&self, entries: &[&Entry]) -> Option<String> {
         if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
         }
         let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
+        let near = did_you_mean(&joined(&self.tags, ","), &tags);
         Some(match &*joined(&tags, ", ") {
             "" => ": no benchmark of this program has a tag".to_owned(),
+            _ if !near.is_empty() => near,
             tags => format!(": the tags of this program: {tags}"),
         })
     }
@@ -337,7 +340,8 @@ impl Selection {
     fn describe(&self, devices: &[Available]) -> String {
         let mut words = self.cases.describe_names();
         if !self.tags.is_empty() {
-            words.push(format!("with the tag `{}`", self.tags.join("` or `")));
+            let with = if words.is_empty() { "" } else { "with " };
+            words.push(format!("{with}the tag `{}`", self.tags.join("` or `")));
         }
         if self.ignored == Ignored::Only {
             words.push("that is ignored".to_owned());

@@ -359,13 +359,13 @@ mod tests {
     fn a_search_that_fails_is_no_machine_without_a_gpu() {
         let mut devices = FoundDevices { wanted: vec!["cuda", "host", "clockwork"], ..without_gpu() };
         let why =
-            "no CUDA device (the process exited with code 0 before it was done: does the code call `exit`?)"
+            "no CUDA device (its process exited with code 0 before it was done: does the code call `exit`?)"
                 .to_owned();
         devices.absent[0] = MissingKind { kind: "cuda", why, is_search_incomplete: true };
         for wanted in [None, Some("all")] {
             let refused = devices.select(wanted).expect_err("it is not known");
             assert!(refused.starts_with("the search for devices failed: --device takes `host`"), "{refused}");
-            assert!(refused.ends_with("; no CUDA device (the process exited with code 0 before it was done: does the code call `exit`?)"), "{refused}");
+            assert!(refused.ends_with("; no CUDA device (its process exited with code 0 before it was done: does the code call `exit`?)"), "{refused}");
         }
         assert_eq!(selected(&devices, Some("host")), ["host"]);
         // A program without benchmarks for GPUs needs none.

@@ -120,12 +120,12 @@ pub(crate) fn describe_exit(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => {
             let name = signal_name(signal).map_or_else(|| signal.to_string(), str::to_owned);
-            format!("the process was ended by {name}")
+            format!("its process was ended by {name}")
         }
         (None, Some(code)) => {
-            format!("the process exited with code {code} before it was done: does the code call `exit`?")
+            format!("its process exited with code {code} before it was done: does the code call `exit`?")
         }
-        (None, None) => "the process ended".to_owned(),
+        (None, None) => "its process ended".to_owned(),
     }
 }
 

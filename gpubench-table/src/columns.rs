@@ -169,7 +169,8 @@ const ALL_COLUMNS: &[Column] = &[
         12,
         Measured(|it| it.energy.as_ref()?.per_launch().map(format::energy)),
     ),
-    Column::new("moved", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes))),
+    Column::new("DRAM bytes", Number(4, 3, 3), 13, Measured(|it| counters(it)?.moved().map(format::bytes)))
+        .with_name("moved"),
     Column::new("L2 hit", Number(3, 3, 2), 14, Measured(|it| counters(it)?.l2_hit.map(format::percent)))
         .with_name("L2-hit"),
     Column::new("processes", Words(25), 3, OfRow(processes)),
@@ -335,7 +336,7 @@ impl CellFormat {
         let exponent = cell.parse::<f64>().ok().filter(|_| width(cell) > self.width());
         let cell = exponent.map_or_else(|| shortened(cell, self.width()), |number| format!("{number:.0e}"));
         let cell = &*cell;
-        let Some(point) = end_of_whole_part(cell) else {
+        let Some(point) = end_of_whole_part(cell).filter(|_| exponent.is_none()) else {
             return left(&right(cell, whole + fraction), self.width());
         };
         let (before, behind) = cell.split_at(point);

@@ -42,7 +42,7 @@ fn program_heading(program: &Program, page: Page) -> String {
     let commit = commit.as_deref().unwrap_or("unknown");
     let changes = if *dirty == Some(true) { " and changes since" } else { "" };
     let build = format!(" {version}, commit {commit}{changes}; measured by gpubench {}", program.version);
-    format!("\n{}", heading(&plain(name), &plain(&build), page))
+    format!("\n{}", heading(&format!("package `{}`", plain(name)), &plain(&build), page))
 }
 
 /// Returns the sentences that explain each number of a case, each with a word as its label. A number that the
@@ -144,7 +144,7 @@ fn time_sentence(measured: &Measurement) -> String {
         _ => "what the timer reads without a launch".to_owned(),
     };
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-        format!(", and the average of samples with dithered starts resolves {resolution}")
+        format!(", but samples start anywhere in a step, so that their average resolves {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
@@ -187,10 +187,8 @@ fn dram_stall_sentence(stall: &DramStall, time: Nanoseconds) -> String {
 /// Returns the path that timed the samples, such as a CUDA graph, with the reason if it is not the preferred
 /// one.
 fn path_sentence(method: &Method) -> String {
-    match &method.path_reason {
-        None => method.path.to_string(),
-        Some(reason) => format!("{}: {reason}", method.path),
-    }
+    let reason = method.path_reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    format!("{}, timed by {}{reason}", method.path, method.path.timer())
 }
 
 /// Returns the phrase about the flush of a cold case, its verification if it was verified, and the reason for
@@ -325,10 +323,10 @@ fn sampling_sentence(measured: &Measurement) -> String {
 /// Returns the phrase about the most device memory that `setup` and the first launch had allocated; `None` if
 /// neither is known.
 fn memory_sentence(measured: &Measurement) -> Option<String> {
-    let setup = measured.setup_memory.map(|bytes| format!("{bytes} by `setup`"));
-    let launch = measured.launch.memory.map(|bytes| format!("{bytes} more by the first launch"));
+    let setup = measured.setup_memory.map(|bytes| format!("`setup` allocated at most {bytes}"));
+    let launch = measured.launch.memory.map(|bytes| format!("the first launch allocated {bytes} more"));
     let known: Vec<String> = setup.into_iter().chain(launch).collect();
-    (!known.is_empty()).then(|| format!("at most {}", known.join(", ")))
+    (!known.is_empty()).then(|| known.join("; "))
 }
 
 /// Returns the peaks that the result is compared with, each with its source and the fraction of it that was
@@ -360,13 +358,16 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
 fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let metrics = &measured.metrics;
     let has = format::intensity(metrics.arithmetic_intensity?);
+    let quantities = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())];
     let Some(binding) = &metrics.roofline else {
+        let unknown = quantities.iter().filter(|quantity| metrics.share(quantity).is_none());
         return Some(format!(
-            "{has}; which peak would limit it is unknown: give peaks of memory and arithmetic under `[peaks]` in gpubench.toml"
+            "{has}; which peak would limit it is unknown: give that of `{}` under `[peaks]` in gpubench.toml",
+            format::joined(unknown.map(Quantity::name), "` and `")
         ));
     };
-    let [memory, compute] = [Quantity::MemoryBandwidth, Quantity::Compute(measured.data_type.clone())]
-        .map(|quantity| Some((roof_name(&quantity), metrics.share(&quantity)?)));
+    let [memory, compute] =
+        quantities.map(|quantity| Some((roof_name(&quantity), metrics.share(&quantity)?)));
     let ((memory, of_memory), (compute, of_compute)) = (memory?, compute?);
     // Where both peaks bind alike, the two shares would be the same.
     let meet = format::intensity(metrics.arithmetic_intensity? * of_memory / of_compute);

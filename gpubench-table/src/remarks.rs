@@ -4,7 +4,7 @@ use super::devices::is_above_memory_peak;
 use super::rows::{device_list, grouped};
 use super::text::{Page, join_sections, paragraph, plain};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Environment, Link, Measurement, Method, Path, Property, Quantity, Run,
+    Cache, CuptiPass, Energy, Environment, Flush, Link, Measurement, Method, Path, Property, Quantity, Run,
     ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts, verdict::WIDEST,
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
@@ -19,7 +19,7 @@ pub fn remarks(run: &Run, page: Page) -> String {
 fn skipped_lines(run: &Run) -> String {
     let cases = run.skipped.iter().map(|it| ((&*it.benchmark, &*it.reason), plain(&it.name())));
     let line = |((_, why), names): ((&str, &str), Vec<String>)| {
-        format!("skipped {}: {}\n", first_names(&names), plain(why))
+        format!("skipped by `skip_if`: {}: {}\n", first_names(&names), plain(why))
     };
     grouped(cases).into_iter().map(line).collect()
 }
@@ -112,7 +112,7 @@ fn coarse_timers(run: &Run) -> String {
             return None;
         }
         let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-            format!(" (averages of samples are known to {resolution})")
+            format!(", but samples start anywhere in a step, so that their average resolves {resolution}")
         });
         let words = format!("the timer steps by {step}{averages}: do more work per launch for exact times");
         Some((words, &*record.device))
@@ -209,8 +209,10 @@ fn flush_phrase(method: &Method) -> String {
         let clean = if proof.is_clean() { "clean" } else { "dirty" };
         format!(", which {empty} and {clean}")
     });
+    let effect =
+        if method.flush == Flush::Lines { ", which removes only the inputs from the caches" } else { "" };
     let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
-    format!(", flushed by `{}`{proven}{reason}", method.flush)
+    format!(", flushed by `{}`{effect}{proven}{reason}", method.flush)
 }
 
 /// Returns a sentence for a run without records, with its numbers of planned and skipped results; `None` if it has records.

@@ -28,6 +28,9 @@ const REASON_INDENT: usize = 4;
 const PROCESSES_MEANING: &str =
     "± % of several processes: the median of one more process is within this with a probability of 95 %";
 
+/// The sentence that explains a cell without a number.
+const UNKNOWN_MEANING: &str = "`?` in place of a number: unknown, or ± 100 % or more";
+
 /// The table of a run as text. A benchmark binary adds rows while it measures, and [`render`](crate::render) adds all rows of a stored
 /// run. It returns text and prints nothing.
 #[derive(Debug, Default)]
@@ -295,15 +298,17 @@ impl TableWriter {
         let (_, name) = split(&row.shown.case.benchmark, &row.shown.case.args);
         let name = shortened(&name, self.layout.name);
         let mut line = format!("{mark}{}", left(&name, self.layout.name + COLUMN_GAP));
-        let mut has_bar = false;
+        let (mut has_bar, mut has_unknown) = (false, false);
         for column in &self.layout.columns {
             let cell = column.cell(row);
             has_bar |= column.title == SPREAD_TITLE && !cell.is_empty();
+            has_unknown |= cell == "?";
             line += &spaces(COLUMN_GAP);
             line += &column.cell_format.fit(&cell);
         }
         self.explain(row.has_several_devices(), rows::DEVICE_ROWS_MEANING);
         self.explain(has_bar, SPREAD_MEANING);
+        self.explain(has_unknown, UNKNOWN_MEANING);
         self.explain(!row.shown.other_processes.is_empty(), PROCESSES_MEANING);
         if let Some(cache) = serving_cache(row.shown) {
             let meaning = "in place of a % of peak: the cache served the data, faster than memory can";
@@ -313,11 +318,12 @@ impl TableWriter {
             line += FAKE_SUFFIX;
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
-        let room = self.page.width().saturating_sub(1 + width(&numbers));
+        let room = self.page.width().saturating_sub(width(&numbers));
         let fits = width(line.trim_end()) <= room;
         if fits && !numbers.is_empty() {
-            let cells = if width(&line) <= room { &line } else { line.trim_end() };
-            line = format!("{cells} {numbers}");
+            let cells = if width(&line) < room { &line } else { line.trim_end() };
+            let gap = spaces(usize::from(width(cells) < room));
+            line = format!("{cells}{gap}{numbers}");
         }
         (styled(&[line], state_style(row.state())), self.reason_lines(&notes, fits))
     }

@@ -461,7 +461,7 @@ fn a_case_that_has_not_converged_says_what_helps() {
     run.records.truncate(1);
     run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.04, requested: 0.005 }]);
     let table = render(&run, Page::default());
-    let note = "not converged: the median is known to ± 4.00 %, and ± 0.50 % was asked for: raise --max-time (and --timeout if it \
-                is shorter), or ask for less with --precision";
+    let note = "not converged: the median is known to ± 4.00 %, and ± 0.50 % was asked for: raise --max-time (it overrides the \
+                benchmark's `max_time`), and --timeout if that is shorter, or ask for less with --precision";
     assert!(table.contains(note), "{table}");
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use gpubench_records::{Exit, selection::names_device};
 use gpubench_runner::__private::machine::{self, Available, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
+use gpubench_table::text::{Page, plain, wrapped};
 use serde_json::json;
 
 use super::verify::find_ncu;
@@ -44,7 +45,7 @@ pub(super) fn doctor(args: &DoctorArgs, options: PrintOptions) -> Result<Exit> {
         let answer = json!({ "schema": "gpubench-doctor/1", "findings": findings });
         output::print(&format!("{answer:#}\n"), options)?;
     } else {
-        options.print_paragraph(&findings_text(&findings))?;
+        output::print(&findings_text(&findings, options.page()), options)?;
     }
     let has_problem = findings.iter().any(|finding| finding.level == Level::Problem);
     Ok(if has_problem { Exit::Failed } else { Exit::Done })
@@ -93,8 +94,8 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
 }
 
 /// Returns a line for each finding, with its advice below, and a line with the number of problems and
-/// warnings. `!` marks a problem, `?` a warning.
-fn findings_text(findings: &[Finding]) -> String {
+/// warnings, wrapped to `page`. `!` marks a problem, `?` a warning.
+fn findings_text(findings: &[Finding], page: Page) -> String {
     let topic = |finding: &Finding| match &finding.device {
         Some(device) => format!("{device} {}", finding.topic),
         None => finding.topic.clone(),
@@ -106,10 +107,11 @@ fn findings_text(findings: &[Finding]) -> String {
             Level::Warning => '?',
             _ => ' ',
         };
-        let advice = finding.advice.as_deref().map(|advice| format!("      {advice}\n")).unwrap_or_default();
-        format!("{mark} {:width$}  {}\n{advice}", topic(finding), finding.found)
+        let begin = format!("{mark} {:width$}  ", topic(finding));
+        let advice = finding.advice.iter().flat_map(|advice| wrapped(&plain(advice), "      ", page));
+        wrapped(&plain(&finding.found), &begin, page).into_iter().chain(advice).collect::<Vec<_>>()
     });
-    let lines: String = lines.collect();
+    let lines: Vec<String> = lines.flatten().collect();
     let count = |level, what| counted(findings.iter().filter(|finding| finding.level == level).count(), what);
     let (problems, warnings) = (count(Level::Problem, "problem"), count(Level::Warning, "warning"));
     let no_gpu = if findings.iter().any(|finding| finding.device.is_some()) {
@@ -117,6 +119,5 @@ fn findings_text(findings: &[Finding]) -> String {
     } else {
         "; only the CPU can be measured"
     };
-    // A paragraph drops the blanks before its first word.
-    format!("{}\n{problems} (!), {warnings} (?){no_gpu}\n", lines.trim_end())
+    format!("{}\n{problems} (!), {warnings} (?){no_gpu}\n", lines.join("\n"))
 }

@@ -12,6 +12,7 @@ use gpubench_report::{
     stored_runs::StoredRuns,
 };
 use gpubench_runner::__private::whole_number;
+use gpubench_stats::format::joined;
 use gpubench_table::export::ExportTo;
 
 use super::load_all;
@@ -149,6 +150,13 @@ pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {
         bail!(Usage, "no run could be read. {first}");
+    }
+    if sources.is_empty() {
+        let folders = joined(args.files.iter().map(|folder| folder.display()), "` or `");
+        bail!(
+            Nothing,
+            "no file in `{folders}` ends in .json or .jsonl: give the files that `cargo bench -- --json FILE` wrote, or a folder of them"
+        );
     }
     let answer = FleetReport::new(runs, FleetRules { least: args.least, false_discoveries: args.fdr });
     results.print_and_write(&fleet::render(&answer, options.page()), &answer)?;

@@ -22,7 +22,6 @@ use gpubench_report::{
     loading::{retain_selected, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
 };
-use gpubench_stats::format::counted;
 
 use crate::manifest::{Manifest, package_folder};
 use crate::output::{self, PrintOptions, Result, bail};
@@ -52,7 +51,7 @@ pub(crate) enum CargoArgs {
                   2              wrong usage\n  \
                   3              a regression, or a slow GPU\n  \
                   4              nothing matched, no stored run, or no GPU that `fleet` could judge\n  \
-                  5              a device is missing\n  \
+                  5              the device is missing or busy\n  \
                   129, 130, 143  interrupted by a signal"
 )]
 pub(crate) struct Gpubench {
@@ -238,11 +237,7 @@ fn select_cases(NamedRun { name, mut run }: NamedRun, selection: &CaseSelection)
     let results = run.records.len() + run.skipped.len();
     retain_selected(selection, &mut run);
     if results > 0 && run.records.is_empty() && run.skipped.is_empty() {
-        bail!(
-            Nothing,
-            "{name}: the filter selects none of {}: `cargo gpubench report {name}` shows all",
-            counted(results, "result")
-        );
+        bail!(Nothing, "{name}: no result matches the filter: `cargo gpubench report {name}` shows all");
     }
     Ok(run)
 }

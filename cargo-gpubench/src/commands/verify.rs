@@ -16,6 +16,7 @@ use gpubench_runner::__private::{
     profiled::{FLAG, ProfiledCases},
     system::ProcessGroup,
 };
+use gpubench_stats::format::counted;
 
 use super::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
 use super::{combined_exit, ncu_counters, signals};
@@ -95,22 +96,25 @@ fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
     Ok(built.binaries.iter().map(|suite| built.command(suite, &args.flags)).collect())
 }
 
-/// Returns the exit code for a verified run: [`Exit::NoDevice`] if no case ran on an NVIDIA GPU, else
-/// [`Exit::Failed`] if counters contradict a case or could not be read. Returns the exit code of the run
-/// itself if that is more important.
+/// Prints the number of results that counters contradict or that were not counted. Returns the exit code for a
+/// verified run: [`Exit::NoDevice`] if no case ran on an NVIDIA GPU, else [`Exit::Failed`] if there are such
+/// results. Returns the exit code of the run itself if that is more important.
 fn exit_of_verified(run: &Run) -> Exit {
     let is_contradicted =
         |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
-    let is_right = |record: &Record| {
+    let is_unconfirmed = |record: &&Record| {
         let verification = record.measurement.as_ref().and_then(|measured| measured.verification.as_ref());
         let counted = verification.and_then(|verification| verification.ncu.as_ref());
-        !record.verdict.reasons.iter().any(is_contradicted) && !matches!(counted, Some(NcuPass::Failed(_)))
+        record.verdict.reasons.iter().any(is_contradicted) || matches!(counted, Some(NcuPass::Failed(_)))
     };
     let is_counted = run.records.iter().any(|record| record.device.starts_with(COUNTED_DEVICES));
-    let exit = match run.records.iter().all(is_right) {
+    let exit = match run.records.iter().filter(is_unconfirmed).count() {
         _ if !is_counted => Exit::NoDevice,
-        true => Exit::Done,
-        false => Exit::Failed,
+        0 => Exit::Done,
+        number => {
+            output::note(&format!("verify failed: counters do not confirm {}", counted(number, "result")));
+            Exit::Failed
+        }
     };
     exit.min(Exit::of(run))
 }

@@ -333,9 +333,9 @@ mod tests {
             .expect("it claims more");
         assert_eq!(
             reason.to_string(),
-            "declared traffic too high: it declares 16 MiB written, and a launch is given 32 MiB of memory and changed 8 MiB of \
-             it, whatever the memory held before (a byte counts once, however often it is read or written; what kernels of a \
-             launch pass to each other is `intermediates`): does the kernel run over the whole buffer, and is the count right?"
+            "declared traffic too high: it declares 16 MiB written, and a launch has 32 MiB of memory and changes 8 MiB of it, also with \
+             other contents before: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
+             bytes that one kernel passes to another as `intermediates`"
         );
     }
 }

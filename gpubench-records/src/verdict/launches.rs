@@ -111,8 +111,8 @@ pub fn observation_hint(seen: &Observation) -> &'static str {
     match seen {
         Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",
         Observation::Waits(_) => {
-            "a graph cannot capture that, and the time would be mostly the host's: leave the wait to the caller, copy with `…Async` \
-             on the given stream, or declare `host_work` if the host's part belongs to the launch"
+            "a graph cannot capture that, and the time would be mostly the host's: remove the wait (gpubench waits itself), copy with \
+             `…Async` on the given stream, or declare `host_work` if the host's part belongs to the launch"
         }
         Observation::Allocates(_) => {
             "the driver waits for the device meanwhile: allocate in `setup`, use `cuMemAllocAsync` on the given stream, or \
@@ -129,7 +129,7 @@ pub fn observation_hint(seen: &Observation) -> &'static str {
              every call"
         }
         Observation::HostFunctions { .. } => {
-            "the device waits for the host meanwhile: remove them, or declare `host_work` if they belong to the launch"
+            "the device waits for the host meanwhile: remove such calls, or declare `host_work` if they belong to the launch"
         }
         Observation::IgnoresError { .. } => {
             "its work did not run: correct the call, and return the driver's error"

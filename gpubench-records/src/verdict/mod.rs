@@ -6,7 +6,7 @@ mod reason;
 #[cfg(test)]
 mod tests;
 
-use std::mem;
+use std::{cmp::Reverse, mem};
 
 use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE, RELATIVE_AGREEMENT};
 use crate::{
@@ -41,9 +41,10 @@ gpubench_stats::stored! {
 }
 
 impl Verdict {
-    /// Returns the verdict with these reasons, whose state is that of the worst reason.
-    pub fn of(reasons: Vec<Reason>) -> Self {
-        let state = reasons.iter().map(Reason::state).max().unwrap_or(State::Valid);
+    /// Returns the verdict with these reasons, the worst first, whose state is that of the worst reason.
+    pub fn of(mut reasons: Vec<Reason>) -> Self {
+        reasons.sort_by_key(|reason| Reverse(reason.state()));
+        let state = reasons.first().map_or(State::Valid, Reason::state);
         Self { state, reasons }
     }
 

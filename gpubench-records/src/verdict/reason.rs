@@ -19,7 +19,7 @@ gpubench_stats::stored! {
         #[error("{0}")]
         Failed(Failure),
         /// The case failed, and was measured at the second try, in a new process. This is the first failure.
-        #[error("second try: this result is from a new process; the first one failed ({0})")]
+        #[error("second try: measured in a new process; the first one failed ({0})")]
         SecondTry(Failure),
         /// A launch or a check after the samples failed.
         #[error("{0}")]
@@ -51,7 +51,7 @@ gpubench_stats::stored! {
         },
         /// The sampled launches leave out most of an output that the checked launch wrote.
         #[error(
-            "outputs: the checked launch wrote {}, and launches after the samples write {}: later launches seem to return an earlier \
+            "outputs: the first launch wrote {}, and launches after the samples write {}: later launches seem to return an earlier \
              result: compute in each launch, or clear the stored result in `reset`",
             .0.changed,
             .0.again
@@ -132,7 +132,8 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: {}, and {} was asked for: raise --max-time (and --timeout if it is shorter), or ask for less with --precision",
+            "not converged: {}, and {} was asked for: raise --max-time (it overrides the benchmark's `max_time`), and --timeout if that is \
+             shorter, or ask for less with --precision",
             reached_phrase(*.reached),
             format::precision(*.requested)
         )]
@@ -181,8 +182,8 @@ gpubench_stats::stored! {
         },
         /// The two methods of timing a launch give two times.
         #[error(
-            "methods disagree: {time}, and {cross_check} according to the cross-check: rely on neither: measure again without other \
-             programs, or do more work per launch"
+            "methods disagree: {time}, and {cross_check} according to the cross-check, a second method of timing: rely on neither: measure \
+             again without other programs, or do more work per launch"
         )]
         MethodsDisagree {
             /// The median of the samples.
@@ -192,9 +193,9 @@ gpubench_stats::stored! {
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
-            "CUPTI disagrees: measured {time}, {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's \
-             frequency may have changed in between: measure again with --lock-clocks; if they still disagree: do later launches do other work than the first?",
-            .slowdown.map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
+            "CUPTI disagrees: measured {time}, and {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's clock may \
+             have changed in between: measure again with --lock-clocks base; if they still disagree, check whether later launches do other work",
+            .slowdown.map_or_else(String::new, |slowdown| format!(" (of which {slowdown} is tracing overhead)"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -248,7 +249,7 @@ gpubench_stats::stored! {
         )]
         TwoModes(Modes),
         /// The clock of the multiprocessors fell while samples were taken, or something held it down.
-        #[error("clocks: multiprocessors ran at {}, {}: lower the clock by --lock-clocks base, or let the GPU cool", format::from_to(*.clock, format::clock), throttle_phrase(.throttle_reasons))]
+        #[error("clocks: multiprocessors ran at {}, {}: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause", format::from_to(*.clock, format::clock), throttle_phrase(.throttle_reasons))]
         ClocksFell {
             /// Its lowest and its highest.
             clock: Range<Hertz>,
@@ -376,8 +377,8 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
         DeclaredBytes::Intermediates { operations } => return too_many_intermediates(excess, *operations),
     };
     format!(
-        "declared traffic too high: it declares {declared} {moved}, and a launch is given {given} of memory and changed {changed} of \
-         it, whatever the memory held before (a byte counts once, however often it is read or written; what kernels of a launch pass to each other is `intermediates`): {hint}"
+        "declared traffic too high: it declares {declared} {moved}, and a launch has {given} of memory and changes {changed} of it, also \
+         with other contents before: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 

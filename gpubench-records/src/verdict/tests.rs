@@ -142,7 +142,7 @@ fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
     assert_eq!(
         [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
         [
-            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap: lower the clock by --lock-clocks base, or let the GPU cool".to_owned()),
+            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause".to_owned()),
             Some("other processes: 2 used the device during sampling: stop them, and measure again".to_owned())
         ]
     );
@@ -674,10 +674,9 @@ fn cupti_is_compared_after_subtraction_of_the_slowdown() {
 #[test]
 fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
-    let beginning = "CUPTI disagrees: measured 15.43 µs, 18.00 µs according to CUPTI's trace";
+    let beginning = "CUPTI disagrees: measured 15.43 µs, and 18.00 µs according to CUPTI's trace";
     let with = words(Some((1980.0, 100.0)));
-    let of_which =
-        ", which includes 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than 154.3 ns: ";
+    let of_which = " (of which 1.980 µs ± 100.0 ns is tracing overhead): they differ by more than 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
     assert!(without.starts_with(&format!("{beginning}: they differ by more than 154.3 ns: ")), "{without}");

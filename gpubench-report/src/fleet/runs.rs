@@ -122,7 +122,7 @@ impl FleetRun {
                 let reasons = joined(&record.verdict.reasons, "; ");
                 let [host, device] = host_and_device_of(&run, &record.device);
                 let host = if host.is_empty() { String::new() } else { format!(" of machine {host}") };
-                let why = format!("not usable on {device}{host}: {reasons}");
+                let why = format!("not usable on {device}{host} ({reasons})");
                 missing.push((why, Some(record.case.to_string())));
             }
         }

@@ -22,12 +22,9 @@ pub fn render(report: &FleetReport, page: Page) -> String {
     let read = format!("{} in {}", counted(report.runs, "run"), counted(report.files, "file"));
     let mut text = String::new();
     if report.groups.is_empty() {
-        let why = match report {
-            FleetReport { files: 0, .. } => "found no run file: give the files that `cargo bench -- --json FILE` wrote, or a folder of them".to_owned(),
-            _ if report.missing.is_empty() => format!("{read} without a selected result of a GPU"),
-            _ => format!("{read} without a valid result of a GPU"),
-        };
-        text += &heading("no GPU can be judged", &format!(": {why}"), page);
+        let which = if report.missing.is_empty() { "selected" } else { "valid" };
+        let why = format!(": {read} without a {which} result of a GPU");
+        text += &heading("no GPU can be judged", &why, page);
     }
     let section = |title: &str, body: &str| match body {
         "" => String::new(),

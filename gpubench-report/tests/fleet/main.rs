@@ -230,7 +230,7 @@ fn invalid_rows_are_named_and_do_not_count() {
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with("gpu0-process0.json: `gpubench_kernels::cuda::"), "{told:?}");
     assert!(
-        told[0].contains("not usable on cuda:0 of machine node7: ") && told[0].contains("wrong sum"),
+        told[0].contains("not usable on cuda:0 of machine node7 (") && told[0].contains("wrong sum"),
         "{told:?}"
     );
 }
@@ -392,7 +392,7 @@ fn a_gpu_that_was_not_opened_is_named() {
     let told = missing(&report);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(
-        told[0].starts_with("lost.json: `") && told[0].contains(" not usable on cuda:0 of machine node8: "),
+        told[0].starts_with("lost.json: `") && told[0].contains(" not usable on cuda:0 of machine node8 ("),
         "{told:?}"
     );
     assert!(told[0].contains("cuInit returned 999"), "{told:?}");

@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(pair("good"), [Ok((Vec::new(), None)), Ok((Vec::new(), None))]);
         assert_eq!(
             pair("exits"),
-            [const { "the process exited with code 0 before it was done: does the code call `exit`?" }; 2]
+            [const { "its process exited with code 0 before it was done: does the code call `exit`?" }; 2]
                 .map(|why| Err(why.to_owned()))
         );
     }
@@ -294,7 +294,7 @@ mod tests {
             told,
             [
                 "good",
-                "args: the process exited with code 0 before it was done: does the code call `exit`?",
+                "args: its process exited with code 0 before it was done: does the code call `exit`?",
                 "args: took longer than 7 s, and was killed (--timeout sets the limit)",
                 "exits once",
                 "last"
@@ -311,7 +311,7 @@ mod tests {
         let [(_, Err(why)), (_, Ok(Ok(host)))] = &found[..] else { panic!("other results") };
         assert_eq!(
             (&**why, host.len()),
-            ("the process exited with code 0 before it was done: does the code call `exit`?", 1)
+            ("its process exited with code 0 before it was done: does the code call `exit`?", 1)
         );
         assert_eq!(library.as_deref(), Some(std::path::Path::new("/lib/libcuda.so.1")));
         assert_eq!(asked, ["cuda", "cuda", "host", "end"]);

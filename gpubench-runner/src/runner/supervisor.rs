@@ -72,10 +72,10 @@ pub(crate) enum WorkerExit {
     #[error("took longer than {} s, and was killed (--timeout sets the limit)", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It sent an invalid reply.
-    #[error("the process sent an invalid reply: {0}")]
+    #[error("its process sent an invalid reply: {0}")]
     InvalidReply(io::Error),
     /// It was killed and has not exited.
-    #[error("the process was killed and has not ended: the driver may hold it")]
+    #[error("its process was killed and has not ended: the driver may hold it")]
     StillRunning,
     /// The user asked to stop.
     #[error("interrupted")]

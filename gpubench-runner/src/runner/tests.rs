@@ -347,7 +347,7 @@ fn a_device_whose_worker_is_lost_over_its_facts_is_asked_once_more() {
     assert_eq!(done.script.asked, asked.map(|(worker, what)| (worker, what.to_owned())));
     let done = measured(&plan, &[WorkerFault::EndsOver("fake"), WorkerFault::EndsOver("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
-    assert_eq!(said, "device `fake`: the process was ended by SIGKILL");
+    assert_eq!(said, "device `fake`: its process was ended by SIGKILL");
     assert_eq!(done.script.asked.len(), 2);
     let done = measured(&plan, &[WorkerFault::EndsOpening("fake")]);
     let said = done.ended.expect_err("it is the only device").to_string();
@@ -404,10 +404,7 @@ fn the_records_of_a_row_stand_together() {
 fn a_worker_that_hangs_costs_one_case_and_another_goes_on() {
     let done = measured(&plan(&["a", "b"], &["fake"]), &[WorkerFault::Hangs("a")]);
     assert_eq!(done.rows(), [invalid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
-    assert_eq!(
-        done.failures(),
-        ["worker (setup): took longer than 7 s, and was killed (--timeout sets the limit)"]
-    );
+    assert_eq!(done.failures(), ["setup: took longer than 7 s, and was killed (--timeout sets the limit)"]);
     assert_eq!(done.script.started, 2);
     assert_eq!(done.script.asked.last(), Some(&(2, "b on fake".to_owned())));
 }
@@ -459,7 +456,7 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(
         done.failures(),
-        ["second try: this result is from a new process; the first one failed (worker: sent no result)"]
+        ["second try: measured in a new process; the first one failed (worker: sent no result)"]
     );
     let asked =
         [(1, "facts of fake"), (1, "a on fake"), (1, "a on fake"), (2, "a on fake"), (2, "b on fake")];

@@ -51,7 +51,10 @@ impl Settings {
     /// Returns the line of the first mistake, and what to write.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         let table = DeTable::parse(text).map_err(|error| {
-            format!("{}\na switch is true or false, and text is in quotes", error.to_string().trim_end())
+            format!(
+                "{}\n\n  tip: a switch is true or false, and text is in quotes",
+                error.to_string().trim_end()
+            )
         })?;
         let command = Self::augment_args(Command::new(FILE_NAME).no_binary_name(true));
         let command = command.mut_args(|arg| arg.env(Resettable::Reset));

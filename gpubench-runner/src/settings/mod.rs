@@ -85,7 +85,7 @@ pub struct Settings {
     /// Divide the work among processes, such as the tasks of Slurm: 3/8, split, replicate or none [default: replicate]
     ///
     /// 3/8: the third of eight parts. `split`: the part with the number of this Slurm task. `replicate`: all cases, on the GPUs of this Slurm
-    /// task. `none`: all cases on the devices of `--device`, even in a Slurm task.
+    /// task; outside Slurm the same as `none`. `none`: all cases on the devices of `--device`, even in a Slurm task.
     #[arg(long, env = "GPUBENCH_SHARE")]
     pub share: Option<ShareChoice>,
 
@@ -179,8 +179,8 @@ pub struct Settings {
 
     /// Exit with 3 if a case is slower than in --baseline, or than --compare-with, by PERCENT or more, and with 1 if that cannot be decided
     ///
-    /// `noise` instead of PERCENT: each slower case is a regression. This run and the baseline together need three processes or more on the
-    /// same GPU: use `--runs 5`.
+    /// `noise` instead of PERCENT: any slowdown larger than the differences between processes is a regression, however small. This run and
+    /// the baseline together need three processes or more on the same GPU; `--runs 5` is enough.
     #[arg(long, value_name = "PERCENT")]
     pub fail_on_regression: Option<Threshold>,
 

@@ -220,8 +220,8 @@ impl FromStr for ShareChoice {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "give PART/PARTS, such as 1/2 or 2/2; `split` or `replicate`, which take the \
-                     number of this task from Slurm; or `none`";
+        let wrong = "give PART/PARTS, such as 1/2 or 2/2; `split`, the part of this Slurm task; \
+                     `replicate`; or `none`";
         let mode = |text: &str| match text {
             "replicate" => Some(ShareMode::Replicate),
             "split" => Some(ShareMode::Split),

@@ -308,7 +308,8 @@ GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUB
 
 Columns:
   time       the median time of a launch
-  ± %        half of its 95 % interval, in % of it; `?` if unknown or at least 100 %
+  ± %        half the width of the median's 95 % confidence interval, in % of the median
+             `?`: unknown, or at least 100 %
   % of peak  bandwidth or arithmetic, in % of the device's peak: the larger; `cache`: from a cache
   spread     histogram: the middle bar within 0.2 % of the median, the next 1 %, 5 %, and more
   cold/hot   the cold time over the hot time

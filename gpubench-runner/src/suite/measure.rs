@@ -137,7 +137,7 @@ impl<'a> PreparedRun<'a> {
                 let results = counted(run.records.len(), "result");
                 let suspect = match run.counts().suspect {
                     0 => String::new(),
-                    number => format!(", {number} of them suspect,"),
+                    number => format!(" ({number} suspect)"),
                 };
                 let kind = if name.contains('/') { "in the folder or file" } else { "as baseline" };
                 events.event(&RunEvent::Remark(&format!("saved {results}{suspect} {kind} `{name}`")));

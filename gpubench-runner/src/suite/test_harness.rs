@@ -87,9 +87,10 @@ fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool)
     }
     if format == TextFormat::Pretty {
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
-        let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
-        let (benchmarks, results) = (counted(plan.jobs.len(), "benchmark"), counted(plan.cases(), "result"));
-        _ = writeln!(text, "\n{benchmarks}{skipped}, {results} (a benchmark measured hot and cold has two)");
+        let measured = counted(plan.jobs.len() - skipped, "benchmark");
+        let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+        let results = counted(plan.cases(), "result");
+        _ = writeln!(text, "\n{measured}, {results} (hot and cold count as two){skipped}");
     }
     text
 }

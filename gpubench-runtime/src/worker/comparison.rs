@@ -121,10 +121,10 @@ fn measure_pair(
     Ok(record)
 }
 
-/// Adds to the beginning of the failure's message that it occurred in `with`, the benchmark of
+/// Puts the failure's message in quotes, after a phrase that it occurred in `with`, the benchmark of
 /// `--compare-with`.
 fn name_partner_in(mut failure: Failure, with: &BenchmarkId) -> Failure {
-    failure.message.insert_str(0, &format!("in `{with}`, the benchmark of --compare-with: "));
+    failure.message = format!("in `{with}`, the benchmark of --compare-with: \"{}\"", failure.message);
     failure
 }
 

@@ -380,8 +380,7 @@ fn a_process_that_fails_shows() {
     // The second repetition, and its second try.
     let each = [("SUITE_PROCESSES", text(folder.path())), ("SUITE_FAILS", "1,2")];
     let (ended, run) = target.measure(&["told[n=10]", "--cache", "hot", "--runs", "3"], &each);
-    let both =
-        "process 1 fails; at the second try, in a new process: launch (checked launch): process 2 fails";
+    let both = "process 1 fails; at the second try, in a new process: first launch: process 2 fails";
     ended.with_code(1).shows(both);
     assert_eq!((run.records.len(), run.records[0].other_processes.len()), (1, 2));
 }

@@ -198,7 +198,7 @@ fn a_partner_that_fails_is_told_as_such() {
     let ended = ended(&["placed", "--compare-with", "without_inputs", "--quick"]).with_code(1);
     ended.shows_against(
         "placed hot",
-        "invalid: setup: in `compared::without_inputs`, the benchmark of --compare-with: no room",
+        "invalid: setup: in `compared::without_inputs`, the benchmark of --compare-with: \"no room\"",
     );
 }
 

@@ -61,11 +61,11 @@ const FAILURES: [Fault; 14] = [
         "reset_panics hot",
         &["reset: panicked at ", "src/bin/faults.rs:", ": the reset is lost"],
     ),
-    ("error of a launch", "launch_fails hot", &["launch (checked launch): out of work"]),
+    ("error of a launch", "launch_fails hot", &["first launch: out of work"]),
     (
         "panic in a launch",
         "launch_panics hot",
-        &["launch (checked launch): panicked at ", "src/bin/faults.rs:", ": the launch is off"],
+        &["first launch: panicked at ", "src/bin/faults.rs:", ": the launch is off"],
     ),
     (WHILE, "fails_when_cold cold", &["launch (warm-up, after 0 launches): too cold to start"]),
     (WHILE, "fails_later hot", &["launch (warm-up, after 73 launches): worn out"]),
@@ -77,31 +77,23 @@ const FORKS: &str = "a launch that forks and returns twice";
 
 /// Faults that cost the process.
 const LOSSES: [Fault; 9] = [
-    (
-        "`abort` in a launch",
-        "aborts_when_hot hot",
-        &["worker (warm-up, after 0 launches): ", "ended by SIGABRT"],
-    ),
-    ("`abort` in a launch", "aborts hot", &["worker (checked launch): ", "ended by SIGABRT"]),
-    ("`exit(0)` in a launch", "exits hot", &["worker (checked launch): ", "exited with code 0"]),
-    (FORKS, "forks hot", &["worker (", "the process was ended by SIGKILL"]),
-    ("segmentation fault", "segfaults hot", &["worker (checked launch): ", "ended by SIGSEGV"]),
-    ("stack overflow", "overflows_its_stack hot", &["worker (checked launch): ", "ended by SIGABRT"]),
+    ("`abort` in a launch", "aborts_when_hot hot", &["warm-up, after 0 launches: ", "ended by SIGABRT"]),
+    ("`abort` in a launch", "aborts hot", &["first launch: ", "ended by SIGABRT"]),
+    ("`exit(0)` in a launch", "exits hot", &["first launch: ", "exited with code 0"]),
+    (FORKS, "forks hot", &["its process was ended by SIGKILL"]),
+    ("segmentation fault", "segfaults hot", &["first launch: ", "ended by SIGSEGV"]),
+    ("stack overflow", "overflows_its_stack hot", &["first launch: ", "ended by SIGABRT"]),
     (
         "a launch that never ends",
         "never_ends hot",
-        &["worker (checked launch): took longer than 1.5 s, and was killed (--timeout sets the limit)"],
+        &["first launch: took longer than 1.5 s, and was killed (--timeout sets the limit)"],
     ),
     (
         "a launch that never ends, deaf to SIGTERM",
         "never_ends_and_does_not_listen hot",
-        &["worker (warm-up, after 0 launches): took longer than 1.5 s, and was killed"],
+        &["warm-up, after 0 launches: took longer than 1.5 s, and was killed"],
     ),
-    (
-        "a `setup` that never ends",
-        "setup_never_ends hot",
-        &["worker (setup): took longer than 1.5 s, and was killed"],
-    ),
+    ("a `setup` that never ends", "setup_never_ends hot", &["setup: took longer than 1.5 s, and was killed"]),
 ];
 
 const MEASURED: [&str; 4] = ["good hot", "fails_when_cold hot", "aborts_when_hot cold", "prints[n=1] hot"];
@@ -267,10 +259,7 @@ fn ten_thousand_failing_cases_are_ten_thousand_rows() {
     let arguments = ["-c", &limited, "sh", "--quick", "--device", "clockwork", "--ignored"];
     let ended = run("sh", &arguments).with_code(1);
     let took = begin.elapsed();
-    ended.shows_against(
-        "faults::one_of_many_fails[n=9998] hot",
-        "invalid: launch (checked launch): 9998 is even",
-    );
+    ended.shows_against("faults::one_of_many_fails[n=9998] hot", "invalid: first launch: 9998 is even");
     ended.shows("10000 results: 0 valid, 0 suspect, 10000 invalid");
     assert!(took < Duration::from_secs(60), "{took:?}");
     row(here!(), "10,000 failing cases", "a row each, in less than a minute and 512 MiB", "–");
@@ -313,8 +302,7 @@ fn a_panic_in_the_pool_is_told_with_its_place() {
     for cache in ["hot", "cold"] {
         let reason = reason(&run, &format!("faults::panics_in_the_pool {cache}"));
         assert!(
-            reason.starts_with("launch (checked launch): panicked at ")
-                && reason.contains("src/bin/faults.rs:"),
+            reason.starts_with("first launch: panicked at ") && reason.contains("src/bin/faults.rs:"),
             "{reason}"
         );
         assert!(reason.ends_with(": thread 63 is off"), "{reason}");

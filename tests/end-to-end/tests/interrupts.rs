@@ -326,7 +326,7 @@ fn a_worker_that_is_killed_costs_its_case() {
     let child = waiting.child.clone();
     let (ended, folder) = waiting.end();
     let ended = ended.with_code(1);
-    let reason = "worker (checked launch): the process was ended by SIGKILL";
+    let reason = "first launch: its process was ended by SIGKILL";
     ended.shows_against("interrupted::waits hot", &format!("invalid: {reason}"));
     ended.shows("3 results: 2 valid, 0 suspect, 1 invalid");
     are_gone(&[child]);
@@ -431,5 +431,5 @@ fn by_env(flag: &str, arguments: &[&str]) -> Command {
 #[test]
 fn the_end_of_a_worker_is_known_whatever_signals_are_ignored() {
     let ended: Ended = by_env("--ignore-signal=CHLD", &["aborts"]).output().expect("it starts").into();
-    ended.with_code(1).shows("the process was ended by SIGABRT");
+    ended.with_code(1).shows("its process was ended by SIGABRT");
 }

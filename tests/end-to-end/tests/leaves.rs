@@ -56,7 +56,7 @@ fn an_alarm_costs_no_row() {
     let [reason @ Reason::SecondTry(_)] = &record.verdict.reasons[..] else { panic!("{:?}", record.verdict) };
     assert_eq!(record.verdict.state, State::Valid);
     let told = reason.to_string();
-    assert!(told.contains("worker (checked launch): the process was ended by SIGALRM"), "{told}");
+    assert!(told.contains("first launch: its process was ended by SIGALRM"), "{told}");
     ended.shows(&format!("    [1] valid: {told}"));
     row(
         here!(),
@@ -107,21 +107,17 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
     let ended = run_with(SUITE, &arguments, &environment).with_code(0);
     let run = Run::parse(&std::fs::read(json).expect("it was written")).expect("a run");
     for (fault, name, first) in [
-        (
-            "error of a launch that comes once",
-            "fails_once",
-            "launch (checked launch): out of memory for once",
-        ),
+        ("error of a launch that comes once", "fails_once", "first launch: out of memory for once"),
         (
             "`abort` that comes once",
             "aborts_once",
-            "worker (checked launch): the process was ended by SIGABRT: to find the place, run `gdb --args PROGRAM --bench --in-process NAME` with the program that `cargo bench --no-run` prints",
+            "first launch: its process was ended by SIGABRT: to find the place, run `gdb --args PROGRAM --bench --in-process NAME` with the program that `cargo bench --no-run` prints",
         ),
     ] {
         let record = record(&run, &format!("leaves::{name} hot"));
         assert_eq!(record.verdict.state, State::Valid, "{ended}");
         assert!(record.measurement.is_some());
-        let told = format!("second try: this result is from a new process; the first one failed ({first})");
+        let told = format!("second try: measured in a new process; the first one failed ({first})");
         assert_eq!(record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>(), [&*told]);
         ended.shows(&format!("] valid: {told}"));
         row(here!(), fault, &format!("measured: {}", quoted(&told)), OTHERS);

@@ -43,15 +43,15 @@ fn a_list_costs_its_own_benchmark_whatever_it_does() {
         (
             "`exit(0)` in `args`",
             "list_exits",
-            "args: the process exited with code 0 before it was done: does the code call `exit`?",
+            "args: its process exited with code 0 before it was done: does the code call `exit`?",
         ),
-        ("`abort` in `args`", "list_aborts", "args: the process was ended by SIGABRT"),
+        ("`abort` in `args`", "list_aborts", "args: its process was ended by SIGABRT"),
         (
             "`args` that never end",
             "list_hangs",
             "args: took longer than 1 s, and was killed (--timeout sets the limit)",
         ),
-        ("`abort` in `skip_if`", "condition_aborts", "args: the process was ended by SIGABRT"),
+        ("`abort` in `skip_if`", "condition_aborts", "args: its process was ended by SIGABRT"),
     ] {
         let case = format!("lists::{name} hot");
         let record = record(&run, &case);
@@ -75,7 +75,7 @@ fn a_suite_whose_only_list_exits_fails() {
     let (ended, run) = measured(&["list_exits"]);
     assert_eq!((ended.code, run.records.len()), (Some(1), 1), "{ended}");
     let ended = run_in_test_mode("list_exits").with_code(1);
-    ended.shows("lists::list_exits: args: the process exited with code 0 before it was done: does the code call `exit`?");
+    ended.shows("lists::list_exits: args: its process exited with code 0 before it was done: does the code call `exit`?");
     run_in_test_mode("good").with_code(0).shows("1 passed; 0 failed");
 }
 

@@ -376,7 +376,7 @@ fn a_run_tells_the_package_and_its_commit() {
     let version = env!("CARGO_PKG_VERSION");
     explained
         .with_code(0)
-        .shows(&format!("end-to-end {version}, commit unknown; measured by gpubench {version}"));
+        .shows(&format!("package `end-to-end` {version}, commit unknown; measured by gpubench {version}"));
 }
 
 /// As a parent such as node has it: a socket that does not block, and that is read late.

@@ -48,7 +48,7 @@ fn pretty_lists_are_for_people() {
     two_devices::rows: benchmark
     two_devices::sum[n=1024]: benchmark
 
-    20 benchmarks, 24 results (a benchmark measured hot and cold has two)
+    20 benchmarks, 24 results (hot and cold count as two)
     ");
 }
 

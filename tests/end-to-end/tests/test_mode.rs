@@ -52,8 +52,8 @@ fn what_costs_the_process_costs_itself() {
     let ended = test(FAULTS, &["--timeout", "0.5", "faults::aborts", "never_ends", "good", "setup_fails"])
         .with_code(1);
     ended.shows("test faults::good ... ok");
-    ended.shows("faults::aborts: worker (checked launch): the process was ended by SIGABRT");
-    ended.shows("faults::never_ends: worker (checked launch): took longer than 0.5 s");
+    ended.shows("faults::aborts: first launch: its process was ended by SIGABRT");
+    ended.shows("faults::never_ends: first launch: took longer than 0.5 s");
     ended.shows("faults::setup_fails: setup: the inputs are lost");
 }
 

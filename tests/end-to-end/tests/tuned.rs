@@ -78,8 +78,8 @@ fn what_fails_is_out_with_its_reason() {
     let expected = [("v=4", Best), ("v=0", Slower), ("v=1", Failed), ("v=2", Failed), ("v=3", Failed)];
     assert_eq!(standings(problem), expected.map(|(name, standing)| (name.to_owned(), standing)));
     let why = |number: usize| problem.variants[number].failure.as_ref().expect("it failed").to_string();
-    assert_eq!(why(2), "launch (checked launch): too many resources requested for launch");
-    assert!(why(3).starts_with("worker (checked launch)"), "{}", why(3));
+    assert_eq!(why(2), "first launch: too many resources requested for launch");
+    assert!(why(3).starts_with("first launch"), "{}", why(3));
     assert_eq!(why(4), "check: the sum is 3");
     assert!(problem.variants[0].checked);
     ended.shows("v=3 failed: check: the sum is 3");

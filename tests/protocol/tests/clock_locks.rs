@@ -87,7 +87,7 @@ fn clocks_are_locked_for_all_cases_whatever_becomes_of_them() {
     in_order(&log);
     let ended = ended.with_code(1);
     ended.shows(" · clocks locked to 1500 MHz");
-    ended.shows("the process was ended by SIGABRT");
+    ended.shows("its process was ended by SIGABRT");
     ended.shows("panicked at ");
     ended.shows("4 results: 2 valid, 0 suspect, 2 invalid");
 }

@@ -103,7 +103,7 @@ fn a_row_that_cupti_contradicts_is_suspect() {
     assert!((cupti.0 - time.0 - 600.0).abs() < 40.0, "{reason:?}");
     assert_eq!(record.verdict.state, State::Suspect);
     let shown = &measured.ended.stdout;
-    let words = "CUPTI disagrees: measured 40.00 µs, 40.60 µs according to CUPTI's trace, which includes ";
+    let words = "CUPTI disagrees: measured 40.00 µs, and 40.60 µs according to CUPTI's trace (of which ";
     assert!(shown.contains(words), "{shown}");
     assert!(shown.contains("; CUPTI 40.60 µs, which includes "), "{shown}");
     assert!(shown.contains(", disagrees (−60") || shown.contains(", disagrees (−59"), "{shown}");
@@ -215,7 +215,7 @@ fn a_fault_of_cupti_costs_the_check_alone() {
             "refuses:39",
             "returned 39 (CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED): another tool traces this program",
         ),
-        ("dies", "the process was ended by SIGABRT"),
+        ("dies", "its process was ended by SIGABRT"),
     ] {
         let measured =
             verified(LAUNCHES, &["::kernels", "--arg", "KERNELS=2", "--explain"], &[("CUPTI", fault)]);

@@ -115,7 +115,7 @@ fn memory_that_runs_out_costs_what_shares_it() {
 #[test]
 fn a_code_that_nobody_knows_is_told_by_its_number() {
     let says: &[&str] =
-        &["launch (checked launch): ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
+        &["first launch: ", "cuLaunchKernel returned 4711 (error 4711 (unknown to this driver))"];
     // One makes the input, two look at both arrays, and the fourth is checked.
     let rows = [("copy[n=4096] hot", says), ("copy[n=4096] cold", says)];
     let fourth = after(LAUNCHES_AT_OPEN, "cuLaunchKernel", 4, "4711");
@@ -156,7 +156,7 @@ fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
     let once = [("FAULT", &*fault), ("ONCE", ""), ("LOG", "")];
     let measured = costs(&once, &[], &[]);
     measured.ended.shows(&format!(
-        "    [1] valid: second try: this result is from a new process; the first one failed ({says}"
+        "    [1] valid: second try: measured in a new process; the first one failed ({says}"
     ));
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();
@@ -200,7 +200,7 @@ fn a_device_that_is_lost_midway_costs_all_that_is_left() {
 #[test]
 fn a_kernel_that_goes_astray_costs_its_own_rows() {
     let says: &[&str] = &[
-        "launch (checked launch): cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access",
+        "first launch: cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access",
     ];
     let rows = [("rmw[n=4096] hot", says), ("rmw[n=4096] cold", says)];
     _ = costs(&[("KERNEL", "rmw:700")], &[], &rows);
@@ -208,7 +208,7 @@ fn a_kernel_that_goes_astray_costs_its_own_rows() {
 
 #[test]
 fn a_launch_that_never_ends_is_ended() {
-    let says: &[&str] = &["worker (checked launch): took longer than 1 s, and was killed"];
+    let says: &[&str] = &["first launch: took longer than 1 s, and was killed"];
     let rows = [("fill[n=4096] hot", says), ("fill[n=4096] cold", says)];
     let measured = costs(&[("KERNEL", "fill:never-ends")], &["--timeout", "1"], &rows);
     row(here!(), "a kernel that never ends", &first_reason(&measured), OTHERS);
@@ -346,9 +346,10 @@ fn a_driver_that_does_not_start_is_told() {
 type Fault = (&'static str, &'static str, &'static str);
 
 const NO_WORK: &str = "no work on its stream: a launch enqueued nothing on the given stream";
-const ASTRAY: &str = "launch (checked launch): cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal \
+const ASTRAY: &str = "first launch: cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal \
                       memory access was encountered";
-const ANOTHER: &str = "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one";
+const ANOTHER: &str =
+    "launches differ: operation 1 was one kernel in the first launch, and another kernel in a later one";
 const WAITS: &str = "launch: waits for the GPU: cuStreamSynchronize: ";
 const PANICS: &str = "launch (warm-up, after 0 launches): panicked at ";
 
@@ -410,24 +411,20 @@ const ROWS: [Fault; 23] = [
     (
         "misaligned address",
         "writes_between hot",
-        "launch (checked launch): cuCtxSynchronize returned 716 (CUDA_ERROR_MISALIGNED_ADDRESS): misaligned address",
+        "first launch: cuCtxSynchronize returned 716 (CUDA_ERROR_MISALIGNED_ADDRESS): misaligned address",
     ),
     (
         "trap in a kernel",
         "traps hot",
-        "launch (checked launch): cuCtxSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED): unspecified launch failure",
+        "first launch: cuCtxSynchronize returned 719 (CUDA_ERROR_LAUNCH_FAILED): unspecified launch failure",
     ),
     (
         "assert in a kernel",
         "says_and_asserts hot",
-        "launch (checked launch): cuCtxSynchronize returned 710 (CUDA_ERROR_ASSERT): device-side assert triggered",
+        "first launch: cuCtxSynchronize returned 710 (CUDA_ERROR_ASSERT): device-side assert triggered",
     ),
     ("panic in a launch", "panics_later hot", PANICS),
-    (
-        "a kernel that never ends",
-        "never_ends hot",
-        "worker (checked launch): took longer than 1 s, and was killed",
-    ),
+    ("a kernel that never ends", "never_ends hot", "first launch: took longer than 1 s, and was killed"),
 ];
 
 /// The part of a reason that is the same each time. Free memory depends on the measurement's own allocations; the moment at

@@ -246,9 +246,9 @@ fn a_benchmark_that_leaves_another_context_current_costs_itself() {
         let failed: BTreeMap<String, String> = failed(&measured.run).into_iter().collect();
         let expected = [
             ("strays_in_setup", "setup: left a context of GPU"),
-            ("strays_in_launch", "launch (checked launch): left a context of GPU"),
+            ("strays_in_launch", "first launch: left a context of GPU"),
             ("strays_later", "left a context of GPU"),
-            ("launches_astray", "launch (checked launch): "),
+            ("launches_astray", "first launch: "),
             ("strays_in_reset", "left a context of GPU"),
             ("strays_in_check", "check: left a context of GPU"),
             ("strays_in_counts", "counts: left a context of GPU"),

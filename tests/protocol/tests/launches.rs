@@ -73,7 +73,10 @@ fn memory_that_setup_and_launch_allocate_is_counted() {
         let found = of(&measured, name);
         assert_eq!([found.setup_memory, found.launch.memory], [Some(Bytes(4 << 12)), Some(Bytes::ZERO)]);
     }
-    measured.ended.with_code(0).shows("memory    at most 16 KiB by `setup`, 0 B more by the first launch");
+    measured
+        .ended
+        .with_code(0)
+        .shows("memory    `setup` allocated at most 16 KiB; the first launch allocated 0 B more");
 }
 
 /// Work that is missing in a time is told, longer or shorter than the rest.
@@ -88,7 +91,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
             "forks_and_does_not_join",
             "a stream that was made to wait for the given one is never waited for by it",
         ),
-        ("goes_on_beside", "when the given stream was done, the launch went on on 1 other stream"),
+        ("goes_on_beside", "when the given stream was done, work of the launch still ran on 1 other stream"),
         (
             "is_short_beside",
             "1 piece of the launch's work went to a stream that the given one does not wait for",
@@ -118,7 +121,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
         assert_eq!(joined.samples.method.kernel_count, Some(kernels), "{name}");
     }
     let ended = measured.ended.with_code(1);
-    ended.shows_against("launches::goes_on_beside hot", "invalid: launch (checked launch): work elsewhere: ");
+    ended.shows_against("launches::goes_on_beside hot", "invalid: first launch: work elsewhere: ");
     ended.shows("7 results: 2 valid, 0 suspect, 5 invalid");
 }
 
@@ -154,9 +157,9 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             ("launches::writes_nothing".to_owned(), says("written", "")),
             (
                 "launches::writes_half".to_owned(),
-                "declared traffic too high: it declares 16 KiB written, and a launch is given 16 KiB of memory and changed 8 KiB of it, \
-                 whatever the memory held before (a byte counts once, however often it is read or written; what kernels of a launch pass to \
-                 each other is `intermediates`): does the kernel run over the whole buffer, and is the count right?"
+                "declared traffic too high: it declares 16 KiB written, and a launch has 16 KiB of memory and changes 8 KiB of it, also \
+                 with other contents before: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
+                 bytes that one kernel passes to another as `intermediates`"
                     .to_owned()
             ),
             (

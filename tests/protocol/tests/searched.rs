@@ -39,11 +39,11 @@ fn on(program: &str, arguments: &[&str], asked: (&str, &str)) -> Ended {
 #[test]
 fn a_driver_that_ends_its_process_is_told_and_nothing_is_measured_instead() {
     for (fault, what, words) in [
-        ("driver that aborts when it starts", "aborts", "the process was ended by SIGABRT"),
+        ("driver that aborts when it starts", "aborts", "its process was ended by SIGABRT"),
         (
             "driver that exits when it starts",
             "exits",
-            "the process exited with code 0 before it was done: does the code call `exit`?",
+            "its process exited with code 0 before it was done: does the code call `exit`?",
         ),
     ] {
         let says = format!("; no CUDA device ({words})");
@@ -107,7 +107,7 @@ fn one_broken_gpu_of_two_costs_itself_alone() {
     let reason = measured.run.records[0].verdict.reasons[0].to_string();
     assert_eq!(
         reason,
-        "device: GPU 0: cuDeviceGet returned 101 (CUDA_ERROR_INVALID_DEVICE): invalid device ordinal"
+        "device: cannot be opened: cuDeviceGet returned 101 (CUDA_ERROR_INVALID_DEVICE): invalid device ordinal"
     );
     row(
         here!(),
@@ -118,7 +118,7 @@ fn one_broken_gpu_of_two_costs_itself_alone() {
     // Where nobody names one, the other is measured, and one line says why.
     let usual = measure(MIXED, &COPIES, &asked);
     assert_eq!(usual.ended.code, Some(0), "{}", usual.ended);
-    usual.ended.shows("`cuda:0` does not work (GPU 0: cuDeviceGet returned 101");
+    usual.ended.shows("`cuda:0` does not work (cannot be opened: cuDeviceGet returned 101");
     usual.ended.shows("measuring `cuda:1`");
     assert!(usual.run.records.iter().all(|record| record.device == "cuda:1"), "{}", usual.ended);
     // It alone is an error, and no run of the CPU.

@@ -76,7 +76,7 @@ fn a_case_without_a_usable_time_says_why() {
         ("launch: out of paper", Box::new(invalid)),
         ("device: it is closed", Box::new(|_| (vec![Reply::NoDevice("it is closed".to_owned())], None))),
         ("worker: sent no result", Box::new(|_| (Vec::new(), None))),
-        ("worker: the process was ended by SIGKILL", Box::new(|_| (Vec::new(), Some(killed())))),
+        ("worker: its process was ended by SIGKILL", Box::new(|_| (Vec::new(), Some(killed())))),
     ];
     for (expected, answers) in cases {
         let script = move |_, request: &Request| match request {
@@ -142,7 +142,7 @@ fn single_cases_have_the_facts_of_their_device() {
     let refused: [(&str, RefusalScript); 3] = [
         ("device `fake`: it is closed", |_, _| (vec![Reply::NoDevice("it is closed".to_owned())], None)),
         ("device `fake`: the process sent no result", |_, _| (Vec::new(), None)),
-        ("device `fake`: the process was ended by SIGKILL", |_, _| (Vec::new(), Some(killed()))),
+        ("device `fake`: its process was ended by SIGKILL", |_, _| (Vec::new(), Some(killed()))),
     ];
     for (expected, script) in refused {
         assert_eq!(facts_by(script).expect_err("it has none"), expected);

@@ -73,7 +73,7 @@ fn each_job_has_its_outcome_and_costs_no_other() {
         ("wrong", "failed: check: out of paper"),
         ("closed", "failed: device: it is closed"),
         ("silent", "failed: worker: sent no result"),
-        ("killed", "failed: worker: the process was ended by SIGKILL"),
+        ("killed", "failed: worker: its process was ended by SIGKILL"),
         ("launched", "launched"),
     ]);
     assert!(done.ended.is_ok());

@@ -48,7 +48,7 @@ fn each_sampled_case_is_traced_or_says_why_not() {
     for (traced, is_search_incomplete, expected) in [
         (vec![Cache::Hot, Cache::Cold], false, ["hot is odd", "cold is odd"]),
         (vec![Cache::Cold], false, ["nothing came of it", "cold is odd"]),
-        (vec![Cache::Hot], true, ["hot is odd", "the process was ended by SIGKILL"]),
+        (vec![Cache::Hot], true, ["hot is odd", "its process was ended by SIGKILL"]),
     ] {
         let of = of.clone();
         let script = move |request: &Request| {

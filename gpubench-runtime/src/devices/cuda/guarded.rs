@@ -137,8 +137,8 @@ impl Work for Guarded<'_> {
 fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<(), String> {
     match checked {
         [first, ..] if !checked.iter().any(|checked| **checked == *found) => Err(format!(
-            "another launch: {}: what is sampled is not what was checked (choose and tune kernels in `setup`, and put the inputs \
-             back in `reset`)",
+            "launches differ: {}: the samples would time other work than was checked (choose and tune kernels in `setup`, and \
+             restore the inputs in `reset`)",
             first_difference(first, found)
         )),
         _ => Ok(()),
@@ -151,7 +151,7 @@ fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
     let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
     let Some((index, (checked, found))) = differing else {
         let [checked, found] = [checked, found].map(|work| counted(work.len(), "operation"));
-        return format!("the checked launch enqueued {checked}, and a later one {found}");
+        return format!("the first launch enqueued {checked}, and a later one {found}");
     };
     let [checked, found] = match (checked, found) {
         // The same configuration: only the function differs.
@@ -164,7 +164,7 @@ fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
             op_phrase(*op) + if *here { " on the given stream" } else { " on another stream" }
         }),
     };
-    format!("piece {} of its work was {checked} in the checked launch, and {found} in a later one", index + 1)
+    format!("operation {} was {checked} in the first launch, and {found} in a later one", index + 1)
 }
 
 /// Returns a phrase for an operation, such as `a copy of 1.0 MiB`.
@@ -243,7 +243,7 @@ mod tests {
 
     fn mismatch_of(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
         let mismatch = check_work_matches(&[checked.into()], found).err().unwrap_or_default();
-        mismatch.split(": what is sampled").next().unwrap_or_default().to_owned()
+        mismatch.split(": the samples").next().unwrap_or_default().to_owned()
     }
 
     #[test]
@@ -252,25 +252,25 @@ mod tests {
         assert_eq!(mismatch(&all, &all), "");
         assert_eq!(
             mismatch(&[kernel(1, 5); 50], &[kernel(1, 5)]),
-            "another launch: the checked launch enqueued 50 operations, and a later one 1 operation"
+            "launches differ: the first launch enqueued 50 operations, and a later one 1 operation"
         );
         assert_eq!(
             mismatch(&all, &[]),
-            "another launch: the checked launch enqueued 2 operations, and a later one 0 operations"
+            "launches differ: the first launch enqueued 2 operations, and a later one 0 operations"
         );
         assert_eq!(
             mismatch(&all, &[kernel(64, 5), StreamOp::Copy(4096)]),
-            "another launch: piece 1 of its work was a kernel of 512×1×1 blocks of 128 threads on the given stream in the checked \
+            "launches differ: operation 1 was a kernel of 512×1×1 blocks of 128 threads on the given stream in the first \
              launch, and a kernel of 64×1×1 blocks of 128 threads on the given stream in a later one"
         );
         assert_eq!(
             mismatch(&all, &[kernel(512, 5), StreamOp::Copy(1024)]),
-            "another launch: piece 2 of its work was a copy of 4 KiB on the given stream in the checked launch, and a copy of 1 KiB \
+            "launches differ: operation 2 was a copy of 4 KiB on the given stream in the first launch, and a copy of 1 KiB \
              on the given stream in a later one"
         );
         assert_eq!(
             mismatch(&all, &[kernel(512, 6), StreamOp::Copy(4096)]),
-            "another launch: piece 1 of its work was one kernel in the checked launch, and another kernel in a later one"
+            "launches differ: operation 1 was one kernel in the first launch, and another kernel in a later one"
         );
     }
 
@@ -278,7 +278,7 @@ mod tests {
     fn work_that_moves_to_another_stream_is_another_launch() {
         assert_eq!(
             mismatch_of(&[(true, kernel(1, 5))], &[(false, kernel(1, 5))]),
-            "another launch: piece 1 of its work was a kernel of 1×1×1 blocks of 128 threads on the given stream in the checked \
+            "launches differ: operation 1 was a kernel of 1×1×1 blocks of 128 threads on the given stream in the first \
              launch, and a kernel of 1×1×1 blocks of 128 threads on another stream in a later one"
         );
     }

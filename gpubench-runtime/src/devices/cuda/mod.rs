@@ -162,7 +162,7 @@ const STREAM_CALLS: StreamFunctions = StreamFunctions {
         let [executable] = executables[..] else {
             let count = executables.len();
             return Err(CaseError::new(format_args!(
-                "the library made {count} graphs instead of one: does it launch at once?"
+                "the library made {count} graphs instead of one: have it capture a whole launch in one graph, without launching it"
             )));
         };
         Ok(Box::new(move |stream| {

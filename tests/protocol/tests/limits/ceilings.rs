@@ -158,7 +158,7 @@ fn what_a_gpu_has_no_instructions_for_is_left_out() {
     let turing = [("CAPABILITY", "75"), ("HIDES", "true")];
     let Measured { ended, run, .. } = measured(folder.path(), &["--measure-peaks"], &turing);
     assert_eq!((ended.code, run.records.len(), run.skipped.len()), (Some(0), 8, 5), "{ended}");
-    let line = "skipped gpubench::ceilings::bf16: its instructions need compute capability 8.0";
+    let line = "skipped by `skip_if`: gpubench::ceilings::bf16: its instructions need compute capability 8.0";
     assert!(ended.stdout.lines().any(|shown| shown == line), "{ended}");
 }
 

@@ -110,7 +110,7 @@ pub(crate) fn device(ordinal: usize) -> Result<CUdevice, DeviceError> {
     // SAFETY: there are no flags yet, and `device` is valid for writing one.
     unsafe {
         check_for("the driver does not start", sys::cuInit(0))?;
-        check_for(&format!("GPU {ordinal}"), sys::cuDeviceGet(&raw mut device, ordinal as i32))?;
+        check_for("cannot be opened", sys::cuDeviceGet(&raw mut device, ordinal as i32))?;
     }
     Ok(device)
 }

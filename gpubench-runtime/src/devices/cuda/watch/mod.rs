@@ -178,7 +178,7 @@ fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure
         (_, false) => Err(calls::no_work_failure()),
         (streams, true) => {
             let streams = format::counted(streams, "other stream");
-            let seen = format!("when the given stream was done, the launch went on on {streams}");
+            let seen = format!("when the given stream was done, work of the launch still ran on {streams}");
             Err(calls::work_elsewhere_failure(&seen))
         }
     }

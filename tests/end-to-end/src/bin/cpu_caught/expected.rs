@@ -14,7 +14,7 @@ const CHECK: &[&str] = &["check"];
 const NO_WORK: &[&str] = &["no work", "black_box", "impossible"];
 const NO_WORK_OR_LEFT: &[&str] = &["no work", "black_box", "impossible", "faster on used inputs"];
 const LESS_WORK: &[&str] =
-    &["no work", "black_box", "impossible", "faster on used inputs", "check", "another launch", "outputs"];
+    &["no work", "black_box", "impossible", "faster on used inputs", "check", "launches differ", "outputs"];
 const TOO_MUCH: &[&str] = &["impossible", "claims", "black_box", "no work"];
 const ELSEWHERE: &[&str] = &["thread", "work elsewhere", "no work", "black_box", "impossible"];
 

@@ -12,18 +12,18 @@ const INVALID: Expected = Is(State::Invalid);
 
 const ELSEWHERE: &[&str] = &["work elsewhere: "];
 /// Short work on another thread's stream may have ended when the given stream has.
-const ELSEWHERE_OR_ANOTHER: &[&str] = &["work elsewhere: ", "another launch: "];
+const ELSEWHERE_OR_ANOTHER: &[&str] = &["work elsewhere: ", "launches differ: "];
 const WAITS: &[&str] = &["waits for the GPU: "];
 const ALLOCATES: &[&str] = &["allocates: "];
 const IMPOSSIBLE: &[&str] = &["impossible"];
-const ANOTHER: &[&str] = &["another launch: "];
+const ANOTHER: &[&str] = &["launches differ: "];
 const OUTPUTS: &[&str] = &["outputs: "];
 const FAILED: &[&str] = &["failed call: "];
 /// What makes later launches faster.
 const LEFT: &[&str] = &["faster on used inputs"];
 const CHECK: &[&str] = &["check"];
-const CHECK_OR_OUTPUTS: &[&str] = &["check", "outputs: ", "another launch: "];
-const OUTPUTS_OR_LEFT: &[&str] = &["outputs: ", "another launch: ", "faster on used inputs", "check ("];
+const CHECK_OR_OUTPUTS: &[&str] = &["check", "outputs: ", "launches differ: "];
+const OUTPUTS_OR_LEFT: &[&str] = &["outputs: ", "launches differ: ", "faster on used inputs", "check ("];
 const NOTHING: &[&str] = &[];
 
 pub(crate) static GROUPS: &[Group] = &[
@@ -105,7 +105,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "the same, from its fifth launch on",
                 INVALID,
-                &["work elsewhere: ", "another launch: "],
+                &["work elsewhere: ", "launches differ: "],
             ),
             line(
                 "side_stream_of_priority",
@@ -126,7 +126,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "returns at once from its fifth launch on",
                 INVALID,
-                &["another launch: ", "no work on its stream"],
+                &["launches differ: ", "no work on its stream"],
             ),
             line("cached_on_the_device", Hot, "its kernel returns if a flag is set", INVALID, OUTPUTS),
             line(
@@ -152,7 +152,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "another result from its fifth launch on",
                 NotValid,
-                &["outputs: ", "another launch: ", "check ("],
+                &["outputs: ", "launches differ: ", "check ("],
             ),
             line("smaller_grid_later", Hot, "one block from its fifth launch on", INVALID, ANOTHER),
             line(
@@ -160,7 +160,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "a 16th of the elements by the same grid, later",
                 INVALID,
-                &["outputs: ", "another launch: "],
+                &["outputs: ", "launches differ: "],
             ),
             line("another_kernel_later", Hot, "another kernel from its fifth launch on", INVALID, ANOTHER),
             line(
@@ -168,7 +168,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "copies a 16th of the bytes, later",
                 INVALID,
-                &["outputs: ", "another launch: "],
+                &["outputs: ", "launches differ: "],
             ),
             line("less_when_captured", Hot, "a decoy whenever its stream is captured", INVALID, ANOTHER),
             line("copies_and_waits", Hot, "copies to the host, and waits for that", INVALID, WAITS),
