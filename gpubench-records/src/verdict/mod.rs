@@ -136,8 +136,8 @@ fn imprecise_median(samples: &Samples, wanted: f64) -> Option<Reason> {
         let excused = reached <= limit && samples.shares_processors();
         (!excused).then_some(Reason::NotConverged { reached, requested: wanted })
     } else {
-        let steps = 2.0 * samples.timer.effective_resolution() / time.median;
-        (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
+        let limit = limit.max(2.0 * samples.timer.effective_resolution() / time.median);
+        (reached > limit).then_some(Reason::WideInterval { reached, limit })
     }
 }
 

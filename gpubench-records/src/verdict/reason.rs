@@ -107,7 +107,7 @@ gpubench_stats::stored! {
              `stream.run`), or it declares too many bytes"
         )]
         AboveCoreBandwidth {
-            /// The declared bytes in the longest time that the launch can have taken.
+            /// The declared bytes divided by the time.
             declared: BytesPerSecond,
             /// The most that the cores can load and store.
             limit: BytesPerSecond,
