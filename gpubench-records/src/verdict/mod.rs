@@ -97,6 +97,9 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     }
     let mut reasons: Vec<_> = resolution.or_else(|| imprecise_median(samples, wanted)).into_iter().collect();
     reasons.extend(interrupted_samples(samples));
+    let Method { flush, flush_verification, .. } = samples.method;
+    let fails = flush_verification.is_some_and(|proof| !proof.evicts_cache());
+    reasons.extend(fails.then_some(Reason::FlushNotVerified { flush }));
     // On a shared processor a drift within the width of a valid result is the other programs'.
     let shared = samples.shares_processors();
     reasons.extend(samples.drift().filter(|it| !shared || it.change.abs() > WIDEST).map(Reason::Drift));

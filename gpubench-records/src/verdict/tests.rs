@@ -358,6 +358,33 @@ fn behind_a_proven_flush_the_time_holds() {
     assert_eq!(limits::longest_possible_time(&samples, true), Nanoseconds(4_840.0 + 1_600.0 + 32.0));
 }
 
+/// A flush that leaves half of the lines, and a cache that is no faster than memory.
+#[test]
+fn cold_results_need_a_flush_that_empties_the_cache() {
+    let judged = |flushed_read, reference_read| {
+        let mut samples = samples(48_400.0);
+        let [flushed_read, reference_read] = [flushed_read, reference_read].map(Nanoseconds);
+        let proof = FlushVerification { flushed_read, reference_read, ..proof() };
+        samples.method.flush_verification = Some(proof);
+        let claim = DeclaredWork {
+            counts: Counts::default(),
+            data_type: "f32",
+            link: None,
+            cold: true,
+            written: None,
+            operations: None,
+        };
+        judge(&samples, 0.005, &claim, &h200())
+    };
+    assert_eq!(judged(7_980.0, 7_980.0).reasons, []);
+    for (flushed, reference) in [(6_700.0, 7_980.0), (5_480.0, 5_480.0)] {
+        let verdict = judged(flushed, reference);
+        assert_eq!(verdict.state, State::Suspect);
+        let told = verdict.reasons[0].to_string();
+        assert!(told.starts_with("flush not verified: ") && told.contains("`discard`"), "{told}");
+    }
+}
+
 #[test]
 fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
     let mut samples = samples(4_840.0);
