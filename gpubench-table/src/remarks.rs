@@ -204,10 +204,11 @@ fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
 /// Returns the phrase about a flush, its verification if it was verified, and its reason if there is one. It begins with a comma, to
 /// follow another phrase.
 fn flush_phrase(method: &Method) -> String {
-    let proven = method.flush_verification.map_or_else(String::new, |proof| {
-        let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
+    // Otherwise the reason says so.
+    let verified = method.flush_verification.filter(|proof| proof.evicts_cache());
+    let proven = verified.map_or_else(String::new, |proof| {
         let clean = if proof.is_clean() { "clean" } else { "dirty" };
-        format!(", which {empty} and {clean}")
+        format!(", which leaves the cache empty and {clean}")
     });
     let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
     format!(", flushed by `{}`{proven}{reason}", method.flush)
