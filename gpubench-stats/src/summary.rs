@@ -6,8 +6,6 @@
 //! agree with each other better than with those of the next, and the number that narrows an interval is that
 //! of the groups.
 
-use std::iter::repeat_n;
-
 use crate::estimators::{
     TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile,
 };
@@ -344,10 +342,14 @@ impl Median {
         let Groups { sizes, shared_error } = groups;
         let mut rest = times;
         let mut medians = Vec::with_capacity(sizes.len());
+        // The times without the differences between groups.
+        let mut aligned = Vec::with_capacity(times.len());
         for size in sizes.iter().filter(|size| **size > 0) {
             let (group, others) = rest.split_at_checked(*size)?;
             rest = others;
-            medians.push(median_within_step(&ascending(group), step));
+            let median = median_within_step(&ascending(group), step);
+            medians.push(median);
+            aligned.extend(group.iter().map(|time| *time - Nanoseconds(median)));
         }
         if medians.len() < SMALLEST_SAMPLE || !rest.is_empty() {
             return None;
@@ -356,10 +358,7 @@ impl Median {
         let half = Nanoseconds(student_quantile(confidence, freedom) * error.hypot(shared_error.as_f64()));
         let time = Nanoseconds(median_within_step(&ascending(times), step));
         let (mut low, mut high) = (time - half, time + half);
-        // The times without the differences between groups.
-        let shifts = sizes.iter().filter(|size| **size > 0).zip(&medians);
-        let shifts = shifts.flat_map(|(size, median)| repeat_n(time - Nanoseconds(*median), *size));
-        let aligned: Vec<Nanoseconds> = times.iter().zip(shifts).map(|(time, by)| *time + by).collect();
+        aligned.iter_mut().for_each(|aligned| *aligned += time);
         if Modes::find(&aligned, step).is_some() {
             let Interval { low: first, high: last } = Self::of(times, step, confidence)?.interval;
             (low, high) = (low.min(first), high.max(last));
