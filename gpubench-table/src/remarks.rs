@@ -4,8 +4,9 @@ use super::devices::is_above_memory_peak;
 use super::rows::{device_list, grouped};
 use super::text::{Page, join_sections, paragraph, plain};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Environment, Link, Measurement, Method, Path, Property, Quantity, Run,
-    ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts, verdict::WIDEST,
+    Cache, CuptiPass, Energy, Environment, FlushVerification, Link, Measurement, Method, Path, Property,
+    Quantity, Run, ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts,
+    verdict::WIDEST,
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
 
@@ -205,7 +206,7 @@ fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
 /// follow another phrase.
 fn flush_phrase(method: &Method) -> String {
     // Otherwise the reason says so.
-    let verified = method.flush_verification.filter(|proof| proof.evicts_cache());
+    let verified = method.flush_verification.filter(FlushVerification::evicts_cache);
     let proven = verified.map_or_else(String::new, |proof| {
         let clean = if proof.is_clean() { "clean" } else { "dirty" };
         format!(", which leaves the cache empty and {clean}")
