@@ -1,5 +1,5 @@
-//! GPU kernel benchmarks for Rust: annotate a launch function, and a suite finds it, times it hot and cold, and says how
-//! close to the hardware it runs.
+//! GPU kernel benchmarks for Rust. Annotate a launch function: a benchmark binary times it with hot and cold caches, and prints
+//! the share of the hardware's peak that it reaches.
 //!
 //! ```
 //! use gpubench::{gpu_bench, host};
@@ -29,10 +29,21 @@
 //! # fn main() {}
 //! ```
 //!
-//! The stream's type says which device measures: [`host::Stream`] this machine's CPU; an NVIDIA GPU a stream of `cust` (feature
-//! `cust`) or of `cudarc` (feature `cudarc`), or [`cuda::RawStream`] with any other binding and with C; a GPU of any vendor `wgpu::Encoder` (feature `wgpu`); and any
-//! type that implements [`LaunchStream`] a device of your own. [`gpu_bench`](macro@gpu_bench) tells what the
-//! attribute takes, [`main!`] what makes a suite, and [`program`] is for experiments of your own.
+//! The type of the stream parameter selects the device:
+//!
+//! | type | device | feature |
+//! |---|---|---|
+//! | [`host::Stream`] | the CPU of this machine | |
+//! | a stream of `cust` | NVIDIA GPU | `cust` |
+//! | a stream of `cudarc` | NVIDIA GPU | `cudarc` |
+//! | [`cuda::RawStream`] | NVIDIA GPU, with any other binding or with C | |
+//! | `wgpu::Encoder` | GPU of any vendor | `wgpu` |
+//! | a type that implements [`LaunchStream`] | a device of your own | |
+//!
+//! - [`gpu_bench`](macro@gpu_bench) documents the options of the attribute.
+//! - [`main!`] makes a benchmark binary, and [`group!`] sets defaults for several benchmarks. Benchmark binaries need the feature
+//!   `runtime`.
+//! - [`program`] measures without a benchmark binary, for experiments of your own.
 
 pub use gpubench_core::{
     CaseError, Group, LaunchStream, Peer, Restore, StreamSource, host, listed_ordinal, pow2,
@@ -53,9 +64,9 @@ pub mod cuda {
     pub use gpubench_runtime::devices::cuda::{Cuda, Replay};
 }
 
-/// Writes the `main` of a suite: an example, a binary or a bench target with `harness = false`.
+/// Defines `main` of a benchmark binary: a bench target with `harness = false`, an example or a binary.
 ///
-/// Each crate whose benchmarks the suite runs is named, so that it is linked; those of the suite's own file come along.
+/// The benchmark binary measures the benchmarks of its own crate, and of the library crates that the arguments name.
 ///
 /// ```
 /// # mod my_kernels {}
@@ -92,7 +103,7 @@ macro_rules! main {
                     ::core::option_env!("CARGO_TARGET_TMPDIR").is_none()
                         || !$crate::__private::is_crate_root(::core::module_path!()),
                     "gpubench::main! needs `harness = false` below this target's [[bench]] or [[test]] in Cargo.toml: with its own \
-                     harness cargo runs no benchmark and knows no flag of a suite"
+                     harness cargo runs no benchmark, and rejects the flags of a benchmark binary"
                 );
             }
         };
@@ -106,7 +117,7 @@ macro_rules! main {
     };
 }
 
-/// Says that a benchmark binary needs the feature `runtime`.
+/// Fails to compile: a benchmark binary needs the feature `runtime`.
 #[cfg(not(feature = "runtime"))]
 #[macro_export]
 macro_rules! main {
@@ -119,27 +130,28 @@ macro_rules! main {
     };
 }
 
-/// Defaults for benchmarks that have something in common, as a constant that `group = NAME` refers to.
+/// Defines a group: a constant with defaults for several benchmarks, which select it by `group = NAME`.
 ///
 /// ```
 /// use gpubench::{gpu_bench, group, host};
 ///
 /// group!(TRANSFERS = "transfers", cold, max_time = 0.5, tags = ["bus"]);
 ///
-/// #[gpu_bench(group = TRANSFERS)] // shown as `…::transfers::up`, measured cold too
+/// #[gpu_bench(group = TRANSFERS)] // its name is `…::transfers::up`; also measured cold
 /// fn up(_stream: &host::Stream) {}
 ///
-/// #[gpu_bench(group = TRANSFERS, cold = false, tags = ["slow"])] // tagged `bus` and `slow`
+/// #[gpu_bench(group = TRANSFERS, cold = false, tags = ["slow"])] // only hot; tags `bus` and `slow`
 /// fn down(_stream: &host::Stream) {}
 /// # fn main() {}
 /// ```
 ///
-/// The name may have attributes and a visibility before it: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. What the group
-/// is shown as is its name in small letters unless `= "…"` says otherwise. It takes `cold`, `data_type`, `max_time`,
-/// `timeout`, `ignore`, `tags`, `link`, `energy`, `host_work` and `accumulates`. An option of a benchmark replaces that of its group; `tags`
-/// add up.
+/// Attributes and a visibility can precede the constant: `group!(#[doc = "…"] pub(crate) TRANSFERS, …)`. The group's name in the
+/// names of benchmarks is the text after `=`, or else the constant's name in lower case.
 ///
-/// It works under any name that the dependency has; only `#[gpu_bench]` needs `crate = …` where gpubench is renamed.
+/// A group accepts `cold`, `data_type`, `max_time`, `timeout`, `ignore`, `tags`, `link`, `energy`, `host_work` and `accumulates`.
+/// A benchmark's own options replace those of its group, but tags of both count.
+///
+/// If the dependency is renamed, `group!` needs no `crate = …`, unlike `#[gpu_bench]`.
 #[macro_export]
 macro_rules! group {
     ($($tokens:tt)*) => {

@@ -9,7 +9,7 @@ gpubench::main!(LIBRARY);
 
 /// y ← 2·x + y
 #[gpu_bench(
-    args(n = [1 << 16, 1 << 20, 1 << 26]),   // each value is a case
+    args(n = [1 << 16, 1 << 20, 1 << 26]),   // the sizes to measure
     setup = inputs(n, stream),               // makes the other parameters, untimed
     reads = 4 * (x.len() + y.len()),         // bytes of one launch
     writes = 4 * y.len(),

@@ -7,12 +7,12 @@ gpubench::main!(LIBRARY);
 /// y ← a·x + y. The type of its stream says where it runs: `host::Stream` is this machine's CPU, a stream of a CUDA binding
 /// a GPU.
 #[gpu_bench(
-    args(n = [1 << 12, 1 << 20]),         // each value is a case
+    args(n = [1 << 12, 1 << 20]),         // the sizes to measure
     setup = inputs,                       // makes the other parameters, untimed
     reads = 4 * (x.len() + y.len()),      // bytes of one launch
     writes = 4 * y.len(),
     flops = 2 * n,
-    cold,                                 // measures with an empty cache too
+    cold,                                 // with the inputs flushed from the caches too
     check = check,                        // looks at the outputs of one launch
 )]
 fn saxpy(a: f32, x: &[f32], y: &mut [f32], stream: &host::Stream) {

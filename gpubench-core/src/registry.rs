@@ -214,8 +214,8 @@ pub struct BenchmarkOptions {
     /// True if the host's part belongs to the launch: its waits, its allocations and the host functions that
     /// the device calls.
     pub host_work: bool,
-    /// True if each launch leaves other outputs than the one before: launches build on each other, or the
-    /// order of their additions varies.
+    /// True if gpubench must not relocate the inputs between samples, because launches continue from the
+    /// values of the launch before. It has no other effect.
     pub accumulates: bool,
 }
 

@@ -12,8 +12,8 @@ const CONSECUTIVE_CHECKS: u32 = 2;
 /// checks must find this.
 ///
 /// A rule serves one case. Checking after every group and stopping at the first success favours lucky
-/// moments. The second check, the minimum number of samples and the interval's minimum of one step bound that
-/// bias.
+/// moments. The second check and the minimum number of samples bound that bias. Without groups, so does the
+/// interval's minimum of one step.
 #[derive(Clone, Debug)]
 pub struct StopRule {
     precision: f64,

@@ -9,7 +9,7 @@
 use crate::estimators::{
     TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile,
 };
-use crate::{autocorrelation::effective_samples, units::Nanoseconds};
+use crate::{autocorrelation::effective_samples, modes::Modes, units::Nanoseconds};
 
 crate::stored! {
     /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman &
@@ -329,8 +329,10 @@ impl Median {
     /// [interpolated within a step](interpolated_median).
     ///
     /// The interval is Student's, around the median. Its standard error is that of the trimmed mean of the
-    /// groups' medians, to which the shared error is added in quadrature. `None` for fewer than six groups
-    /// that have samples, or if the sizes do not add up to the number of times.
+    /// groups' medians, to which the shared error is added in quadrature. If groups have two [`Modes`], the
+    /// interval includes that of [`Self::of`]: medians of groups with equal shares of both agree in the middle,
+    /// where no sample is. `None` for fewer than six groups that have samples, or if the sizes do not add up to
+    /// the number of times.
     pub fn of_groups(
         times: &[Nanoseconds],
         groups: Groups<'_>,
@@ -340,10 +342,14 @@ impl Median {
         let Groups { sizes, shared_error } = groups;
         let mut rest = times;
         let mut medians = Vec::with_capacity(sizes.len());
+        // The times without the differences between groups.
+        let mut aligned = Vec::with_capacity(times.len());
         for size in sizes.iter().filter(|size| **size > 0) {
             let (group, others) = rest.split_at_checked(*size)?;
             rest = others;
-            medians.push(median_within_step(&ascending(group), step));
+            let median = median_within_step(&ascending(group), step);
+            medians.push(median);
+            aligned.extend(group.iter().map(|time| *time - Nanoseconds(median)));
         }
         if medians.len() < SMALLEST_SAMPLE || !rest.is_empty() {
             return None;
@@ -351,7 +357,13 @@ impl Median {
         let TrimmedMean { error, freedom, .. } = TrimmedMean::from_values(&medians)?;
         let half = Nanoseconds(student_quantile(confidence, freedom) * error.hypot(shared_error.as_f64()));
         let time = Nanoseconds(median_within_step(&ascending(times), step));
-        Some(Self { time, interval: Interval { low: time - half, high: time + half } })
+        let (mut low, mut high) = (time - half, time + half);
+        aligned.iter_mut().for_each(|aligned| *aligned += time);
+        if Modes::find(&aligned, step).is_some() {
+            let Interval { low: first, high: last } = Self::of(times, step, confidence)?.interval;
+            (low, high) = (low.min(first), high.max(last));
+        }
+        Some(Self { time, interval: Interval { low, high } })
     }
 }
 

@@ -112,6 +112,7 @@ fn interleaved_table(run: &Run, page: Page) -> String {
     let Some((_, _, first)) = rows.first() else { return String::new() };
     let mut text = comparison_title(
         &format!("interleaved with {}", first.with.benchmark),
+        rows.iter().filter_map(|(.., compared)| compared.comparison.ratio),
         first.comparison.equivalence_margin,
         page,
     );
@@ -163,8 +164,12 @@ fn answer_phrase(compared: &Compared) -> String {
 
 /// Returns the table of the comparison with a baseline, with the lines under it.
 fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
-    let mut text =
-        comparison_title(&format!("against baseline `{}`", check.baseline), check.equivalence_margin, page);
+    let ratios = check.findings.iter().filter_map(|line| match line.finding {
+        BaselineFinding::Compared { ratio, .. } => Some(ratio),
+        _ => None,
+    });
+    let title = format!("against baseline `{}`", check.baseline);
+    let mut text = comparison_title(&title, ratios, check.equivalence_margin, page);
     let longest = check.findings.iter().map(|line| width(&plain(&line.name))).max().unwrap_or_default();
     let case = |line: &CaseFinding| {
         let name = left(&plain(&line.name), longest);
@@ -232,11 +237,19 @@ fn gate_lines(run: &Run, page: Page) -> String {
     text
 }
 
-/// Returns the heading of a comparison, with its confidence and equivalence margin (`band`).
-fn comparison_title(what: &str, band: f64, page: Page) -> String {
-    let (confidence, band) = (100.0 * (1.0 - DECISION_ERROR), format::plus_minus(band));
-    let meaning = format!(", {confidence:.0} % intervals; a change within {band} counts as the same");
+/// Returns the heading of a comparison, with the confidence of the intervals of `ratios` and the equivalence
+/// margin (`band`).
+fn comparison_title(what: &str, ratios: impl Iterator<Item = Ratio>, band: f64, page: Page) -> String {
+    let intervals = interval_name(ratios).map_or_else(String::new, |name| format!(" {name}s;"));
+    let meaning = format!(",{intervals} a change within {} counts as the same", format::plus_minus(band));
     heading(&plain(what), &meaning, page)
+}
+
+/// Returns a name with the confidence of the intervals of `ratios`, such as `99.7 to 99.9 % interval`: an
+/// earlier analysis has a higher confidence. `None` without ratios.
+pub fn interval_name(ratios: impl Iterator<Item = Ratio>) -> Option<String> {
+    let levels = Range::of(ratios.map(|ratio| 100.0 * ratio.confidence))?;
+    Some(format!("{} % interval", format::from_to(levels, format::number)))
 }
 
 /// The most cases that a sentence about the gate names; `…` follows if there are more.

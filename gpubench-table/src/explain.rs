@@ -101,7 +101,7 @@ fn interleaving_sentence(compared: &Compared) -> String {
     let pairs = rounds.iter().map(|round| round.pairs).sum::<usize>();
     let shown = rounds.iter().map(|round| format::change(round.log_ratio.exp()));
     let confidence = ratio.map_or_else(String::new, |ratio| {
-        format!(", trimmed mean with a {:.1} % interval", 100.0 * ratio.confidence)
+        format!(", trimmed mean with a {} % interval", format::number(100.0 * ratio.confidence))
     });
     format!(
         "{answer} after {} with {pairs} pairs in all, each round with new inputs and graphs{confidence}: {}",

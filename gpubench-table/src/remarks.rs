@@ -4,8 +4,9 @@ use super::devices::is_above_memory_peak;
 use super::rows::{device_list, grouped};
 use super::text::{Page, join_sections, paragraph, plain};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Environment, Flush, Link, Measurement, Method, Path, Property, Quantity, Run,
-    ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts, verdict::WIDEST,
+    Cache, CuptiPass, Energy, Environment, Flush, FlushVerification, Link, Measurement, Method, Path,
+    Property, Quantity, Run, ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts,
+    verdict::WIDEST,
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
 
@@ -204,10 +205,11 @@ fn timing_phrase(cache: Cache, measured: &Measurement) -> String {
 /// Returns the phrase about a flush, its verification if it was verified, and its reason if there is one. It begins with a comma, to
 /// follow another phrase.
 fn flush_phrase(method: &Method) -> String {
-    let proven = method.flush_verification.map_or_else(String::new, |proof| {
-        let empty = if proof.evicts_cache() { "leaves the cache empty" } else { "does not empty the cache" };
+    // Otherwise the reason says so.
+    let verified = method.flush_verification.filter(FlushVerification::evicts_cache);
+    let proven = verified.map_or_else(String::new, |proof| {
         let clean = if proof.is_clean() { "clean" } else { "dirty" };
-        format!(", which {empty} and {clean}")
+        format!(", which leaves the cache empty and {clean}")
     });
     let effect =
         if method.flush == Flush::Lines { ", which removes only the inputs from the caches" } else { "" };

@@ -77,7 +77,7 @@ pub(crate) fn race(
 
 /// Measures each variant alone and stores its coarse time, or its failure. Skips variants that have failed.
 /// Measures the first variant again at the end, since clocks rise while a device warms up. Returns true if
-/// the budget was spent before the end.
+/// the budget was spent before each had a time.
 fn measure_alone(
     measurer: &mut dyn MeasureVariants,
     variants: &mut [TunedVariant],
@@ -90,7 +90,7 @@ fn measure_alone(
             continue;
         }
         if is_budget_spent(measurer, budget) {
-            return Ok(true);
+            return Ok(variant.coarse_time.is_none());
         }
         match measurer.measure_coarsely(number)? {
             Ok((time, counts)) => (variant.coarse_time, variant.counts) = (Some(time), counts),
@@ -306,6 +306,11 @@ mod tests {
         assert_eq!((standings(&alone), alone.ended), (vec![Best, Failed, LeftBehind], RaceEnd::Decided));
         let (spent, _) = Fake { wrong: vec![0], budget: Some(4.0), ..Fake::of(&[99.0, 100.0, 101.0]) }.race();
         assert_eq!((standings(&spent), spent.ended), (vec![Failed, Best, Undecided], RaceEnd::Budget));
+        // The budget ends before the first is measured again.
+        let mut fake = Fake { wrong: vec![0], budget: Some(3.0), ..Fake::of(&[99.0, 100.0, 101.0]) };
+        let (sooner, _) = fake.raced();
+        assert_eq!((standings(&sooner), sooner.ended), (vec![Failed, Best, Undecided], RaceEnd::Budget));
+        assert_eq!(fake.checks, [0, 1]);
     }
 
     #[test]

@@ -196,16 +196,17 @@ struct BuildMessage {
 }
 
 impl Cargo {
-    /// Runs `cargo metadata`, and returns the packages of the workspace, without their dependencies.
+    /// Runs `cargo metadata`, and returns the packages of the workspace, without their dependencies. A manifest
+    /// that cargo rejects is a failure like that of a build; only a missing one is a usage error.
     pub(super) fn metadata(&self, args: &BuildArgs) -> Result<CargoMetadata> {
         let answer =
             signals::run_tool(&mut self.command(&["metadata", "--no-deps", "--format-version", "1"], args))?;
         if !answer.status.success() {
-            let remedy = match package_folder() {
-                Some(_) => "",
-                None => ": run this command in the folder of a package",
-            };
-            bail!(Usage, "`cargo metadata` failed with the message above{remedy}");
+            let message = "`cargo metadata` failed with the message above";
+            match package_folder() {
+                Some(_) => bail!(Failed, "{message}"),
+                None => bail!(Usage, "{message}: run this command in the folder of a package"),
+            }
         }
         serde_json::from_slice(&answer.stdout)
             .map_err(|error| CommandError::usage(format!("the answer of `cargo metadata`: {error}")))

@@ -85,7 +85,7 @@ pub(super) fn init(args: &InitArgs, options: PrintOptions) -> Result<Exit> {
     changes.push(format!("a bench target `{bench}`"));
     if library.is_some() && manifest.leave_library_out_of_benches()? {
         changes.push(
-            "`bench = false` for the library (its test harness would refuse the flags of `cargo bench`)"
+            "`bench = false` for the library (its test harness rejects the flags of `cargo bench`)"
                 .to_owned(),
         );
     }

@@ -127,15 +127,9 @@ impl RevisionCheckouts {
                 target: Some(folder.join("target")),
             };
         }
-        // Cargo has read the workspace here before, so that a failure now is one of the revision's manifests.
-        let unreadable = |mut error: CommandError| {
-            if error.exit == Exit::Usage {
-                error.exit = Exit::Failed;
-            }
-            with_revision_name(error, &name)
-        };
-        let workspace = cargo.metadata(args).map_err(unreadable)?;
-        let targets = workspace.bench_targets(args).map_err(|error| with_revision_name(error, &name))?;
+        let workspace = cargo.metadata(args);
+        let targets = workspace.and_then(|workspace| workspace.bench_targets(args));
+        let targets = targets.map_err(|error| with_revision_name(error, &name))?;
         Ok(Revision { name, targets, cargo })
     }
 }

@@ -60,10 +60,10 @@ pub fn missing_work(
     {
         return Some(Reason::NoLongerThanEmpty { time, empty });
     }
-    let declared =
-        Bytes(claim.counts.bytes.unwrap_or_default()).per(limits::longest_possible_time(samples, claim.cold));
-    let limit = info.core_bandwidth.filter(|limit| declared.0 > limit.0)?;
-    Some(Reason::AboveCoreBandwidth { declared, limit })
+    let bytes = Bytes(claim.counts.bytes.unwrap_or_default());
+    let least = bytes.per(limits::longest_possible_time(samples, claim.cold));
+    let limit = info.core_bandwidth.filter(|limit| least.0 > limit.0)?;
+    Some(Reason::AboveCoreBandwidth { declared: bytes.per(time.max(samples.timer.resolution)), limit })
 }
 
 /// Returns true if another launch must be observed before the case is judged: the first launch did something

@@ -98,6 +98,9 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     }
     let mut reasons: Vec<_> = resolution.or_else(|| imprecise_median(samples, wanted)).into_iter().collect();
     reasons.extend(interrupted_samples(samples));
+    let Method { flush, flush_verification, .. } = samples.method;
+    let fails = flush_verification.is_some_and(|proof| !proof.evicts_cache());
+    reasons.extend(fails.then_some(Reason::FlushNotVerified { flush }));
     // On a shared processor a drift within the width of a valid result is the other programs'.
     let shared = samples.shares_processors();
     reasons.extend(samples.drift().filter(|it| !shared || it.change.abs() > WIDEST).map(Reason::Drift));
@@ -137,8 +140,8 @@ fn imprecise_median(samples: &Samples, wanted: f64) -> Option<Reason> {
         let excused = reached <= limit && samples.shares_processors();
         (!excused).then_some(Reason::NotConverged { reached, requested: wanted })
     } else {
-        let steps = 2.0 * samples.timer.effective_resolution() / time.median;
-        (reached > limit.max(steps)).then_some(Reason::WideInterval { reached, limit })
+        let limit = limit.max(2.0 * samples.timer.effective_resolution() / time.median);
+        (reached > limit).then_some(Reason::WideInterval { reached, limit })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::State;
 use super::claims::{DeclaredBytes, ExcessTraffic};
 use crate::{
-    ClockFaults, Failure, Observation, Quantity, Reuse, Rewritten, Slowdown, limits::ImpossibleSpeed,
+    ClockFaults, Failure, Flush, Observation, Quantity, Reuse, Rewritten, Slowdown, limits::ImpossibleSpeed,
     verdict::launches,
 };
 use gpubench_stats::{
@@ -107,7 +107,7 @@ gpubench_stats::stored! {
              `stream.run`), or it declares too many bytes"
         )]
         AboveCoreBandwidth {
-            /// The declared bytes in the longest time that the launch can have taken.
+            /// The declared bytes divided by the time.
             declared: BytesPerSecond,
             /// The most that the cores can load and store.
             limit: BytesPerSecond,
@@ -229,6 +229,15 @@ gpubench_stats::stored! {
             declared: u64,
             /// The operations of its data type, by the hardware's counters.
             counted: u64,
+        },
+        /// The verification of the flush does not show that the cache is empty.
+        #[error(
+            "flush not verified: timed reads do not show that `{flush}` empties the cache, so that cold launches may find data in it: \
+             choose another --flush, or use the hot result"
+        )]
+        FlushNotVerified {
+            /// The flush.
+            flush: Flush,
         },
         /// The launch got slower or faster while it was sampled: the median describes no steady state.
         #[error(

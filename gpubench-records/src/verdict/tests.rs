@@ -49,6 +49,11 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
         "{wide}"
     );
     assert_eq!(told(12, 1e5, true, 0.5), None, "the user asked for no more");
+    // Two steps of a coarse timer are 16 %, and the limit.
+    let mut coarse = sampled(12, 1e5, true);
+    coarse.timer.resolution = Nanoseconds(0.08 * coarse.time.median.0);
+    let wide = imprecise_median(&coarse, 0.005).expect("it is too wide").to_string();
+    assert!(wide.contains("a valid result needs ± 16.00 % or less"), "{wide}");
     assert!(told(12, 1e5, false, 0.005).is_some_and(|told| told.starts_with("not converged")));
     // What is stored is numbers, whatever was measured.
     let reason = imprecise_median(&sampled(12, 1e5, true), 0.005).expect("it is too wide");
@@ -353,6 +358,33 @@ fn behind_a_proven_flush_the_time_holds() {
     assert_eq!(limits::longest_possible_time(&samples, true), Nanoseconds(4_840.0 + 1_600.0 + 32.0));
 }
 
+/// A flush that leaves half of the lines, and a cache that is no faster than memory.
+#[test]
+fn cold_results_need_a_flush_that_empties_the_cache() {
+    let judged = |flushed_read, reference_read| {
+        let mut samples = samples(48_400.0);
+        let [flushed_read, reference_read] = [flushed_read, reference_read].map(Nanoseconds);
+        let proof = FlushVerification { flushed_read, reference_read, ..proof() };
+        samples.method.flush_verification = Some(proof);
+        let claim = DeclaredWork {
+            counts: Counts::default(),
+            data_type: "f32",
+            link: None,
+            cold: true,
+            written: None,
+            operations: None,
+        };
+        judge(&samples, 0.005, &claim, &h200())
+    };
+    assert_eq!(judged(7_980.0, 7_980.0).reasons, []);
+    for (flushed, reference) in [(6_700.0, 7_980.0), (5_480.0, 5_480.0)] {
+        let verdict = judged(flushed, reference);
+        assert_eq!(verdict.state, State::Suspect);
+        let told = verdict.reasons[0].to_string();
+        assert!(told.starts_with("flush not verified: ") && told.contains("`discard`"), "{told}");
+    }
+}
+
 #[test]
 fn nothing_is_said_of_how_well_an_impossible_time_is_known() {
     let mut samples = samples(4_840.0);
@@ -605,10 +637,13 @@ fn cores_load_and_store_128_bytes_in_a_cycle() {
     assert_eq!(Verdict::of(vec![reason.clone()]).state, State::Suspect);
     assert!(
         reason.to_string().starts_with(
-            "too fast for the cores: its declared bytes divided by its time are 1536 GB/s, and all cores together load and store at most 1536 GB/s"
+            "too fast for the cores: its declared bytes divided by its time are 1539 GB/s, and all cores together load and store at most 1536 GB/s"
         ),
         "{reason}"
     );
+    // The rate is that of the result, without the step of the timer.
+    let fast = missing(10.0, 1 << 20, 0, Vec::new()).expect("it is faster").to_string();
+    assert!(fast.contains("declared bytes divided by its time are 104858 GB/s"), "{fast}");
     assert_eq!(missing(681.5, 0, 1 << 30, Vec::new()), None, "operations have peaks of their own");
 }
 

@@ -210,8 +210,8 @@ fn comparison_table(title: &str, times: [&str; 2], mut rows: Vec<ComparisonRow>)
     rows.retain(|row| row.compared.as_ref().is_none_or(|it| it.answer != Answer::Same));
     let ratio = |row: &ComparisonRow| row.compared.as_ref().map_or(0.0, |it| it.ratio.value);
     rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a)));
-    let confidence = rows.iter().find_map(|row| Some(row.compared.as_ref()?.ratio.confidence));
-    let interval = confidence.map_or("interval".to_owned(), |part| format!("{:.0} % interval", 100.0 * part));
+    let ratios = rows.iter().filter_map(|row| Some(row.compared.as_ref()?.ratio));
+    let interval = comparisons::interval_name(ratios).unwrap_or_else(|| "interval".to_owned());
     html! {
         h3 { (title) ": " (slower) " slower, " (faster) " faster, " (same) " the same, " (undecided) " undecided" }
         @if !rows.is_empty() { div.wide tabindex="0" {

@@ -39,7 +39,7 @@ pub(crate) fn lock_devices(
         match lock_or_wait(&path, suite, device, wait, warn, stop)? {
             Ok(lock) => locks.push(lock),
             Err(error) => warn(&format!(
-                "device `{device}` is not locked against other suites: {}: {error}",
+                "device `{device}` is not locked against other benchmark binaries: {}: {error}",
                 path.display()
             )),
         }

@@ -221,7 +221,7 @@ pub enum OwnLaunch {
 pub struct QueueProperties {
     /// The most slots of a batch, a power of two.
     pub capacity: usize,
-    /// True if [`Queue::gap`] delays the device; false if it does nothing.
+    /// True if [`Queue::gap`] delays the device; false if it does nothing. Requires `replays`.
     pub has_gaps: bool,
     /// True if a batch may be submitted more than once.
     pub replays: bool,

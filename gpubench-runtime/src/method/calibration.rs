@@ -6,7 +6,7 @@
 //! first event, and the second event comes some time after its end. Events around an empty launch read this
 //! overhead plus the empty launch. The time of the empty launch itself is the time that one more empty launch
 //! adds to a sequence without events in between. Their difference is the overhead. On an H200 it brings the
-//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`, section 3).
+//! times of nearly all launches within 0.15 µs or 1 % of CUPTI's (`docs/book/accuracy.md`).
 
 use std::{f64::consts::FRAC_PI_2, time::Instant};
 

@@ -1,5 +1,5 @@
-//! How often the memory's stall is found where it is and where it is not, and how true times become by it. Prints the tables of
-//! `docs/book/accuracy.md`, section 7.
+//! How often the memory's stall is found where it is and where it is not, and how true times become by it. Prints the
+//! tables.
 //!
 //! ```sh
 //! cargo run --release -p gpubench-stats --example stall_simulation -- 1000

@@ -1,5 +1,6 @@
-//! CSV according to RFC 4180: a row for each case, under columns that name their units. Numbers have all their digits, so that
-//! they are read back exactly. The last columns are the benchmarks' own metrics and the arguments of the run, one for each.
+//! CSV with quotes as in RFC 4180, and lines that end with LF: a row for each case, under columns that name their units. Numbers
+//! have all their digits, so that they are read back exactly. The last columns are the benchmarks' own metrics and the arguments
+//! of the run, one for each.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

@@ -36,7 +36,7 @@ fn every_answer_comes_out() {
     let (ended, run) =
         clocked(&["longer", "blocks", "placed", "--compare-with", "compared::plain[n=10]", "--quick"]);
     insta::assert_snapshot!(block(&ended.with_code(0).stdout), @"
-     compared::plain, 99 % intervals; a change within ± 0.50 % counts as the same
+     compared::plain, 99.9 % intervals; a change within ± 0.50 % counts as the same
       longer[n=1]              hot   32.64 µs  against 320.0 µs  -89.80 %  (-89.81 to -89.79 %)  faster than plain[n=10]
       longer[n=1]              cold  32.64 µs  against 320.0 µs  -89.80 %  (-89.81 to -89.79 %)  faster than plain[n=10]
       longer[n=10]             hot   326.4 µs  against 320.0 µs   +2.00 %    (+1.99 to +2.01 %)  slower than plain[n=10]
@@ -72,7 +72,7 @@ fn every_answer_comes_out() {
 fn metrics_of_both_are_shown() {
     let (ended, run) = clocked(&["counted", "--compare-with", "counted[n=10]", "--quick"]);
     insta::assert_snapshot!(block(&ended.with_code(0).stdout), @"
-     compared::counted, 99 % intervals; a change within ± 0.50 % counts as the same
+     compared::counted, 99.9 % intervals; a change within ± 0.50 % counts as the same
       counted[n=1]  hot  32.00 µs  against 320.0 µs  -90.00 %  (-90.01 to -89.99 %)  faster than counted[n=10]
         steps 9 against 18, -50.00 %; rows 31250 krows/s against 3125 krows/s
     ");

@@ -179,7 +179,9 @@ impl Driver {
                 return self.unrest.apply(model::kernel(launch.blocks, &traffic), begin);
             }
         }
-        let traffic = self.touch(&doing.touched);
+        let only_reads = matches!(doing.effect, kernels::Effect::None);
+        let is_idle = misdeed == Some(Misdeed::Nothing) && only_reads;
+        let traffic = self.touch(if is_idle { &[] } else { &doing.touched });
         // What the effect changes.
         let phases = match doing.lasts {
             Lasts::AndPhases(at, phases) => kernels::sort_phases(&self.memory, at, phases),

@@ -1,6 +1,7 @@
 //! Flushes that are tried before anything is timed behind them, and what is done where one does not do what it is for.
 
 use gpubench_records::method::{Flush, Method};
+use gpubench_records::verdict::State;
 use protocol::fake::{Measured, measure};
 
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
@@ -84,6 +85,16 @@ fn a_flush_that_is_asked_for_is_used_whatever_it_does() {
     let method = method(&measured);
     assert_eq!((method.flush, &method.flush_reason), (Flush::Discard, &None));
     measured.ended.with_code(0).shows("flushed by `discard`, which leaves the cache empty and dirty");
+}
+
+/// Reads that do nothing show nothing of any flush.
+#[test]
+fn a_flush_that_cannot_be_verified_makes_cold_results_suspect() {
+    let measured = copies(&[], &[("KERNEL", "gpubench_read_sweep:nothing")]);
+    assert_eq!(measured.run.records[0].verdict.state, State::Suspect);
+    let ended = measured.ended.with_code(0);
+    ended.shows("suspect: flush not verified: timed reads do not show that `discard` empties the cache");
+    ended.shows("flushed by `discard`, whether `discard` empties the L2 cannot be verified: reading from it is no faster; nor does another");
 }
 
 /// The limit is the benchmark's own again when its cold case is done, and nobody touches it where nothing is kept.
