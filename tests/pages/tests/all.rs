@@ -162,6 +162,7 @@ fn work_is_that_of(run: &Run, reads: u64, writes: u64, flops: u64) {
 }
 
 #[test]
+#[ignore = "slow: .ci/release runs it"]
 fn readme() {
     let mut page = Page::read("README.md");
     let mut project = Project::new(Measures::FakeGpu);

@@ -58,7 +58,7 @@ fn gpus_of_processes(measured: &Measured) -> BTreeMap<u32, BTreeSet<char>> {
 
 #[test]
 fn every_row_of_both_gpus_is_valid() {
-    for devices in ["all", "0,1", "1,0"] {
+    for devices in ["all", "1,0"] {
         let measured = measure(KERNELS, &[&SMALL[..], &["--device", devices]].concat(), &[TWO, ("LOG", "")]);
         all_valid(&measured, CASES);
         let first = if devices == "1,0" { "cuda:1" } else { "cuda:0" };
@@ -181,9 +181,9 @@ fn each_module_has_one_heading() {
     let selected = [
         "h2d[memory=pinned",
         "cuda::copy[n=16384]",
-        "cuda::copy[n=67108864]",
-        "cuda::saxpy[n=67108864]",
-        "cuda::saxpy[n=268435456]",
+        "cuda::copy[n=262144]",
+        "cuda::saxpy[n=16384]",
+        "cuda::saxpy[n=262144]",
         "cuda::empty",
     ];
     let flags = ["--quick", "--samples", "6", "--cache", "hot", "--device", "0,1", "--color", "never"];
