@@ -49,7 +49,7 @@ pub(super) struct HistoryArgs {
 /// What to do with a history.
 #[derive(Subcommand)]
 enum HistoryCommand {
-    /// Add runs to a history, each under its commit: a small file each, without samples
+    /// Add runs to a history, each as a small file under its commit, without samples
     Add {
         /// The runs: files that --json wrote, names or numbers of stored runs (1 is the newest), or `last`
         #[arg(value_name = "RUN", required = true)]

@@ -178,7 +178,7 @@ mod tests {
     fn an_unsure_regression_is_undecided() {
         let widen = |medians: &mut Vec<Median>| {
             let median = &mut medians[0];
-            median.interval = Interval { low: median.time * 0.974, high: median.time * 1.026 };
+            median.interval = Interval { low: median.time * 0.967, high: median.time * 1.033 };
         };
         let mut unsure = row(1.06);
         widen(&mut unsure.now);
