@@ -7,7 +7,8 @@ use protocol::log::replays;
 const CAPTURES: &str = env!("CARGO_BIN_EXE_captures");
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 
-const IN_A_GRAPH: [&str; 5] = [
+const IN_A_GRAPH: [&str; 6] = [
+    "adds_to_managed_memory",
     "writes_managed_memory",
     "launches_two_kernels",
     "copies_pinned_memory",
@@ -55,6 +56,17 @@ fn a_graph_stands_for_a_launch_where_it_does_the_same() {
     for line in replays(&measured.log).concat() {
         assert!(!["host", "allocation"].contains(&line.what.as_str()), "{line:?}");
     }
+}
+
+/// Launches that add to managed memory cannot be repeated on restored memory: the check sees one launch all the same.
+#[test]
+fn a_launch_that_adds_to_managed_memory_is_valid() {
+    let measured = measure(CAPTURES, &["--quick", "adds_to_managed_memory"], &[]);
+    _ = measured.ended.with_code(0);
+    let record = &measured.run.records[0];
+    assert_eq!(record.verdict.reasons, []);
+    let relaunch = record.measurement.as_ref().and_then(|measurement| measurement.relaunch.as_ref());
+    assert_eq!(relaunch.and_then(|relaunch| relaunch.checked), Some(true));
 }
 
 /// A graph runs kernels closer together than a stream, so that a record has both times.

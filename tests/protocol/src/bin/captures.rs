@@ -13,7 +13,8 @@ const PTX: &str = "
 .version 7.0
 .target sm_70
 .address_size 64
-.visible .entry fill(.param .f32 a, .param .u64 y, .param .u64 n) { ret; }";
+.visible .entry fill(.param .f32 a, .param .u64 y, .param .u64 n) { ret; }
+.visible .entry rmw(.param .f32 a, .param .u64 y, .param .u64 n) { ret; }";
 
 const N: usize = 1 << 12;
 
@@ -35,6 +36,24 @@ fn writes_managed_memory(module: &Module, y: &mut UnifiedBuffer<f32>, stream: &S
     let (y, n) = (y.as_unified_ptr(), y.len() as u64);
     // SAFETY: the kernel takes these parameters, and writes what the buffer has.
     unsafe { launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, y, n)) }
+}
+
+/// Adds to managed memory, beside device memory that gpubench restores.
+#[gpu_bench(
+    setup = Ok((load()?, DeviceBuffer::zeroed(N)?, UnifiedBuffer::new(&0_f32, N)?)),
+    check = |_module, _x, y| assert!(y.iter().all(|y| *y == 0.5), "{:?}", &y[..4]),
+)]
+fn adds_to_managed_memory(
+    module: &Module,
+    x: &mut DeviceBuffer<f32>,
+    y: &mut UnifiedBuffer<f32>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    // SAFETY: as above.
+    unsafe {
+        launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, x.as_device_ptr(), N as u64))?;
+        launch!(module.rmw<<<4, 256, 0, stream>>>(0.5_f32, y.as_unified_ptr(), N as u64))
+    }
 }
 
 /// Two kernels, one after the other.

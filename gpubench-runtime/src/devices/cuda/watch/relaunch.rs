@@ -119,6 +119,12 @@ impl LaunchBaseline {
         Ok(baseline)
     }
 
+    /// Returns true if `copy` holds all regions that the launch changed. Otherwise, such as with managed memory, an
+    /// output to which launches add cannot be restored.
+    fn all_changes_are_in(&self, copy: &MemoryCopy) -> bool {
+        self.changed.iter().all(|(region, _)| copy.regions.contains(region))
+    }
+
     /// Returns the total size of all blocks that the launch changed.
     pub(super) fn changed(&self) -> Bytes {
         self.changed.iter().map(|(_, changed)| *changed).sum()
@@ -197,8 +203,8 @@ pub(crate) fn relaunch(work: &mut dyn Work, device: &mut Cuda) -> Result<Option<
 }
 
 /// Does the launches of [`relaunch`], and compares the memory with `baseline`. Returns `None` if the memory
-/// cannot be read now. Without a copy in `baseline`, reports no difference, and leaves out whether the output
-/// is written again.
+/// cannot be read now. Without a copy in `baseline` of all that the launch changed, reports no difference; without
+/// any copy, leaves out whether the output is written again.
 fn relaunch_with_baseline(
     device: &mut Cuda,
     work: &mut dyn Work,
@@ -215,7 +221,7 @@ fn relaunch_with_baseline(
         }
         None => None,
     };
-    let differs = match &baseline.before {
+    let differs = match baseline.before.as_ref().filter(|before| baseline.all_changes_are_in(before)) {
         Some(before) => relaunch_on_restored_memory(device, work, before, &regions)?,
         None => Bytes::ZERO,
     };
