@@ -191,7 +191,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert_eq!((measured.samples.time.min.0, measured.samples.time.max.0), (3_200.0, 6_400.0));
     ended.shows_against(
         "two_devices::tick_tock hot",
-        "suspect: not converged: the median is known to ± 33.33 %, and ± 0.50 % was asked for: raise --max-time",
+        "suspect: not converged: the median is known to ± 33.33 %, and ± 0.50 % was asked for: raise the attribute's `max_time` or --max-time",
     );
 }
 
