@@ -184,7 +184,7 @@ impl FlushVerification {
     pub fn objection(&self, flush: Flush, cache: &str) -> Option<String> {
         let Some(evicted) = self.evicted_fraction() else {
             return Some(format!(
-                "whether `{flush}` empties {cache} cannot be verified: reading from it is no faster"
+                "`{flush}` could not be verified: reads from {cache} are no faster than from memory"
             ));
         };
         if !self.evicts_cache() {

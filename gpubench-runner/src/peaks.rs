@@ -87,7 +87,7 @@ pub(crate) fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'st
     let (units, otherwise) = match quantity {
         Quantity::Compute(_) => (
             &COMPUTE_UNITS,
-            "the name is no bandwidth (memory, l2, h2d, d2h or p2p), and a data type takes a number above 0 with GFLOP/s, TFLOP/s or PFLOP/s",
+            "bandwidths are memory, l2, h2d, d2h and p2p; any other name is a data type, which takes a number above 0 with GFLOP/s, TFLOP/s or PFLOP/s",
         ),
         _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
     };

@@ -31,7 +31,7 @@ fn assumption_sentence(check: &BaselineComparison) -> Option<String> {
     });
     let differences = format::from_to(Range::of(allowed.clone())?, format::percent);
     Some(format!(
-        "{}: without --runs 5 on both sides, two runs are assumed to differ by up to {differences}",
+        "{}: two runs are assumed to differ by up to {differences}: measure both with --runs 5 to see smaller changes",
         format::counted(allowed.count(), "result")
     ))
 }

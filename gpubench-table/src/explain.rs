@@ -126,25 +126,25 @@ fn time_sentence(measured: &Measurement) -> String {
         }
     };
     let (reading, pair) = if timer.timestamp_kernels {
-        ("time between stamps of the GPU's clock", "a pair of stamps")
+        ("time between stamps of the GPU's clock", "two stamps")
     } else {
-        ("event time", "a pair of events")
+        ("event time", "two events")
     };
     let why = match (timer.empty_launch_time, timer.marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
-            "{} that {pair} reads around {} − {one_more} of the empty launch itself{}",
+            "{} between {pair} around {} − {one_more} of the empty launch{}",
             overhead + one_more - samples.correction.unwrap_or_default(),
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
-                format!(" {sign} {by} of correction by the GPU's own clock")
+                format!(" {sign} {by} of correction by the GPU's clock")
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
         _ => "what the timer reads without a launch".to_owned(),
     };
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-        format!(", but samples start anywhere in a step, so that their average resolves {resolution}")
+        format!("; samples start at random points of a step, so that their average is exact to {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
@@ -166,7 +166,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     );
     let share = format::percent(error / measured.median());
     Some(format!(
-        "at most {error} ({share}): half of the interval + twice the timer's resolution + {gap}, the difference from {other} by the cross-check"
+        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from {other} by the cross-check"
     ))
 }
 

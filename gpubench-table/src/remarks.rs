@@ -113,7 +113,9 @@ fn coarse_timers(run: &Run) -> String {
             return None;
         }
         let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-            format!(", but samples start anywhere in a step, so that their average resolves {resolution}")
+            format!(
+                "; samples start at random points of a step, so that their average is exact to {resolution}"
+            )
         });
         let words = format!("the timer steps by {step}{averages}: do more work per launch for exact times");
         Some((words, &*record.device))

@@ -15,8 +15,8 @@ use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_
 const VERDICT_MARK_WIDTH: usize = 2;
 /// The spaces before a column, and one more time after the name.
 const COLUMN_GAP: usize = 1;
-/// The terminal columns reserved after a row for the numbers of its reasons, such as `[1][2]`. Numbers that still do not fit are
-/// printed on lines under the row.
+/// The terminal columns reserved after a row for the numbers of its reasons, such as `[1]`. Numbers that do not fit behind a space are
+/// on the next line, at its end.
 const NOTE_NUMBERS_WIDTH: usize = 6;
 /// The text after the rows of a fake device.
 const FAKE_SUFFIX: &str = " fake";
@@ -319,13 +319,12 @@ impl TableWriter {
         }
         let numbers: String = notes.iter().map(|note| format!("[{}]", note.number)).collect();
         let room = self.page.width().saturating_sub(width(&numbers));
-        let fits = width(line.trim_end()) <= room;
-        if fits && !numbers.is_empty() {
+        if !numbers.is_empty() {
             let cells = if width(&line) < room { &line } else { line.trim_end() };
-            let gap = spaces(usize::from(width(cells) < room));
+            let gap = if width(cells) < room { " " } else { &format!("\n{}", spaces(room)) };
             line = format!("{cells}{gap}{numbers}");
         }
-        (styled(&[line], state_style(row.state())), self.reason_lines(&notes, fits))
+        (styled(&[line], state_style(row.state())), self.reason_lines(&notes))
     }
 
     /// Adds `meaning` to the sentences that explain cells if a row `has` such cells, unless the sentence is there already.
@@ -335,18 +334,13 @@ impl TableWriter {
         }
     }
 
-    /// Returns the reasons that no earlier row had. Reasons seen before are listed by number if
-    /// `numbers_shown` is false, since the row had no room for the numbers.
-    fn reason_lines(&self, notes: &[Note], numbers_shown: bool) -> String {
+    /// Returns the reasons that no earlier row had.
+    fn reason_lines(&self, notes: &[Note]) -> String {
         let mut text = String::new();
         for Note { number, state, text: words } in notes {
-            let line = match words {
-                Some(words) => words.clone(),
-                None if numbers_shown => continue,
-                None => format!("{state}, as above"),
-            };
+            let Some(words) = words else { continue };
             let begin = format!("{}[{number}] ", spaces(REASON_INDENT));
-            text += &styled(&wrapped(&line, &begin, self.page), state_style(*state));
+            text += &styled(&wrapped(words, &begin, self.page), state_style(*state));
         }
         text
     }

@@ -463,7 +463,23 @@ fn a_case_that_has_not_converged_says_what_helps() {
     run.records.truncate(1);
     run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.04, requested: 0.005 }]);
     let table = render(&run, Page::default());
-    let note = "not converged: the median is known to ± 4.00 %, and ± 0.50 % was asked for: raise --max-time (it overrides the \
-                benchmark's `max_time`), and --timeout if that is shorter, or ask for less with --precision";
+    let note = "not converged: the median is known to ± 4.00 %, and ± 0.50 % was asked for: raise the \
+                attribute's `max_time` or --max-time (which overrides it), and --timeout if that is shorter, or ask for less with --precision";
     assert!(table.contains(note), "{table}");
+}
+
+/// Behind a space, or on the next line where the row has no room.
+#[test]
+fn each_row_has_the_numbers_of_its_reasons() {
+    let mut run = small("clockwork");
+    let reasons = [1, 2, 3].map(|number| Reason::SecondTry(Failure::new(Stage::Setup, number)));
+    run.records.iter_mut().for_each(|record| record.verdict = Verdict::of(reasons.to_vec()));
+    let mut below = 0;
+    for width in 60..130 {
+        let table = render(&run, Page::default().with_width(width));
+        let marked: Vec<&str> = table.lines().filter(|line| line.ends_with(" [1][2][3]")).collect();
+        assert_eq!(marked.len(), run.records.len(), "{table}");
+        below += marked.iter().filter(|line| line.trim_start().starts_with("[1]")).count();
+    }
+    assert!(below > 0, "no row was that long");
 }

@@ -263,10 +263,7 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
         parts.push(text);
     }
     parts.push(paragraph(
-        &format!(
-            "{} simultaneous intervals; an undecided variant needs more time (--budget)",
-            format::percent(1.0 - tuning.method.error)
-        ),
+        &format!("{} simultaneous intervals", format::percent(1.0 - tuning.method.error)),
         page,
     ));
     parts.extend(tuning.notes.iter().map(|note| styled_lines(note, "", NOTE, page)));
@@ -288,7 +285,7 @@ fn problem_text(problem: &TunedProblem, page: Page) -> String {
     let end = match problem.ended {
         RaceEnd::Decided => "",
         RaceEnd::LastAnalysis => ", the last analysis leaves some undecided",
-        RaceEnd::Budget => ", ended by the budget",
+        RaceEnd::Budget => ", ended by the budget (raise --budget to decide more)",
         RaceEnd::Stopped => ", stopped",
     };
     let (variants, wall) =

@@ -102,17 +102,20 @@ fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
 fn exit_of_verified(run: &Run) -> Exit {
     let is_contradicted =
         |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
-    let is_unconfirmed = |record: &&Record| {
+    let is_unchecked = |record: &&Record| {
         let verification = record.measurement.as_ref().and_then(|measured| measured.verification.as_ref());
-        let counted = verification.and_then(|verification| verification.ncu.as_ref());
-        record.verdict.reasons.iter().any(is_contradicted) || matches!(counted, Some(NcuPass::Failed(_)))
+        matches!(verification.and_then(|verification| verification.ncu.as_ref()), Some(NcuPass::Failed(_)))
     };
+    let contradicted = run.records.iter().filter(|record| record.verdict.reasons.iter().any(is_contradicted));
     let is_counted = run.records.iter().any(|record| record.device.starts_with(COUNTED_DEVICES));
-    let exit = match run.records.iter().filter(is_unconfirmed).count() {
+    let exit = match (contradicted.count(), run.records.iter().filter(is_unchecked).count()) {
         _ if !is_counted => Exit::NoDevice,
-        0 => Exit::Done,
-        number => {
-            output::note(&format!("verify failed: counters do not confirm {}", counted(number, "result")));
+        (0, 0) => Exit::Done,
+        (contradicted, unchecked) => {
+            let contradicted = counted(contradicted, "result");
+            output::note(&format!(
+                "verify failed: counters contradict {contradicted}, and could not check {unchecked}"
+            ));
             Exit::Failed
         }
     };

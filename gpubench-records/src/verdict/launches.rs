@@ -109,7 +109,7 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
 /// returns that it is timed with the launch.
 pub fn observation_hint(seen: &Observation) -> &'static str {
     match seen {
-        Observation::NoWork => "the launch function never calls `stream.run`: pass its work to that",
+        Observation::NoWork => "the launch function never calls `stream.run`: do its work in `stream.run(…)`",
         Observation::Waits(_) => {
             "a graph cannot capture that, and the time would be mostly the host's: remove the wait (gpubench waits itself), copy with \
              `…Async` on the given stream, or declare `host_work` if the host's part belongs to the launch"

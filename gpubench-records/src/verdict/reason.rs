@@ -132,8 +132,8 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: {}, and {} was asked for: raise --max-time (it overrides the benchmark's `max_time`), and --timeout if that is \
-             shorter, or ask for less with --precision",
+            "not converged: {}, and {} was asked for: raise the attribute's `max_time` or --max-time (which overrides it), and \
+             --timeout if that is shorter, or ask for less with --precision",
             reached_phrase(*.reached),
             format::precision(*.requested)
         )]
@@ -193,9 +193,9 @@ gpubench_stats::stored! {
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
-            "CUPTI disagrees: measured {time}, and {cupti} according to CUPTI's trace{}: they differ by more than {allowed}: the GPU's clock may \
+            "CUPTI disagrees: measured {time}, and {cupti} according to CUPTI's trace{}: the difference is more than the allowed {allowed}: the GPU's clock may \
              have changed in between: measure again with --lock-clocks base; if they still disagree, check whether later launches do other work",
-            .slowdown.map_or_else(String::new, |slowdown| format!(" (of which {slowdown} is tracing overhead)"))
+            .slowdown.map_or_else(String::new, |slowdown| format!(" (with {slowdown} of tracing overhead, which is subtracted)"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -233,7 +233,7 @@ gpubench_stats::stored! {
         /// The verification of the flush does not show that the cache is empty.
         #[error(
             "flush not verified: timed reads do not show that `{flush}` empties the cache, so that cold launches may find data in it: \
-             choose another --flush, or use the hot result"
+             use the hot result, or try another --flush"
         )]
         FlushNotVerified {
             /// The flush.
@@ -258,7 +258,7 @@ gpubench_stats::stored! {
         )]
         TwoModes(Modes),
         /// The clock of the multiprocessors fell while samples were taken, or something held it down.
-        #[error("clocks: multiprocessors ran at {}, {}: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause", format::from_to(*.clock, format::clock), throttle_phrase(.throttle_reasons))]
+        #[error("clocks: multiprocessors ran at {}, {}: lock a clock that the GPU can keep (--lock-clocks base)", format::from_to(*.clock, format::clock), throttle_phrase(.throttle_reasons))]
         ClocksFell {
             /// Its lowest and its highest.
             clock: Range<Hertz>,
@@ -386,8 +386,8 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
         DeclaredBytes::Intermediates { operations } => return too_many_intermediates(excess, *operations),
     };
     format!(
-        "declared traffic too high: it declares {declared} {moved}, and a launch has {given} of memory and changes {changed} of it, also \
-         with other contents before: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
+        "declared traffic too high: it declares {declared} {moved}, but a launch can reach {given} of memory and changes only {changed} of \
+         it, whatever the memory held before: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 
@@ -407,16 +407,16 @@ fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
 /// Returns the sentence about an impossible speed, with a hint at the mistake.
 fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
-    let (measured_peak, even) = if *measured {
-        ("measured peak", format!(" ({} even if that is ten times too low)", *least_time / 10.0))
+    let (measured_peak, even, peak_too) = if *measured {
+        ("measured peak", format!(" ({} if the true peak were ten times higher)", *least_time / 10.0), "")
     } else {
-        ("peak", String::new())
+        ("peak", String::new(), " Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?")
     };
     let (work, peak, question) = match quantity {
         Quantity::MemoryBandwidth => {
             return format!(
                 "impossible: at least {} of the declared bytes have to cross the memory's bus, which takes {least_time} at its \
-                 {measured_peak} of {}{even}, and the launch took {time}: did the kernel run, and is the count right?",
+                 {measured_peak} of {}{even}, and the launch took {time}: did the kernel run, and is the count right?{peak_too}",
                 Bytes(*work),
                 BytesPerSecond::from(*peak)
             );
@@ -430,7 +430,7 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     };
     format!(
         "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: {question}, \
-         and is the count right?",
+         and is the count right?{peak_too}",
         quantity.roof()
     )
 }

@@ -147,7 +147,7 @@ fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
     assert_eq!(
         [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
         [
-            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause".to_owned()),
+            Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap: lock a clock that the GPU can keep (--lock-clocks base)".to_owned()),
             Some("other processes: 2 used the device during sampling: stop them, and measure again".to_owned())
         ]
     );
@@ -654,7 +654,7 @@ fn a_launch_that_ignores_its_stream_has_one_reason() {
     assert!(ignores.is_missing_work());
     assert_eq!(
         ignores.to_string(),
-        "no work on its stream: the launch function never calls `stream.run`: pass its work to that"
+        "no work on its stream: the launch function never calls `stream.run`: do its work in `stream.run(…)`"
     );
 }
 
@@ -711,8 +711,11 @@ fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
     let beginning = "CUPTI disagrees: measured 15.43 µs, and 18.00 µs according to CUPTI's trace";
     let with = words(Some((1980.0, 100.0)));
-    let of_which = " (of which 1.980 µs ± 100.0 ns is tracing overhead): they differ by more than 154.3 ns: ";
+    let of_which = " (with 1.980 µs ± 100.0 ns of tracing overhead, which is subtracted): the difference is more than the allowed 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
-    assert!(without.starts_with(&format!("{beginning}: they differ by more than 154.3 ns: ")), "{without}");
+    assert!(
+        without.starts_with(&format!("{beginning}: the difference is more than the allowed 154.3 ns: ")),
+        "{without}"
+    );
 }

@@ -70,7 +70,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "the new run leaves out {cases} that the filters do not select, such as {name} {cache}; the old run keeps them"
+                "the filters do not select {cases} of that run, such as {name} {cache}: kept only there"
             ));
         }
         resumed

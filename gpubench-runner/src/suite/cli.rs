@@ -299,7 +299,7 @@ Flags that take lists can be repeated. `-` as a FILE is standard output.
 
 A setting comes from the command line, else from the environment, else from gpubench.toml: the file that GPUBENCH_CONFIG names, or \
 the first that is found in the package's folder and its parents. Its keys are flags, as in precision = \"1%\". Keys without a flag: \
-equivalence-margin (smaller differences do not matter), no-wait (do not wait until a GPU that another benchmark uses is free), \
+equivalence-margin (smaller differences do not matter), no-wait (do not wait for a GPU that another benchmark is using), \
 one-at-a-time (measure on one GPU after another), cache-dir (the folder of measured peaks; also GPUBENCH_CACHE_DIR), and sections [peaks.\"NVIDIA H200\"] with lines such as memory = \"4800GB/s\". \
 Variables that set flags: GPUBENCH_DEVICE, \
 GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUBENCH_CUPTI are the paths of these libraries.
@@ -308,9 +308,9 @@ GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUB
 
 Columns:
   time       the median time of a launch
-  ± %        half the width of the median's 95 % confidence interval, in % of the median
-             `?`: unknown, or at least 100 %
-  % of peak  bandwidth or arithmetic, in % of the device's peak: the larger; `cache`: from a cache
+  ± %        half of the median's 95 % interval, with the timer's errors; `?`: unknown or ≥ 100 %
+  % of peak  the larger of bandwidth and arithmetic, in % of the device's peak, and which that is
+             `L2` or `cache` without a number: that cache served the data
   spread     histogram: the middle bar within 0.2 % of the median, the next 1 %, 5 %, and more
   cold/hot   the cold time over the hot time
   ? ! [1]    `?` before a name: suspect; `!`: invalid; [1]: the reason, which is below the table

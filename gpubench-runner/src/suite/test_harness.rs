@@ -87,10 +87,10 @@ fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool)
     }
     if format == TextFormat::Pretty {
         let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
-        let measured = counted(plan.jobs.len() - skipped, "benchmark");
-        let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+        let all = counted(plan.jobs.len(), "benchmark");
+        let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
         let results = counted(plan.cases(), "result");
-        _ = writeln!(text, "\n{measured}, {results} (hot and cold count as two){skipped}");
+        _ = writeln!(text, "\n{all}{skipped}, {results} (hot and cold count as two)");
     }
     text
 }

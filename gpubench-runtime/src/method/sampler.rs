@@ -276,7 +276,7 @@ fn first_working_flush(queue: &mut dyn Queue) -> Result<(Flush, FlushVerificatio
             return Ok((flush, verification, Some(why)));
         }
     }
-    let nor = if other_flushes.is_empty() { "" } else { "; nor does another" };
+    let nor = if other_flushes.is_empty() { "" } else { "; no other flush could be verified either" };
     Ok((usual, verification, Some(why + nor)))
 }
 

@@ -197,7 +197,10 @@ impl<'a> FollowUpLaunches<'a> {
         };
         let Findings { reasons, relaunch, .. } = &mut self.found;
         reasons.extend(relaunch.iter().flat_map(launches::relaunched));
-        reasons.extend(check_failed.map(Reason::LaterOutputsFail));
+        // One failing check is one reason.
+        let is_told =
+            matches!(&unchecked, Some(Reason::FailedAfterwards(failure)) if failure.stage == Stage::Check);
+        reasons.extend(check_failed.filter(|_| !is_told).map(Reason::LaterOutputsFail));
         reasons.extend(unchecked);
     }
 

@@ -65,7 +65,7 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
     let same = target.run(&gate, &[]).with_code(0);
     let row = "compared::told[n=10]  hot   320.0 µs  was 320.0 µs  +0.00 %  (-1.97 to +2.01 %)";
     same.shows(&format!("{row}  undecided: two runs can differ by 2.00 %"));
-    same.shows("4 results: without --runs 5 on both sides, two runs are assumed to differ by up to 2.00 %");
+    same.shows("4 results: two runs are assumed to differ by up to 2.00 %: measure both with --runs 5 to see smaller changes");
     same.shows("0 regressions of 5.00 % or more");
 
     let slower = target.run(&gate, &[("SUITE_TIME", "106")]).with_code(3);

@@ -135,6 +135,7 @@ fn the_table_shows_them() {
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 
     ± %: half of the 95 % interval of the median, with the timer's errors; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
+    `?` in place of a number: unknown, or ± 100 % or more
 
     peak DRAM bandwidth 12.0 GB/s (measured: copy on this test device)
 
@@ -191,7 +192,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert_eq!((measured.samples.time.min.0, measured.samples.time.max.0), (3_200.0, 6_400.0));
     ended.shows_against(
         "two_devices::tick_tock hot",
-        "suspect: not converged: the median is known to ± 33.33 %, and ± 0.50 % was asked for: raise --max-time",
+        "suspect: not converged: the median is known to ± 33.33 %, and ± 0.50 % was asked for: raise the attribute's `max_time` or --max-time",
     );
 }
 
@@ -297,7 +298,9 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let (ended, run) = measured(&["in_haste"]);
     let usual = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;
     assert!((5e5..12e6).contains(&usual), "{usual}");
-    ended.shows("and ± 0.50 % was asked for: raise --max-time (and --timeout if it is shorter)");
+    ended.shows(
+        "and ± 0.50 % was asked for: raise the attribute's `max_time` or --max-time (which overrides it)",
+    );
     // It never comes to the precision that is asked for, and would be given up before that.
     let (_, run) = measured(&["in_haste", "--max-time", "0.5", "--min-time", "0.5"]);
     let asked = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;

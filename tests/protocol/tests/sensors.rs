@@ -56,7 +56,7 @@ fn what_holds_the_clock_down_makes_a_row_suspect() {
     assert_eq!(
         reasons(&capped),
         [
-            "clocks: multiprocessors ran at 1910 MHz, held down by power cap: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause"
+            "clocks: multiprocessors ran at 1910 MHz, held down by power cap: lock a clock that the GPU can keep (--lock-clocks base)"
         ]
     );
     capped.ended.with_code(0).shows("1 result: 0 valid, 1 suspect, 0 invalid");
@@ -124,7 +124,7 @@ fn the_clock_is_counted_behind_every_group() {
     assert_eq!(
         reasons,
         [
-            "clocks: multiprocessors ran at 1410 MHz to 1980 MHz, and the driver gives no reason: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause"
+            "clocks: multiprocessors ran at 1410 MHz to 1980 MHz, and the driver gives no reason: lock a clock that the GPU can keep (--lock-clocks base)"
         ]
     );
     assert_eq!((clock.during, clock.after), (megahertz(1410, 1980), Hertz(1_410_000_000)));
@@ -146,7 +146,7 @@ fn the_clock_is_counted_behind_every_group() {
     assert_eq!(
         reasons,
         [
-            "clocks: multiprocessors ran at 1410 MHz to 1980 MHz, and the driver gives no reason: lower the clock by --lock-clocks base, or cool the GPU if heat is the cause"
+            "clocks: multiprocessors ran at 1410 MHz to 1980 MHz, and the driver gives no reason: lock a clock that the GPU can keep (--lock-clocks base)"
         ]
     );
 }

@@ -109,7 +109,8 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
-    let told = "resuming then: the new run leaves out 2 results that the filters do not select, such as a hot; the old run keeps them";
+    let told =
+        "resuming then: the filters do not select 2 results of that run, such as a hot: kept only there";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -155,7 +156,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 cases that failed for want of a device or of time: measured again",
-            "resuming then: the new run leaves out 1 result that the filters do not select, such as a against b hot; the old run keeps them"
+            "resuming then: the filters do not select 1 result of that run, such as a against b hot: kept only there"
         ]
     );
 }

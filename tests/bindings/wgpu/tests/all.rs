@@ -152,7 +152,7 @@ fn a_flush_that_is_asked_for_is_used_and_proven() {
     assert_eq!(method.flush, Flush::Write);
     if !(proof.evicts_cache() && proof.is_clean()) {
         let doubts =
-            ["whether `write` empties the cache", "`write` does not empty", "`write` leaves the cache dirty"];
+            ["`write` could not be verified", "`write` does not empty", "`write` leaves the cache dirty"];
         let told = method.flush_reason.as_deref().unwrap_or_default();
         assert!(doubts.iter().any(|doubt| told.contains(doubt)), "{told:?} of {proof:?}");
     }
@@ -164,7 +164,7 @@ fn a_row_that_is_not_precise_in_its_time_is_suspect() {
     let asked = ["n=4096", "--cache", "hot", "--precision", "0.01%", "--max-time", "0.5"];
     let ended = run(&[&["--color", "never"], &asked[..]].concat());
     ended.shows("suspect: not converged: the median is known to ");
-    ended.shows(", and ± 0.01 % was asked for: raise --max-time");
+    ended.shows(", and ± 0.01 % was asked for: raise the attribute's `max_time` or --max-time");
 }
 
 /// A rate above a peak that the user gives is not believed, since the cache is given too and holds less than the launch moves.
