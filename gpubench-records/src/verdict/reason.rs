@@ -242,7 +242,7 @@ gpubench_stats::stored! {
         /// The launch got slower or faster while it was sampled: the median describes no steady state.
         #[error(
             "drift: the last third of the samples is {} {} than the first third: the device warms up or slows down, or the work \
-             changes: try a longer --warmup, --lock-clocks, or a `reset`",
+             changes: try a longer --warmup, a `reset`, or on a GPU --lock-clocks base",
             format::percent(.0.change.abs()),
             if .0.change > 0.0 { "slower" } else { "faster" }
         )]

@@ -587,12 +587,12 @@ fn a_drift_is_told_with_its_direction() {
     assert_eq!(
         told(0.02),
         "drift: the last third of the samples is 2.00 % slower than the first third: the device warms up or slows down, or the work changes: \
-         try a longer --warmup, --lock-clocks, or a `reset`"
+         try a longer --warmup, a `reset`, or on a GPU --lock-clocks base"
     );
     assert_eq!(
         told(-0.02),
         "drift: the last third of the samples is 2.00 % faster than the first third: the device warms up or slows down, or the work changes: \
-         try a longer --warmup, --lock-clocks, or a `reset`"
+         try a longer --warmup, a `reset`, or on a GPU --lock-clocks base"
     );
 }
 

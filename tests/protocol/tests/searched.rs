@@ -127,5 +127,5 @@ fn one_broken_gpu_of_two_costs_itself_alone() {
         &COPIES,
         &[("GPUBENCH_LIBCUDA", library().to_str().expect("UTF-8")), ("GPUBENCH_FAKE_BROKEN", "0")],
     );
-    alone.with_code(5).says_only("error: device `cuda:0`: GPU 0: ");
+    alone.with_code(5).says_only("error: device `cuda:0`: cannot be opened: ");
 }

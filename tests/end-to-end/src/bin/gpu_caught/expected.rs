@@ -64,7 +64,7 @@ pub(crate) static GROUPS: &[Group] = &[
                 Hot,
                 "claims to write 16 MiB and changes 8",
                 SUSPECT,
-                &["changed 8 MiB", "changed 8.0 MiB"],
+                &["changes only 8 MiB", "changes only 8.0 MiB"],
             ),
             line(
                 "fifty_then_one",
