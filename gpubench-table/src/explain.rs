@@ -362,7 +362,7 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
     let Some(binding) = &metrics.roofline else {
         let unknown = quantities.iter().filter(|quantity| metrics.share(quantity).is_none());
         return Some(format!(
-            "{has}; which peak would limit it is unknown: give that of `{}` under `[peaks]` in gpubench.toml",
+            "{has}; which peak limits it is unknown: set the peak of `{}` under `[peaks]` in gpubench.toml",
             format::joined(unknown.map(Quantity::name), "` and `")
         ));
     };

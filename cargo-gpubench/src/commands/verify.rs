@@ -112,10 +112,11 @@ fn exit_of_verified(run: &Run) -> Exit {
         _ if !is_counted => Exit::NoDevice,
         (0, 0) => Exit::Done,
         (contradicted, unchecked) => {
-            let contradicted = counted(contradicted, "result");
-            output::note(&format!(
-                "verify failed: counters contradict {contradicted}, and could not check {unchecked}"
-            ));
+            let parts = [(contradicted, "contradicted by counters"), (unchecked, "not checked by counters")];
+            let parts = parts.iter().filter(|(number, _)| *number > 0);
+            let parts: Vec<String> =
+                parts.map(|(number, how)| format!("{} {how}", counted(*number, "result"))).collect();
+            output::note(&format!("verify failed: {}", parts.join(", ")));
             Exit::Failed
         }
     };

@@ -386,8 +386,8 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
         DeclaredBytes::Intermediates { operations } => return too_many_intermediates(excess, *operations),
     };
     format!(
-        "declared traffic too high: it declares {declared} {moved}, but a launch can reach {given} of memory and changes only {changed} of \
-         it, whatever the memory held before: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
+        "declared traffic too high: it declares {declared} {moved}, but a launch changes only {changed} of the {given} of memory that it can \
+         reach, whatever the memory held before: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 

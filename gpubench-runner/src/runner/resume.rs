@@ -70,7 +70,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "the filters do not select {cases} of that run, such as {name} {cache}: kept only there"
+                "the filters leave out {cases} of that run, such as {name} {cache}: they stay in that run"
             ));
         }
         resumed

@@ -309,7 +309,7 @@ GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUB
 Columns:
   time       the median time of a launch
   ± %        half of the median's 95 % interval, with the timer's errors; `?`: unknown or ≥ 100 %
-  % of peak  the larger of bandwidth and arithmetic, in % of the device's peak, and which that is
+  % of peak  the larger of bandwidth and arithmetic, in % of the device's peak, with its name
              `L2` or `cache` without a number: that cache served the data
   spread     histogram: the middle bar within 0.2 % of the median, the next 1 %, 5 %, and more
   cold/hot   the cold time over the hot time

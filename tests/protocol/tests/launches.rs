@@ -158,7 +158,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             ("launches::writes_nothing".to_owned(), says("written", "")),
             (
                 "launches::writes_half".to_owned(),
-                "declared traffic too high: it declares 16 KiB written, but a launch can reach 16 KiB of memory and changes only 8 KiB of it, \
+                "declared traffic too high: it declares 16 KiB written, but a launch changes only 8 KiB of the 16 KiB of memory that it can reach, \
              whatever the memory held before: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
                  bytes that one kernel passes to another as `intermediates`"
                     .to_owned()

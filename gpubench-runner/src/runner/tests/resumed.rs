@@ -110,7 +110,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
     let told =
-        "resuming then: the filters do not select 2 results of that run, such as a hot: kept only there";
+        "resuming then: the filters leave out 2 results of that run, such as a hot: they stay in that run";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -156,7 +156,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 cases that failed for want of a device or of time: measured again",
-            "resuming then: the filters do not select 1 result of that run, such as a against b hot: kept only there"
+            "resuming then: the filters leave out 1 result of that run, such as a against b hot: they stay in that run"
         ]
     );
 }
