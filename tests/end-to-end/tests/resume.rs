@@ -289,7 +289,7 @@ fn cases_that_are_gone_are_left_out() {
     let ended =
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
     ended.shows("2 results: 2 valid");
-    let remark = "the filters do not select 1 result of that run, such as two_devices::sweep[n=1] hot:";
+    let remark = "the filters leave out 1 result of that run, such as two_devices::sweep[n=1] hot:";
     assert!(ended.stderr.contains(remark), "{ended}");
     row(here!(), "benchmarks gone", "left out, and told", &kept(2, 2));
 }
@@ -306,7 +306,7 @@ fn other_arguments_are_other_cases() {
     assert!(
         ended
             .stderr
-            .contains("the filters do not select 1 result of that run, such as two_devices::sweep[n=7] hot"),
+            .contains("the filters leave out 1 result of that run, such as two_devices::sweep[n=7] hot"),
         "{ended}"
     );
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));

@@ -212,7 +212,7 @@ impl Row {
                 Some((stage, rest)) if stage.starts_with("launch (") || stage.starts_with("sampling (") => {
                     rest
                 }
-                _ => reason.strip_prefix("launch: ").unwrap_or(reason),
+                _ => reason.strip_prefix("first ").unwrap_or(reason).trim_start_matches("launch: "),
             };
             let ends = [": ", ", ", " ("].iter().filter_map(|end| reason.find(end)).min();
             reason[..ends.unwrap_or(reason.len())].to_owned()
