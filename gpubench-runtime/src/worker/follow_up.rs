@@ -197,10 +197,10 @@ impl<'a> FollowUpLaunches<'a> {
         };
         let Findings { reasons, relaunch, .. } = &mut self.found;
         reasons.extend(relaunch.iter().flat_map(launches::relaunched));
-        // One failing check is one reason.
-        let is_told =
+        // Outputs that fail the check also on fresh inputs need one reason, not two.
+        let is_reported =
             matches!(&unchecked, Some(Reason::FailedAfterwards(failure)) if failure.stage == Stage::Check);
-        reasons.extend(check_failed.filter(|_| !is_told).map(Reason::LaterOutputsFail));
+        reasons.extend(check_failed.filter(|_| !is_reported).map(Reason::LaterOutputsFail));
         reasons.extend(unchecked);
     }
 
