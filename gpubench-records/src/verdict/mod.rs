@@ -101,10 +101,11 @@ pub fn judge(samples: &Samples, wanted: f64, claim: &DeclaredWork<'_>, info: &De
     let Method { flush, flush_verification, .. } = samples.method;
     let fails = flush_verification.is_some_and(|proof| !proof.evicts_cache());
     reasons.extend(fails.then_some(Reason::FlushNotVerified { flush }));
-    // On a shared processor a drift within the width of a valid result is the other programs'.
-    let shared = samples.shares_processors();
-    reasons.extend(samples.drift().filter(|it| !shared || it.change.abs() > WIDEST).map(Reason::Drift));
-    reasons.extend(samples.modes().map(Reason::TwoModes));
+    // On a shared processor other programs cause drifts and modes. Those within the width of a valid result do not matter.
+    let least = if samples.shares_processors() { WIDEST } else { 0.0 };
+    reasons.extend(samples.drift().filter(|drift| drift.change.abs() > least).map(Reason::Drift));
+    reasons
+        .extend(samples.modes().filter(|modes| modes.high / modes.low - 1.0 > least).map(Reason::TwoModes));
     let during = samples.conditions.as_ref().map(|conditions| &conditions.during);
     reasons.extend(clocks_fell(during, samples.device_clock.as_ref(), info.clock()));
     reasons.extend(during.and_then(other_processes));

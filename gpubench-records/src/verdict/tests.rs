@@ -560,11 +560,11 @@ fn bytes_that_move_otherwise_are_told_with_a_question_for_their_direction() {
 
 /// Other programs slow a CPU by more than it drifts by itself.
 #[test]
-fn a_drift_on_a_shared_processor_is_a_reservation_beyond_the_width_of_a_valid_result() {
-    let drifts = |part: f64, path| {
+fn drifts_and_modes_on_a_shared_processor_are_reservations_beyond_the_width_of_a_valid_result() {
+    let reasons = |path, added: &dyn Fn(usize) -> f64| {
         let mut samples = Samples { method: Method::new(path), ..samples(1e5) };
         for (number, event) in samples.event_times.iter_mut().enumerate() {
-            *event += Nanoseconds(part * 1e5 * (number / 20) as f64 / 2.0 + (number * 61 % 60) as f64);
+            *event += Nanoseconds(1e5 * added(number) + (number * 61 % 60) as f64);
         }
         let claim = DeclaredWork {
             counts: Counts::default(),
@@ -574,11 +574,23 @@ fn a_drift_on_a_shared_processor_is_a_reservation_beyond_the_width_of_a_valid_re
             written: None,
             operations: None,
         };
-        let reasons = judge(&samples, 0.02, &claim, &h200()).reasons;
-        reasons.iter().any(|reason| matches!(reason, Reason::Drift(_)))
+        judge(&samples, 0.02, &claim, &h200()).reasons
     };
-    assert_eq!([Path::Host, Path::Graph].map(|path| drifts(0.03, path)), [false, true]);
-    assert_eq!([Path::Host, Path::Graph].map(|path| drifts(0.08, path)), [true, true]);
+    let drifts = |part: f64, path| {
+        reasons(path, &|number| part * (number / 20) as f64 / 2.0)
+            .iter()
+            .any(|reason| matches!(reason, Reason::Drift(_)))
+    };
+    let has_modes = |part: f64, path| {
+        reasons(path, &|number| part * (number % 3 % 2) as f64)
+            .iter()
+            .any(|reason| matches!(reason, Reason::TwoModes(_)))
+    };
+    for part_of_time in [0.03, 0.08] {
+        let beyond = part_of_time > WIDEST;
+        assert_eq!([Path::Host, Path::Graph].map(|path| drifts(part_of_time, path)), [beyond, true]);
+        assert_eq!([Path::Host, Path::Graph].map(|path| has_modes(part_of_time, path)), [beyond, true]);
+    }
 }
 
 #[test]
@@ -596,7 +608,6 @@ fn a_drift_is_told_with_its_direction() {
     );
 }
 
-/// The words of reports are those of files.
 /// The reason that a launch of this time, which declares these bytes and operations, cannot have done its work on two cores of 6 GHz,
 /// where an empty launch takes 2.3 ns.
 fn missing(time: f64, bytes: u64, flops: u64, observations: Vec<Observation>) -> Option<Reason> {

@@ -18,6 +18,9 @@ const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.3);
 /// Sampling is given up if the required interval is estimated to need more than the budget times this factor.
 /// An interval narrows only with the square root of the time.
 const HOPELESS_BUDGETS: f64 = 1.5;
+/// The time before which launches on shared processors are not given up while their interval is wider than
+/// [`WIDEST`] (0.6 s). Other programs disturb for a fraction of a second, and meanwhile the estimate is poor.
+const SHARED_TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.6);
 
 /// The width of the interval to which a converged case goes on while that is cheap, as a fraction of the
 /// required width; the resolution of the timer, if more, is enough. For 15 µs, ± 0.25 % instead of ± 0.5 %
@@ -101,7 +104,8 @@ impl<'a> StopPolicy<'a> {
             if self.is_hopeless && shares_processors() {
                 // Results on shared processors are valid up to this width.
                 let wide = time.relative_half_width() / WIDEST;
-                self.is_hopeless = wide <= 1.0 || spent * wide.powi(2) > self.budget;
+                let is_late = spent >= SHARED_TIME_BEFORE_GIVING_UP;
+                self.is_hopeless = wide <= 1.0 || is_late && spent * wide.powi(2) > self.budget;
             }
         }
         self.next_check = (later * samples as f64).ceil() as usize;
@@ -183,6 +187,20 @@ mod tests {
         assert!(!after(&[(30, 0.04, 0.2)]).ends(seconds(0.2), || false), "too early to say");
         assert!(after(&[(30, 0.04, 0.31)]).ends(seconds(0.31), || false));
         assert!(!after(&[(30, 0.01, 0.31)]).ends(seconds(0.31), || false), "1.2 s are in the budget");
+    }
+
+    /// Other programs may disturb the first samples, so that a wide interval tells little about the next.
+    #[test]
+    fn a_wide_interval_on_shared_processors_is_given_up_later() {
+        let ends = |half_width, spent| {
+            let mut policy = after(&[]);
+            let time = summary(30, half_width);
+            policy.interim_check(30, Some(&time), (seconds(spent), false), || true);
+            policy.ends(seconds(spent), || false)
+        };
+        assert_eq!([0.31, 0.59, 0.61].map(|spent| ends(0.2, spent)), [false, false, true]);
+        assert!(!ends(0.06, 1.6), "2.3 s suffice for ± 5 %");
+        assert!(ends(0.04, 0.31), "± 4 % is valid, and ± 0.5 % hopeless");
     }
 
     #[test]
