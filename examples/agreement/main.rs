@@ -1,13 +1,13 @@
-//! Rows of several processes beside CUPTI's times of the same launches. In: runs of one suite as JSON, each measured by a process of its own
-//! with `--verify cupti`; out: how far each row is from CUPTI and from the other processes, and how often bounds and intervals held that. `traced` is the part of
-//! CUPTI's time by which tracing slows the launch, and `off` the difference after subtraction of it.
+//! Compares the results of several processes with CUPTI's times and with each other. Reads runs of one suite with `--verify cupti`.
+//! `slowdown` is the slowdown by tracing, and `difference` the difference from CUPTI's time without this slowdown. `largest` is the
+//! largest difference of a process from the median of all.
 //!
 //! ```sh
 //! for run in 1 2 3 4 5; do suite copy,sum --verify cupti --json $run.json; done
 //! cargo run --example agreement -- [1-5].json
 //! ```
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "prints its results, and why there are none")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "prints its results and errors")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -24,14 +24,14 @@ use gpubench::record::{Cache, Measurement, Run};
 use gpubench::units::Nanoseconds;
 use gpubench_records::verification::{CuptiPass, Difference};
 
-/// What is wished for: a row within 1 % or 0.15 µs of CUPTI, and a process within 0.5 % or 64 ns of the median of all.
+/// The limits: a result within 1 % or 0.15 µs of CUPTI, and a process within 0.5 % or 64 ns of the median of all.
 const OF_CUPTI: (f64, Nanoseconds) = (0.01, Nanoseconds(150.0));
 const OF_PROCESSES: (f64, Nanoseconds) = (0.005, Nanoseconds(64.0));
 
 #[derive(Debug, Parser)]
-#[command(about = "Holds the rows of several processes against CUPTI's times and against each other.")]
+#[command(about = "Compares the results of several processes with CUPTI's times and with each other.")]
 struct Args {
-    /// Runs of one suite, each of a process of its own with `--verify cupti`
+    /// Runs of one suite with `--verify cupti`, each from its own process
     #[arg(value_name = "JSON", required = true)]
     runs: Vec<PathBuf>,
 }
@@ -39,7 +39,7 @@ struct Args {
 fn main() -> ExitCode {
     match read(&Args::parse().runs) {
         Ok(cases) => {
-            print!("{}", told(&cases));
+            print!("{}", text(&cases));
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A case by name and state of the caches, as each process measured it.
+/// The measurements of each case, one per process.
 type Cases = BTreeMap<(Cache, String), Vec<Measurement>>;
 
 fn read(paths: &[PathBuf]) -> Result<Cases, Box<dyn Error>> {
@@ -66,12 +66,12 @@ fn read(paths: &[PathBuf]) -> Result<Cases, Box<dyn Error>> {
     Ok(cases)
 }
 
-/// The largest distance that is wished for at a time.
-fn wished((share, least): (f64, Nanoseconds), time: Nanoseconds) -> Nanoseconds {
+/// Returns the largest allowed difference at a time.
+fn limit((share, least): (f64, Nanoseconds), time: Nanoseconds) -> Nanoseconds {
     least.max(share * time)
 }
 
-/// The time by which tracing slows a launch; zero if it was not measured.
+/// Returns the slowdown by tracing, or zero if it was not measured.
 fn slowed(difference: &Difference) -> Nanoseconds {
     difference.slowdown.unwrap_or_default().by
 }
@@ -82,7 +82,7 @@ fn median(mut times: Vec<Nanoseconds>) -> Nanoseconds {
     if times.len() % 2 == 1 { times[middle] } else { (times[middle - 1] + times[middle]) / 2.0 }
 }
 
-/// How often something held.
+/// How often a condition held.
 #[derive(Default)]
 struct Share {
     held: usize,
@@ -96,18 +96,19 @@ impl Share {
     }
 }
 
-/// What is counted over the rows of one state of the caches.
+/// The counts of one cache state.
 #[derive(Default)]
 struct Counted {
-    near_cupti: Share,
+    within_cupti: Share,
     distances: Vec<Nanoseconds>,
     within_bound: Share,
-    near_others: Share,
+    within_processes: Share,
     intervals: Share,
 }
 
-fn told(cases: &Cases) -> String {
-    let head = ["case", "", "time", "CUPTI", "off", "traced", "bound", "held", "apart"].map(str::to_owned);
+fn text(cases: &Cases) -> String {
+    let head = ["case", "", "time", "CUPTI", "difference", "slowdown", "cross-check", "within", "largest"]
+        .map(str::to_owned);
     let mut rows = vec![head];
     let mut counted: BTreeMap<Cache, Counted> = BTreeMap::new();
     for ((cache, name), measured) in cases.iter().filter(|(_, measured)| !measured.is_empty()) {
@@ -120,7 +121,7 @@ fn told(cases: &Cases) -> String {
     format!("{}\n{}", common::lines(&rows), summaries.collect::<String>())
 }
 
-/// The cells of a row behind its name.
+/// Returns the cells of a case after its name.
 fn row(measured: &[Measurement], counted: &mut Counted) -> [String; 7] {
     let time = median(measured.iter().map(Measurement::median).collect());
     let traced: Vec<(&Measurement, Difference)> = measured
@@ -136,7 +137,7 @@ fn row(measured: &[Measurement], counted: &mut Counted) -> [String; 7] {
         let others = median(traced.iter().map(|(_, difference)| difference.other).collect());
         let off = median(traced.iter().map(|(_, difference)| difference.by).collect());
         let slowed = median(traced.iter().map(|(_, difference)| slowed(difference)).collect());
-        counted.near_cupti.count(off.abs() <= wished(OF_CUPTI, others));
+        counted.within_cupti.count(off.abs() <= limit(OF_CUPTI, others));
         counted.distances.push(off.abs());
         let mut held = Share::default();
         let bounds = traced.iter().filter_map(|(measured, difference)| {
@@ -158,9 +159,9 @@ fn row(measured: &[Measurement], counted: &mut Counted) -> [String; 7] {
             cells[5] = format!("{} of {}", held.held, held.all);
         }
     }
-    let farthest = measured.iter().map(|measured| (measured.median() - time).abs());
-    let farthest = farthest.fold(Nanoseconds::ZERO, Nanoseconds::max);
-    counted.near_others.count(farthest <= wished(OF_PROCESSES, time));
+    let largest = measured.iter().map(|measured| (measured.median() - time).abs());
+    let largest = largest.fold(Nanoseconds::ZERO, Nanoseconds::max);
+    counted.within_processes.count(largest <= limit(OF_PROCESSES, time));
     for (place, one) in measured.iter().enumerate() {
         for other in &measured[place + 1..] {
             let half = |measured: &Measurement| measured.samples.time.median_ci.half_width().as_f64();
@@ -168,25 +169,25 @@ fn row(measured: &[Measurement], counted: &mut Counted) -> [String; 7] {
             counted.intervals.count(apart <= half(one).hypot(half(other)));
         }
     }
-    cells[6] = format::time(farthest);
+    cells[6] = format::time(largest);
     cells
 }
 
 fn summary(cache: Cache, counted: Counted) -> String {
-    let Counted { near_cupti, distances, within_bound, near_others, intervals } = counted;
-    let mut told = format!("{cache}:\n");
+    let Counted { within_cupti, distances, within_bound, within_processes, intervals } = counted;
+    let mut text = format!("{cache}:\n");
     let mut line = |what: &str, share: &Share| {
         if share.all > 0 {
             let percent = format::percent(share.held as f64 / share.all as f64);
-            told += &format!("  {what:60} {:4} of {:4}  {percent}\n", share.held, share.all);
+            text += &format!("  {what:60} {:4} of {:4}  {percent}\n", share.held, share.all);
         }
     };
-    line("rows within 1 % or 0.15 µs of CUPTI, less what tracing costs", &near_cupti);
-    line("rows of a process whose bound holds CUPTI's time", &within_bound);
-    line("rows of which all processes are within 0.5 % or 64 ns", &near_others);
-    line("pairs of processes whose intervals hold the difference", &intervals);
+    line("results within 1 % or 0.15 µs of CUPTI, minus its slowdown", &within_cupti);
+    line("results of a process within their cross-check error of CUPTI", &within_bound);
+    line("results with all processes within 0.5 % or 64 ns", &within_processes);
+    line("pairs of processes that differ by at most their intervals", &intervals);
     if !distances.is_empty() {
-        told += &format!("  {:60} {}\n", "median distance from CUPTI", format::time(median(distances)));
+        text += &format!("  {:60} {}\n", "median difference from CUPTI", format::time(median(distances)));
     }
-    told
+    text
 }

@@ -1,12 +1,11 @@
-//! The certificates of a run, a line for each row: what other clocks and the hardware's counters say of it. In: a run as JSON, measured with
-//! `cargo gpubench verify`; out: a table.
+//! Prints the cross-check report of each result of a run: the times of other clocks, and the GPU's counters.
 //!
 //! ```sh
 //! cargo gpubench verify --program target/release/examples/suite --json run.json -- --verify cupti
 //! cargo run --example certificate -- run.json
 //! ```
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "prints its results, and why there are none")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "prints its results and errors")]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -22,9 +21,9 @@ use gpubench::units::Bytes;
 use gpubench_records::verification::{Counters, CuptiPass, NcuPass};
 
 #[derive(Debug, Parser)]
-#[command(about = "Prints what other clocks and counters say of each row of a run.")]
+#[command(about = "Prints the cross-check report of a run: times of other clocks, and the GPU's counters.")]
 struct Args {
-    /// A run that `cargo gpubench verify --json` wrote, with `--verify cupti` for the times of CUPTI
+    /// Run of `cargo gpubench verify --json`, with `--verify cupti` for CUPTI's times
     #[arg(value_name = "JSON")]
     run: PathBuf,
 }
@@ -32,7 +31,7 @@ struct Args {
 fn main() -> ExitCode {
     match read(&Args::parse().run) {
         Ok(run) => {
-            print!("{}", told(&run));
+            print!("{}", text(&run));
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -47,12 +46,12 @@ fn read(path: &Path) -> common::Result<Run> {
     Run::parse(&json).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-fn told(run: &Run) -> String {
-    let head = ["case", "", "time", "CUPTI", "traced", "ncu", "declared", "moved", "L1 hit", "L2 hit"];
+fn text(run: &Run) -> String {
+    let head = ["case", "", "time", "CUPTI", "slowdown", "ncu", "declared", "moved", "L1 hit", "L2 hit"];
     common::table(head, &run.records.iter().filter_map(row).collect::<Vec<_>>())
 }
 
-/// The cells of a row that was verified.
+/// Returns the cells of a verified result.
 fn row(record: &Record) -> Option<[String; 10]> {
     let measured = record.measurement.as_ref()?;
     let verification = measured.verification.as_ref()?;

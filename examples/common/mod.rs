@@ -1,5 +1,4 @@
-//! The parts that experiments share: flags, the description of the GPU, tables, and files of drawings and runs. In: the
-//! cases that an experiment selects; out: records, and results on standard output.
+//! Shared by the experiments: flags, measurements, the line that describes the GPU, tables, and files of drawings and runs.
 
 #![allow(dead_code, reason = "no experiment uses all of it")]
 
@@ -22,31 +21,31 @@ use serde::de::DeserializeOwned;
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The module of the kernels of these experiments.
+/// The module of the measured kernels.
 pub(crate) const KERNELS: &str = "gpubench_kernels::cuda";
 
-/// The flags of every experiment. The environment's twins of a suite's flags, such as `GPUBENCH_PRECISION`, hold here too.
+/// The flags of every experiment. The environment variables of a suite's flags, such as `GPUBENCH_PRECISION`, also apply.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Flags {
-    /// The GPU to measure, by number or UUID
+    /// Measure this GPU: a number or UUID
     #[arg(long, value_name = "DEVICE", env = "GPUBENCH_DEVICE", default_value = "0")]
     pub(crate) device: String,
 
-    /// A rough look: short warm-ups, at most 50 ms of sampling a case
+    /// Measure roughly: short warm-ups, at most 50 ms of sampling per case
     #[arg(long, env = "GPUBENCH_QUICK", value_parser = BoolishValueParser::new())]
     pub(crate) quick: bool,
 
-    /// A folder for drawings, tables and all samples; without it the results are only printed
+    /// Write drawings, tables and all samples into this folder
     #[arg(long, value_name = "FOLDER", env = "GPUBENCH_OUT")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Print and draw the results that an earlier call with the same flags left in this folder, and measure nothing
+    /// Print and draw the results of an earlier call with the same flags from this folder, without measuring
     #[arg(long, value_name = "FOLDER")]
     pub(crate) redraw: Option<PathBuf>,
 }
 
 impl Flags {
-    /// Reads a file of an earlier call, if that is drawn again.
+    /// Reads a file of the earlier call, with `--redraw`.
     pub(crate) fn stored<T: DeserializeOwned>(&self, name: &str, suffix: &str) -> Result<Option<T>> {
         let Some(folder) = &self.redraw else { return Ok(None) };
         let file = folder.join(format!("{name}{suffix}"));
@@ -56,7 +55,7 @@ impl Flags {
     }
 }
 
-/// Runs an experiment: `show` measures and prints, then all runs are written.
+/// Runs an experiment: calls `show`, which measures and prints, and writes all runs.
 pub(crate) fn experiment<A: Parser>(
     name: &'static str,
     flags: fn(&A) -> &Flags,
@@ -70,23 +69,23 @@ pub(crate) fn experiment<A: Parser>(
     })
 }
 
-/// An experiment under way.
+/// A running experiment.
 pub(crate) struct Lab<'a> {
     suite: &'a Suite,
     flags: &'a Flags,
-    /// The settings of every measurement: those of the flags and of the user's file.
+    /// The settings of every measurement, from the flags, the environment and the user's file.
     settings: Settings,
-    /// Its name, with which the names of its files begin.
+    /// Its name, the prefix of its files.
     name: &'static str,
     runs: Vec<Run>,
-    /// The runs of an earlier call, in the order in which they were measured, if that is drawn again.
+    /// The runs of the earlier call in their order, with `--redraw`.
     stored: Option<VecDeque<Run>>,
 }
 
 impl<'a> Lab<'a> {
-    /// Opens the experiment of this name, and prints its GPU, with the peak of the memory by the sources' formula.
+    /// Starts the experiment of this name, and prints the line that describes its GPU.
     pub(crate) fn open(suite: &'a Suite, flags: &'a Flags, name: &'static str) -> Result<(Self, DeviceInfo)> {
-        // An experiment selects its own cases.
+        // An experiment selects its cases itself.
         let settings = Settings {
             filter: Vec::new(),
             device: Some(flags.device.clone()),
@@ -98,26 +97,26 @@ impl<'a> Lab<'a> {
         });
         let stored = stored.transpose()?;
         let mut lab = Self { suite, flags, settings, name, runs: Vec::new(), stored };
-        // A run of an empty launch has the facts of the device.
+        // A run of an empty launch reports the device.
         let empty = vec![format!("{KERNELS}::empty")];
         let run =
             lab.measure(|settings| Settings { exact: true, filter: empty, quick: Some(true), ..settings })?;
-        let info = run.devices.first().cloned().ok_or("the suite tells of no device")?;
+        let info = run.devices.first().cloned().ok_or("the suite reports no device")?;
         println!("{}\n", header(&info));
         Ok((lab, info))
     }
 
-    /// Measures the cases that `select` adds to the settings of every measurement, and shows the progress.
+    /// Measures with the settings that `select` returns, and shows the progress.
     pub(crate) fn measure(&mut self, select: impl FnOnce(Settings) -> Settings) -> Result<Run> {
         if let Some(stored) = &mut self.stored {
-            return Ok(stored.pop_front().ok_or("the earlier call measured less than this one asks for")?);
+            return Ok(stored.pop_front().ok_or("the earlier call has fewer runs than this call needs")?);
         }
         let run = self.suite.measure_with(&select(self.settings.clone()), &mut Progress::default())?;
         self.runs.push(run.clone());
         Ok(run)
     }
 
-    /// Writes a file of the experiment, if a folder is given.
+    /// Writes a file of the experiment, with `--out`.
     pub(crate) fn write(&self, suffix: &str, text: &str) -> Result<()> {
         let Some(folder) = &self.flags.out else { return Ok(()) };
         let file = folder.join(format!("{}{suffix}", self.name));
@@ -126,7 +125,7 @@ impl<'a> Lab<'a> {
             .map_err(|error| format!("{}: {error}", file.display()).into())
     }
 
-    /// Writes all runs, if a folder is given. Their name differs from that of the text, which is not the table of a suite.
+    /// Writes all runs, with `--out`.
     pub(crate) fn close(self) -> Result<()> {
         if self.flags.redraw.is_some() {
             return Ok(());
@@ -135,7 +134,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// The name of the GPU and its sizes, in one line.
+/// Returns one line with the name of the GPU, its memory, peak bandwidth, clock and L2.
 fn header(info: &DeviceInfo) -> String {
     let property = |name: &str| info.properties.iter().find(|property| property.name == name);
     let mut words = vec![info.name.clone()];
@@ -164,42 +163,42 @@ fn header(info: &DeviceInfo) -> String {
     words.join(" · ")
 }
 
-/// The measurement of a case, by its name and cache state; an error if it failed.
+/// Returns the measurement of a case, or an error if it failed.
 pub(crate) fn measured<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Measurement> {
     let record = record(run, name, cache)?;
-    let told: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
-    record.measurement.as_ref().ok_or_else(|| format!("{name}, {cache}: {}", told.join("; ")).into())
+    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
+    record.measurement.as_ref().ok_or_else(|| format!("{name}, {cache}: {}", reasons.join("; ")).into())
 }
 
-/// The measurements of a case with the data in the L2 and with the L2 empty; an error if one failed.
+/// Returns the hot and the cold measurement of a case, or an error if one failed.
 pub(crate) fn hot_and_cold<'a>(run: &'a Run, name: &str) -> Result<[&'a Measurement; 2]> {
     Ok([measured(run, name, Cache::Hot)?, measured(run, name, Cache::Cold)?])
 }
 
-/// The record of a case, by its name and cache state.
+/// Returns the record of a case.
 pub(crate) fn record<'a>(run: &'a Run, name: &str, cache: Cache) -> Result<&'a Record> {
     let found = run.records.iter().find(|record| record.case.name() == name && record.case.cache == cache);
-    found.ok_or_else(|| format!("there is no record of {name}, {cache}").into())
+    found.ok_or_else(|| format!("the run has no record of {name}, {cache}").into())
 }
 
-/// The share of a peak that a rate is, if the peak is known.
+/// Formats a rate as a share of the peak; empty if the peak is unknown.
 pub(crate) fn of_peak(rate: impl Into<Rate>, quantity: &Quantity, info: &DeviceInfo) -> String {
     info.peak(quantity).map_or_else(String::new, |peak| format::percent(rate.into() / peak.value))
 }
 
-/// The peak as a line across a drawing, with `what` it is, if it is known.
+/// Returns a line across a drawing at the peak, named `what`, if the peak is known.
 pub(crate) fn peak_mark(what: &str, quantity: &Quantity, info: &DeviceInfo) -> Option<ReferenceLine> {
     let peak = info.peak(quantity)?.value;
     Some(ReferenceLine::y(peak.as_f64(), format!("{what}, {}", format::bandwidth(peak.into()))))
 }
 
-/// A table as it is printed: the first column holds names, the others numbers.
+/// Formats a table. The first column has names, the others numbers.
 pub(crate) fn table<const COLUMNS: usize>(head: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
     let head = head.map(str::to_owned);
     lines(std::iter::once(&head).chain(rows))
 }
 
-/// The lines of a table whose first row is its head.
+/// Formats a table whose first row is its head.
 pub(crate) fn lines(rows: impl IntoIterator<Item: AsRef<[String]>>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);

@@ -1,5 +1,5 @@
-//! Comparisons whose answer is known: a copy with itself, with one of 2 % more bytes, and with itself after it was made
-//! slower. In: the seed of each pair's inputs; out: rows whose answers can be counted.
+//! Benchmarks for comparisons with known answers: a copy compared with itself, with a copy of 2 % more bytes, and with its baseline
+//! after a change. `scripts/decisions` counts the answers.
 //!
 //! ```sh
 //! cargo build --example decisions
@@ -20,14 +20,14 @@ type Buffers = (Elementwise, DeviceBuffer<f32>, DeviceBuffer<f32>);
 const LONG: usize = 10 << 20;
 /// 4 MiB.
 const MIDDLE: usize = 1 << 20;
-/// 1 MiB: copied in 1.6 µs, of which the place of the inputs is more than half a percent.
+/// 1 MiB: a copy takes 1.6 µs, and the inputs' addresses change this by more than 0.5 %.
 const SHORT: usize = 1 << 18;
 
 fn inputs(n: usize, seed: u64, stream: &Stream) -> Result<Buffers, Refusal> {
     with_one_input(Elementwise::load()?, seed, n, stream)
 }
 
-/// A copy, to be compared with itself.
+/// A copy that `scripts/decisions` compares with itself.
 #[gpu_bench(
     args(seed = 0..100, n = [LONG, MIDDLE, SHORT]),
     setup = |seed, n| inputs(n, seed, stream),
@@ -44,7 +44,7 @@ fn same(
     copy(kernels, x, y, stream)
 }
 
-/// The same with 2 % more bytes.
+/// A copy of 2 % more bytes.
 #[gpu_bench(
     args(seed = 0..100, n = [LONG, MIDDLE, SHORT]),
     setup = |seed, n| inputs(n / 100 * 102, seed, stream),
@@ -61,8 +61,7 @@ fn longer(
     copy(kernels, x, y, stream)
 }
 
-/// A copy that changes from one run to the next: it copies `DECISIONS_SLOWER` percent more, and counts `DECISIONS_BYTES`
-/// percent more bytes.
+/// A copy that changes between runs: it copies `DECISIONS_SLOWER` percent more, and declares `DECISIONS_BYTES` percent more bytes.
 #[gpu_bench(
     args(n = [LONG, 64 << 20]),
     setup = |n| inputs(n / 100 * (100 + percent("DECISIONS_SLOWER")), 0, stream),

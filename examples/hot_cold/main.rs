@@ -1,6 +1,5 @@
-//! Hot against cold, as a source measured it: a copy whose input is half of the L2, by 32 blocks of 1024 threads, the mean
-//! of 10,000 launches after 1,000 of warm-up; then the size at which the L2 ends. In: the number of launches; out: tables in
-//! the sources' terms, beside their numbers, and a drawing.
+//! Measures hot and cold launches as a source did: a copy whose input is half as large as the L2, by 32 blocks of 1024 threads, with
+//! the mean of 10,000 launches after 1,000 warm-up launches. Then measures sums and copies of increasing size, and draws them.
 //!
 //! ```sh
 //! cargo run --example hot_cold -- --out target/hot_cold
@@ -22,27 +21,27 @@ use gpubench::settings::{ArgValues, CacheStates, FlushChoice, WarmUp};
 use gpubench::units::Bytes;
 use gpubench::{Settings, format};
 use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries, ReferenceLine};
-// Links the benchmarks that are measured.
+// Links the benchmarks.
 use gpubench_kernels as _;
 
-/// The source's figures, from an RTX 3090 with 6 MB of L2.
+/// The source's times, from an RTX 3090 with 6 MB of L2.
 const SOURCE: [&str; 6] = ["source, RTX 3090, L2/2", "0.0095 ms", "0.0141 ms", "1.48×", "", ""];
 
 /// Sizes of a launch's data, in sixteenths of the L2.
 const SIXTEENTHS: [usize; 14] = [1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64];
 
 #[derive(Debug, Parser)]
-#[command(about = "Measures a copy with its data in the L2 and with the L2 flushed, and where the L2 ends.")]
+#[command(about = "Measures a copy hot and cold, then sums and copies of increasing size.")]
 struct Args {
-    /// Timed launches, hot and cold each
+    /// Timed launches in each cache state
     #[arg(long, value_name = "N", env = "GPUBENCH_REPEATS", default_value_t = 10_000)]
     repeats: usize,
 
-    /// Warm-up launches before them
+    /// Warm-up launches in each cache state
     #[arg(long, value_name = "N", env = "GPUBENCH_WARM_UPS", default_value_t = 1_000)]
     warm_ups: usize,
 
-    /// Take this for the size of the L2, instead of the one that the device reports
+    /// Use this L2 size instead of the size that the device reports
     #[arg(long, value_name = "MIB", env = "GPUBENCH_L2")]
     l2: Option<u64>,
 
@@ -55,24 +54,24 @@ fn main() -> ExitCode {
         "hot_cold",
         |args: &Args| &args.flags,
         |lab, info, args| {
-            let told = args.l2.map(|mib| Bytes(mib << 20)).or(info.last_level_cache);
-            let l2 = told
+            let size = args.l2.map(|mib| Bytes(mib << 20)).or(info.last_level_cache);
+            let l2 = size
                 .filter(|l2| *l2 > Bytes::ZERO)
-                .ok_or("the device does not tell the size of its L2: --l2 gives it")?;
+                .ok_or("the device does not report the size of its L2: use --l2")?;
             latencies(lab, args, l2)?;
             end_of_cache(lab, info, l2)
         },
     )
 }
 
-/// The source's table: both means of its copy, at its size of input and at one that leaves room in the L2, behind its flush
-/// and behind a clean one; and those of a copy that fills the GPU.
+/// Prints the times of the source's copy and of a faster copy, with the source's input size and a smaller one, each with two
+/// flushes.
 fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     let Args { repeats, warm_ups, .. } = *args;
     println!("A copy: {repeats} repeats after {warm_ups} warm-ups");
     let head = ["", "mean, hot", "mean, cold", "cold/hot", "median, hot", "median, cold"];
     let mut rows = vec![SOURCE.map(str::to_owned)];
-    for (kernel, what) in [("sources::copy", "32 × 1024 threads"), ("copy", "a vector a thread")] {
+    for (kernel, what) in [("sources::copy", "32 × 1024 threads"), ("copy", "one vector per thread")] {
         for part in [2, 8] {
             let n = (l2 / part / 4).as_usize();
             let name = format!("{KERNELS}::{kernel}[n={n}]");
@@ -99,7 +98,7 @@ fn latencies(lab: &mut Lab<'_>, args: &Args, l2: Bytes) -> Result<()> {
     Ok(())
 }
 
-/// A sum and a copy of growing size, hot and cold: they are faster hot as long as they fit the L2.
+/// Measures a sum and a copy of increasing size, hot and cold.
 fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
     let mut series = Vec::new();
     let mut ends = Vec::new();
@@ -134,13 +133,14 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
                 format::ratio(cold / hot),
             ]);
         }
-        println!(
-            "{kernel}, by the size of what a launch touches: GB/s with the data in the L2 as far as it fits, and with the L2 empty"
-        );
+        println!("{kernel} by data size, in GB/s");
         print!("{}", table(["", "hot", "cold", "cold/hot"], &rows));
         let last =
             fits.map_or_else(|| "at no size".to_owned(), |size| format!("up to {}", format::bytes(size)));
-        println!("{kernel}: cold takes longer by more than 2 % {last}; the L2 has {}\n", format::bytes(l2));
+        println!(
+            "{kernel}: cold launches take more than 2 % longer {last}; the L2 has {}\n",
+            format::bytes(l2)
+        );
         ends.extend(fits.map(|size| format!("{} for `{kernel}`", format::bytes(size))));
         let [hot, cold] = points;
         series.extend([
@@ -149,17 +149,17 @@ fn end_of_cache(lab: &mut Lab<'_>, info: &DeviceInfo, l2: Bytes) -> Result<()> {
         ]);
     }
     let mut marks = vec![ReferenceLine::x(l2.as_f64(), format!("L2, {}", format::bytes(l2)))];
-    marks.extend(peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info));
+    marks.extend(peak_mark("memory peak", &Quantity::MemoryBandwidth, info));
     let curves = Panels {
         title: match &ends[..] {
-            [] => "Data is nowhere faster for having been used before".to_owned(),
-            ends => format!("What is still in the L2 is faster, up to {}", ends.join(" and ")),
+            [] => "Hot launches are faster at no size".to_owned(),
+            ends => format!("Hot launches are faster, up to {}", ends.join(" and ")),
         },
         subtitle: format!(
-            "{}, medians; hot: the launch before has just run, cold: the L2 is empty",
+            "{}, medians; hot: after a launch on the same data, cold: after a flush of the L2",
             info.name
         ),
-        x: Axis::log2("what a launch touches", AxisUnit::BYTES),
+        x: Axis::log2("data size", AxisUnit::BYTES),
         panels: vec![Panel { y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH), series, marks }],
         shares_legend: true,
     };

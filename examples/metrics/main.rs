@@ -1,5 +1,5 @@
-//! Basic metrics by the sources' formulas: effective beside theoretical bandwidth, throughput beside its peak, items per
-//! second, and three timers. In: a number of elements; out: tables in the sources' terms, beside their numbers.
+//! Prints basic metrics as the sources do: effective and theoretical bandwidth and throughput, items per second, and the times of
+//! three timers.
 //!
 //! ```sh
 //! cargo run --example metrics
@@ -30,11 +30,11 @@ use gpubench::{Settings, format};
 use gpubench_kernels::cuda::{Sources, sources};
 use gpubench_records::id::DeviceId;
 
-/// The readings of each of the three timers.
+/// The number of readings of each timer.
 const READINGS: usize = 100;
 
 #[derive(Debug, Parser)]
-#[command(about = "Measures SAXPY and a sum of two arrays, and reckons with the results as the sources do.")]
+#[command(about = "Measures SAXPY and a sum of two arrays, and computes the sources' metrics.")]
 struct Args {
     /// Elements of each array
     #[arg(long, value_name = "N", env = "GPUBENCH_ELEMENTS", default_value_t = 20 << 20)]
@@ -51,18 +51,18 @@ fn main() -> ExitCode {
         theoretical(&info);
         saxpy(&mut lab, &info, args.elements)?;
         sums(&mut lab, &info, args.elements)?;
-        // Comes last, since a context of this process would count as another process on the suite's GPU.
+        // The last step, because a context of this process would count as another process on the suite's GPU.
         let device = info.device.clone();
         lab.close()?;
         timers(&device, args.elements)
     })
 }
 
-/// The limits that the sources compute from clocks: 148 GB/s, and 1030 and 515 GFLOP/s, of their Tesla M2050.
+/// Prints the theoretical throughput of this GPU and of the sources' Tesla M2050.
 fn theoretical(info: &DeviceInfo) {
     let throughput = |precision: &str| {
         let peak = info.peak(&Quantity::Compute(precision.to_owned()));
-        peak.map_or_else(|| "not known".to_owned(), |peak| format::throughput(peak.value.into()))
+        peak.map_or_else(|| "unknown".to_owned(), |peak| format::throughput(peak.value.into()))
     };
     println!("theoretical: f32 {}, f64 {}", throughput("f32"), throughput("f64"));
     println!(
@@ -70,7 +70,7 @@ fn theoretical(info: &DeviceInfo) {
     );
 }
 
-/// Bandwidth and throughput of a measurement, each with its part of the peak for a precision.
+/// Formats the time of a measurement, and its bandwidth and throughput with their shares of the peak for a data type.
 fn rates(measured: &Measurement, info: &DeviceInfo, precision: &str) -> [String; 5] {
     let (counts, time) = (measured.counts, measured.median());
     let bytes = Bytes(counts.bytes.unwrap_or_default()).per(time);
@@ -92,7 +92,7 @@ fn row(name: &str, cells: [String; 5]) -> [String; 6] {
     [name.to_owned(), a, b, c, d, e]
 }
 
-/// Rows for both kernels, hot and cold. Each kernel has its case and its name in the table.
+/// Returns the rows of two kernels, hot and cold. Each kernel has the name of its case and a name in the table.
 fn rows(
     run: &Run,
     kernels: [(&str, &str); 2],
@@ -108,7 +108,7 @@ fn rows(
     Ok(rows)
 }
 
-/// Measures kernels of the sources and of this crate, hot and cold, on arrays of `n` elements. Returns their cases too.
+/// Measures a kernel of the sources and a kernel of this crate, hot and cold, on arrays of `n` elements. Also returns their cases.
 fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [String; 2])> {
     let cases = kernels.map(|kernel| format!("{KERNELS}::{kernel}[n={n}]"));
     let [theirs, ours] = &cases;
@@ -122,35 +122,34 @@ fn measure(lab: &mut Lab<'_>, kernels: [&str; 2], n: usize) -> Result<(Run, [Str
     Ok((run, cases))
 }
 
-/// SAXPY as the source writes it, and at its best; its maximum error, and elements per second.
+/// Prints the source's SAXPY and a faster SAXPY, the maximum error, and elements per second.
 fn saxpy(lab: &mut Lab<'_>, info: &DeviceInfo, n: usize) -> Result<()> {
     let (run, [theirs, ours]) = measure(lab, ["sources::saxpy", "saxpy"], n)?;
     println!("SAXPY, {n} elements: 12 bytes and 2 operations each");
     let source = row("source, Tesla M2050", ["", "110.4", "74.6 %", "", ""].map(str::to_owned));
-    let kernels = [(&theirs[..], "blocks of 256"), (&ours, "a vector a thread")];
+    let kernels = [(&theirs[..], "blocks of 256"), (&ours, "one vector per thread")];
     let rows = [vec![source], rows(&run, kernels, info, "f32")?].concat();
     print!("{}", table(HEAD, &rows));
     let first = measured(&run, &theirs, Cache::Cold)?;
-    let checked =
-        if first.checked { "0: every element was looked at" } else { "unknown: nothing was looked at" };
+    let checked = if first.checked { "0, all elements checked" } else { "unknown, not checked" };
     println!("maximum error {checked}");
     let items = ItemsPerSecond(n as f64 / first.median().as_seconds());
-    println!("in the problem's own unit: {}\n", format::items(items, "elements"));
+    println!("items: {}\n", format::items(items, "elements"));
     Ok(())
 }
 
-/// The other source's sum of two arrays in f64, with one thread a block and with a vector a thread.
+/// Prints the source's sum of two arrays in f64, with one thread per block, and a faster sum.
 fn sums(lab: &mut Lab<'_>, info: &DeviceInfo, n: usize) -> Result<()> {
     let (run, [theirs, ours]) = measure(lab, ["sources::vector_add", "vector_add"], n)?;
     println!("SUM, c = a + b in f64, {n} elements: 24 bytes and 1 operation each");
-    let kernels = [(&theirs[..], "one thread a block, as the source has it"), (&ours, "a vector a thread")];
+    let kernels = [(&theirs[..], "one thread per block, as in the source"), (&ours, "one vector per thread")];
     println!("{}", table(HEAD, &rows(&run, kernels, info, "f64")?));
     Ok(())
 }
 
-/// The same SAXPY by the sources' three timers, each read by itself. This is not the way gpubench measures.
+/// Prints the times of the source's SAXPY by three timers without gpubench.
 fn timers(device: &str, n: usize) -> Result<()> {
-    // The search for devices ran in a process of its own.
+    // The search for devices ran in another process.
     cust::init(CudaFlags::empty())?;
     let _context = Context::new(Device::get_device(DeviceId::parse(device).ordinal as u32)?)?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
@@ -159,7 +158,7 @@ fn timers(device: &str, n: usize) -> Result<()> {
     let mut y = DeviceBuffer::from_slice(&vec![2.0_f32; n])?;
     let (start, stop) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
     let [mut unwaited, mut waited, mut events] = [const { Vec::<Nanoseconds>::new() }; 3];
-    // The first launch pays for lazy loading.
+    // The first launch includes lazy loading.
     sources::saxpy(&kernels, 2.0, &x, &mut y, &stream)?;
     stream.synchronize()?;
     for _ in 0..READINGS {
@@ -179,20 +178,15 @@ fn timers(device: &str, n: usize) -> Result<()> {
         stop.synchronize()?;
         events.push(Nanoseconds(1e6 * f64::from(stop.elapsed_time_f32(&start)?)));
     }
-    // The last element shows that all launches ran: each added to it.
+    // The last element shows that all launches ran: each launch adds to it.
     let mut last = [0.0];
     y.index(n - 1..n).copy_to(&mut last)?;
-    println!(
-        "Three timers around the same SAXPY, medians of {READINGS} readings; its last element is {}",
-        last[0]
-    );
+    println!("Three timers around SAXPY, medians of {READINGS} readings; the last element is {}", last[0]);
     let bytes = Bytes(12 * n as u64);
     let mut rows = Vec::new();
-    for (name, times) in [
-        ("host's clock, nothing waited for", unwaited),
-        ("host's clock, the device waited for", waited),
-        ("events", events),
-    ] {
+    for (name, times) in
+        [("host clock without waiting", unwaited), ("host clock and wait", waited), ("events", events)]
+    {
         let time = median(&times).ok_or("there are readings")?;
         rows.push([name.to_owned(), format::time(time), format::gigabytes(bytes.per(time))]);
     }

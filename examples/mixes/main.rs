@@ -1,5 +1,4 @@
-//! Balances of reads and writes: in a kernel, from reading alone to writing alone, and over the bus, from one direction
-//! alone through both at once to the other. In: the number of bytes; out: two tables and two curves.
+//! Measures mixes of reads and writes in a kernel, and mixes of both directions over the bus. Prints two tables and draws two curves.
 //!
 //! ```sh
 //! cargo run --example mixes -- --out target/mixes
@@ -22,17 +21,17 @@ use gpubench::{Settings, format};
 use gpubench_kernels::cuda::mix::{READS, WRITES};
 use gpubench_report::drawing::{Axis, AxisUnit, Panel, Panels, PlotSeries};
 
-/// The eighths of the bytes on the bus that go to the device.
+/// The eighths of the bytes that go to the device.
 const EIGHTHS: [usize; 9] = [8, 7, 6, 5, 4, 3, 2, 1, 0];
 
 #[derive(Debug, Parser)]
-#[command(about = "Measures memory and bus in every balance of reads and writes.")]
+#[command(about = "Measures the bandwidth of memory and bus for mixes of reads and writes.")]
 struct Args {
-    /// The amount that a kernel reads and writes together
+    /// Total size of a kernel's reads and writes
     #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 2048)]
     size: usize,
 
-    /// The amount that crosses the bus in both directions together
+    /// Total size of the transfers in both directions
     #[arg(long, value_name = "MIB", env = "GPUBENCH_BUS_SIZE", default_value_t = 128)]
     bus_size: usize,
 
@@ -51,7 +50,7 @@ fn main() -> ExitCode {
     )
 }
 
-/// The balances within the device's memory.
+/// Measures mixes of reads and writes in a kernel.
 fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::mix::mix");
     let run = lab.measure(|settings| Settings {
@@ -62,7 +61,7 @@ fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
         ..settings
     })?;
     let moved = Bytes(bytes as u64);
-    println!("Reads and writes of a kernel, {} together", format::bytes(moved));
+    println!("Reads and writes of a kernel, {} in total", format::bytes(moved));
     let mut rows = Vec::new();
     let mut points = [Vec::new(), Vec::new()];
     for (reads, writes) in READS.into_iter().zip(WRITES) {
@@ -79,20 +78,20 @@ fn in_memory(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     println!("{}", table(["reads : writes", "GB/s, hot", "of peak", "GB/s, cold", "of peak"], &rows));
     let [hot, cold] = points;
     let curves = Panels {
-        title: extremes("are writes", &cold),
+        title: extremes("writes", &cold),
         subtitle: format!("{}, {} read and written by a kernel, medians", info.name, format::bytes(moved)),
-        x: Axis::linear("writes, of all that moves", AxisUnit::PART),
+        x: Axis::linear("share of writes", AxisUnit::PART),
         panels: vec![Panel {
             y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
             series: vec![PlotSeries::new("hot", hot), PlotSeries::new("cold", cold)],
-            marks: peak_mark("peak of the memory", &Quantity::MemoryBandwidth, info).into_iter().collect(),
+            marks: peak_mark("memory peak", &Quantity::MemoryBandwidth, info).into_iter().collect(),
         }],
         shares_legend: true,
     };
     lab.write("-memory.svg", &curves.drawing().svg())
 }
 
-/// The balances over the bus, in pinned memory.
+/// Measures mixes of both directions over the bus, in pinned memory.
 fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()> {
     let benchmark = format!("{KERNELS}::transfers::both");
     let ways = EIGHTHS.map(|up| (bytes / 8 * up, bytes / 8 * (8 - up)));
@@ -100,7 +99,7 @@ fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()
         vec![ArgValues::new("up", ways.map(|way| way.0)), ArgValues::new("down", ways.map(|way| way.1))];
     let run = lab.measure(|settings| Settings { filter: vec![benchmark.clone()], arg, ..settings })?;
     let moved = Bytes(bytes as u64);
-    println!("Over the bus, pinned, {} in both directions together", format::bytes(moved));
+    println!("Over the bus, pinned, {} in total", format::bytes(moved));
     let mut rows = Vec::new();
     let mut points = Vec::new();
     for (eighths, (up, down)) in EIGHTHS.into_iter().zip(ways) {
@@ -113,23 +112,23 @@ fn over_the_bus(lab: &mut Lab<'_>, info: &DeviceInfo, bytes: usize) -> Result<()
     }
     print!("{}", table(["to the device : to the host", "time", "GB/s", "GiB/s"], &rows));
     let curves = Panels {
-        title: extremes("go to the host", &points),
+        title: extremes("to the host", &points),
         subtitle: format!("{}, {} of pinned memory, medians", info.name, format::bytes(moved)),
-        x: Axis::linear("to the host, of all that moves", AxisUnit::PART),
+        x: Axis::linear("share to the host", AxisUnit::PART),
         panels: vec![Panel {
             y: Axis::linear("bandwidth", AxisUnit::BANDWIDTH),
             series: vec![PlotSeries::new("both directions at once", points)],
-            marks: peak_mark("peak of the bus, one way", &Quantity::HostToDevice, info).into_iter().collect(),
+            marks: peak_mark("bus peak, one direction", &Quantity::HostToDevice, info).into_iter().collect(),
         }],
         shares_legend: true,
     };
     lab.write("-bus.svg", &curves.drawing().svg())
 }
 
-/// The slowest and the fastest balance in words, by their share of `what`.
+/// Describes the slowest and the fastest mix by their share of `what`.
 fn extremes(what: &str, points: &[(f64, f64)]) -> String {
     let shown = |(part, rate): &(f64, f64)| {
-        format!("{} where {:.0} % {what}", format::bandwidth(BytesPerSecond(*rate)), 100.0 * part)
+        format!("{} with {:.0} % {what}", format::bandwidth(BytesPerSecond(*rate)), 100.0 * part)
     };
     let best = points.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(shown).unwrap_or_default();
     let worst = points.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(shown).unwrap_or_default();

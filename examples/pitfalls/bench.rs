@@ -1,5 +1,4 @@
-//! The parts that all steps share: the engine, the sizes, and the times of the product that most of them measure, right and
-//! wrong. In: a suite; out: times by gpubench and by hand, and sizes scaled down.
+//! Shared by all steps: the device, the scaled sizes, and the times of the naive matrix product by gpubench and by hand.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,24 +16,24 @@ use serde::de::DeserializeOwned;
 use crate::by_hand::{HandTiming, Timers};
 use crate::common::{KERNELS, Lab, Result, measured};
 
-/// The engine, the device and the measurements so far.
+/// The device, the sizes and the measurements so far.
 pub(crate) struct Bench<'a> {
     lab: RefCell<Lab<'a>>,
-    /// The device that is measured.
+    /// The measured device.
     pub(crate) device: DeviceInfo,
     scale: usize,
-    /// The step between the sizes of a curve.
+    /// The distance between the sizes of a curve.
     pub(crate) step: usize,
-    /// The sensors' reading before anything large ran.
+    /// The reading of the sensors before the measurements.
     pub(crate) idle: Option<Reading>,
-    /// The naive products that were measured, by their sizes.
+    /// gpubench's measurements of naive products, by size.
     naive: RefCell<BTreeMap<usize, Measurement>>,
-    /// The readings of them by hand.
+    /// The readings of naive products by hand, by size.
     timers: RefCell<BTreeMap<usize, Timers>>,
 }
 
 impl<'a> Bench<'a> {
-    /// A bench that divides sizes by `scale`.
+    /// Creates a bench that divides sizes by `scale`.
     pub(crate) fn new(lab: Lab<'a>, device: DeviceInfo, scale: usize, step: usize) -> Result<Self> {
         let (lab, naive, timers) = (RefCell::new(lab), RefCell::default(), RefCell::default());
         let mut bench = Self { lab, device, scale, step, idle: None, naive, timers };
@@ -42,13 +41,12 @@ impl<'a> Bench<'a> {
         Ok(bench)
     }
 
-    /// Returns the lab that it was made of.
+    /// Returns the lab.
     pub(crate) fn into_lab(self) -> Lab<'a> {
         self.lab.into_inner()
     }
 
-    /// Starts a process that reads `point` on this device, and returns its readings. The variables are added to its
-    /// environment.
+    /// Starts a process that reads `point` on this device, with the variables in its environment, and returns its readings.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
         point: &HandTiming,
@@ -58,12 +56,12 @@ impl<'a> Bench<'a> {
         point.ask(ordinal, environment)
     }
 
-    /// A size of the sources, scaled down to a multiple of 32 that is not 0.
+    /// Scales a size of the source down to a multiple of 32 above 0.
     pub(crate) fn size(&self, n: usize) -> usize {
         (n / self.scale).next_multiple_of(32)
     }
 
-    /// Several of them, each once.
+    /// Scales several sizes, without duplicates.
     pub(crate) fn sizes(&self, sizes: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut sizes: Vec<usize> = sizes.into_iter().map(|n| self.size(n)).collect();
         sizes.dedup();
@@ -75,7 +73,7 @@ impl<'a> Bench<'a> {
         self.lab.borrow_mut().measure(select)
     }
 
-    /// The hot naive products of these sizes, by gpubench.
+    /// Returns gpubench's hot measurements of naive products of these sizes.
     pub(crate) fn naive(&self, sizes: &[usize]) -> Result<Vec<Measurement>> {
         let name = |n: &usize| format!("{KERNELS}::matmul::naive[n={n}]");
         let missing: Vec<usize> =
@@ -97,12 +95,12 @@ impl<'a> Bench<'a> {
         Ok(sizes.iter().filter_map(|n| naive.get(n).cloned()).collect())
     }
 
-    /// Their times.
+    /// Returns the medians of these measurements.
     pub(crate) fn naive_times(&self, sizes: &[usize]) -> Result<Vec<Nanoseconds>> {
         Ok(self.naive(sizes)?.into_iter().map(|measured| measured.median()).collect())
     }
 
-    /// The readings of these products by hand, each in a process of its own.
+    /// Returns readings of these products by hand, each in a new process.
     pub(crate) fn timers(&self, sizes: &[usize]) -> Result<Vec<Timers>> {
         let read = |n: &usize| {
             if let Some(read) = self.timers.borrow().get(n) {
@@ -116,7 +114,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The times of a product of these sizes in a cache state.
+/// Returns the times of a product of these sizes in a cache state.
 pub(crate) fn times(
     run: &Run,
     product: &str,
@@ -130,25 +128,25 @@ pub(crate) fn times(
     sizes.iter().map(time).collect()
 }
 
-/// The median of readings by hand, in nanoseconds.
+/// Returns the median of readings by hand, in nanoseconds.
 pub(crate) fn median(read: &[f64]) -> Nanoseconds {
     let read: Vec<Nanoseconds> = read.iter().copied().map(Nanoseconds).collect();
     stats::median(&read).unwrap_or_default()
 }
 
-/// Times as they are shown.
+/// Formats times.
 pub(crate) fn shown(times: &[Nanoseconds]) -> Vec<String> {
     times.iter().copied().map(format::time).collect()
 }
 
-/// The time that a source states for each size, given in milliseconds; empty if it states none.
+/// Formats the source's times for these sizes, in milliseconds; empty for other sizes.
 pub(crate) fn stated(sizes: &[usize], of: &[(usize, f64)]) -> Vec<String> {
     let time =
         |n: &usize| of.iter().find(|(size, _)| size == n).map(|(_, ms)| format::time(Nanoseconds(ms * 1e6)));
     sizes.iter().map(|n| time(n).unwrap_or_default()).collect()
 }
 
-/// The difference by which `a` is above `b`.
+/// Formats the difference of `a` relative to `b`.
 pub(crate) fn above(a: Nanoseconds, b: Nanoseconds) -> String {
     format!("{:+.2} %", 100.0 * (a / b - 1.0))
 }

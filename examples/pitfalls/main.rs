@@ -1,13 +1,12 @@
-//! Ways to time a kernel that mislead, each beside the right way, one step after the other. In: sizes and steps; out: for
-//! each step the wrong and the right number, two lines of explanation, and drawings. [`by_hand`] has the wrong ways; all
-//! right numbers are by gpubench's engine.
+//! Shows common mistakes in timing a kernel. Each step prints a wrong time, gpubench's time and a remark; some steps also draw
+//! them. [`by_hand`] has the wrong ways.
 //!
 //! ```sh
 //! cargo run --example pitfalls -- --out target/pitfalls       # 80 s on an NVIDIA H200
 //! cargo run --example pitfalls -- --scale-down 8 B1 B3        # two of the steps, on small matrices
 //! ```
 //!
-//! `docs/book/mistakes.md` tells the same at length, with what an H200 gave.
+//! `docs/book/mistakes.md` explains the mistakes, with numbers from an H200.
 
 #![expect(clippy::print_stdout, reason = "prints its results")]
 
@@ -33,17 +32,17 @@ use self::common::{Flags, Lab, Result};
 use self::steps::{Pitfall, STEPS};
 
 #[derive(Debug, Parser)]
-#[command(about = "Shows the pitfalls of timing a kernel by hand, each beside the number that holds.")]
+#[command(about = "Shows common mistakes in timing a kernel, each with gpubench's time.")]
 struct Args {
-    /// The steps to show, such as B1; all if none is named
+    /// Steps to run, such as B1; by default all
     #[arg(value_name = "STEP", env = "GPUBENCH_STEPS", value_delimiter = ',', value_parser = row)]
     steps: Vec<&'static str>,
 
-    /// Divide every size by this
+    /// Divide all sizes by N
     #[arg(long, value_name = "N", env = "GPUBENCH_SCALE_DOWN", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     scale_down: u32,
 
-    /// Between the matrix sizes of B7
+    /// Distance between the matrix sizes of B7
     #[arg(long, value_name = "N", env = "GPUBENCH_STEP", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     step: u32,
 
@@ -51,19 +50,19 @@ struct Args {
     flags: Flags,
 }
 
-/// The row of an existing step.
+/// Returns the name of an existing step.
 fn row(wanted: &str) -> std::result::Result<&'static str, UnknownStep> {
     STEPS.iter().map(|(row, _)| *row).find(|row| row.eq_ignore_ascii_case(wanted)).ok_or(UnknownStep)
 }
 
-/// A name that no step has.
+/// An unknown name of a step.
 #[derive(Debug, thiserror::Error)]
 #[error("the steps are {}", STEPS.map(|(row, _)| row).join(", "))]
 struct UnknownStep;
 
 fn main() -> ExitCode {
     gpubench::program(|suite| match &env::args().collect::<Vec<_>>()[..] {
-        // A process of one of the steps.
+        // A step has started this process for one measurement by hand.
         [_, flag, ordinal, asked] if flag == by_hand::FLAG => HandTiming::answer(ordinal, asked),
         _ => show(suite),
     })
@@ -96,14 +95,14 @@ fn show(suite: &Suite) -> Result<()> {
     lab.close()
 }
 
-/// All readings by hand, beside the results.
+/// The readings by hand and the results of all steps.
 #[derive(Serialize)]
 struct PitfallReport {
     schema: &'static str,
     steps: Vec<Pitfall>,
 }
 
-/// The stored part from which drawings are made.
+/// The stored part that drawings need.
 #[derive(Deserialize)]
 struct StoredPitfalls {
     steps: Vec<StoredStep>,

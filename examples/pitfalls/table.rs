@@ -1,4 +1,4 @@
-//! A table row by row. In: a head and rows of cells; out: its cells for a file, and its text.
+//! A table that is printed as text and stored as cells.
 
 use std::fmt::{self, Display};
 
@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use crate::common;
 
-/// Rows of cells, the first the head; the first cell of a row names it.
+/// Rows of cells. The first row is the head, and the first cell of a row its name.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Table(Vec<Vec<String>>);
 
 impl Table {
-    /// One with these words over its columns.
+    /// Creates a table with these column names.
     pub(crate) fn new<T: Display>(head: impl IntoIterator<Item = T>) -> Self {
         Self::default().row("", head)
     }
 
-    /// With another row: what it is, and what stands in each column; one with nothing in it is left out.
+    /// Adds a row with this name and these cells, unless all cells are empty.
     pub(crate) fn row<T: Display>(mut self, name: &str, cells: impl IntoIterator<Item = T>) -> Self {
         let cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
         if cells.iter().any(|cell| !cell.is_empty()) {

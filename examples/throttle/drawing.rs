@@ -1,5 +1,4 @@
-//! Power, clock, temperature and time, one below the other, against the number of the launch. In: the readings; out: a
-//! drawing. Whatever no sensor told has no panel.
+//! Draws power, clock, temperature and time by launch number, each in a panel. A sensor without readings has no panel.
 
 use gpubench::format;
 use gpubench::units::Hertz;
@@ -9,13 +8,13 @@ use crate::Experiment;
 use crate::regimes::SampleGroup;
 use crate::summary::{mean, median, thirds};
 
-/// Points for each doubling of the number of the launch: most happens at the beginning.
+/// Points per doubling of the launch number, because the readings change most at the beginning.
 const POINTS: f64 = 12.0;
 
-/// The reading of a sensor beside a group.
+/// Selects the reading of a sensor.
 type SensorValue = fn(&SampleGroup) -> Option<f64>;
 
-/// The drawing.
+/// Returns the drawing.
 pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
     let sensors: [(&str, AxisUnit, SensorValue, bool); 3] = [
         ("power", AxisUnit::POWER, SampleGroup::power, true),
@@ -33,23 +32,23 @@ pub(crate) fn of(read: &Experiment, device: &str) -> Panels {
     }
     let times = points(&read.sustained, |groups| Some(median(groups).as_f64()));
     panels.push(panel(
-        Axis::linear_around_values("time of a launch", AxisUnit::TIME),
+        Axis::linear_around_values("time", AxisUnit::TIME),
         times,
         Some(median(&read.burst).as_f64()),
     ));
     Panels {
         title: title(read),
         subtitle: format!(
-            "{device}, products of {0} × {0} matrices of bf16, one after the other; dashed: in a burst, with rests",
+            "{device}, products of {0} × {0} matrices of bf16, back-to-back; dashed: burst, with pauses",
             read.size
         ),
-        x: Axis::log10("number of the launch", AxisUnit::NUMBER),
+        x: Axis::log10("launch number", AxisUnit::NUMBER),
         panels,
         shares_legend: false,
     }
 }
 
-/// The finding: the slow-down of a sustained launch, and the change of the clock.
+/// Returns the difference of the times, and the change of the clock.
 fn title(read: &Experiment) -> String {
     let (_, last) = thirds(&read.sustained);
     let (burst, sustained) = (median(&read.burst), median(last));
@@ -60,18 +59,18 @@ fn title(read: &Experiment) -> String {
         [Some(before), Some(after)] => format!("; the clock is {after} instead of {before}"),
         _ => String::new(),
     };
-    format!("Sustained, a launch takes {part} {how} time{clock}")
+    format!("Under sustained load, a launch takes {part} {how} time{clock}")
 }
 
 fn panel(y: Axis, points: Vec<(f64, f64)>, burst: Option<f64>) -> Panel {
     let marks = burst.map(|value| ReferenceLine::y(value, "")).into_iter().collect();
-    // The axis has its name; a legend would tell it again.
+    // The axis has the name, so the legend needs none.
     let series = vec![PlotSeries::new("", points).with_style(SeriesStyle::Bare)];
     Panel { y, series, marks }
 }
 
-/// One point for groups whose launches have nearly the same number, as a logarithmic axis has it: the number of the first
-/// launch, from 1, and what `of` makes of the groups.
+/// Combines groups with nearly the same launch number on a logarithmic axis. Returns the number of the first launch, from 1, and `of`
+/// the groups.
 fn points(groups: &[SampleGroup], of: impl Fn(&[SampleGroup]) -> Option<f64>) -> Vec<(f64, f64)> {
     let place = |group: &SampleGroup| (POINTS * ((group.first + 1) as f64).log2()).floor();
     let together = groups.chunk_by(|a, b| place(a) == place(b));

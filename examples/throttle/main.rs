@@ -1,13 +1,11 @@
-//! Time against run number while a GPU gets hot: tensor cores kept busy for a minute, with the clock, the power and the
-//! temperature beside. In: for how long; out: what a launch takes in a burst and what it takes when that goes on, and a drawing
-//! of each against the number of the launch.
+//! Measures products on tensor cores in a burst and under a minute of sustained load, with the clock, the power and the temperature.
+//! Prints both times, and draws each quantity by launch number.
 //!
 //! ```sh
 //! cargo run --example throttle -- --out target/throttle
 //! ```
 //!
-//! The engine samples, with events around each launch, and what the device's sensors say is read beside it. Nothing of the
-//! GPU is changed: what holds its clock down is what would hold it down in use.
+//! gpubench's sampler times each launch by events, and a thread reads the sensors. The program does not lock clocks.
 
 #![expect(clippy::print_stdout, reason = "prints its results")]
 
@@ -29,11 +27,9 @@ use self::common::{Flags, Lab, Result};
 use self::regimes::{SampleGroup, measure};
 
 #[derive(Debug, Parser)]
-#[command(
-    about = "Measures what a launch takes in a burst, and what it takes when that goes on for a minute."
-)]
+#[command(about = "Measures the time of a launch in a burst and under sustained load.")]
 struct Args {
-    /// For how long to go on
+    /// Duration of the sustained load
     #[arg(long, value_name = "S", env = "GPUBENCH_SECONDS", default_value_t = 60.0)]
     seconds: f64,
 
@@ -50,14 +46,14 @@ fn size(text: &str) -> std::result::Result<usize, &'static str> {
     size.ok_or("give a multiple of 256")
 }
 
-/// Everything that was read.
+/// All readings.
 #[derive(Debug, Serialize, Deserialize)]
 struct Experiment {
     schema: String,
     size: usize,
-    /// Launches with rests between them.
+    /// Launches with pauses between them.
     burst: Vec<SampleGroup>,
-    /// Launches without.
+    /// Launches without pauses.
     sustained: Vec<SampleGroup>,
 }
 

@@ -1,5 +1,5 @@
-//! Two regimes of one launch: in a burst, with rests between launches, and sustained, one launch after the other. In:
-//! an open GPU; out: groups of launches in the order they ran, each with what the sensors said last.
+//! Measures one launch in two regimes: a burst with pauses between launches, and sustained load without pauses. Each group of launches
+//! has the last reading of the sensors.
 
 use std::thread;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use serde::{Deserialize, Serialize};
 use crate::common::Result;
 use crate::sensors::SensorReader;
 
-/// The launches of a burst, and the rest between them, long enough that power and heat do not add up.
+/// The launches of the burst, and the pause between them, in which the GPU cools.
 const BURSTS: usize = 30;
 const REST: Duration = Duration::from_millis(100);
 /// The time of a group of sustained launches.
 const GROUP: Nanoseconds = Nanoseconds(20e6);
 
-/// Launches that were submitted together.
+/// Launches of one submission.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SampleGroup {
-    /// The number of its first launch.
+    /// The number of the first launch.
     pub(crate) first: usize,
-    /// The time of each.
+    /// The time of each launch.
     pub(crate) times: Vec<Nanoseconds>,
     /// The clock of the multiprocessors.
     pub(crate) clock: Option<Hertz>,
@@ -36,7 +36,7 @@ pub(crate) struct SampleGroup {
     pub(crate) power: Option<Watts>,
     /// Its temperature, in degrees Celsius.
     pub(crate) temperature: Option<u32>,
-    /// The causes that held its clock down.
+    /// The throttle reasons.
     pub(crate) slowed_by: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl SampleGroup {
     }
 }
 
-/// Measures products of n × n matrices in a burst, then for `seconds` of the device's time.
+/// Measures products of n × n matrices in a burst, then under sustained load for `seconds` of device time.
 pub(crate) fn measure(
     device: &mut Cuda,
     n: usize,
@@ -67,7 +67,7 @@ pub(crate) fn measure(
     let stream = device.stream::<Stream>()?;
     let (kernels, a, b, c) = bf16_inputs(n, &stream).map_err(|error| error.to_string())?;
     let mut product = Product { kernels, a, b, c, stream };
-    // Ends lazy loading, and reports errors.
+    // Triggers lazy loading, and reports errors.
     product.launch()?;
     product.stream.synchronize()?;
     let wanted = SampleOptions::new(Cache::Hot);
@@ -91,7 +91,7 @@ pub(crate) fn measure(
     Ok((burst, sustained))
 }
 
-/// One product, on a stream of its own.
+/// One product on its stream.
 struct Product {
     kernels: Tensor,
     a: DeviceBuffer<u16>,
@@ -107,13 +107,13 @@ impl Work for Product {
     }
 }
 
-/// Takes groups and reads the sensors beside them.
+/// Measures groups with the readings of the sensors.
 struct Regime<'a> {
     sampler: &'a mut dyn Sampler,
     sensors: Option<SensorReader>,
     overhead: Nanoseconds,
     launches: usize,
-    /// The time of all groups on the device.
+    /// The device time of all groups.
     elapsed: Nanoseconds,
 }
 

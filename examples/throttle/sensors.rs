@@ -1,5 +1,4 @@
-//! The sensors of a GPU, read all the while by a thread of their own, since a reading may take longer than a launch. In: the
-//! runtime's monitor; out: its last reading.
+//! Reads the sensors of a GPU in a thread, because a reading may take longer than a launch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use gpubench::device::{Monitor, Reading};
 
-/// Between two readings. Sensors are no faster.
+/// The time between two readings. The sensors are not faster.
 const PERIOD: Duration = Duration::from_millis(20);
 
 /// A thread that reads until this is dropped.
@@ -19,7 +18,7 @@ pub(crate) struct SensorReader {
 }
 
 impl SensorReader {
-    /// Begins to read.
+    /// Starts the thread.
     pub(crate) fn over(mut monitor: Box<dyn Monitor>) -> Self {
         let last = Arc::new(Mutex::new(monitor.read()));
         let ended = Arc::new(AtomicBool::new(false));
@@ -44,7 +43,7 @@ impl Drop for SensorReader {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It panics only if the monitor does, and then the readings are lost.
+            // The thread panics only if the monitor panics. The last reading remains.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! The results of both regimes. In: the readings; out: a table, and how a launch in a burst and a sustained one differ.
+//! Prints the results of both regimes and their difference.
 
 use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::units::{FlopsPerSecond, Hertz, Nanoseconds, Rate, Watts};
@@ -8,42 +8,42 @@ use crate::Experiment;
 use crate::common::table;
 use crate::regimes::SampleGroup;
 
-/// The operations of a launch.
+/// Returns the operations of a launch.
 fn flops(n: usize) -> u64 {
     2 * (n as u64).pow(3)
 }
 
-/// All of it.
+/// Returns the title, the table and the remark.
 pub(crate) fn text(read: &Experiment, info: &DeviceInfo) -> String {
     let size = read.size;
     let (first, last) = thirds(&read.sustained);
-    let head = ["", "time", "speed", "of peak", "SM clock", "power", "temperature", "launches"];
+    let head = ["", "time", "throughput", "of peak", "SM clock", "power", "temperature", "launches"];
     let regimes = [
-        ("burst, with rests", &read.burst[..]),
-        ("sustained, its first third", first),
-        ("sustained, its last third", last),
+        ("burst, with pauses", &read.burst[..]),
+        ("sustained, first third", first),
+        ("sustained, last third", last),
     ];
     let rows = regimes.map(|(name, groups)| row(name, groups, size, info));
     let (burst, sustained) = (median(&read.burst), median(last));
     let difference = format::percent((sustained / burst - 1.0).abs());
     let how = if sustained > burst { "more" } else { "less" };
-    let held = slowed_by(last);
-    let held = if held.is_empty() { "nothing that the sensors tell".to_owned() } else { held.join(", ") };
+    let reasons = slowed_by(last);
+    let reasons = if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") };
     format!(
-        "Products of {size} × {size} matrices of bf16, {}\n{}A sustained launch takes {difference} {how} time than one in a burst. \
-         Its clock was held down by: {held}.\n",
+        "Products of {size} × {size} matrices of bf16, {}\n{}A sustained launch takes {difference} {how} time than a launch in a burst. \
+         Throttle reasons: {reasons}.\n",
         format::operations(flops(size)),
         table(head, &rows)
     )
 }
 
-/// The first groups and the last, each a third of all.
+/// Returns the first and the last third of the groups.
 pub(crate) fn thirds(groups: &[SampleGroup]) -> (&[SampleGroup], &[SampleGroup]) {
     let third = groups.len().div_ceil(3);
     (&groups[..third], &groups[groups.len() - third..])
 }
 
-/// One regime: time, speed, and the mean of the sensors' readings.
+/// Returns the row of a regime: time, throughput, and the means of the readings.
 fn row(name: &str, groups: &[SampleGroup], size: usize, info: &DeviceInfo) -> [String; 8] {
     let time = median(groups);
     let rate = FlopsPerSecond(flops(size) as f64 / time.as_seconds());
@@ -62,23 +62,23 @@ fn row(name: &str, groups: &[SampleGroup], size: usize, info: &DeviceInfo) -> [S
     ]
 }
 
-/// The causes that held the clock down in any of these groups.
+/// Returns the throttle reasons of these groups.
 fn slowed_by(groups: &[SampleGroup]) -> Vec<&str> {
-    let mut held: Vec<&str> =
+    let mut reasons: Vec<&str> =
         groups.iter().flat_map(|group| group.slowed_by.iter().map(String::as_str)).collect();
-    held.sort_unstable();
-    held.dedup();
-    held
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons
 }
 
-/// The median time of a launch.
+/// Returns the median time of a launch.
 pub(crate) fn median(groups: &[SampleGroup]) -> Nanoseconds {
     let times: Vec<Nanoseconds> = groups.iter().flat_map(|group| group.times.iter().copied()).collect();
     stats::median(&times).unwrap_or_default()
 }
 
-/// The mean of the sensors' readings; nothing if there are none.
+/// Returns the mean of a sensor's readings, if it has any.
 pub(crate) fn mean(groups: &[SampleGroup], of: fn(&SampleGroup) -> Option<f64>) -> Option<f64> {
-    let told: Vec<f64> = groups.iter().filter_map(of).collect();
-    (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+    let read: Vec<f64> = groups.iter().filter_map(of).collect();
+    (!read.is_empty()).then(|| read.iter().sum::<f64>() / read.len() as f64)
 }

@@ -1,5 +1,4 @@
-//! The drawings: a box plot of the times, and bars of the bandwidths within the memory and over the bus. In: measured transfers;
-//! out: SVGs.
+//! Draws a box plot of the times, and bars of the bandwidths within the memory and over the bus.
 
 use gpubench::device_info::{DeviceInfo, Quantity};
 use gpubench::format;
@@ -19,7 +18,7 @@ pub(crate) fn draw(lab: &Lab<'_>, timed: &[Timed<'_>], info: &DeviceInfo, args: 
     lab.write("-bus.svg", &over_the_bus(&over, bytes, info, &circumstances).drawing().svg())
 }
 
-/// The runs of each transfer around their median. Medians are thousands of times apart, and runs a few percent.
+/// Draws the runs of each transfer relative to their median, because medians differ by factors of thousands, and runs by a few percent.
 fn spreads(timed: &[Timed<'_>], circumstances: &str) -> RowChart {
     let row = |timed: &Timed<'_>| ChartRow {
         name: timed.transfer.name.to_owned(),
@@ -37,9 +36,9 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> RowChart {
     let least = rows.iter().min_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
     let most = rows.iter().max_by(|a, b| range(a).total_cmp(&range(b))).map(shown).unwrap_or_default();
     RowChart {
-        title: format!("Runs of a transfer differ by {least} to {most}"),
-        subtitle: format!("{circumstances}: each run against the median, which stands to the right"),
-        axis: Axis::linear_around_values("above the median of the transfer", AxisUnit::PART),
+        title: format!("The runs of a transfer differ by {least} to {most}"),
+        subtitle: format!("{circumstances}: each run relative to the median on the right"),
+        axis: Axis::linear_around_values("relative to the transfer's median", AxisUnit::PART),
         look: RowStyle::Boxes,
         series: Vec::new(),
         rows,
@@ -47,7 +46,7 @@ fn spreads(timed: &[Timed<'_>], circumstances: &str) -> RowChart {
     }
 }
 
-/// The copies within the memory: the bytes that cross it, beside those that the source counts.
+/// Draws the bandwidth of copies within the memory, by the bytes read and written, and by the bytes that the source counts.
 fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> RowChart {
     let crossing = |timed: &Timed<'_>| Bytes(2 * bytes).per(timed.median);
     let row = |timed: &&Timed<'_>| {
@@ -60,22 +59,22 @@ fn within_memory(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstan
     RowChart {
         title: match &shares[..] {
             [kernel, driver] => {
-                format!("A kernel copies at {kernel} of the memory's peak, the driver at {driver}")
+                format!("A kernel's copy reaches {kernel} of the memory's peak, the driver's copy {driver}")
             }
             _ => "Copies within the GPU's memory".to_owned(),
         },
         subtitle: format!(
-            "{circumstances}, medians. Each byte crosses the memory twice; the source counts that of memcpyDtoD once"
+            "{circumstances}, medians. Copies read and write each byte; for memcpyDtoD, the source counts it once"
         ),
         axis: Axis::linear("bandwidth", AxisUnit::GIBIBYTES),
         look: RowStyle::Bars,
-        series: vec!["what crosses the memory".to_owned(), "as the source counts".to_owned()],
+        series: vec!["read and written".to_owned(), "counted by the source".to_owned()],
         rows: timed.iter().map(row).collect(),
-        marks: peak.map(|peak| limit(peak, "peak of the memory")).into_iter().collect(),
+        marks: peak.map(|peak| limit(peak, "memory peak")).into_iter().collect(),
     }
 }
 
-/// The transfers over the bus.
+/// Draws the bandwidth of transfers over the bus.
 fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstances: &str) -> RowChart {
     let rate = |timed: &Timed<'_>| Bytes(bytes * timed.transfer.transfers).per(timed.median);
     let of = |name: &str| timed.iter().find(|timed| timed.transfer.name == name).map(|timed| rate(timed));
@@ -85,7 +84,10 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstanc
         title: times.map_or_else(
             || "Transfers over the bus".to_owned(),
             |times| {
-                format!("From pinned memory the bus is {} as fast as from pageable", format::ratio(times))
+                format!(
+                    "Transfers to pinned memory are {} as fast as to pageable memory",
+                    format::ratio(times)
+                )
             },
         ),
         subtitle: format!("{circumstances}, medians"),
@@ -93,7 +95,7 @@ fn over_the_bus(timed: &[&Timed<'_>], bytes: u64, info: &DeviceInfo, circumstanc
         look: RowStyle::Bars,
         series: Vec::new(),
         rows: timed.iter().map(|timed| bar(timed.transfer.name, vec![rate(timed).as_f64()])).collect(),
-        marks: peak.map(|peak| limit(peak, "peak of the bus, one way")).into_iter().collect(),
+        marks: peak.map(|peak| limit(peak, "bus peak, one direction")).into_iter().collect(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Transfers within the GPU's memory and between it and the host's, as a source measured them: a CSV of each run's
-//! time, a box plot of the times and bars of the bandwidths. In: how much and how often; out: all of these.
+//! Measures transfers within the GPU's memory and over the bus, as a source did. Prints a table, and writes a CSV with the time of each
+//! run, a box plot of the times and bars of the bandwidths.
 //!
 //! ```sh
 //! cargo run --example transfers -- --out target/transfers
@@ -32,13 +32,13 @@ struct Transfer {
     name: &'static str,
     /// The benchmark that measures it.
     benchmark: &'static str,
-    /// The arguments before the size in the name of its case.
+    /// The part of its case's name between `[` and the size.
     args: &'static str,
-    /// The number of times that the source counts the size.
+    /// How often the source counts the size.
     transfers: u64,
     /// The source's median, in milliseconds.
     source: Option<f64>,
-    /// The quantity that limits it, where that is known.
+    /// The peak that limits it, if known.
     limit: Option<Quantity>,
 }
 
@@ -56,7 +56,7 @@ const MEMORY: Option<Quantity> = Some(Quantity::MemoryBandwidth);
 const UP: Option<Quantity> = Some(Quantity::HostToDevice);
 const DOWN: Option<Quantity> = Some(Quantity::DeviceToHost);
 
-/// The source's five, in its order, then those that it left out.
+/// The source's five transfers, then four others.
 static TRANSFERS: [Transfer; 9] = [
     transfer("kernelCopy", ("copy", "n="), 2, Some(0.00256), MEMORY),
     transfer("memcpyDtoD", ("transfers::d2d", "bytes="), 1, Some(1.542), MEMORY),
@@ -72,7 +72,7 @@ static TRANSFERS: [Transfer; 9] = [
 #[derive(Debug, Parser)]
 #[command(about = "Measures transfers within the GPU's memory and over the bus.")]
 struct Args {
-    /// The amount of each transfer
+    /// Size of each transfer
     #[arg(long, value_name = "MIB", env = "GPUBENCH_SIZE", default_value_t = 128)]
     size: usize,
 
@@ -84,7 +84,7 @@ struct Args {
     flags: Flags,
 }
 
-/// A transfer, measured.
+/// A measured transfer.
 struct Timed<'a> {
     transfer: &'a Transfer,
     times: Vec<Nanoseconds>,
@@ -137,22 +137,19 @@ fn milliseconds(time: Nanoseconds) -> f64 {
     time.as_f64() / 1e6
 }
 
-/// In GiB/s, by the source's formula: the bytes that it counts, over the time.
+/// Returns GiB/s by the source's formula: the counted bytes, divided by the time.
 fn gibibytes(bytes: u64, time: Nanoseconds) -> f64 {
     Bytes(bytes).per(time).as_gibibytes()
 }
 
 fn print_table(timed: &[Timed<'_>], info: &DeviceInfo, args: &Args) {
     let bytes = (args.size << 20) as u64;
-    println!(
-        "{} MiB, {} runs each, medians; the source had 128 MiB on a GPU that it does not name",
-        args.size, args.repeats
-    );
+    println!("{} MiB, {} runs each, medians; source: 128 MiB, GPU not named", args.size, args.repeats);
     let head = ["", "numTransfers", "ms", "GiB/s", "of peak", "source, ms", "source, GiB/s"];
     let mut rows = Vec::new();
     for Timed { transfer, median, .. } in timed {
         let Transfer { name, transfers, source, limit, .. } = transfer;
-        // A copy within the memory crosses it twice, however often that is counted.
+        // A copy within the memory reads and writes each byte, whatever the source counts.
         let crosses = if *limit == MEMORY { 2 } else { 1 };
         let rate = Bytes(crosses * bytes).per(*median);
         let of_limit = limit.as_ref().map_or_else(String::new, |limit| of_peak(rate, limit, info));
@@ -170,14 +167,14 @@ fn print_table(timed: &[Timed<'_>], info: &DeviceInfo, args: &Args) {
         if *name == "memcpyDtoD" {
             let twice = format::number(gibibytes(2 * bytes, *median));
             let nothing = String::new;
-            let crossed = "  what crosses the memory".to_owned();
+            let crossed = "  reads and writes".to_owned();
             rows.push([crossed, "2".to_owned(), nothing(), twice, nothing(), nothing(), nothing()]);
         }
     }
     println!("{}", table(head, &rows));
 }
 
-/// Both directions at once, pinned: the rate of each beside the other.
+/// Prints the time and the total bandwidth of transfers in both directions at once, pinned.
 fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     let name = format!("{KERNELS}::transfers::both[up={bytes}, down={bytes}]");
     let run = lab.measure(|settings| Settings {
@@ -188,17 +185,18 @@ fn both_ways(lab: &mut Lab<'_>, bytes: usize) -> Result<()> {
     })?;
     let time = measured(&run, &name, Cache::Hot)?.median();
     println!(
-        "both directions at once, pinned, as much in each: {} ms, {} GiB/s together\n",
+        "both directions at once, pinned, {} MiB each: {} ms, {} GiB/s in total\n",
+        bytes >> 20,
         format::number(milliseconds(time)),
         format::number(gibibytes(2 * bytes as u64, time))
     );
     Ok(())
 }
 
-/// The source's first row: a copy of 2 × 128 MiB in 2.56 µs, which no memory can do. Cold, so that no L2 can have held
-/// it.
+/// Prints the result of [`never_ran`]. The source's first row is a copy of 2 × 128 MiB in 2.56 µs, faster than any memory. A cold
+/// launch cannot find the data in the L2.
 fn impossible(lab: &mut Lab<'_>) -> Result<()> {
-    let name = format!("transfers::never_ran[bytes={CLAIMED}]");
+    let name = format!("transfers::never_ran[bytes={DECLARED}]");
     let run = lab.measure(|settings| Settings {
         exact: true,
         filter: vec![name.clone()],
@@ -206,13 +204,10 @@ fn impossible(lab: &mut Lab<'_>) -> Result<()> {
         ..settings
     })?;
     let record = record(&run, &name, Cache::Cold)?;
-    println!(
-        "a kernelCopy whose kernel copies nothing, which claims the source's 2 × {} MiB:",
-        CLAIMED >> 20
-    );
+    println!("a kernelCopy whose kernel copies nothing, but declares 2 × {} MiB:", DECLARED >> 20);
     if let Some(measured) = &record.measurement {
         let time = measured.median();
-        let rate = format::number(gibibytes(2 * CLAIMED as u64, time));
+        let rate = format::number(gibibytes(2 * DECLARED as u64, time));
         println!("  {} ms, {rate} GiB/s", format::number(milliseconds(time)));
     }
     println!("  {}", record.verdict.state);
@@ -222,13 +217,12 @@ fn impossible(lab: &mut Lab<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The bytes that the source's kernel is told to have copied.
-const CLAIMED: usize = 128 << 20;
+/// The bytes that [`never_ran`] declares.
+const DECLARED: usize = 128 << 20;
 
-/// The source's first row as it most likely came about: a launch that is told to have read and written `bytes`,
-/// unchecked.
+/// The likely cause of the source's first row: a launch that copies nothing, but declares `bytes` read and written, without `check`.
 #[gpu_bench(
-    args(bytes = [CLAIMED]),
+    args(bytes = [DECLARED]),
     setup = |_bytes| Ok((Elementwise::load()?, DeviceBuffer::zeroed(0)?, DeviceBuffer::zeroed(0)?)),
     reads = bytes,
     writes = bytes,
@@ -242,8 +236,7 @@ fn never_ran(
     cuda::copy(kernels, x, y, stream)
 }
 
-/// `type,size,unit,numTransfers,run1,…`: one row a transfer, times in milliseconds. The source's MB are MiB, and so
-/// called here.
+/// Returns `type,size,unit,numTransfers,run1,…` with one row per transfer and times in milliseconds. The source's MB are MiB.
 fn csv(timed: &[Timed<'_>], args: &Args) -> String {
     let runs: Vec<String> = (1..=args.repeats).map(|run| format!("run{run}")).collect();
     let mut text = format!("type,size,unit,numTransfers,{}\n", runs.join(","));

@@ -1,5 +1,4 @@
-//! The outputs that variants must have. In: an output on the device; out: its first element that is further from the truth in f64 than
-//! rounding explains.
+//! Checks the outputs of variants. An error names the first element that differs from the result in f64 by more than rounding.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,13 +13,12 @@ pub(crate) const X: u64 = 1;
 pub(crate) const A: u64 = 3;
 pub(crate) const B: u64 = 4;
 
-/// Of a product, one element in each square of this side is checked: as large as the smallest part of a tile that a warp makes, and at
-/// another place in each.
+/// [`expect_product`] checks one element in each square of this side, at varying positions. No warp computes a smaller part of a tile.
 const SQUARE: usize = 32;
 
-/// Checks that `total` is the sum of n elements. Each thread adds its few in f32, and all else is added in f64.
+/// Checks that `total` is the sum of n elements. Each thread adds its few elements in f32. All other additions are in f64.
 pub(crate) fn expect_sum(total: &DeviceBuffer<f64>, n: usize) -> Result<(), Refusal> {
-    /// The sums of many variants are the same.
+    /// The expected sums by n, which variants share.
     static SUMS: Mutex<BTreeMap<usize, f64>> = Mutex::new(BTreeMap::new());
     let mut sums = SUMS.lock().map_err(|_| "an earlier check panicked")?;
     let expected = *sums.entry(n).or_insert_with(|| (0..n).into_par_iter().map(|i| element(X, i)).sum());
@@ -43,7 +41,7 @@ pub(crate) fn expect_transposed(y: &DeviceBuffer<f32>, n: usize) -> Result<(), R
 
 /// Checks elements of a product of two n × n matrices, whose elements are not negative.
 ///
-/// n roundings to 24 bits, to the nearest or by cutting off, change a sum by n u / (1 − n u) of it at most, with u = 2⁻²³ (Higham,
+/// n roundings to 24 bits, to nearest or towards zero, change a sum by n u / (1 − n u) of it at most, with u = 2⁻²³ (Higham,
 /// *Accuracy and stability of numerical algorithms*, 2002, section 3.1).
 pub(crate) fn expect_product(
     c: &DeviceBuffer<f32>,

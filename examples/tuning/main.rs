@@ -1,6 +1,5 @@
-//! Kernels in many variants, to race them: a sum, a transpose, and products of matrices for `f32` and on tensor cores. In: the variants, compiled by
-//! `examples/tuning/compile` into a folder that `TUNING_KERNELS` names (`target/tuning` else); out: the best of each problem and its
-//! ties, or the table of all.
+//! Benchmarks of kernels in many variants, for `--tune`: a sum, a transpose, and matrix products in `f32` and on tensor cores.
+//! `examples/tuning/compile` compiles the variants. `TUNING_KERNELS` names their folder, by default `target/tuning`.
 //!
 //! ```sh
 //! cargo build --example tuning
@@ -31,22 +30,22 @@ use gpubench_kernels::inputs::{bf16, element};
 
 use expected::{A, B, X, expect_product, expect_sum, expect_transposed};
 
-/// The shared memory that a block may ask for, on an H200.
+/// The maximum dynamic shared memory of a block on an H200.
 const MOST_SHARED: usize = 227 << 10;
-/// The shared memory that a block has without asking.
+/// The maximum static shared memory of a block.
 const STATIC_SHARED: usize = 48 << 10;
 
-/// A kernel that was compiled with some values, and its launch.
+/// A kernel compiled for some values, with its launch configuration.
 struct Variant {
     module: &'static Module,
     grid: (u32, u32),
     threads: u32,
-    /// Bytes of shared memory that a block asks for.
+    /// Bytes of dynamic shared memory per block.
     shared: u32,
 }
 
 impl Variant {
-    /// Loads a kernel that was compiled with these values.
+    /// Loads the kernel compiled for these values.
     fn load(
         kernel: &str,
         values: &[(&str, usize)],
@@ -59,19 +58,19 @@ impl Variant {
         Ok(Self { module, grid: (grid.0 as u32, grid.1 as u32), threads: threads as u32, shared: 0 })
     }
 
-    /// Allows a block so many bytes of shared memory.
+    /// Allows a block this many bytes of shared memory.
     fn with_shared(self, bytes: usize) -> Result<Self, Refusal> {
         let function = self.module.get_function("variant")?.to_raw();
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is the module's, which lives.
+        // SAFETY: the function belongs to the module, which is loaded.
         match unsafe { sys::cuFuncSetAttribute(function, attribute, bytes as i32) } {
             CUresult::CUDA_SUCCESS => Ok(Self { shared: bytes as u32, ..self }),
-            _ => Err(format!("a block takes {bytes} bytes of shared memory, and is refused them").into()),
+            _ => Err(format!("the driver refuses a block {bytes} bytes of shared memory").into()),
         }
     }
 }
 
-/// Loads a module once for each device, and keeps it as long as the process: a race sets a variant up hundreds of times.
+/// Loads a module once for each device and process, because a race sets up a variant hundreds of times.
 fn loaded(path: String) -> Result<&'static Module, Refusal> {
     static MODULES: Mutex<BTreeMap<(i32, String), &Module>> = Mutex::new(BTreeMap::new());
     let mut modules = MODULES.lock().map_err(|_| "an earlier setup panicked")?;
@@ -80,7 +79,8 @@ fn loaded(path: String) -> Result<&'static Module, Refusal> {
         Entry::Occupied(known) => Ok(known.get()),
         Entry::Vacant(place) => {
             let path = &place.key().1;
-            let image = fs::read(path).map_err(|error| format!("{path}: {error}: `compile` makes it"))?;
+            let image =
+                fs::read(path).map_err(|error| format!("{path}: {error}: run examples/tuning/compile"))?;
             Ok(place.insert(Box::leak(Box::new(Module::from_cubin(&image, &[])?))))
         }
     }
@@ -91,16 +91,16 @@ macro_rules! launch_variant {
     ($variant:ident($($argument:expr),*) on $stream:ident) => {{
         let Variant { grid, threads, shared, .. } = *$variant;
         let kernel = $variant.module.get_function("variant")?;
-        // SAFETY: the arrays have as many elements as the last number says, and what `setup` made fits them.
+        // SAFETY: `setup` made arrays of the size in the last number, and a launch configuration for them.
         unsafe { launch!(kernel<<<grid, threads, shared, $stream>>>($($argument),*)) }
     }};
 }
 
-/// The slots for the partial sums of blocks: `per_sm` blocks for each multiprocessor, or as many as have a vector for each thread.
+/// Creates the slots for the partial sums of blocks: `per_sm` blocks per multiprocessor, or fewer if threads would have no vector.
 fn slots(n: usize, threads: usize, per_sm: usize) -> Result<DeviceBuffer<u64>, Refusal> {
     let count = CurrentContext::get_device()?.get_attribute(DeviceAttribute::MultiprocessorCount)?;
     let blocks = (per_sm * count.unsigned_abs() as usize).min(n.div_ceil(4 * threads));
-    // The value of a slot without a sum, as the kernel has it.
+    // The kernel's value of an empty slot.
     Ok(DeviceBuffer::from_slice(&vec![0x7ff4_0000_0000_0000; blocks])?)
 }
 
@@ -136,7 +136,7 @@ fn sum(
     launch_variant!(variant(x, n, slots.as_device_ptr(), total.as_device_ptr()) on stream)
 }
 
-/// y ← the transpose of x, through tiles of `rows` × `columns`, which are read and written in vectors.
+/// y ← the transpose of x, through tiles of `rows` × `columns`. Threads read and write vectors.
 #[gpu_bench(
     args(
         n = [1 << 11, 1 << 13],
@@ -166,7 +166,7 @@ fn transpose(
     launch_variant!(variant(x.as_device_ptr(), y.as_device_ptr(), n as u64) on stream)
 }
 
-/// c ← a · b for `f32`. A thread makes `height` × `width` elements of a tile of `rows` × `columns`.
+/// c ← a · b for `f32`. A thread computes `height` × `width` elements of a tile of `rows` × `columns`.
 #[gpu_bench(
     args(
         n = [512, 1024, 1536, 2048, 3072, 4096],
@@ -207,7 +207,7 @@ fn tiles_fit(rows: usize, columns: usize, depth: usize, each: usize) -> bool {
     (64..=1024).contains(&threads) && 2 * tile <= STATIC_SHARED
 }
 
-/// c ← a · b on tensor cores: a and b in bf16, given as their bits. A warp makes `warp_rows` × `warp_columns` elements of a tile of
+/// c ← a · b on tensor cores, with the bits of bf16 in a and b. A warp computes `warp_rows` × `warp_columns` elements of a tile of
 /// `rows` × `columns`.
 #[gpu_bench(
     args(
@@ -259,13 +259,13 @@ impl Warps {
         32 * (self.rows / self.warp_rows) * (self.columns / self.warp_columns)
     }
 
-    /// Bytes of the steps that are under way.
+    /// Returns the bytes of all stages.
     fn shared(self) -> usize {
         2 * self.stages * self.depth * (self.rows + self.columns)
     }
 
-    /// Returns whether each thread has whole vectors to bring in, and a multiprocessor enough registers and shared memory. Warps of
-    /// 32 × 32 elements load as much as they multiply, and are left out.
+    /// Returns whether each thread has a vector to load, and a multiprocessor enough registers and shared memory. Excludes warps of
+    /// 32 × 32 elements, which load as much as they multiply.
     fn fit(self) -> bool {
         let Self { rows, columns, depth, .. } = self;
         let vectors = depth / 8 * rows.min(columns);
@@ -291,10 +291,10 @@ impl Warps {
     }
 }
 
-/// A variant, two matrices, and one to be overwritten.
+/// A variant, two inputs and an output.
 type WithTwoInputs<T> = (Variant, DeviceBuffer<T>, DeviceBuffer<T>, DeviceBuffer<f32>);
 
-/// Adds two random n × n matrices and one to be overwritten to a variant.
+/// Adds two random n × n matrices and an output to a variant.
 fn with_two_inputs<T: Random>(
     variant: Variant,
     n: usize,

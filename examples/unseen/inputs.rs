@@ -1,5 +1,4 @@
-//! Inputs that can be computed again, and what outputs are compared with. In: an index; out: a number. Sums of the small numbers are exact in
-//! any order.
+//! Computes inputs from their indices, and checks outputs. Sums of [`small`] numbers are exact in any order.
 
 use std::fmt::Debug;
 
@@ -7,7 +6,7 @@ use cust::error::CudaResult;
 use cust::memory::{DeviceBuffer, DeviceCopy};
 use cust::module::Module;
 
-/// The reason that an output is wrong, or an input cannot be made.
+/// A wrong output, or an error while creating an input.
 pub(crate) type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// Loads the kernels.
@@ -15,17 +14,17 @@ pub(crate) fn load() -> CudaResult<Module> {
     Module::from_ptx(include_str!("kernels.ptx"), &[])
 }
 
-/// A buffer of n numbers by their indices.
+/// Creates a buffer of n numbers from their indices.
 pub(crate) fn made<T: DeviceCopy>(n: usize, of: impl Fn(usize) -> T) -> CudaResult<DeviceBuffer<T>> {
     DeviceBuffer::from_slice(&(0..n).map(of).collect::<Vec<T>>())
 }
 
-/// A buffer of n equal numbers.
+/// Creates a buffer of n equal numbers.
 pub(crate) fn filled<T: DeviceCopy>(n: usize, value: T) -> CudaResult<DeviceBuffer<T>> {
     DeviceBuffer::from_slice(&vec![value; n])
 }
 
-/// A number that looks random.
+/// Returns a pseudo-random number.
 fn mixed(i: usize) -> u32 {
     let mut bits = (i as u32).wrapping_mul(0x9e37_79b9) ^ 0x5bd1_e995;
     bits = (bits ^ (bits >> 15)).wrapping_mul(0x85eb_ca6b);
@@ -47,7 +46,7 @@ pub(crate) fn byte(i: usize) -> u8 {
     (mixed(i) >> 24) as u8
 }
 
-/// A place among n, a power of two; those of all indices below n are a permutation.
+/// Permutes the indices below n, a power of two.
 pub(crate) fn place(i: usize, n: usize) -> u32 {
     debug_assert!(n.is_power_of_two(), "an odd factor permutes the numbers below a power of two");
     ((i.wrapping_mul(0x9e37_79b1).wrapping_add(12_345)) & (n - 1)) as u32
@@ -64,7 +63,7 @@ pub(crate) fn neighbours(at: usize, side: usize) -> f32 {
     sum - 6.0 * small(at)
 }
 
-/// Checks that each element is what is expected.
+/// Checks that each element equals the expected number.
 pub(crate) fn expect<T>(output: &DeviceBuffer<T>, of: impl Fn(usize) -> T) -> Result<(), Refusal>
 where
     T: DeviceCopy + Debug + Default + PartialEq,
@@ -76,7 +75,7 @@ where
     }
 }
 
-/// Checks that each element is within 10⁻⁵ of what is expected, relative to it.
+/// Checks that the relative error of each element is at most 10⁻⁵.
 pub(crate) fn expect_near(output: &DeviceBuffer<f32>, of: impl Fn(usize) -> f32) -> Result<(), Refusal> {
     let found = output.as_host_vec()?;
     // A comparison in this direction is false for a NaN.
@@ -87,7 +86,7 @@ pub(crate) fn expect_near(output: &DeviceBuffer<f32>, of: impl Fn(usize) -> f32)
     }
 }
 
-/// Checks the steps of points: 256 in the set's main disc, 1 outside of the circle of radius 2, and no more than 256 anywhere.
+/// Checks the steps of points: 256 in the period-2 disc, 1 outside the circle of radius 2, and at most 256 elsewhere.
 pub(crate) fn in_circle(steps: &DeviceBuffer<u32>, side: usize) -> Result<(), Refusal> {
     let found = steps.as_host_vec()?;
     for (i, steps) in found.into_iter().enumerate() {

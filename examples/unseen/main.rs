@@ -1,5 +1,5 @@
-//! Kernels of other shapes than those of the suite: what the engine says of work that nobody had in mind when it was written, and of two
-//! launches that declare the wrong bytes. In: sizes; out: rows of the table. They can be compared with other clocks:
+//! Benchmarks of kernels that differ from those of the suite, and of two launches that declare wrong bytes. These commands compare them
+//! with other clocks:
 //!
 //! ```sh
 //! cargo gpubench verify --program target/debug/examples/unseen --explain -- --verify cupti
@@ -19,23 +19,23 @@ use gpubench::gpu_bench;
 
 use inputs::{byte, expect, expect_near, filled, in_circle, load, made, neighbours, number, place, small};
 
-/// The numbers in a row of the kernels that have rows, and in a block of those that sort and add up.
+/// The numbers in a row of a matrix, and in a block of [`scan`] and [`sort`].
 const ROW: usize = 1024;
-/// The numbers in a row of a sparse matrix.
+/// The nonzero numbers in a row of a sparse matrix.
 const FULL: usize = 16;
 
-/// The counts of [`count`].
+/// The number of counts of [`count`].
 const BINS: usize = 4096;
-/// The numbers that [`walk`] walks through, and its walks.
+/// The nodes of [`walk`], and its number of walks.
 const NODES: usize = 1 << 24;
 const WALKS: usize = 66 * 32;
 
-/// The blocks of 256 threads that n threads are.
+/// Returns the number of blocks of 256 threads for n threads.
 fn blocks(n: usize) -> u32 {
     n.div_ceil(256) as u32
 }
 
-/// y[i] ← x[at[i]], with places that are a permutation.
+/// y[i] ← x[at[i]], for a permutation `at`.
 #[gpu_bench(
     args(n = [1 << 18, 1 << 23]),
     setup = |n| Ok((load()?, made(n, number)?, made(n, |i| place(i, n))?, filled(n, 0.0)?)),
@@ -56,7 +56,7 @@ fn gather(
     unsafe { launch!(module.gather<<<blocks(n as usize), 256, 0, stream>>>(x, at.as_device_ptr(), y, n)) }
 }
 
-/// y[at[i]] ← x[i], with places that are a permutation.
+/// y[at[i]] ← x[i], for a permutation `at`.
 #[gpu_bench(
     args(n = [1 << 18, 1 << 23]),
     setup = |n| Ok((load()?, made(n, number)?, made(n, |i| place(i, n))?, filled(n, 0.0)?)),
@@ -81,7 +81,7 @@ fn scatter(
     unsafe { launch!(module.scatter<<<blocks(n as usize), 256, 0, stream>>>(x, at.as_device_ptr(), y, n)) }
 }
 
-/// y[i] ← x[8 i]. Memory moves whole sectors, eight times what is used.
+/// y[i] ← x[8 i]. The memory moves whole sectors, eight times the used bytes.
 #[gpu_bench(
     args(n = [1 << 18, 1 << 23]),
     setup = |n| Ok((load()?, made(8 * n, number)?, filled(n, 0.0)?)),
@@ -152,7 +152,7 @@ fn histogram(
     }
 }
 
-/// The softmax of rows of 1024: two kernels, of which the second reads what the first has read.
+/// The softmax of rows of 1024 in two kernels, which read the same input.
 #[gpu_bench(
     args(rows = [256, 1 << 14]),
     setup = |rows| Ok((load()?, made(ROW * rows, number)?, filled(rows, 0.0)?, filled(ROW * rows, 0.0)?)),
@@ -172,7 +172,7 @@ fn softmax(
 ) -> CudaResult<()> {
     let rows = sums.len() as u32;
     let [x, sums, y] = [x.as_device_ptr(), sums.as_device_ptr(), y.as_device_ptr()];
-    // SAFETY: x and y have so many rows of 1024, and there is a sum for each.
+    // SAFETY: x and y have this many rows of 1024, and there is a sum for each.
     unsafe { launch!(module.row_sums<<<rows, 256, 0, stream>>>(x, sums)) }?;
     // SAFETY: as above.
     unsafe { launch!(module.divide<<<rows, 256, 0, stream>>>(x, sums, y)) }
@@ -226,7 +226,7 @@ fn sort(
     unsafe { launch!(module.sort<<<grid, 1024, 0, stream>>>(x, y)) }
 }
 
-/// The Mandelbrot set: threads of a warp end after 1 to 256 steps.
+/// The Mandelbrot set: threads of a warp take 1 to 256 steps.
 #[gpu_bench(
     args(side = [256, 2048]),
     setup = |side| Ok((load()?, filled(side * side, u32::MAX)?)),
@@ -246,7 +246,7 @@ fn mandelbrot(
     unsafe { launch!(module.mandelbrot<<<grid, 256, 0, stream>>>(steps.as_device_ptr(), side as u32)) }
 }
 
-/// y ← A x, with 16 numbers in each row of A: each thread reads its row from the memory, and x from anywhere.
+/// y ← A x, with 16 numbers in each row of a sparse A, and one thread per row.
 #[gpu_bench(
     args(rows = [1 << 14, 1 << 20]),
     setup = |rows| {
@@ -272,7 +272,7 @@ fn sparse(
 ) -> CudaResult<()> {
     let (rows, [a, x, y]) = (y.len(), [a, x, &*y].map(|buffer| buffer.as_device_ptr()));
     let columns = columns.as_device_ptr();
-    // SAFETY: A has 16 numbers and columns for each row; x and y have as many elements as A has rows, and columns are below.
+    // SAFETY: A has 16 numbers and columns for each row. x and y have an element per row, and columns are below the number of rows.
     unsafe { launch!(module.sparse<<<blocks(rows), 256, 0, stream>>>(a, columns, x, y, rows as u64)) }
 }
 
@@ -343,7 +343,7 @@ fn horner(
     unsafe { launch!(module.horner<<<n.div_ceil(128) as u32, 128, 0, stream>>>(x, y, n as u64)) }
 }
 
-/// counts[at[i] mod 4096] grows by 1, by atomic additions.
+/// counts[at[i] mod 4096] ← counts[at[i] mod 4096] + 1, by atomic additions.
 #[gpu_bench(
     args(n = [1 << 18, 1 << 22]),
     setup = |n| Ok((load()?, made(n, |i| place(i, n))?, filled(BINS, 0_u32)?)),
@@ -363,7 +363,7 @@ fn count(
     unsafe { launch!(module.count<<<blocks(n), 256, 0, stream>>>(at, counts, n as u64, BINS as u32)) }
 }
 
-/// 2112 walks through a permutation, each of whose loads waits for the one before it.
+/// 2112 walks through a permutation. Each load depends on the previous load.
 #[gpu_bench(
     args(steps = [16_u32, 256]),
     setup = |_steps| Ok((load()?, made(NODES, |i| place(i, NODES))?, filled(WALKS, 0_u32)?)),
@@ -382,11 +382,11 @@ fn walk(
     stream: &Stream,
 ) -> CudaResult<()> {
     let (grid, [next, last]) = ((last.len() / 32) as u32, [next.as_device_ptr(), last.as_device_ptr()]);
-    // SAFETY: the numbers of `next` are places in it, and there is one of `last` for each thread.
+    // SAFETY: the numbers in `next` are indices of `next`, and `last` has an element per thread.
     unsafe { launch!(module.walk<<<grid, 32, 0, stream>>>(next, last, steps, NODES as u32)) }
 }
 
-/// [`scan`], which declares half of the bytes that it moves: only the hardware's counters tell.
+/// [`scan`], which declares half of its bytes. Only the GPU's counters show this.
 #[gpu_bench(
     args(n = [1 << 24]),
     setup = |n| Ok((load()?, made(n, |i| u32::from(byte(i)))?, filled(n, 0_u32)?)),
@@ -403,7 +403,7 @@ fn declares_half(
     scan(module, x, y, stream)
 }
 
-/// [`dense`], which declares twice the bytes that it reads.
+/// [`dense`], which declares twice its bytes.
 #[gpu_bench(
     args(n = [4096]),
     setup = |n| Ok((load()?, made(n * n, small)?, made(n, small)?, filled(n, 0.0)?)),

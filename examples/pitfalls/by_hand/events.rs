@@ -1,4 +1,4 @@
-//! A pair of events, in its usual form. In: a launch on a stream; out: the reading of the pair around it.
+//! A pair of events around a launch.
 
 use cust::error::CudaResult;
 use cust::event::{Event, EventFlags};
@@ -15,21 +15,21 @@ impl Pair {
         Ok(Self { start: Event::new(EventFlags::DEFAULT)?, stop: Event::new(EventFlags::DEFAULT)? })
     }
 
-    /// Records one before and one after the work that `launch` puts on `stream`.
+    /// Records an event before and an event after the work that `launch` enqueues on `stream`.
     pub(crate) fn around(&self, stream: &Stream, launch: impl FnOnce() -> CudaResult<()>) -> CudaResult<()> {
         self.start.record(stream)?;
         launch()?;
         self.stop.record(stream)
     }
 
-    /// Waits for the second, and returns the time between both in nanoseconds.
+    /// Waits for the second event, and returns the time between both in nanoseconds.
     pub(crate) fn read(&self) -> CudaResult<f64> {
         self.stop.synchronize()?;
         nanoseconds(&self.start, &self.stop)
     }
 }
 
-/// The time between two events that the GPU has passed, in nanoseconds.
+/// Returns the time between two completed events in nanoseconds.
 pub(crate) fn nanoseconds(start: &Event, stop: &Event) -> CudaResult<f64> {
     Ok(f64::from(stop.elapsed_time_f32(start)?) * 1e6)
 }

@@ -1,5 +1,4 @@
-//! One launch in a fresh process, the first or after another (row B5). In: a matrix size and the work before; out: the
-//! reading of a pair of events around the launch.
+//! B5: events around one launch in a new process, after some work.
 
 use gpubench_kernels::cuda::matmul::naive;
 use gpubench_kernels::cuda::{Elementwise, empty};
@@ -9,10 +8,10 @@ use super::events::Pair;
 use super::{product_inputs, stream};
 use crate::common::Result;
 
-/// The work before the launch that is timed.
+/// The work before the timed launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Before {
-    /// Only the kernels that make the inputs.
+    /// Only the kernels that fill the inputs.
     Nothing,
     /// One launch of the same kernel.
     Same,

@@ -1,5 +1,5 @@
-//! Back-to-back short kernels, launched one by one and as a graph (row B9). In: the kernel and the number of launches; out:
-//! the readings of the host's clock until all were submitted, and until all were done.
+//! B9: the host's clock around back-to-back launches of a short kernel, separately and in a graph, until all launches are
+//! submitted and until they are complete.
 
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::{since, stream};
 use crate::common::Result;
 
-/// The number of readings of each row.
+/// The number of readings for each number of launches.
 const TIMES: usize = 15;
-/// The bytes of the array that the short kernel changes.
+/// The size of the array that [`Short::Update`] changes.
 const BYTES: usize = 64 << 10;
 
 /// The kernel that is launched.
@@ -23,7 +23,7 @@ const BYTES: usize = 64 << 10;
 pub(crate) enum Short {
     /// A kernel that does nothing.
     Empty,
-    /// One that changes 64 KiB in place.
+    /// A kernel that changes 64 KiB in place.
     Update,
 }
 
@@ -32,22 +32,22 @@ pub(crate) enum Short {
 pub(crate) struct LaunchTimes {
     /// The number of launches.
     pub(crate) count: usize,
-    /// One by one.
+    /// Separate launches.
     pub(crate) plain: Times,
-    /// As a graph of that many nodes.
+    /// One graph with this number of nodes.
     pub(crate) graph: Times,
 }
 
-/// Two readings of the host's clock for all launches of a row.
+/// Two readings of the host's clock for all launches.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Times {
-    /// Until all were submitted.
+    /// Until all launches were submitted.
     pub(crate) submitted: Vec<f64>,
-    /// Until all were done.
+    /// Until all launches were complete.
     pub(crate) done: Vec<f64>,
 }
 
-/// Reads a row of each length.
+/// Times each number of launches.
 pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<LaunchTimes>> {
     let stream = stream()?;
     let kernels = Elementwise::load()?;
@@ -67,7 +67,7 @@ pub(crate) fn read(short: Short, counts: &[usize]) -> Result<Vec<LaunchTimes>> {
     Ok(rows)
 }
 
-/// Times the work that `submit` puts on `stream`, again and again.
+/// Times the work that `submit` enqueues on `stream`, [`TIMES`] times.
 fn times(stream: &Stream, mut submit: impl FnMut() -> Result<()>) -> Result<Times> {
     let waited = || -> CudaResult<()> { stream.synchronize() };
     submit()?;

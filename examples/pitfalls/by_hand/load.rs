@@ -1,5 +1,4 @@
-//! The first use of a module (rows B4 and B11). In: PTX, or a file with the machine code that the driver's own linker made
-//! of it; out: the times of loading and of the first two launches by the host's clock.
+//! B4: the host's clock around the load of a module from PTX or machine code, and around its first two launches.
 
 #![expect(unsafe_code, reason = "launches a kernel of a module that was loaded by hand")]
 
@@ -21,15 +20,15 @@ const PTX: &str = include_str!("../../../gpubench-kernels/ptx/matmul.ptx");
 /// The times of the first use of a module, in nanoseconds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Loaded {
-    /// Until the kernel was found in the module.
+    /// The load of the module and the lookup of the kernel.
     pub(crate) load: f64,
-    /// The first launch, waited for.
+    /// The first launch and a wait.
     pub(crate) first: f64,
-    /// The second.
+    /// The second launch and a wait.
     pub(crate) second: f64,
 }
 
-/// Loads the module and launches its plainest kernel twice.
+/// Loads the module and launches its naive kernel twice.
 pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
     let stream = stream()?;
     let machine_code = machine_code.map(fs::read).transpose()?;
@@ -58,10 +57,10 @@ pub(crate) fn read(n: usize, machine_code: Option<&Path>) -> Result<Loaded> {
     Ok(Loaded { load: load.as_secs_f64() * 1e9, first: launch()?, second: launch()? })
 }
 
-/// Makes machine code of the same PTX with the driver's linker.
+/// Links the same PTX to machine code with the driver's linker.
 pub(crate) fn link(to: &Path) -> Result<()> {
     let mut linker = Linker::new()?;
-    // As a C string: without the zero behind it the driver reads on.
+    // The driver expects a C string.
     linker.add_ptx(format!("{PTX}\0"))?;
     Ok(fs::write(to, linker.complete()?)?)
 }

@@ -1,5 +1,5 @@
-//! Kernels timed by hand, in all the ways that mislead, each in a process of its own, since earlier work in a process
-//! changes the readings. In: a [`HandTiming`]; out: the readings of that process. The right way is not here.
+//! Times kernels without gpubench, in the wrong ways. Each [`HandTiming`] has a new process, because earlier work in a process
+//! changes the readings.
 
 mod events;
 mod first_launch;
@@ -35,31 +35,30 @@ pub(crate) use self::timers::Timers;
 /// A measurement by hand.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HandTiming {
-    /// One product after the other, each read by three timers: [`Timers`].
+    /// Repeated launches of a product, timed by three timers: [`Timers`].
     Timers { n: usize },
-    /// The first use of a module, of PTX or of the machine code in a file: [`Loaded`].
+    /// The first use of a module from PTX, or from a file of machine code: [`Loaded`].
     Load { n: usize, machine_code: Option<PathBuf> },
-    /// Makes machine code of PTX with the driver, and writes it to a file: returns nothing.
+    /// Links PTX to machine code with the driver, and writes it to a file: returns nothing.
     Link { to: PathBuf },
-    /// One product, the first or after something else, in nanoseconds: `f64`.
+    /// One launch of a product after some work, in nanoseconds: `f64`.
     FirstLaunch { n: usize, before: Before },
-    /// Back-to-back launches, plain and as a graph: a [`LaunchTimes`] for each of `counts`.
+    /// Back-to-back launches, separately and in a graph: a [`LaunchTimes`] for each of `counts`.
     Launches { short: Short, counts: Vec<usize> },
     /// Two kernels at once: [`Streams`].
     Streams { n: usize },
-    /// A reading of the sensors: [`Reading`](gpubench::device::Reading), or nothing if there are none.
+    /// A reading of the sensors: [`Reading`](gpubench::device::Reading), or nothing without sensors.
     Sensors,
 }
 
-/// The flag that makes a process answer for one point, on the GPU with the number behind it.
+/// The flag that makes a process take one [`HandTiming`]. The GPU's number follows it.
 pub(crate) const FLAG: &str = "--point";
 
 impl HandTiming {
-    /// Starts a process that reads this point on GPU `ordinal`, and returns its readings. The variables are added to its
-    /// environment.
+    /// Starts a process that takes these readings on GPU `ordinal`, with the variables in its environment, and returns them.
     ///
     /// # Errors
-    /// The process fails. It has printed the reason on standard error.
+    /// The process failed, and printed the reason on standard error.
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
         ordinal: &str,
@@ -77,7 +76,7 @@ impl HandTiming {
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 
-    /// Reads this point, in the process that was started for it, and prints it.
+    /// Takes the readings in the process that [`ask`](Self::ask) started, and prints them.
     ///
     /// # Errors
     /// The driver's error.
@@ -100,7 +99,7 @@ impl HandTiming {
     }
 }
 
-/// A stream that waits for no other stream.
+/// Creates a stream that does not synchronize with the default stream.
 fn stream() -> CudaResult<Stream> {
     Stream::new(StreamFlags::NON_BLOCKING, None)
 }
@@ -110,7 +109,7 @@ fn since(begin: Instant) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9
 }
 
-/// The kernels of the product, and random n × n matrices.
+/// Returns the kernels of matrix products, and random n × n matrices.
 fn product_inputs(n: usize, stream: &Stream) -> Result<F32Inputs> {
     Ok(f32_inputs(n, stream).map_err(|error| error.to_string())?)
 }

@@ -1,11 +1,11 @@
-//! A reading of the sensors (row B8). In: a GPU's number; out: the reading, if it has sensors.
+//! B8: a reading of the sensors.
 
 use gpubench::cuda::Cuda;
 use gpubench::device::{Device as _, Reading};
 
 use crate::common::Result;
 
-/// Reads them once.
+/// Reads the sensors of this GPU once, if it has any.
 pub(crate) fn read(ordinal: usize) -> Result<Option<Reading>> {
     Ok(Cuda::open(ordinal)?.monitor().ok().map(|mut monitor| monitor.read()))
 }

@@ -1,5 +1,5 @@
-//! Two kernels at once (row B11). In: a number of bodies, few enough that half the GPU is idle; out: the readings of events
-//! on each stream, alone and at the same time, and of the host's clock around both.
+//! B11: events around two kernels on two streams, each alone and at the same time, and the host's clock around both. The kernels are
+//! small enough to overlap.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use super::events::{Pair, nanoseconds};
 use super::{since, stream};
 use crate::common::Result;
 
-/// The number of readings, of which the medians count.
+/// The number of readings.
 const TIMES: usize = 11;
 
 /// The readings of two launches in nanoseconds, in the order in which they were read.
@@ -23,13 +23,13 @@ pub(crate) struct Streams {
     pub(crate) alone: [Vec<f64>; 2],
     /// Events around each launch, on its own stream, while both run.
     pub(crate) together: [Vec<f64>; 2],
-    /// From the first event of either to the last.
+    /// From the first event to the last.
     pub(crate) span: Vec<f64>,
     /// The host's clock around both launches and a wait for the device.
     pub(crate) host: Vec<f64>,
 }
 
-/// Reads both kernels: gravity between n bodies, and between half as many.
+/// Times both kernels: gravity between n bodies, and between n / 2 bodies.
 pub(crate) fn read(n: usize) -> Result<Streams> {
     let kernels = Bodies::load()?;
     let streams = [stream()?, stream()?];
@@ -58,11 +58,11 @@ pub(crate) fn read(n: usize) -> Result<Streams> {
         for which in [0, 1] {
             now.together[which].push(pairs[which].read()?);
         }
-        // Either launch may end last.
+        // The last event may be on either stream.
         let ends =
             [nanoseconds(&pairs[0].start, &pairs[0].stop)?, nanoseconds(&pairs[0].start, &pairs[1].stop)?];
         now.span.push(ends[0].max(ends[1]));
-        // The first time warms up.
+        // The first pass is a warm-up.
         if time > 0 {
             read.add(now);
         }

@@ -1,5 +1,4 @@
-//! Three timers for one kernel (rows B1, B2 and B3). In: a matrix size; out: the readings of the host's clock around a
-//! launch, and around a launch and a wait, and those of a pair of events.
+//! B1, B2 and B3: the host's clock around a launch, the host's clock around a launch and a wait, and events.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +10,12 @@ use super::events::Pair;
 use super::{product_inputs, since, stream};
 use crate::common::Result;
 
-/// The number of readings without a wait.
+/// The number of readings without waiting.
 const LAUNCHED: usize = 9;
-/// The most readings of each other timer, and the time after which it takes no more.
+/// The maximum number of readings of the other timers, and the time after which they stop.
 const MOST: usize = 20;
 const LONGEST: Duration = Duration::from_millis(500);
-/// The fewest readings of each.
+/// The minimum number of their readings.
 const FEWEST: usize = 3;
 
 /// The readings of the timers in nanoseconds, in the order in which they were read.
@@ -30,7 +29,7 @@ pub(crate) struct Timers {
     pub(crate) events: Vec<f64>,
 }
 
-/// Reads them, after one launch that is not timed.
+/// Takes the readings after one untimed launch.
 pub(crate) fn read(n: usize) -> Result<Timers> {
     let stream = stream()?;
     let (kernels, a, b, mut c) = product_inputs(n, &stream)?;
@@ -58,7 +57,7 @@ pub(crate) fn read(n: usize) -> Result<Timers> {
     Ok(Timers { unsynchronised, synchronised, events })
 }
 
-/// Calls `once` again and again and returns its readings.
+/// Calls `once` repeatedly and returns its readings.
 fn again(mut once: impl FnMut() -> CudaResult<f64>) -> CudaResult<Vec<f64>> {
     let begin = Instant::now();
     let mut read = Vec::new();

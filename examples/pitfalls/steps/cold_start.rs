@@ -1,5 +1,5 @@
-//! B5: the first launch of a process. In: the bench; out: the readings of a pair of events around one launch in a fresh
-//! process: the first one, after a launch of the same kernel, and after one of an empty kernel.
+//! B5: events around the first launch of a process, around a launch after the same kernel, and around a launch after an empty
+//! kernel.
 
 use gpubench::units::Nanoseconds;
 use serde_json::json;
@@ -10,22 +10,22 @@ use crate::by_hand::{Before, HandTiming};
 use crate::common::Result;
 use crate::table::Table;
 
-/// Processes for each number.
+/// The number of processes for each time.
 const TIMES: usize = 5;
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
 
-/// The work before a launch, and the readings after it.
+/// The work before a launch, and its row.
 struct ColdStart {
     before: Before,
     name: &'static str,
-    /// The source's name for it and its readings, in milliseconds.
+    /// The source's row: its name, and its times in milliseconds.
     source: (&'static str, [(usize, f64); 4]),
 }
 
 const KINDS: [ColdStart; 3] = [
     ColdStart {
         before: Before::Nothing,
-        name: "wrong: the first launch",
+        name: "wrong: first launch",
         source: ("source: without warm-up", [(512, 0.363), (1024, 2.020), (2048, 15.479), (4096, 130.988)]),
     },
     ColdStart {
@@ -59,7 +59,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         let times = sizes.iter().map(times).collect::<Result<Vec<_>>>()?;
         let medians: Vec<Nanoseconds> = times.iter().map(|times| median(times)).collect();
         let more = medians.iter().zip(&right).map(|(time, right)| above(*time, *right));
-        table = table.row(name, shown(&medians)).row("  above gpubench", more);
+        table = table.row(name, shown(&medians)).row("  relative to gpubench", more);
         read.push(json!({ "before": before, "times": times }));
     }
     table = table.row("right: gpubench", shown(&right));
@@ -68,14 +68,9 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     }
     Ok(Pitfall {
         row: "B5",
-        title: "The first launch is not like the others",
+        title: "Timing the first launch",
         table,
-        why: [
-            "Code has to reach the GPU, clocks have to rise and caches to fill: what runs first pays for it."
-                .to_owned(),
-            "gpubench warms up with the launch itself, until the clock and groups of samples agree."
-                .to_owned(),
-        ],
+        why: &["Each time by hand is the median of five processes."],
         read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
         drawings: Vec::new(),
     })

@@ -1,5 +1,5 @@
-//! B4, and machine code of B11: PTX is compiled when it is loaded. In: the bench; out: the times of loading and launching
-//! with the driver's cache of compiled code off, with it warm, and with machine code, each in a process of its own.
+//! B4: the times to load and launch PTX without and with the driver's cache of compiled code, and to load and launch a cubin,
+//! each in a new process.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,9 +15,9 @@ use crate::by_hand::{HandTiming, Loaded};
 use crate::common::Result;
 use crate::table::Table;
 
-/// Processes for each row.
+/// The number of processes for each row.
 const TIMES: usize = 3;
-/// The source's figure, in milliseconds; it does not state the matrix size.
+/// The source's times in milliseconds. It does not state the matrix size.
 const FORCED: f64 = 17.436;
 const CACHED: f64 = 2.010;
 
@@ -36,25 +36,22 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         [load, first, load + first, second].map(format::time)
     };
     let theirs = |ms: f64| [String::new(), String::new(), format::time(Nanoseconds(ms * 1e6))];
-    let mut table = Table::new(["load", "first launch", "both", "second launch"])
-        .row("wrong: PTX, compiled now (CUDA_CACHE_DISABLE=1)", row(&forced))
-        .row("PTX, compiled before (the driver's cache)", row(&cached));
+    let mut table = Table::new(["load", "first launch", "load + first", "second launch"])
+        .row("wrong: PTX with compilation (CUDA_CACHE_DISABLE=1)", row(&forced))
+        .row("PTX from the driver's cache", row(&cached));
     table = match &machine_code {
-        Some(machine_code) => table.row("machine code, made by the driver's linker", row(machine_code)),
-        None => table.row("machine code", ["the driver's linker made none"]),
+        Some(machine_code) => table.row("cubin from the driver's linker", row(machine_code)),
+        None => table.row("cubin", ["the driver's linker failed"]),
     };
     table = table
         .row("right: gpubench", [String::new(), String::new(), String::new(), format::time(right)])
-        .row("source: compiled now", theirs(FORCED))
-        .row("source: compiled before", theirs(CACHED));
+        .row("source: with compilation", theirs(FORCED))
+        .row("source: without compilation", theirs(CACHED));
     Ok(Pitfall {
         row: "B4",
-        title: "Compilation at run time is in the first reading",
+        title: "Timing the compilation",
         table,
-        why: [
-            "PTX is compiled for the GPU that is there when it is loaded; the driver keeps the result on disk, until it is updated.".to_owned(),
-            "gpubench loads, launches once and checks before it times anything; machine code (cubin) has nothing to compile.".to_owned(),
-        ],
+        why: &["The driver keeps compiled code on disk. A cubin needs no compilation."],
         read: json!({
             "size": n, "forced": forced, "cached": cached, "machine_code": machine_code.as_deref(), "gpubench": right,
         }),
@@ -62,7 +59,7 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     })
 }
 
-/// Compiled now, compiled before, and machine code, if the driver's linker made any.
+/// The readings with compilation, from the cache, and of a cubin if the driver's linker made one.
 type ModuleLoads = (Vec<Loaded>, Vec<Loaded>, Option<Vec<Loaded>>);
 
 fn read(bench: &Bench<'_>, n: usize, folder: &Path) -> Result<ModuleLoads> {

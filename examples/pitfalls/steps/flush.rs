@@ -1,5 +1,4 @@
-//! B7: caches that are still warm from the last launch. In: the bench; out: hot and cold times over sizes, and the
-//! relative increase (cold − hot) / hot, of the sources' product and of a faster one, behind two kinds of flush.
+//! B7: hot and cold times of two matrix products by size, and the increase (cold − hot) / hot with two kinds of flush.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,23 +17,23 @@ use crate::bench::{Bench, above, times};
 use crate::common::Result;
 use crate::table::Table;
 
-/// Sizes of the table.
+/// The sizes in the table.
 const SHOWN: [usize; 6] = [256, 512, 1024, 2048, 4096, 6144];
-/// The last size of the source's curve, and of ours, whose matrices are several times the largest L2.
+/// The last size of the source's curve, and the last size here, with matrices several times as large as any L2.
 const THEIRS: usize = 2048;
 const LAST: usize = 6144;
-/// The source's statements on its curve.
+/// The source's increases.
 const STATED: [(usize, &str); 3] = [(256, "up to 5 %"), (1024, "under 0.5 %"), (2048, "under 0.5 %")];
 
-/// The times of a product by its sizes.
+/// The times of a matrix product by size.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MatmulTimes {
     #[serde(rename = "product")]
     name: String,
     hot: BTreeMap<usize, Nanoseconds>,
-    /// Behind gpubench's own flush.
+    /// After gpubench's usual flush.
     cold: BTreeMap<usize, Nanoseconds>,
-    /// Behind one that writes, as the source's does.
+    /// After the flush `write`, as in the source.
     written: BTreeMap<usize, Nanoseconds>,
 }
 
@@ -75,10 +74,10 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let mut tiled: Vec<usize> = sizes.iter().map(|n| n.next_multiple_of(128)).collect();
     tiled.dedup();
     let products = [
-        MatmulTimes::measured(bench, "naive", "the source's product", &sizes)?,
-        MatmulTimes::measured(bench, "registers", "from registers", &tiled)?,
+        MatmulTimes::measured(bench, "naive", "naive kernel", &sizes)?,
+        MatmulTimes::measured(bench, "registers", "register-tiled kernel", &tiled)?,
     ];
-    let mut table = Table::new(["matrices", "hot", "cold", "increase", "written", "increase"]);
+    let mut table = Table::new(["matrices", "hot", "cold", "increase", "cold, `write`", "increase"]);
     for product in &products {
         for n in bench.sizes(SHOWN) {
             let (Some(hot), Some(cold), Some(written)) =
@@ -97,44 +96,39 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         let none = String::new;
         let cells =
             [format::bytes(Bytes(12 * (n * n) as u64)), none(), none(), none(), none(), (*stated).to_owned()];
-        table = table.row(&format!("the source (4 MiB of L2), {n}"), cells);
+        table = table.row(&format!("source: 4 MiB of L2, {n}"), cells);
     }
     Ok(Pitfall {
         row: "B7",
-        title: "The last launch left its data in the cache",
+        title: "Repeating a launch on cached data",
         table,
-        why: [
-            "Run again and again on the same data, a kernel finds in the L2 what in use it would not: hot is too fast.".to_owned(),
-            "Past what the L2 holds there is nothing to find. (Flushed by writing is the source's way; its write-backs cost \
-             kernels that are bound by memory.)"
-                .to_owned(),
-        ],
+        why: &["The increase is small where the matrices are larger than the L2."],
         drawings: vec![("-flush.svg", drawing(&products, &bench.device))],
         read: json!(products),
     })
 }
 
-/// Draws a panel for each product. Both kinds of flush cost it the same, so that one is a line and the other markers on it.
+/// Draws a panel for each kernel. The increases with both flushes are nearly equal, so one is a line and the other are points.
 pub(super) fn drawing(products: &[MatmulTimes], device: &DeviceInfo) -> String {
-    // Three square matrices of f32 fill the cache.
+    // The size at which three square matrices of f32 are as large as the cache.
     let full = device.last_level_cache.map(|cache| (cache.as_f64() / 12.0).sqrt());
     let panel = |product: &MatmulTimes| Panel {
         y: Axis::linear(&*product.name, AxisUnit::PART),
         series: vec![
-            PlotSeries::new("behind a flush that leaves the L2 clean", product.increase(&product.cold)),
-            PlotSeries::new("behind one that writes", product.increase(&product.written))
+            PlotSeries::new("usual flush", product.increase(&product.cold)),
+            PlotSeries::new("flush `write`", product.increase(&product.written))
                 .with_style(SeriesStyle::Points),
         ],
-        marks: full.map(|n| ReferenceLine::x(n, "the matrices fill the L2")).into_iter().collect(),
+        marks: full.map(|n| ReferenceLine::x(n, "matrices as large as the L2")).into_iter().collect(),
     };
     let increases = products.first().map(|product| product.increase(&product.cold)).unwrap_or_default();
     let largest = increases.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     Panels {
         title: largest.zip(increases.last()).map_or_else(String::new, |((n, most), (last_n, last))| {
             let [most, last] = [most, last].map(|increase| format::percent(*increase));
-            format!("From an empty L2 a product of {n} takes {most} more time, one of {last_n} {last} more")
+            format!("Cold launches take {most} longer at size {n}, and {last} longer at size {last_n}")
         }),
-        subtitle: format!("{}, increase over the time with data in the L2, by the matrix size", device.name),
+        subtitle: format!("{}, increase of the cold time relative to the hot time", device.name),
         x: Axis::log2("matrix size", AxisUnit::NUMBER),
         panels: products.iter().map(panel).collect(),
         shares_legend: true,

@@ -1,5 +1,5 @@
-//! B9: the cost of a launch, one by one and in a graph. In: the bench; out: the cost of each of 1 to 1000 launches of an
-//! empty and of a short kernel, by the host's clock until all is done, beside gpubench's times of the kernel on the GPU.
+//! B9: the host's time per launch for 1 to 1000 launches of two short kernels, separately and in a graph, with gpubench's times
+//! of these kernels.
 
 use gpubench::record::Cache;
 use gpubench::settings::CacheStates;
@@ -18,7 +18,7 @@ use crate::table::Table;
 
 const COUNTS: [usize; 4] = [1, 10, 100, 1000];
 const SHORT: [(Short, &str, &str); 2] =
-    [(Short::Empty, "an empty kernel", "empty"), (Short::Update, "an update of 64 KiB", "rmw[n=16384]")];
+    [(Short::Empty, "empty kernel", "empty"), (Short::Update, "update of 64 KiB", "rmw[n=16384]")];
 
 /// All readings of a kernel.
 #[derive(Serialize, Deserialize)]
@@ -29,17 +29,17 @@ pub(super) struct MeasuredKernel {
     in_a_row: Option<Nanoseconds>,
 }
 
-/// The readings of one clock in a row.
+/// Selects the readings of one clock.
 type LaunchClock = fn(&LaunchTimes) -> &[f64];
 
-/// The time of each launch of a row.
+/// The time per launch for each number of launches.
 fn each(rows: &[LaunchTimes], of: LaunchClock) -> impl Iterator<Item = Nanoseconds> {
     rows.iter().map(move |row| median(of(row)) / row.count as f64)
 }
 
 /// Measures it.
 pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
-    let columns = COUNTS.iter().map(|count| format!("of {count}"));
+    let columns = COUNTS.iter().map(|count| format!("each of {count}"));
     let mut table = Table::new(columns);
     let mut kernels = Vec::new();
     for (short, name, case) in SHORT {
@@ -58,16 +58,16 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         })?;
         let engine = measured(&run, &case, Cache::Hot)?;
         for (what, times) in [
-            ("one by one, until done", &plain),
-            ("one by one, until submitted", &plain_submitted),
-            ("a graph, until done", &graph),
-            ("a graph, until submitted", &graph_submitted),
+            ("separate launches, complete", &plain),
+            ("separate launches, submitted", &plain_submitted),
+            ("graph, complete", &graph),
+            ("graph, submitted", &graph_submitted),
         ] {
             table = table.row(&format!("{name}: {what}"), times.iter().copied().map(format::time));
         }
-        table = table.row(&format!("{name}: right, gpubench, alone"), [format::time(engine.median())]);
+        table = table.row(&format!("{name}: right, gpubench, time"), [format::time(engine.median())]);
         if let Some(in_a_row) = engine.samples.back_to_back {
-            table = table.row(&format!("{name}: right, gpubench, in a row"), [format::time(in_a_row)]);
+            table = table.row(&format!("{name}: right, gpubench, back-to-back"), [format::time(in_a_row)]);
         }
         kernels.push(MeasuredKernel {
             kernel: short,
@@ -79,21 +79,20 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let drawing = drawing(&kernels, &bench.device.name);
     Ok(Pitfall {
         row: "B9",
-        title: "Short kernels: the launch is what costs",
+        title: "Confusing launch cost with kernel time",
         table,
-        why: [
-            "One by one, each launch takes the CPU longer than an empty kernel takes the GPU, which waits.".to_owned(),
-            "A graph is submitted at once, so that the GPU goes from node to node: that is what a kernel in a row costs it.".to_owned(),
+        why: &[
+            "`submitted` is the host's time for the launch calls. `complete` also includes the wait for the GPU.",
         ],
         read: json!(kernels),
         drawings: vec![("-launches.svg", drawing)],
     })
 }
 
-/// Draws the cost of each launch, one by one and in a graph.
+/// Draws the time per launch, separately and in a graph.
 pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
     let ways: [(&str, LaunchClock); 2] =
-        [("one by one", |row| &row.plain.done), ("a graph", |row| &row.graph.done)];
+        [("separate launches", |row| &row.plain.done), ("graph", |row| &row.graph.done)];
     let named = |kernel: &MeasuredKernel| {
         SHORT.iter().find(|(short, ..)| *short == kernel.kernel).map_or("", |(_, name, _)| name)
     };
@@ -107,11 +106,11 @@ pub(super) fn drawing(kernels: &[MeasuredKernel], device: &str) -> String {
     let last = |of| kernels.first().and_then(|kernel| each(&kernel.by_hand, of).last()).map(format::time);
     let [plain, graph] = ways.map(|(_, of)| last(of).unwrap_or_default());
     Panels {
-        title: format!("Of a thousand empty launches each costs {plain} one by one, and {graph} in a graph"),
-        subtitle: format!("{device}, by the host's clock until all are done, over their number"),
+        title: format!("Each of a thousand empty launches takes {plain} separately, and {graph} in a graph"),
+        subtitle: format!("{device}, host's clock until all launches are complete, divided by their number"),
         x: Axis::log10("launches", AxisUnit::NUMBER),
         panels: vec![Panel {
-            y: Axis::log10("time of each", AxisUnit::TIME),
+            y: Axis::log10("time per launch", AxisUnit::TIME),
             series: series.collect(),
             marks: Vec::new(),
         }],

@@ -1,5 +1,5 @@
-//! The steps, each a file: the wrong reading, the right one, and the reason. In: a [`Bench`]; out: a [`Pitfall`] to be
-//! printed and kept. Rows are those of the document that the steps follow, which timed a naive product on an RTX 3070.
+//! The steps. Each measures with a [`Bench`] and returns a [`Pitfall`]. Their names are those of the experiments in the source, which
+//! timed a naive matrix product on an RTX 3070.
 
 mod clocks;
 mod cold_start;
@@ -25,15 +25,15 @@ use crate::table::Table;
 /// The results of a step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Pitfall {
-    /// Its row in the source.
+    /// The name of the experiment.
     row: &'static str,
     title: &'static str,
     table: Table,
-    /// The explanation, in two lines.
-    why: [String; 2],
+    /// The remarks, a line each.
+    why: &'static [&'static str],
     /// All readings.
     read: Value,
-    /// Drawings by the ends of their files' names.
+    /// The suffixes of files, with their drawings.
     #[serde(skip)]
     pub(crate) drawings: Vec<(&'static str, String)>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Pitfall {
 /// The function of a step.
 type Show = fn(&Bench<'_>) -> Result<Pitfall>;
 
-/// All of them, in order.
+/// All steps, in order.
 pub(crate) const STEPS: [(&str, Show); 10] = [
     ("B1", timers::unsynchronised),
     ("B2", timers::synchronised),
@@ -63,7 +63,7 @@ impl Display for Pitfall {
     }
 }
 
-/// The drawings of an earlier call, by the ends of their files' names. `read` has the readings of each step, by its row.
+/// Draws the results of an earlier call. `read` has the readings of each step. Returns the suffixes of files, with their drawings.
 pub(crate) fn redrawn(
     read: &BTreeMap<String, Value>,
     device: &DeviceInfo,

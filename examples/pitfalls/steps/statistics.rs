@@ -1,4 +1,4 @@
-//! B6: the statistics of many readings. In: the bench; out: one reading by hand beside the figures of a record.
+//! B6: one reading by hand, and the statistics of a result.
 
 use gpubench::format;
 use gpubench::units::Nanoseconds;
@@ -18,8 +18,8 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
     let interval = format!("{} to {}", format::time(time.median_ci.low), format::time(time.median_ci.high));
     let table = Table::new(["time"])
         .row("wrong: one reading, host clock and wait", [format::time(Nanoseconds(one))])
-        .row("right: gpubench, the median", [format::time(time.median)])
-        .row("its 95 % confidence interval", [interval])
+        .row("right: gpubench, median", [format::time(time.median)])
+        .row("95 % confidence interval", [interval])
         .row("samples", [time.samples])
         .row("minimum", [format::time(time.min)])
         .row("mean", [format::time(time.mean)])
@@ -31,13 +31,10 @@ pub(crate) fn show(bench: &Bench<'_>) -> Result<Pitfall> {
         .row("interquartile range", [format::time(time.iqr)]);
     Ok(Pitfall {
         row: "B6",
-        title: "One reading is no result",
+        title: "Reporting one reading",
         table,
-        why: [
-            "One reading may be any of these. A mean follows every interruption, a median does not."
-                .to_owned(),
-            "The interval says how far to trust it, and the spread whether the kernel is at one speed."
-                .to_owned(),
+        why: &[
+            "The confidence interval is the uncertainty of the median. The rows from `minimum` on describe single samples.",
         ],
         read: json!({ "size": n, "by_hand": by_hand, "gpubench": measured.samples.time, "samples": measured.samples.event_times }),
         drawings: Vec::new(),

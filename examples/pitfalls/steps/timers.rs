@@ -1,5 +1,4 @@
-//! B1, B2 and B3: the host's clock without a wait, with one, and events. In: the bench; out: each beside gpubench's
-//! time, over the sizes of the source.
+//! B1, B2 and B3: times by the host's clock without waiting, with waiting, and by events, with gpubench's times.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ use crate::table::Table;
 const LARGE: [usize; 3] = [2048, 4096, 8192];
 const SMALL: [usize; 3] = [512, 1024, 2048];
 
-/// The source's figures, in milliseconds.
+/// The source's times in milliseconds: size and time, or size, time by events and time by the host's clock.
 const UNSYNCHRONISED: [(usize, f64); 3] = [(2048, 0.238), (4096, 0.244), (8192, 0.257)];
 const SYNCHRONISED: [(usize, f64); 3] = [(2048, 15.518), (4096, 121.314), (8192, 904.354)];
 const BOTH: [(usize, f64, f64); 3] = [(512, 0.293, 0.407), (1024, 1.953, 2.042), (2048, 15.372, 15.464)];
@@ -32,12 +31,9 @@ pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     let readings = TimerReadings { sizes, by_hand, gpubench };
     Ok(Pitfall {
         row: "B1",
-        title: "The host's clock, and nobody waits",
+        title: "Timing with the host's clock without waiting",
         table,
-        why: [
-            "A launch returns when it is queued, so the clock stops before the kernel has begun.".to_owned(),
-            "What it reads is the price of queueing, the same for every size.".to_owned(),
-        ],
+        why: &["The time is about the same for each size, because it does not include the kernel."],
         read,
         drawings: vec![("-timers.svg", readings.drawing(&bench.device.name))],
     })
@@ -49,19 +45,17 @@ pub(crate) fn synchronised(bench: &Bench<'_>) -> Result<Pitfall> {
     let (table, read) = host_clock(bench, |timers| &timers.synchronised, what, &SYNCHRONISED)?;
     Ok(Pitfall {
         row: "B2",
-        title: "The host's clock, and the device is waited for",
+        title: "Timing with the host's clock and waiting",
         table,
-        why: [
-            "Now the kernel is in the reading, and it grows with the work (n³).".to_owned(),
-            "So are the launch, the wait and the wake-up of the host, which B3 looks at.".to_owned(),
+        why: &[
+            "The time includes the kernel, but also the launch call, the wait call and the thread's wake-up.",
         ],
         read,
         drawings: Vec::new(),
     })
 }
 
-/// A reading of the host's clock beside gpubench's time and the source's statement, with the names of both rows; and all
-/// readings.
+/// Returns a table of times by the host's clock, by gpubench and by the source, with the names of two rows; and all readings.
 fn host_clock(
     bench: &Bench<'_>,
     of: fn(&Timers) -> &[f64],
@@ -79,7 +73,7 @@ fn host_clock(
     Ok((table, json!({ "sizes": sizes, "by_hand": read, "gpubench": right })))
 }
 
-/// The readings of all timers, size by size, as steps keep them.
+/// The readings of all timers by size, as steps store them.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct TimerReadings {
     sizes: Vec<usize>,
@@ -88,7 +82,7 @@ pub(super) struct TimerReadings {
 }
 
 impl TimerReadings {
-    /// Those of several steps, from small to large, each size once.
+    /// Combines the readings of several steps, sorted by size, with each size once.
     pub(super) fn together(all: impl IntoIterator<Item = Self>) -> Self {
         let rows = all.into_iter().flat_map(|Self { sizes, by_hand, gpubench }| {
             sizes.into_iter().zip(by_hand.into_iter().zip(gpubench))
@@ -99,36 +93,36 @@ impl TimerReadings {
         Self { sizes, by_hand, gpubench }
     }
 
-    /// A point for each size: the value that `of` computes from its readings and gpubench's time.
+    /// Returns a point for each size: `of` the readings and gpubench's time.
     fn points(&self, of: impl Fn(&Timers, Nanoseconds) -> f64) -> Vec<PlotPoint> {
         let rows = self.sizes.iter().zip(self.by_hand.iter().zip(&self.gpubench));
         rows.map(|(size, (timers, right))| PlotPoint::from((*size as f64, of(timers, *right)))).collect()
     }
 
-    /// Draws the readings without a wait beside the time, and below it the errors of the other timers, which would hide each
-    /// other beside the time.
+    /// Draws the times without waiting and gpubench's times. A second panel shows the differences of the other timers, which are
+    /// too small for the first.
     pub(super) fn drawing(&self, device: &str) -> String {
         let time = vec![
             PlotSeries::new("gpubench", self.points(|_, right| right.as_f64())),
             PlotSeries::new(
-                "host clock, nobody waits",
+                "host clock without waiting",
                 self.points(|timers, _| median(&timers.unsynchronised).as_f64()),
             ),
         ];
         let more =
             |of: fn(&Timers) -> &[f64]| self.points(move |timers, right| median(of(timers)) / right - 1.0);
         let above = vec![
-            PlotSeries::new("host clock, device waited for", more(|timers| &timers.synchronised)),
-            PlotSeries::new("events by hand", more(|timers| &timers.events)),
+            PlotSeries::new("host clock and wait", more(|timers| &timers.synchronised)),
+            PlotSeries::new("CUDA events", more(|timers| &timers.events)),
         ];
         let panel = |y, series| Panel { y, series, marks: Vec::new() };
         Panels {
             title: self.title(),
-            subtitle: format!("{device}, a product by its matrix size, medians"),
+            subtitle: format!("{device}, matrix products, medians"),
             x: Axis::log2("matrix size", AxisUnit::NUMBER),
             panels: vec![
-                panel(Axis::log10("what is read", AxisUnit::TIME), time),
-                panel(Axis::linear("what other timers read above that", AxisUnit::PART), above),
+                panel(Axis::log10("time", AxisUnit::TIME), time),
+                panel(Axis::linear("relative to gpubench", AxisUnit::PART), above),
             ],
             shares_legend: false,
         }
@@ -143,7 +137,7 @@ impl TimerReadings {
         };
         let (read, right) =
             (shown(Range::of(unsynchronised)), shown(Range::of(self.gpubench.iter().copied())));
-        format!("A host clock that nobody waits with reads {read}, where kernels take {right}")
+        format!("Without waiting, the host's clock shows {read} for kernels that take {right}")
     }
 }
 
@@ -164,23 +158,22 @@ pub(crate) fn events(bench: &Bench<'_>) -> Result<Pitfall> {
     };
     let table = Table::new(sizes.iter().map(ToString::to_string))
         .row("wrong: host clock and wait", shown(&host))
-        .row("a pair of events by hand", shown(&events))
+        .row("CUDA events", shown(&events))
         .row("right: gpubench", shown(&right))
-        .row("host clock above events", both)
-        .row("events above gpubench", more(&events))
+        .row("host clock relative to events", both)
+        .row("events relative to gpubench", more(&events))
         .row("source: host clock and wait", theirs(|_, host| format::time(Nanoseconds(host * 1e6))))
         .row("source: events", theirs(|events, _| format::time(Nanoseconds(events * 1e6))))
         .row(
-            "source: host clock above events",
+            "source: host clock relative to events",
             theirs(|events, host| above(Nanoseconds(host), Nanoseconds(events))),
         );
     Ok(Pitfall {
         row: "B3",
-        title: "Events are time stamps of the GPU itself",
+        title: "Timing with CUDA events",
         table,
-        why: [
-            "What the host adds is the same for every size: the shorter the kernel, the more of the reading it is.".to_owned(),
-            "A pair of events leaves it out, and has an overhead of its own, which gpubench measures and takes off.".to_owned(),
+        why: &[
+            "The host's clock adds about the same time for each size, which matters most for short kernels.",
         ],
         read: json!({ "sizes": sizes, "by_hand": read, "gpubench": right }),
         drawings: Vec::new(),

@@ -1,5 +1,4 @@
-//! The experiments under `examples`, run as a user would: on the fake libcuda with little to do, and on a machine without a
-//! GPU. In: their programs, which `cargo test` builds; out: what they print and the files they write.
+//! Runs the experiments in `examples` with small sizes on the fake driver, and without a GPU. `cargo test` builds their programs.
 
 use std::fs;
 use std::path::Path;
@@ -47,29 +46,29 @@ fn experiments_print_their_tables_and_write_their_files() {
         &[
             "source, RTX 3090, L2/2",
             "32 × 1024 threads, L2/8, flush `discard`",
-            "sum: cold takes longer by more than 2 %",
+            "sum: cold launches take more than 2 % longer",
         ],
         &[
             "source, Tesla M2050",
             "maximum error 0",
-            "one thread a block",
-            "host's clock, the device waited for",
-            "its last element is 604",
+            "one thread per block",
+            "host clock and wait",
+            "the last element is 604",
         ],
-        &["kernelCopy", "unifiedMemcpy", "both directions at once", "what crosses the memory", "invalid"],
+        &["kernelCopy", "unifiedMemcpy", "both directions at once", "reads and writes", "invalid"],
         &["1 : 0", "0 : 1", "8 : 0", "0 : 8"],
         &[
             "B1: ",
             "wrong: host clock around the launch",
-            "compiled now (CUDA_CACHE_DISABLE=1)",
+            "PTX with compilation (CUDA_CACHE_DISABLE=1)",
             "after the same kernel",
             "95th percentile",
-            "the source's product, 128",
+            "naive kernel, 128",
             "no sensors",
-            "an empty kernel: a graph, until done",
+            "empty kernel: graph, complete",
             "B11: ",
         ],
-        &["sustained, its last third", "A sustained launch takes 0.00 % less time than one in a burst"],
+        &["sustained, last third", "A sustained launch takes 0.00 % less time than a launch in a burst"],
     ];
     let written: [&[&str]; 6] = [
         &["hot_cold-runs.json", "hot_cold.svg"],
