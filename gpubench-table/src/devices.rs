@@ -117,7 +117,11 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
         .map(|peak| format!("; {}: {}, {}", peak.source, shown_rate(peak), peak.method))
         .collect();
     let (name, limit) = (peak_name(quantity), shown_rate(counts));
-    let unused = if counts.is_comparable() { "" } else { "; too uncertain for a % of peak" };
+    let unused = if counts.is_comparable() {
+        ""
+    } else {
+        "; too uncertain for a % of peak: stop other programs, and use --measure-peaks"
+    };
     format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
 }
 
@@ -228,7 +232,7 @@ mod header_tests {
         let low = reached.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&low]),
-            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz; too uncertain for a % of peak)"
+            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz; too uncertain for a % of peak: stop other programs, and use --measure-peaks)"
         );
     }
 }
