@@ -61,6 +61,9 @@ gpubench_stats::stored! {
         pub items_per_second: Option<ItemsPerSecond>,
         /// The shares of the device's peaks that these rates are.
         pub peak_fractions: Vec<PeakFraction>,
+        /// True if the launch reads or writes more than the last-level cache holds, so that its data cannot all be in a cache.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub exceeds_cache: bool,
         /// Floating-point operations for each byte of memory that is read or written (arithmetic intensity, in flop/byte).
         pub arithmetic_intensity: Option<f64>,
         /// The peak that binds, of memory and arithmetic, with the share of it (Williams, Waterman & Patterson 2009): the one
@@ -119,7 +122,10 @@ impl Metrics {
             }
             _ => None,
         };
+        // At least this much, since reads and writes may be of the same memory.
+        let data = counts.reads.max(counts.writes).max(counts.without_intermediates().map(|bytes| bytes / 2));
         Self {
+            exceeds_cache: info.last_level_cache.is_some_and(|Bytes(cache)| data > Some(cache)),
             read_bandwidth: rate(counts.reads),
             write_bandwidth: rate(counts.writes),
             bandwidth,
@@ -245,6 +251,22 @@ mod metrics_tests {
         assert_eq!(roof(Some(7_000_000), "f64", None), (Some(7.0), None));
         assert_eq!(roof(None, "f32", None), (None, None));
         assert_eq!(roof(Some(7_000_000), "f32", Some(Link::H2d)), (None, None));
+    }
+
+    /// Reads and writes may be of the same memory.
+    #[test]
+    fn data_exceed_the_cache_if_reads_or_writes_do() {
+        let exceeds = |reads, writes, bytes, info: &DeviceInfo| {
+            let counts = Counts { reads, writes, bytes, ..Counts::default() };
+            Metrics::new(&counts, Nanoseconds(1e6), info, ("f32", None), None).exceeds_cache
+        };
+        let info = info().with_last_level_cache(Bytes(1000));
+        assert!(!exceeds(Some(1000), Some(1000), Some(2000), &info));
+        assert!(exceeds(Some(1001), None, Some(1001), &info));
+        assert!(exceeds(None, Some(1001), Some(1001), &info));
+        assert_eq!([2000, 2002].map(|bytes| exceeds(None, None, Some(bytes), &info)), [false, true]);
+        assert!(!exceeds(None, None, None, &info));
+        assert!(!exceeds(Some(1 << 40), None, Some(1 << 40), &self::info()), "a cache of unknown size");
     }
 
     #[test]

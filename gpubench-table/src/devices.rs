@@ -117,7 +117,11 @@ fn shown_peaks(quantity: &Quantity, peaks: &[&Peak]) -> String {
         .map(|peak| format!("; {}: {}, {}", peak.source, shown_rate(peak), peak.method))
         .collect();
     let (name, limit) = (peak_name(quantity), shown_rate(counts));
-    let unused = if counts.is_comparable() { "" } else { "; too uncertain for a % of peak" };
+    let unused = if counts.is_comparable() {
+        ""
+    } else {
+        "; too uncertain for a % of peak: stop other programs, and use --measure-peaks"
+    };
     format!("{name} {limit} ({}: {}{unused}{others})", counts.source, counts.method)
 }
 
@@ -165,11 +169,12 @@ pub fn binding_peak(measured: &Measurement) -> Option<&PeakFraction> {
     measured.metrics.roofline.as_ref().or_else(|| measured.metrics.peak_fractions.first())
 }
 
-/// Returns true if the record has a usable measurement whose bandwidth exceeds the peak of the memory, and
-/// its verdict has no reason for missing work.
-pub(super) fn is_above_memory_peak(record: &Record) -> bool {
-    let of_memory = record.usable_measurement().and_then(|it| it.metrics.share(&Quantity::MemoryBandwidth));
-    of_memory > Some(1.0) && !record.verdict.reasons.iter().any(Reason::is_missing_work)
+/// Returns the fraction of the limiting peak if it is above 1. `None` if the record has no usable measurement, or if
+/// its verdict has a reason for missing work.
+pub(super) fn above_peak(record: &Record) -> Option<&PeakFraction> {
+    let share = binding_peak(record.usable_measurement()?)?;
+    let is_work_missing = record.verdict.reasons.iter().any(Reason::is_missing_work);
+    (share.fraction > 1.0 && !is_work_missing).then_some(share)
 }
 
 /// Returns the text of the cell `% of peak`: the fraction of the limiting peak, or the name of the cache for a hot result that is faster than
@@ -180,12 +185,12 @@ pub fn peak_cell(record: &Record) -> Option<String> {
         .or_else(|| binding_peak(record.measurement.as_ref()?).map(peak_fraction_text))
 }
 
-/// Returns the name of the cache that serves a hot result: one limited by memory and faster than memory can be. `None` for all other
-/// results.
+/// Returns the name of the cache that serves a hot result: one limited by memory and faster than memory can be, with data that fit in
+/// the cache. `None` for all other results.
 pub(super) fn serving_cache(record: &Record) -> Option<&'static str> {
-    let is_memory = |share: &PeakFraction| share.quantity == Quantity::MemoryBandwidth;
-    let is_bound_by_memory = record.measurement.as_ref().and_then(binding_peak).is_some_and(is_memory);
-    let is_served = record.case.cache == Cache::Hot && is_bound_by_memory && is_above_memory_peak(record);
+    let is_served = record.case.cache == Cache::Hot
+        && above_peak(record)?.quantity == Quantity::MemoryBandwidth
+        && !record.measurement.as_ref()?.metrics.exceeds_cache;
     is_served.then(|| if record.device.starts_with("cuda") { "L2" } else { "cache" })
 }
 
@@ -227,7 +232,7 @@ mod header_tests {
         let low = reached.uncertain();
         assert_eq!(
             shown_peaks(&quantity, &[&low]),
-            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz; too uncertain for a % of peak)"
+            "BF16 tensor at least 160 TFLOP/s (measured: mma.sync at 2520 MHz; too uncertain for a % of peak: stop other programs, and use --measure-peaks)"
         );
     }
 }

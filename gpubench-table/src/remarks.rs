@@ -1,6 +1,6 @@
 //! The lines under the table: skipped benchmarks, the ways of timing, and a count of the rows.
 
-use super::devices::is_above_memory_peak;
+use super::devices::{above_peak, serving_cache};
 use super::rows::{device_list, grouped};
 use super::text::{Page, join_sections, paragraph, plain};
 use gpubench_records::{
@@ -37,9 +37,8 @@ pub fn methods(run: &Run) -> String {
             "CPU results are sampled to {usual}, and valid up to {widest}: other programs use the CPU too (--precision asks for more)\n"
         );
     }
-    let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
-    if cold.any(is_above_memory_peak) {
-        text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
+    if run.records.iter().any(|record| above_peak(record).is_some() && serving_cache(record).is_none()) {
+        text += "results above 100 % of a peak: the peak is too low (`--measure-peaks` measures it), the declared work is too much, or a cache held a part of a hot launch's data\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &link_counts(link, run);

@@ -1,5 +1,5 @@
 //! The rows of the table: a case on all devices of a model, of which the one in the middle is shown; and the reasons against rows, each
-//! in full under the first row that it is against and by its number beside all others.
+//! in full under the first row that it is against, and by its number and the row's own figures with all others.
 
 use std::collections::HashMap;
 
@@ -170,18 +170,16 @@ pub(super) fn device_list(devices: &[&str]) -> String {
     }
 }
 
-/// Returns true for a reason with words of the user or of the driver, or with figures that a reader needs for each row. Such reasons
-/// share a number only if their texts are equal; others also if only their figures differ.
+/// Returns true for a reason with words of the user or of the driver. Such reasons share a number only if their texts are equal; others
+/// also if only their figures differ.
 fn has_own_words(reason: &Reason) -> bool {
     matches!(
         reason,
-        Reason::Drift { .. }
-            | Reason::Failed(_)
+        Reason::Failed(_)
             | Reason::FailedAfterwards(_)
             | Reason::LaterOutputsFail(_)
             | Reason::SecondTry(_)
             | Reason::SetupNotRepeatable { .. }
-            | Reason::TwoModes { .. }
             | Reason::WorkDiffers { .. }
     )
 }
@@ -197,6 +195,15 @@ fn without_numbers(words: &str) -> String {
     words.split(' ').filter(is_kept).collect()
 }
 
+/// Returns the part of a reason with its figures: without the name before the first figure, and without the advice after the last.
+fn figures(text: &str) -> &str {
+    let begin =
+        text.find(char::is_numeric).and_then(|first| text[..first].rfind(": ")).map_or(0, |colon| colon + 2);
+    let last = text.rfind(char::is_numeric).unwrap_or(0);
+    let end = text[last..].find([':', ';']).map_or(text.len(), |end| last + end);
+    &text[begin..end]
+}
+
 /// The reasons against the rows of a table, each with its number.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -204,8 +211,6 @@ pub(super) struct Notes {
     numbers: HashMap<String, (usize, String)>,
     /// The cases of the rows that have each reason: those of reason 1 first. A case is there once for each row.
     rows: Vec<Vec<CaseId>>,
-    /// True if a later row has other figures than the first.
-    have_other_figures: bool,
 }
 
 /// A reason against a row.
@@ -214,8 +219,8 @@ pub(super) struct Note {
     pub number: usize,
     /// The best verdict that a result with this reason can have: suspect or invalid.
     pub state: State,
-    /// The verdict, the names of the devices if the reason is not against all of the row, and the words.
-    /// `None` if an earlier row had this reason.
+    /// The verdict, the names of the devices if the reason is not against all of the row, and the words. If an
+    /// earlier row had this reason, only the row's cache state and own figures; `None` if they are those of the first row.
     pub text: Option<String>,
 }
 
@@ -242,12 +247,12 @@ impl Notes {
     }
 
     /// Returns the note for a reason against `case`, and counts the row. Reasons with the same `kind`, their words without
-    /// figures, have one number; only the first has `text`.
+    /// figures, have one number; only the first has all of `text`.
     fn note_for(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
         if let Some((number, first)) = self.numbers.get(&kind) {
-            self.have_other_figures |= text != *first;
             self.rows[number - 1].push(case.clone());
-            return Note { number: *number, state, text: None };
+            let own = (text != *first).then(|| format!("{}: {}", case.cache, figures(&text)));
+            return Note { number: *number, state, text: own };
         }
         self.rows.push(vec![case.clone()]);
         let number = self.rows.len();
@@ -260,17 +265,12 @@ impl Notes {
         self.rows.iter_mut().for_each(|cases| cases.retain(|other| other != case));
     }
 
-    /// Returns the number of rows of each reason that several rows have, and a hint if a later row has other figures than the one
-    /// that is printed. `None` if no reason has several rows.
+    /// Returns the number of rows of each reason that several rows have. `None` if no reason has several rows.
     pub(super) fn shared(&self) -> Option<String> {
         let shared = self.rows.iter().map(Vec::len).enumerate().filter(|(_, rows)| *rows > 1);
         let counts: Vec<String> = shared
             .map(|(note, rows)| format!("[{}] applies to {}", note + 1, format::counted(rows, "result")))
             .collect();
-        let others = match self.have_other_figures {
-            true => "; figures are those of the first result (--csv and --markdown have those of each)",
-            false => "",
-        };
-        (!counts.is_empty()).then(|| format!("{}{others}", counts.join(", ")))
+        (!counts.is_empty()).then(|| counts.join(", "))
     }
 }

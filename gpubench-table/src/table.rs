@@ -334,7 +334,7 @@ impl TableWriter {
         }
     }
 
-    /// Returns the reasons that no earlier row had.
+    /// Returns the lines of the reasons that no earlier row had, or had with other figures.
     fn reason_lines(&self, notes: &[Note]) -> String {
         let mut text = String::new();
         for Note { number, state, text: words } in notes {

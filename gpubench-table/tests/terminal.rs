@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::Path;
 
-use gpubench_records::DeviceInfo;
 use gpubench_records::comparison::{
     Answer, BaselineComparison, BaselineFinding, CaseFinding, Comparison, Round, Threshold,
 };
@@ -12,8 +11,10 @@ use gpubench_records::failure::{Failure, Stage};
 use gpubench_records::files;
 use gpubench_records::id::{Arg, BenchmarkId};
 use gpubench_records::method::Timer;
+use gpubench_records::metrics::PeakFraction;
 use gpubench_records::record::{Compared, Record, Run, Skipped};
 use gpubench_records::verdict::{Reason, Verdict};
+use gpubench_records::{Cache, DeviceInfo, Quantity};
 use gpubench_stats::Ratio;
 use gpubench_stats::units::Nanoseconds;
 use gpubench_table::export::Format;
@@ -435,9 +436,9 @@ fn a_row_that_further_processes_change_is_printed_again() {
     assert!(replaced.contains(" 3 suspect,") && replaced.contains("[1] applies to 3 results"), "{replaced}");
 }
 
-/// Inputs of each size have figures of their own: the reason is the same.
+/// Inputs of each size have figures of their own: later rows print these, and not again the words that all have.
 #[test]
-fn a_reason_of_several_sizes_is_printed_once() {
+fn a_reason_of_several_sizes_is_printed_once_with_the_figures_of_each() {
     let mut run = small("clockwork");
     run.records.truncate(3);
     let reason = |time: f64| Reason::NoLongerThanEmpty { time: Nanoseconds(time), empty: Nanoseconds(3.0) };
@@ -447,23 +448,41 @@ fn a_reason_of_several_sizes_is_printed_once() {
     }
     let text = plain(&render(&run, Page::default()));
     let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
-    assert!(reasons.len() == 2 && reasons[0].contains("this one only 4.000 µs more"), "{text}");
-    assert!(
-        text.contains(
-            "[1] applies to 2 results; figures are those of the first result (--csv and --markdown have those of each)\n"
-        ),
-        "{text}"
-    );
+    assert!(reasons.len() == 3 && reasons[0].contains("this one only 4.000 µs more"), "{text}");
+    assert_eq!(reasons[2], "    [1] hot: an empty launch takes 3.000 ns, and this one only 5.000 ms more");
+    assert!(text.contains("\n[1] applies to 2 results\n"), "{text}");
 }
 
-/// Its figures are in words that rows share, with what may help.
+/// A cache serves a hot result above the memory's bandwidth only if the data fit in it. Otherwise the peak is too low.
+#[test]
+fn a_result_above_a_peak_has_a_percentage_unless_the_cache_holds_its_data() {
+    let mut run = small("clockwork");
+    run.records.retain(|record| record.case.cache == Cache::Hot);
+    run.records.truncate(1);
+    let mut shown = |exceeds_cache, quantity| {
+        let metrics = &mut run.records[0].measurement.as_mut().expect("it was measured").metrics;
+        metrics.peak_fractions = vec![PeakFraction { quantity, fraction: 1.43 }];
+        (metrics.roofline, metrics.exceeds_cache) = (None, exceeds_cache);
+        let text = plain(&render(&run, page(120)));
+        (
+            text.contains("cache in place of a % of peak"),
+            text.contains(" 143 "),
+            text.contains("results above 100 % of a peak: the peak is too low"),
+        )
+    };
+    assert_eq!(shown(false, Quantity::MemoryBandwidth), (true, false, false));
+    assert_eq!(shown(true, Quantity::MemoryBandwidth), (false, true, true));
+    assert_eq!(shown(false, Quantity::Compute("f32".to_owned())), (false, true, true));
+}
+
+/// Its own interval is in the column `± %`, so that rows share these words.
 #[test]
 fn a_case_that_has_not_converged_says_what_helps() {
     let mut run = small("clockwork");
     run.records.truncate(1);
     run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.04, requested: 0.005 }]);
     let table = render(&run, Page::default());
-    let note = "not converged: the median is known to ± 4.00 %, and ± 0.50 % was asked for: raise the \
+    let note = "not converged: the interval of the median is wider than ± 0.50 %, which was asked for: raise the \
                 attribute's `max_time` or --max-time (which overrides it), and --timeout if that is shorter, or ask for less with --precision";
     assert!(table.contains(note), "{table}");
 }

@@ -132,9 +132,8 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: {}, and {} was asked for: raise the attribute's `max_time` or --max-time (which overrides it), and \
-             --timeout if that is shorter, or ask for less with --precision",
-            reached_phrase(*.reached),
+            "not converged: the interval of the median is wider than {}, which was asked for: raise the attribute's `max_time` or --max-time \
+             (which overrides it), and --timeout if that is shorter, or ask for less with --precision",
             format::precision(*.requested)
         )]
         NotConverged {
@@ -158,8 +157,8 @@ gpubench_stats::stored! {
         },
         /// Other programs interrupted samples that could not be left out, since too few others are left.
         #[error(
-            "interrupted: other programs used the CPU during {interrupted} of {samples} samples, too many to leave out: \
-             stop these programs, or raise --max-time for more samples"
+            "interrupted: other programs used the CPU during too many samples to leave these out: stop the programs, or raise --max-time for \
+             more samples"
         )]
         Interrupted {
             /// The number of samples that were interrupted.
@@ -170,8 +169,7 @@ gpubench_stats::stored! {
         /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
         /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
         #[error(
-            "wide interval: the median is known to {}, and a valid result needs {} or less: take more samples, or do more work per launch",
-            format::plus_minus(*.reached),
+            "wide interval: the interval of the median is wider than {}, the most for a valid result: take more samples, or do more work per launch",
             format::plus_minus(*.limit)
         )]
         WideInterval {
@@ -323,15 +321,6 @@ impl Reason {
                 | Self::OtherProcesses { .. }
         )
     }
-}
-
-/// Returns a phrase such as `the median is known to ± 0.50 %`. `half_width` is a fraction of the median; from
-/// 1 on, the phrase is that the interval is unknown or at least ± 100 %.
-fn reached_phrase(half_width: f64) -> String {
-    if half_width < 1.0 {
-        return format!("the median is known to {}", format::plus_minus(half_width));
-    }
-    "the interval of the median is unknown or at least ± 100 %".to_owned()
 }
 
 /// Returns the advice that ends the sentence about too few samples. `needed` is the number of samples that

@@ -44,16 +44,13 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     // Wider than what ends sampling, and valid all the same.
     assert_eq!(told(12, 1e4, true, 0.005), None);
     let wide = told(12, 1e5, true, 0.005).expect("it is too wide");
-    assert!(
-        wide.starts_with("wide interval: the median is known to ± ") && wide.contains("± 5.00 %"),
-        "{wide}"
-    );
+    assert!(wide.starts_with("wide interval: the interval of the median is wider than ± 5.00 %"), "{wide}");
     assert_eq!(told(12, 1e5, true, 0.5), None, "the user asked for no more");
     // Two steps of a coarse timer are 16 %, and the limit.
     let mut coarse = sampled(12, 1e5, true);
     coarse.timer.resolution = Nanoseconds(0.08 * coarse.time.median.0);
     let wide = imprecise_median(&coarse, 0.005).expect("it is too wide").to_string();
-    assert!(wide.contains("a valid result needs ± 16.00 % or less"), "{wide}");
+    assert!(wide.contains("wider than ± 16.00 %, the most for a valid result"), "{wide}");
     assert!(told(12, 1e5, false, 0.005).is_some_and(|told| told.starts_with("not converged")));
     // What is stored is numbers, whatever was measured.
     let reason = imprecise_median(&sampled(12, 1e5, true), 0.005).expect("it is too wide");
@@ -84,8 +81,6 @@ fn a_budget_that_others_used_up_is_no_fault_of_the_row() {
     assert!(matches!(on_the_cpu(2e4), Some(Reason::NotConverged { .. })));
     // The row is as good as its interval: one of 10 % is none to go by.
     assert!(matches!(spent(Some(0.4), 6e4), Some(Reason::NotConverged { .. })));
-    let unknown = Reason::NotConverged { reached: f64::INFINITY, requested: 0.005 }.to_string();
-    assert!(unknown.contains("unknown or at least ± 100 %, and ± 0.50 % was asked for"), "{unknown}");
     let few = Samples { processor_wait: Some(0.4), converged: false, ..samples(1e5) };
     let few = Samples { time: Summary { samples: 5, ..few.time.clone() }, ..few };
     assert!(matches!(imprecise_median(&few, 0.005), Some(Reason::TooFewSamples { samples: 5, .. })));
@@ -96,8 +91,7 @@ fn samples_that_others_interrupted_and_that_count_are_a_reservation() {
     assert_eq!(interrupted_samples(&samples(1e5)), None);
     let reason = interrupted_samples(&Samples { interrupted_count: 58, ..samples(1e5) }).expect("they count");
     assert_eq!(reason.state(), State::Suspect);
-    let told = "interrupted: other programs used the CPU during 58 of 60 samples, too many to leave out";
-    assert!(reason.to_string().starts_with(told), "{reason}");
+    assert!(matches!(reason, Reason::Interrupted { interrupted: 58, samples: 60 }), "{reason}");
 }
 
 /// A launch of 100 µs ± 1 % of which others interrupt some samples, for up to 4 ms each: a row whose budget was spent is valid

@@ -3,8 +3,10 @@
 //! `gpubench-kernels`; those of the measurement itself and of its tests are here. Any other kernel touches nothing and
 //! takes as long as an empty one.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::content::{Content, View};
 use crate::l2::Traffic;
@@ -205,6 +207,18 @@ impl Launch {
     pub(crate) fn is_ours(&self) -> bool {
         let inputs = reference::inputs::KERNELS.iter().any(|reference| reference.kernel == self.name);
         inputs || self.name.starts_with("gpubench_")
+    }
+
+    /// Prints on standard error that the fake does not compute this kernel, once in a process. Prints nothing for a kernel without
+    /// pointers, which can have no outputs.
+    #[expect(clippy::print_stderr, reason = "a driver has no other way to reach the user")]
+    pub(crate) fn report_not_computed(&self) {
+        static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let Self { name, sizes, .. } = self;
+        let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if sizes.contains(&8) && !self.is_ours() && reported.insert(name.clone()) {
+            eprintln!("fake driver: kernel `{name}` is not computed: its outputs stay as they were");
+        }
     }
 
     /// Describes the launch on a GPU whose timer has this resolution.

@@ -10,7 +10,7 @@
 //!
 //! | variable | for instance | what it does |
 //! |---|---|---|
-//! | `LOG` | `run.log` | Every call, and every piece of work with its stream, ranges and time, is written there; see `log`. |
+//! | `LOG` | `run.log` | Every call, and every piece of work with its stream, ranges and time, is written there; see `log`. Without it, a kernel with pointers that the fake does not compute is named on standard error. |
 //! | `GPUS` | `2` | How many GPUs there are; usually 1. Each has a primary context of its own, with its own memory, streams, events, modules, graphs and time: what belongs to another is refused. A process sees those that `CUDA_VISIBLE_DEVICES` names. |
 //! | `HOST` | `n2` | The machine: GPUs of another have other UUIDs. |
 //! | `NOISE` | `0.05` | Kernels take normally distributed times, with this standard deviation as a fraction. |

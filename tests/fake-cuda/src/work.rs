@@ -142,6 +142,9 @@ impl Driver {
         }
         let misdeed = self.misdeed(name);
         let doing = launch.doing(self.config.step);
+        if doing == kernels::Doing::default() && misdeed.is_none() && self.config.log.is_none() {
+            launch.report_not_computed();
+        }
         for (range, access) in &doing.touched {
             let access = match access {
                 Access::Read => "read",

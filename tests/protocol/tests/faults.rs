@@ -513,3 +513,10 @@ fn faulty_launches_are_told_as_they_are_on_a_gpu() {
     // `right`, `right_after_all_that`, `panics_later` cold, the joined fork and `writes_nothing`.
     assert_eq!(measured.run.records.len(), BINDINGS.len() * (ROWS.len() + 6));
 }
+
+#[test]
+fn a_kernel_that_the_fake_does_not_compute_is_named_once() {
+    let Measured { ended, .. } = measure(FAULTS, &["--quick", "writes_between"], &[]);
+    let line = "fake driver: kernel `misaligned` is not computed: its outputs stay as they were";
+    assert_eq!(ended.stderr.lines().filter(|printed| *printed == line).count(), 1, "{ended}");
+}

@@ -92,7 +92,6 @@ impl Device for Host {
         if inputs == InputState::Fresh {
             populate_pages(work);
         }
-        self.spinning_workers = SpinningWorkers::new(&self.pool, Cache::Cold);
         work.reset()?;
         let flush = if reason_not_to_drop_lines(work).is_none() { Flush::Lines } else { Flush::Read };
         self.flush(flush, work)?;
@@ -279,6 +278,18 @@ mod tests {
         assert!(new > Some(MOST_NEW_PAGES), "{new:?}");
         // Older systems do not know the advice.
         assert!(there < new, "{there:?} of {new:?}");
+    }
+
+    /// A launch after the samples that waits for workers it does not use lets other programs run before it, which slows it.
+    #[test]
+    fn launches_after_the_samples_wait_for_workers_only_if_the_samples_did() {
+        let (mut host, mut work) = (Host::open().expect("there is a CPU"), Untouched(vec![0; 4096]));
+        let mut sampler = host.sampler(&mut work, &SampleOptions::new(Cache::Cold)).expect("it samples");
+        _ = sampler.group(32).expect("it launches");
+        drop(sampler);
+        assert!(!host.spinning_workers.are_needed());
+        host.time_cold_launch(&mut work, InputState::Used).expect("it launches");
+        assert!(!host.spinning_workers.are_needed());
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl SpinningWorkers {
     /// Returns true if the next launch should wait for spinning workers, according to the wake-up policy and
     /// to whether workers took part in any earlier launch. Always returns false without other threads in the
     /// pool.
-    fn are_needed(&self) -> bool {
+    pub(super) fn are_needed(&self) -> bool {
         !self.workers.each.is_empty() && self.policy.next_launch_waits(self.workers.worked())
     }
 
