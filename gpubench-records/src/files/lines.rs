@@ -1,5 +1,5 @@
 //! The format of a run on disk: JSON Lines, the first with all but the records, then a record each, the last with the time
-//! that the run took. A file that was cut off anywhere is a run with the records up to there.
+//! that the run took and its comparison with a baseline. A file that was cut off anywhere is a run with the records up to there.
 //!
 //! Each line ends with a checksum, which finds damage and edits by hand; it is no protection against an attack. Records that no
 //! run has are refused: a launch takes longer than nothing, unless the timer resolves too little.
@@ -11,7 +11,10 @@ use gpubench_stats::{Nanoseconds, format};
 use serde::{Deserialize, Serialize};
 
 use crate::files::format::{RUN, message_without_position};
-use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, merge::RecordsByCase};
+use crate::{
+    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold,
+    merge::RecordsByCase,
+};
 
 /// One line of a run's file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,10 +34,23 @@ pub(super) enum RunLine<'a> {
     End {
         /// The time that the run took.
         wall_time: Nanoseconds,
+        /// The regression threshold of the run, if the user gave one.
+        #[serde(default)]
+        regression_threshold: Option<Threshold>,
+        /// The comparison with a baseline.
+        #[serde(default)]
+        baseline_comparison: Option<Cow<'a, BaselineComparison>>,
     },
 }
 
-impl RunLine<'_> {
+impl<'a> RunLine<'a> {
+    /// Returns the last line of `run`.
+    pub(super) fn end_of(run: &'a Run) -> Self {
+        let Run { wall_time, regression_threshold, baseline_comparison, .. } = run;
+        let baseline_comparison = baseline_comparison.as_ref().map(Cow::Borrowed);
+        Self::End { wall_time: *wall_time, regression_threshold: *regression_threshold, baseline_comparison }
+    }
+
     /// Returns the line as JSON with its checksum and its line end.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
@@ -105,9 +121,11 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
             },
-            Ok(RunLine::End { wall_time }) => {
+            Ok(RunLine::End { wall_time, regression_threshold, baseline_comparison }) => {
                 has_ended = true;
                 run.wall_time = run.wall_time.max(wall_time);
+                run.regression_threshold = regression_threshold;
+                run.baseline_comparison = baseline_comparison.map(Cow::into_owned);
             }
             Ok(RunLine::Run(_)) => faults.push((number, "begins a second run".to_owned())),
             Err(why) => faults.push((number, why)),

@@ -11,7 +11,7 @@ mod lines_tests {
             RunLine::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
         };
         let (record, other) = (written(0), written(1));
-        let end = RunLine::End { wall_time: run.wall_time }.to_bytes().expect("a vector takes everything");
+        let end = RunLine::end_of(&run).to_bytes().expect("a vector takes everything");
         let bare = Run { records: Vec::new(), planned_cases: 2, ..run.clone() };
         let head = RunLine::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
         let (whole, cut, other) = (&record[..], &record[..record.len() - 9], &other[..]);
