@@ -30,27 +30,21 @@ pub(super) enum RunLine<'a> {
         /// The result.
         record: Cow<'a, Record>,
     },
-    /// The last line, if the run came to its end.
+    /// The last line, unless the process of the run was killed.
     End {
         /// The time that the run took.
         wall_time: Nanoseconds,
-        /// The regression threshold of the run, if the user gave one.
+        /// True if the run ended before its plan did, so that it lacks results.
         #[serde(default)]
+        ended_early: bool,
+        /// The regression threshold of the run, if the user gave one.
         regression_threshold: Option<Threshold>,
         /// The comparison with a baseline.
-        #[serde(default)]
-        baseline_comparison: Option<Cow<'a, BaselineComparison>>,
+        baseline_comparison: Option<BaselineComparison>,
     },
 }
 
-impl<'a> RunLine<'a> {
-    /// Returns the last line of `run`.
-    pub(super) fn end_of(run: &'a Run) -> Self {
-        let Run { wall_time, regression_threshold, baseline_comparison, .. } = run;
-        let baseline_comparison = baseline_comparison.as_ref().map(Cow::Borrowed);
-        Self::End { wall_time: *wall_time, regression_threshold: *regression_threshold, baseline_comparison }
-    }
-
+impl RunLine<'_> {
     /// Returns the line as JSON with its checksum and its line end.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
@@ -69,7 +63,7 @@ pub struct StoredRun {
     pub remarks: Vec<String>,
     /// True if the last line of its file is cut off, so that the case in it is left out.
     pub is_cut_off: bool,
-    /// True if the file has the line that a run writes at its end.
+    /// True if the file has the line that a run writes at its end, and the run came to the end of its plan.
     has_ended: bool,
 }
 
@@ -121,11 +115,11 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
             },
-            Ok(RunLine::End { wall_time, regression_threshold, baseline_comparison }) => {
-                has_ended = true;
+            Ok(RunLine::End { wall_time, ended_early, regression_threshold, baseline_comparison }) => {
+                has_ended = !ended_early;
                 run.wall_time = run.wall_time.max(wall_time);
-                run.regression_threshold = regression_threshold;
-                run.baseline_comparison = baseline_comparison.map(Cow::into_owned);
+                (run.regression_threshold, run.baseline_comparison) =
+                    (regression_threshold, baseline_comparison);
             }
             Ok(RunLine::Run(_)) => faults.push((number, "begins a second run".to_owned())),
             Err(why) => faults.push((number, why)),

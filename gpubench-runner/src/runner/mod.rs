@@ -160,7 +160,7 @@ pub(crate) fn measure<'a>(
     results.run.records = merged(std::mem::take(&mut results.run.records));
     results.run.wall_time += Nanoseconds::from(begin.elapsed());
     conclude(&mut results.run);
-    let (run, file) = results.into_run();
+    let (run, file) = results.into_run(ended.is_err());
     (run, file, ended)
 }
 
