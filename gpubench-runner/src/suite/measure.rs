@@ -130,10 +130,7 @@ impl<'a> PreparedRun<'a> {
         }
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
-            // A baseline is saved without its own comparison.
-            let comparison = run.baseline_comparison.take();
             problems.extend(baselines.save(&run).err().map(SuiteError::failed));
-            run.baseline_comparison = comparison;
             if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
                 let results = counted(run.records.len(), "result");
                 let suspect = match run.counts().suspect {

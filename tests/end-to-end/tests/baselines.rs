@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use end_to_end::running::{Ended, files, run_with};
+use gpubench_records::Exit;
 use gpubench_records::comparison::{Answer, BaselineFinding};
 use gpubench_records::record::Run;
 use gpubench_report::export::JUNIT;
@@ -238,6 +239,11 @@ fn a_path_will_do() {
     ended.shows("compared::told[n=1]   hot   33.92 µs  was 32.00 µs  +6.00 %");
     ended.shows("4 regressions of 5.00 % or more");
     assert_eq!(run.gate().expect("a gate").regressions().len(), 4);
+    // A report of a baseline that a gated run saved has the gate of that run.
+    let now = target.path("now.json");
+    _ = target.run(&[&arguments[..], &["--save-baseline", text(&now)]].concat(), &[]).with_code(0);
+    let saved = Run::parse(&fs::read(now).expect("it was written")).expect("a run");
+    assert_eq!(saved.gate().expect("a gate").exit(), Exit::Done);
     fs::write(&then, "{}").expect("it can be written");
     target.run(&arguments, &[]).with_code(2).says_only("then.json: ");
 }
