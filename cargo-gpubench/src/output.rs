@@ -257,8 +257,8 @@ impl Display for CommandError {
     }
 }
 
-/// Converts any error to one with the exit code [`Exit::Usage`], except for [`LoadRunError::Missing`], whose
-/// exit code is [`Exit::Nothing`].
+/// Converts any error to one with the exit code [`Exit::Usage`], as if the user names what does not exist. The
+/// exit code of [`LoadRunError::Missing`], for `last` and defaults, is [`Exit::Nothing`].
 impl<E: Error + 'static> From<E> for CommandError {
     fn from(error: E) -> Self {
         let is_missing = matches!((&error as &dyn Error).downcast_ref(), Some(LoadRunError::Missing(_)));

@@ -136,7 +136,7 @@ fn store_finished(folder: &Path, mut run: Run) {
     let records = std::mem::take(&mut run.records);
     let mut store = Store::create(folder, &run, &[]).expect("it can be written");
     records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
-    store.end(run.wall_time).expect("it can be written");
+    store.end(&run, false).expect("it can be written");
 }
 
 /// Benchmark binaries store their runs in the folder of a variable, and `--home` is stronger.

@@ -71,6 +71,7 @@ fn a_line_that_is_cut_off_is_told() {
     );
 }
 
+/// A name that the user gives is wrong usage, and `last` matches nothing.
 #[test]
 fn names_of_nothing_are_refused() {
     let project = TestProject::with_runs();
@@ -88,6 +89,12 @@ fn names_of_nothing_are_refused() {
     told += &refused(&project, &["report", "../target/gpubench/runs"], 2);
     told += &empty.run(&["report", "last", "--home", &home]).code(4).stderr();
     told += &empty.run(&["report", "main", "--home", &home]).code(2).stderr();
+    for words in [&["report"][..], &["compare"], &["history"], &["merge", "last", "-o", "x"]] {
+        _ = empty.run(&[words, &["--home", &home]].concat()).code(4);
+    }
+    for words in [&["report", "1"][..], &["compare", "x"], &["history", "x"], &["merge", "x", "-o", "x"]] {
+        _ = empty.run(&[words, &["--home", &home]].concat()).code(2);
+    }
     insta::assert_snapshot!("names", told);
 }
 

@@ -132,7 +132,7 @@ fn wrong_histories_are_refused() {
     fs::write(project.path("src/one.json"), list(&nights()[..1])).expect("it can be written");
     let mut told = String::new();
     for (arguments, code) in [
-        (&["history"][..], 2),
+        (&["history"][..], 4),
         (&["history", "nowhere"], 2),
         (&["history", "empty"], 4),
         (&["history", "history", "no-such-case"], 4),

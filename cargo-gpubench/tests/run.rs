@@ -147,6 +147,37 @@ fn the_exit_code_that_counts_is_the_first_of_the_table() {
     assert_eq!(ends(&[4, 4]), Some(4));
 }
 
+/// `verify` takes the others: without Nsight Compute, the results of the GPU are not checked.
+#[test]
+fn a_benchmark_binary_without_a_gpu_is_none_to_verify() {
+    let verify = |corpora: &[&str], code| {
+        let names = ["k0", "k1"];
+        let suites: Vec<_> = names[..corpora.len()].iter().map(|name| ("a", *name, 0)).collect();
+        let workspace = TestWorkspace::of(&suites);
+        for (name, runs) in names.iter().zip(corpora) {
+            // The last argument is the file of --json.
+            let version = "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi";
+            let run = corpus(&format!("{runs}.jsonl"));
+            workspace.script(
+                &format!("a-{name}.sh"),
+                &format!("{version}\nfor last; do :; done; cp {} $last\n", run.display()),
+            );
+        }
+        let mut command = Command::new(PROGRAM);
+        command.args(["gpubench", "verify"]).current_dir(workspace.0.path("")).env_clear();
+        command.env("PATH", "/usr/bin:/bin").env("CARGO", workspace.0.path("cargo"));
+        let output = command.env("HERE", workspace.0.path("")).output().expect("it runs");
+        CommandOutput { output, project: workspace.0.path("") }.code(code)
+    };
+    let without = ": no benchmark was measured on an NVIDIA GPU, and Nsight Compute counts no other";
+    let both = verify(&["clockwork", "gpu"], 1);
+    assert_eq!(both.stderr().matches(without).count(), 1, "{}", both.stderr());
+    assert!(both.stdout().contains("copy[n=4096]"), "{}", both.stdout());
+    assert!(both.stderr().contains("not checked by counters"), "{}", both.stderr());
+    let neither = verify(&["clockwork", "clockwork"], 5);
+    assert_eq!(neither.stderr().matches(without).count(), 2, "{}", neither.stderr());
+}
+
 /// The suites behind one that was interrupted do not run.
 #[test]
 fn an_interruption_ends_it() {

@@ -81,7 +81,7 @@ fn a_large_run_is_read_merged_and_checked_in_seconds() {
         timed("written as JSON Lines", || {
             run.records.iter().for_each(|record| store.add(record).expect("it is written"));
         });
-        store.end(run.wall_time).expect("it is written");
+        store.end(&run, false).expect("it is written");
         let name = fs::read_dir(folder.path().join("runs")).expect("a folder").flatten().next();
         name.expect("a run").path().join("records.jsonl")
     };
@@ -122,7 +122,7 @@ fn steps(records: usize) -> Vec<(&'static str, Duration)> {
         let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
         run.records.iter().for_each(|record| store.add(record).expect("it is written"));
         path = Some(store.path().to_owned());
-        store.end(run.wall_time).expect("it is written");
+        store.end(&run, false).expect("it is written");
     });
     let path = path.expect("it was stored");
     step("read", &mut || {

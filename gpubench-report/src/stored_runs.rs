@@ -232,6 +232,8 @@ impl StoredRuns {
 fn merge_baseline_runs(runs: Vec<Run>) -> Option<Run> {
     let mut runs = runs.into_iter();
     let mut whole = runs.next()?;
+    // A gate is one of a single run.
+    (whole.regression_threshold, whole.baseline_comparison) = (None, None);
     let mut indices: HashMap<PlannedCase, usize> =
         whole.records.iter().map(Record::planned).zip(0..).collect();
     for older in runs {
@@ -300,6 +302,7 @@ mod tests {
         let mut new = Run { started: old.started + 60, records, ..old.clone() };
         new.records[0].measurement = None;
         new.records[0].verdict.state = State::Invalid;
+        new.regression_threshold = Some(gpubench_records::Threshold::Noise);
         place.prepare().expect("a folder");
         for run in [&old, &new] {
             place.save(run).expect("it is written");
@@ -313,6 +316,7 @@ mod tests {
             (new.started, old.planned_cases.max(old.records.len()))
         );
         assert_eq!(whole.records, counting);
+        assert_eq!(whole.gate(), None, "a report of it judges nothing");
     }
 
     fn clockwork() -> Run {

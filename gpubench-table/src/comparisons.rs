@@ -146,7 +146,7 @@ fn cache_and_device(cache: Cache, device: &str, run: &Run) -> String {
 }
 
 /// Returns a phrase such as `faster than sum`, with the likely reasons if there is no interval.
-fn answer_phrase(compared: &Compared) -> String {
+pub(super) fn answer_phrase(compared: &Compared) -> String {
     let Comparison { answer, ratio, .. } = &compared.comparison;
     let link = match answer {
         Answer::Faster | Answer::Slower => "than",

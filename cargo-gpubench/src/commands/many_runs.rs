@@ -124,9 +124,11 @@ fn report_changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> R
     let shown = folder.display();
     let make = format!("`cargo gpubench history add RUN --history {shown}` adds a run");
     let history = History::read(folder, &filters).map_err(|error| {
-        CommandError::usage(format!(
+        let exit = if args.folder.is_some() { Exit::Usage } else { Exit::Nothing };
+        let message = format!(
             "no history in `{shown}`: {error}. {make}. If `{shown}` is a filter, write `cargo gpubench history FOLDER {shown}`"
-        ))
+        );
+        CommandError::new(exit, message)
     })?;
     if history.is_empty() {
         history.faults.iter().for_each(|fault| output::warn(fault));

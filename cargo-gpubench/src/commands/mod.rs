@@ -48,9 +48,9 @@ pub(crate) enum CargoArgs {
                   0              done\n  \
                   1              a benchmark failed or is invalid, or a result could not be judged or written\n                 \
                   `doctor`: a problem; `merge`: results are missing; `verify`: a difference\n  \
-                  2              wrong usage\n  \
+                  2              wrong usage, or no such RUN\n  \
                   3              a regression, or a slow GPU\n  \
-                  4              nothing matched, no stored run, or no GPU that `fleet` could judge\n  \
+                  4              nothing matched or stored, or no GPU that `fleet` could judge\n  \
                   5              the device is missing or busy\n  \
                   129, 130, 143  interrupted by a signal"
 )]

@@ -1,8 +1,9 @@
 //! Signals that end a command early: SIGINT, SIGTERM and SIGHUP. The running child process receives them too, so
 //! that it can print and store its results. The command ends after it.
 
-use std::process::{Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, os::unix::process::ExitStatusExt};
 
 use gpubench_records::Exit;
@@ -14,8 +15,9 @@ use crate::output::{CommandError, Result};
 
 /// The first signal that arrived; 0 if none did.
 static FIRST_SIGNAL: AtomicU8 = AtomicU8::new(0);
-/// The id of the running child process; 0 without one.
-static CHILD_PROCESS: AtomicI32 = AtomicI32::new(0);
+/// The id of the running child process; 0 without one. Locked while a child is started, so that a signal at
+/// this moment reaches it.
+static CHILD_PROCESS: Mutex<i32> = Mutex::new(0);
 
 /// Starts a thread that catches SIGHUP, SIGINT and SIGTERM, so that they do not end this program any more.
 /// [`on_signal`] handles them.
@@ -36,20 +38,25 @@ fn on_signal(signal: i32) {
         Some(signal) if signal != Signal::INT => signal,
         _ => return,
     };
-    if let Some(child) = Pid::from_raw(CHILD_PROCESS.load(Ordering::Relaxed)) {
+    if let Some(child) = Pid::from_raw(*child_process()) {
         // A child that has ended needs no signal.
         _ = kill_process(child, signal);
     }
 }
 
+/// Locks [`CHILD_PROCESS`].
+fn child_process() -> MutexGuard<'static, i32> {
+    CHILD_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs a program to its end, and passes signals on to it. Returns its status and the output that it was set
 /// to capture. A program that does not start is an error with the exit code `exit`.
 pub(super) fn run_child(program: &mut Command, exit: Exit) -> Result<Output> {
-    let ended = program.spawn().and_then(|child| {
-        CHILD_PROCESS.store(child.id() as i32, Ordering::Relaxed);
-        child.wait_with_output()
-    });
-    CHILD_PROCESS.store(0, Ordering::Relaxed);
+    let mut running = child_process();
+    let started = program.spawn().inspect(|child| *running = child.id() as i32);
+    drop(running);
+    let ended = started.and_then(Child::wait_with_output);
+    *child_process() = 0;
     ended.map_err(|error| {
         CommandError::new(exit, format!("{} does not start: {error}", program.get_program().display()))
     })

@@ -55,7 +55,7 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
     signals::listen()?;
     let binaries = binary_commands(args)?;
     refuse_shared_file(results.exports.first().map(|export| export.format), binaries.len())?;
-    let mut ends = Vec::new();
+    let (mut ends, mut on_gpu) = (Vec::new(), Vec::new());
     for mut binary in binaries {
         match measure(&mut binary)? {
             Err(exit) => ends.push(exit),
@@ -64,11 +64,16 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
                 results.print_run("", &run, args.explain)?;
                 results.write_run(&run)?;
                 ends.push(exit_of_verified(&run));
+                on_gpu.push(run.records.iter().any(|record| record.device.starts_with(COUNTED_DEVICES)));
             }
         }
         if let Some(interrupted) = signals::received_signal() {
             return Ok(interrupted);
         }
+    }
+    // A benchmark binary of the CPU is none to verify.
+    if !on_gpu.is_empty() && !on_gpu.contains(&true) {
+        ends.push(Exit::NoDevice);
     }
     Ok(combined_exit(ends))
 }
@@ -97,8 +102,8 @@ fn binary_commands(args: &VerifyArgs) -> Result<Vec<Command>> {
 }
 
 /// Prints the number of results that counters contradict or that were not counted. Returns the exit code for a
-/// verified run: [`Exit::NoDevice`] if no case ran on an NVIDIA GPU, else [`Exit::Failed`] if there are such
-/// results. Returns the exit code of the run itself if that is more important.
+/// verified run: [`Exit::Failed`] if there are such results, or the exit code of the run itself if that is more
+/// important.
 fn exit_of_verified(run: &Run) -> Exit {
     let is_contradicted =
         |reason: &Reason| matches!(reason, Reason::TrafficMismatch { .. } | Reason::FlopsMismatch { .. });
@@ -107,9 +112,7 @@ fn exit_of_verified(run: &Run) -> Exit {
         matches!(verification.and_then(|verification| verification.ncu.as_ref()), Some(NcuPass::Failed(_)))
     };
     let contradicted = run.records.iter().filter(|record| record.verdict.reasons.iter().any(is_contradicted));
-    let is_counted = run.records.iter().any(|record| record.device.starts_with(COUNTED_DEVICES));
     let exit = match (contradicted.count(), run.records.iter().filter(is_unchecked).count()) {
-        _ if !is_counted => Exit::NoDevice,
         (0, 0) => Exit::Done,
         (contradicted, unchecked) => {
             let parts = [(contradicted, "contradicted by counters"), (unchecked, "not checked by counters")];
@@ -148,7 +151,10 @@ fn add_counters(args: &VerifyArgs, binary: &Command, run: &mut Run) {
         }
     }
     if groups.is_empty() {
-        output::warn("no benchmark was measured on an NVIDIA GPU, and Nsight Compute counts no other");
+        output::warn(&format!(
+            "{}: no benchmark was measured on an NVIDIA GPU, and Nsight Compute counts no other",
+            run.program.suite
+        ));
     }
     for ((device, cache), cases) in groups {
         if signals::received_signal().is_some() {

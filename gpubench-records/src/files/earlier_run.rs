@@ -241,7 +241,7 @@ mod tests {
             let mut store = Store::create(&runs, &run, &[]).expect("it can be written");
             store.add(&whole.records[0]).expect("it can be written");
             if is_complete {
-                store.end(run.wall_time).expect("it can be written");
+                store.end(&run, false).expect("it can be written");
             }
         };
         let second = 1_785_587_590;
@@ -395,7 +395,7 @@ mod tests {
         let bare = Run { records: Vec::new(), planned_cases: run.records.len(), ..run.clone() };
         let mut store = Store::create(folder, &bare, &[]).expect("it can be written");
         run.records.iter().try_for_each(|record| store.add(record)).expect("it can be written");
-        store.end(run.wall_time).expect("it can be written");
+        store.end(run, false).expect("it can be written");
     }
 
     /// With runs of 2027 there and a clock that was set back since, the run that began last is the last, and is not removed.

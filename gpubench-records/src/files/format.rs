@@ -142,7 +142,12 @@ impl FileFormat {
     /// [`parse`](Self::parse), which is compiled anew for each type.
     fn parse_error(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
         let (line, column, why) = (error.line(), error.column(), message_without_position(error));
-        self.foreign_error(match error.classify() {
+        let category = match json.last() {
+            // serde_json reports a number that is cut off, such as `1.`, as a syntax error.
+            Some(b'-' | b'+' | b'.' | b'e' | b'E') if why == "invalid number" => Category::Eof,
+            _ => error.classify(),
+        };
+        self.foreign_error(match category {
             Category::Eof if json.trim_ascii().is_empty() => "it is empty".to_owned(),
             Category::Eof => format!("line {line}, column {column}: it is cut off there"),
             Category::Syntax => format!("line {line}, column {column}: it is not JSON ({why})"),
@@ -178,6 +183,17 @@ mod tests {
         assert!(is_tuning(r#"{"schema": "gpubench-tuning/9", "wanted": []}"#));
         assert!(!is_tuning(r#"{"schema": "gpubench/3"}"#) && !is_tuning(r#"{"schema": "gpubench-tuning"}"#));
         assert!(!is_tuning("") && !is_tuning("[]") && !is_tuning(r#"{"schema": 1}"#));
+    }
+
+    /// Wherever a file ends too early, also within a number.
+    #[test]
+    fn a_document_is_cut_off_at_any_of_its_bytes() {
+        let json = r#"{"other": [-1.5e-3, true, null, "\u00b5s", {"a": 12}], "schema": "gpubench/3", "wanted": 3.25e+1}"#;
+        for length in 1..json.len() {
+            let told = told(&json[..length]);
+            assert!(told.ends_with(": it is cut off there"), "{}: {told}", &json[..length]);
+        }
+        assert!(told(r#"{"wanted": -}"#).contains(" it is not JSON ("), "{}", told(r#"{"wanted": -}"#));
     }
 
     #[test]

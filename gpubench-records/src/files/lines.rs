@@ -1,5 +1,5 @@
 //! The format of a run on disk: JSON Lines, the first with all but the records, then a record each, the last with the time
-//! that the run took. A file that was cut off anywhere is a run with the records up to there.
+//! that the run took and its comparison with a baseline. A file that was cut off anywhere is a run with the records up to there.
 //!
 //! Each line ends with a checksum, which finds damage and edits by hand; it is no protection against an attack. Records that no
 //! run has are refused: a launch takes longer than nothing, unless the timer resolves too little.
@@ -11,7 +11,10 @@ use gpubench_stats::{Nanoseconds, format};
 use serde::{Deserialize, Serialize};
 
 use crate::files::format::{RUN, message_without_position};
-use crate::{FormatError, Measurement, ReadError, Reason, Record, Run, State, merge::RecordsByCase};
+use crate::{
+    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold,
+    merge::RecordsByCase,
+};
 
 /// One line of a run's file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,10 +30,17 @@ pub(super) enum RunLine<'a> {
         /// The result.
         record: Cow<'a, Record>,
     },
-    /// The last line, if the run came to its end.
+    /// The last line, unless the process of the run was killed.
     End {
         /// The time that the run took.
         wall_time: Nanoseconds,
+        /// True if the run ended before its plan did, so that it lacks results.
+        #[serde(default)]
+        ended_early: bool,
+        /// The regression threshold of the run, if the user gave one.
+        regression_threshold: Option<Threshold>,
+        /// The comparison with a baseline.
+        baseline_comparison: Option<BaselineComparison>,
     },
 }
 
@@ -53,7 +63,7 @@ pub struct StoredRun {
     pub remarks: Vec<String>,
     /// True if the last line of its file is cut off, so that the case in it is left out.
     pub is_cut_off: bool,
-    /// True if the file has the line that a run writes at its end.
+    /// True if the file has the line that a run writes at its end, and the run came to the end of its plan.
     has_ended: bool,
 }
 
@@ -105,9 +115,11 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
             },
-            Ok(RunLine::End { wall_time }) => {
-                has_ended = true;
+            Ok(RunLine::End { wall_time, ended_early, regression_threshold, baseline_comparison }) => {
+                has_ended = !ended_early;
                 run.wall_time = run.wall_time.max(wall_time);
+                (run.regression_threshold, run.baseline_comparison) =
+                    (regression_threshold, baseline_comparison);
             }
             Ok(RunLine::Run(_)) => faults.push((number, "begins a second run".to_owned())),
             Err(why) => faults.push((number, why)),

@@ -80,13 +80,20 @@ impl Store {
         written
     }
 
-    /// Writes the last line of the run, which took `wall`, and waits until the whole file is on the disk.
+    /// Writes the last line of `run`, with `ended_early` if it ended before its plan, and waits until the
+    /// whole file is on the disk.
     ///
     /// # Errors
     /// If a part of it could not be written, or the file was removed.
-    pub fn end(mut self, wall: Nanoseconds) -> io::Result<()> {
+    pub fn end(mut self, run: &Run, ended_early: bool) -> io::Result<()> {
         self.check_file_exists()?;
-        let line = RunLine::End { wall_time: wall }.to_bytes()?;
+        let line = RunLine::End {
+            wall_time: run.wall_time,
+            ended_early,
+            regression_threshold: run.regression_threshold,
+            baseline_comparison: run.baseline_comparison.clone(),
+        };
+        let line = line.to_bytes()?;
         self.file.write_all(&line)?;
         self.syncing.request_sync();
         self.syncing.end()
@@ -287,7 +294,7 @@ mod file_tests {
         let mut added = store();
         added.add(&run.records[0]).expect("it is written");
         assert!(added.syncing.end().is_err(), "a record is synced");
-        assert!(store().end(run.wall_time).is_err(), "so is the end");
+        assert!(store().end(&run, false).is_err(), "so is the end");
     }
 
     /// The folder of a task's run cannot be made in a file: that is the error, and not that its name was taken.
@@ -310,7 +317,7 @@ mod file_tests {
         let path = store.path().to_owned();
         let other = File::open(&path).expect("it is there");
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
-        store.end(Nanoseconds::ZERO).expect("it is written");
+        store.end(&run(), false).expect("it is written");
         assert!(other.try_lock().is_ok());
     }
 
@@ -330,7 +337,7 @@ mod file_tests {
         }
         fs::write(replaced.path(), "another\n").expect("it can be written");
         is_told(removed.add(&run.records[0]));
-        is_told(ended.end(run.wall_time));
+        is_told(ended.end(&run, false));
         is_told(replaced.add(&run.records[0]));
         assert_eq!(fs::read_to_string(replaced.path()).expect("it is there"), "another\n");
     }
@@ -344,7 +351,7 @@ mod file_tests {
         let stored = || {
             let store = Store::create(folder.path(), &bare, &[]).expect("it is written");
             let path = store.path().to_owned();
-            store.end(bare.wall_time).expect("it is written");
+            store.end(&bare, false).expect("it is written");
             path
         };
         let place = |records: &Path| records.parent().expect("a folder").to_owned();

@@ -104,12 +104,13 @@ pub(crate) type Stop<'a> = dyn Fn() -> bool + Sync + 'a;
 pub(crate) type RetryRegressions<'a> = dyn FnMut(&Plan, &Run) -> Option<Plan> + 'a;
 
 /// Measures the rest of the plan, then `retry_regressions`, until all is done or `stop` returns true. Each device has its own workers, which
-/// `supervisor` starts. The run contains everything that was measured, even if it ended early.
+/// `supervisor` starts. The run contains everything that was measured, even if it ended early. `conclude` completes it before its file ends.
 pub(crate) fn measure<'a>(
     supervisor: &MakeSupervisor<'a>,
     setup: RunSetup,
     config: &RunConfig,
     retry_regressions: &mut RetryRegressions<'_>,
+    conclude: &dyn Fn(&mut Run),
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, RunFileStatus, Result<(), RunError>) {
@@ -158,7 +159,8 @@ pub(crate) fn measure<'a>(
     // Cases that were measured several times may have ended early.
     results.run.records = merged(std::mem::take(&mut results.run.records));
     results.run.wall_time += Nanoseconds::from(begin.elapsed());
-    let (run, file) = results.into_run();
+    conclude(&mut results.run);
+    let (run, file) = results.into_run(ended.is_err());
     (run, file, ended)
 }
 

@@ -83,9 +83,9 @@ impl<'a> RunResults<'a> {
     }
 
     /// Ends the file of the run, and returns the run with the state of the file. The returned run lacks the
-    /// records of groups that are not finished.
-    pub(super) fn into_run(mut self) -> (Run, RunFileStatus) {
-        let ended = self.store.take().map_or(Ok(()), |store| store.end(self.run.wall_time));
+    /// records of groups that are not finished. `ended_early` is true if the run ended before its plan did.
+    pub(super) fn into_run(mut self, ended_early: bool) -> (Run, RunFileStatus) {
+        let ended = self.store.take().map_or(Ok(()), |store| store.end(&self.run, ended_early));
         self.drop_file_on_error(ended);
         (self.run, self.file)
     }

@@ -259,7 +259,7 @@ impl TestRun {
             Supervisor::with_workers(Box::new(start), stop, warn)
         };
         let mut heard = Heard::default();
-        let (run, _, ended) = measure(&supervisor, setup, config, again, &mut heard, stop);
+        let (run, _, ended) = measure(&supervisor, setup, config, again, &|_| (), &mut heard, stop);
         let script = std::mem::take(&mut *shared.lock());
         Self { run, ended, script, heard }
     }
@@ -609,7 +609,7 @@ fn no_worker_at_all_ends_the_run() {
     let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
     let supervisor = |warn| Supervisor::with_workers(Box::new(start), &stop, warn);
     let (setup, heard) = (setup(&plan(&["a"], &["fake"])), &mut Heard::default());
-    let (run, _, ended) = measure(&supervisor, setup, &config(1), &mut |_, _| None, heard, &stop);
+    let (run, _, ended) = measure(&supervisor, setup, &config(1), &mut |_, _| None, &|_| (), heard, &stop);
     assert!(run.records.is_empty());
     let error = ended.expect_err("nobody measures").to_string();
     assert_eq!(error, "cannot start a process to measure in: no more processes");

@@ -181,7 +181,7 @@ const SETTING_VARIABLES: [&str; 4] =
 /// the command line, or if its origin is not found.
 pub(crate) fn value_origin(error: &str) -> String {
     let Some(quoted) = error.split('`').nth(1) else { return String::new() };
-    if env::args().skip(1).any(|arg| arg.contains(quoted)) {
+    if env::args_os().skip(1).any(|arg| arg.to_string_lossy().contains(quoted)) {
         return String::new();
     }
     let has = |text: &str| text.split([',', '"', '\'', '[', ']']).any(|value| value.trim() == quoted);

@@ -113,8 +113,10 @@ impl<'a> PreparedRun<'a> {
         let mut again = RetryPlanner { baselines: &baselines, threshold, began, measured: None, passes: 0 };
         let mut next = |plan: &Plan, run: &Run| again.next_plan(plan, run);
         let supervisor = |warn| config.supervisor(&system::has_stop_signal, warn);
+        let conclude = |run: &mut Run| compare_with_baseline(run, &baselines, &entries, options, &selection);
+        let stop = &system::has_stop_signal;
         let (mut run, file, ended) =
-            runner::measure(&supervisor, setup, &config, &mut next, events, &system::has_stop_signal);
+            runner::measure(&supervisor, setup, &config, &mut next, &conclude, events, stop);
         events.event(&RunEvent::RunEnded(&run));
 
         // A repeated run cannot be resumed.
@@ -126,13 +128,9 @@ impl<'a> PreparedRun<'a> {
         if purpose == Purpose::MeasurePeaks {
             problems.extend(peaks::store(&mut run, options, events));
         }
-        compare_with_baseline(&mut run, &baselines, &entries, options, &selection);
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
-            // It is stored without its own comparison.
-            let comparison = run.baseline_comparison.take();
             problems.extend(baselines.save(&run).err().map(SuiteError::failed));
-            run.baseline_comparison = comparison;
             if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
                 let results = counted(run.records.len(), "result");
                 let suspect = match run.counts().suspect {

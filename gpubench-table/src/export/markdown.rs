@@ -17,6 +17,7 @@ pub(super) fn write_run(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         devices_and_notes(run),
         results_table(run),
         reasons(run),
+        interleaved_table(run),
         check,
         gate_outcome(run),
         remarks::summary(run),
@@ -73,15 +74,32 @@ fn reasons(run: &Run) -> String {
     text
 }
 
+/// Returns the table of interleaved cases; empty if there are none.
+fn interleaved_table(run: &Run) -> String {
+    let several_devices = has_several_devices(run);
+    let rows = run.measured().filter_map(|(record, own)| {
+        let compared = record.compared.as_ref()?;
+        Some(table_row([
+            &*case_name(record, several_devices),
+            &*own.median().to_string(),
+            &*compared.measurement.median().to_string(),
+            &*compared.comparison.ratio.as_ref().map(comparisons::change).unwrap_or_default(),
+            &*comparisons::answer_phrase(compared),
+        ]))
+    });
+    let rows: String = rows.collect();
+    let head = "**Interleaved**\n\n| case | time | against | change | answer |\n| :--- | ---: | ---: | ---: | :--- |\n";
+    if rows.is_empty() { rows } else { format!("{head}{rows}") }
+}
+
 /// Returns the table of the comparison with a baseline, and the sentences under it.
 fn baseline_table(check: &BaselineComparison) -> String {
     let band = format::plus_minus(check.equivalence_margin);
     let mut text = format!(
-        "**Against baseline {}**, where a change within {band} counts as the same\n\n",
+        "**Against baseline {}**, where a change within {band} counts as the same\n\n\
+         | case | cache | time | was | change | answer |\n| :--- | :--- | ---: | ---: | ---: | :--- |\n",
         escaped(&check.baseline)
     );
-    text += &table_row(["case", "cache", "time", "was", "change", "answer"]);
-    text += "| :--- | :--- | ---: | ---: | ---: | :--- |\n";
     for line in &check.findings {
         let (cache, answer) = (line.cache.to_string(), comparisons::answer_text(&line.finding));
         let [now, then, change, _] = comparisons::time_and_change(&line.finding).unwrap_or_default();

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use end_to_end::running::{Ended, files, run_with};
+use gpubench_records::Exit;
 use gpubench_records::comparison::{Answer, BaselineFinding};
 use gpubench_records::record::Run;
+use gpubench_report::export::JUNIT;
 use tempfile::TempDir;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");
@@ -83,6 +85,24 @@ fn a_slower_case_is_a_regression_and_says_by_how_much() {
     let arguments = ["told[n=10]", "--baseline", "main", "--fail-on-regression", "0.4%", "--arg", "n=10"];
     let (_, run) = target.measure(&arguments, &[]);
     assert_eq!(run.sampling.equivalence_margin, 0.004);
+}
+
+/// A report of a stored run, such as JUnit for CI, shows the regressions of the run itself.
+#[test]
+fn a_stored_run_has_its_comparison_and_its_gate() {
+    let target = Target::new();
+    _ = target.run(&["told", "--save-baseline", "main"], &[]).with_code(0);
+    let runs = target.path("runs");
+    let arguments = ["told", "--baseline", "main", "--fail-on-regression", "5%", "--runs-dir", text(&runs)];
+    let (ended, run) = target.measure(&arguments, &[("SUITE_TIME", "106")]);
+    _ = ended.with_code(3);
+    let [stored] = &files(&runs)[..] else { panic!("one run") };
+    let stored = gpubench_report::loading::load(&stored.join("records.jsonl")).expect("a run").run;
+    assert_eq!(stored.baseline_comparison, run.baseline_comparison);
+    let mut junit = Vec::new();
+    (JUNIT.write)(&stored, &mut junit).expect("a vector takes everything");
+    let junit = String::from_utf8(junit).expect("UTF-8");
+    assert_eq!(junit.matches("<failure ").count(), 4, "{junit}");
 }
 
 #[test]
@@ -219,6 +239,11 @@ fn a_path_will_do() {
     ended.shows("compared::told[n=1]   hot   33.92 µs  was 32.00 µs  +6.00 %");
     ended.shows("4 regressions of 5.00 % or more");
     assert_eq!(run.gate().expect("a gate").regressions().len(), 4);
+    // A report of a baseline that a gated run saved has the gate of that run.
+    let now = target.path("now.json");
+    _ = target.run(&[&arguments[..], &["--save-baseline", text(&now)]].concat(), &[]).with_code(0);
+    let saved = Run::parse(&fs::read(now).expect("it was written")).expect("a run");
+    assert_eq!(saved.gate().expect("a gate").exit(), Exit::Done);
     fs::write(&then, "{}").expect("it can be written");
     target.run(&arguments, &[]).with_code(2).says_only("then.json: ");
 }

@@ -6,6 +6,7 @@ use end_to_end::running::{Ended, SettingsFile, measure, measure_with, record, ru
 use gpubench_records::comparison::{Answer, Comparison};
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
+use gpubench_table::export::Format;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_compared");
 /// The device whose clock is known; the CPU's peaks would take a second.
@@ -54,6 +55,11 @@ fn every_answer_comes_out() {
     ] {
         assert_eq!(comparison(&run, case).answer, answer, "{case}");
     }
+    let mut markdown = Vec::new();
+    (Format::MARKDOWN.write)(&run, &mut markdown).expect("a vector takes everything");
+    let markdown = String::from_utf8(markdown).expect("UTF-8");
+    let row = r"| compared::longer\[n=10\] cold | 326.4 µs | 320.0 µs | +2.00 % (+1.99 to +2.01 %) | slower than plain\[n=10\] |";
+    assert!(markdown.lines().any(|line| line == row), "{markdown}");
     // Both sides are stored with all their samples, pair by pair.
     let longer = record(&run, "compared::longer[n=10] cold");
     let (own, other) =

@@ -248,6 +248,21 @@ fn an_interrupted_run_of_several_processes_names_no_way_to_resume_it() {
     assert!(ended.stderr.ends_with("error: interrupted\n"), "{ended}");
 }
 
+/// It lacks the results of later processes, so that it is neither a baseline nor ever removed.
+#[test]
+fn a_run_of_several_processes_that_is_interrupted_after_the_first_is_not_complete() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let waiting = Waiting::start_of(SUITE.as_ref(), folder, &["second_process", "--runs", "2"]);
+    waiting.signal(Signal::INT);
+    let (ended, folder) = waiting.end();
+    ended.with_code(130).shows("1 result: 1 valid, 0 suspect, 0 invalid");
+    assert_eq!(stored_in(&folder), ["interrupted::stops_in_the_second_process hot"]);
+    let runs = folder.path().join("runs");
+    let environment = [("GPUBENCH_RUNS_DIR", runs.to_str().expect("UTF-8"))];
+    let ended = run_with(SUITE, &["first", "--quick", "--baseline", "last"], &environment).with_code(2);
+    ended.says_only("there is no earlier complete run of ");
+}
+
 /// What was not launched is not tested.
 #[test]
 fn an_interrupted_test_is_no_success() {

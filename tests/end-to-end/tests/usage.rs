@@ -50,6 +50,15 @@ fn unknown_flags_are_usage_errors() {
     assert!(!ended.stderr.contains("tip:") && !ended.stderr.contains("Usage:"), "{ended}");
 }
 
+/// A path need not be UTF-8. An error after it looks at all arguments.
+#[test]
+fn an_error_next_to_a_path_that_is_not_utf_8_is_reported() {
+    let file = OsStr::from_bytes(b"/dev/null/\xff");
+    let output = command(SUITE).arg("--json").arg(file).args(["--device", "none"]).output();
+    let ended = Ended::from(output.expect("it starts")).with_code(5);
+    ended.says_only("error: there is no device `none`: ");
+}
+
 /// Numbers below 0 are values, so that the error says what to give.
 #[test]
 fn numbers_below_zero_are_told_what_to_give() {

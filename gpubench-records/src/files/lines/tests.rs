@@ -11,7 +11,11 @@ mod lines_tests {
             RunLine::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
         };
         let (record, other) = (written(0), written(1));
-        let end = RunLine::End { wall_time: run.wall_time }.to_bytes().expect("a vector takes everything");
+        let [end, early] = [false, true].map(|ended_early| {
+            let (wall_time, regression_threshold, baseline_comparison) = (run.wall_time, None, None);
+            let end = RunLine::End { wall_time, ended_early, regression_threshold, baseline_comparison };
+            end.to_bytes().expect("a vector takes everything")
+        });
         let bare = Run { records: Vec::new(), planned_cases: 2, ..run.clone() };
         let head = RunLine::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
         let (whole, cut, other) = (&record[..], &record[..record.len() - 9], &other[..]);
@@ -23,6 +27,7 @@ mod lines_tests {
             (&[whole, &end], false),
             (&[whole, other], false),
             (&[whole, other, &end], true),
+            (&[whole, other, &early], false),
             (&[whole, whole, &end], false),
             (&[whole, other, &end[..end.len() - 1]], false),
         ] {

@@ -26,7 +26,7 @@ fn a_thread_that_panics_ends_the_run() {
         });
         let supervisor = |warn| scripted.supervisor(&|| false, warn);
         let (setup, mut heard) = (setup(&plan(&["a"], &["fake"])), Heard::default());
-        measure(&supervisor, setup, &config(1), &mut |_, _| None, &mut heard, &|| false)
+        measure(&supervisor, setup, &config(1), &mut |_, _| None, &|_| (), &mut heard, &|| false)
     });
     assert!(ended.is_err());
 }

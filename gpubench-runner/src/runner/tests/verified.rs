@@ -21,7 +21,7 @@ fn run(
     let plan =
         Plan { jobs: jobs.into_iter().map(|job| (job, JobStatus::Measured)).collect(), ..Plan::default() };
     let (setup, heard) = (setup(&plan), &mut Heard::default());
-    let (run, _, ended) = measure(&supervisor, setup, config, &mut |_, _| None, heard, &stop);
+    let (run, _, ended) = measure(&supervisor, setup, config, &mut |_, _| None, &|_| (), heard, &stop);
     ended.expect("nothing ends it");
     let asked = scripted.asked();
     (run, asked.into_iter().filter(|(_, request)| !matches!(request, Request::DeviceInfo { .. })).collect())

@@ -1,8 +1,9 @@
 //! A suite that a signal ends: one launch waits for it, another sends it to the suite itself.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use std::{env, process, thread};
+use std::{env, fs, io, process, thread};
 
 use end_to_end::clockwork::Clockwork;
 use gpubench::{gpu_bench, host};
@@ -37,8 +38,26 @@ fn on_the_host(_stream: &host::Stream) {}
 
 /// Starts a child, tells where they run, and waits for longer than any test does.
 #[gpu_bench]
-#[expect(clippy::print_stderr, reason = "the test waits for this line")]
 fn waits(_stream: &Clockwork) {
+    wait();
+}
+
+/// The same in each process after the first, which leaves its number next to the folder of runs.
+#[gpu_bench]
+fn stops_in_the_second_process(stream: &Clockwork) -> io::Result<()> {
+    stream.advance(3_200);
+    let first = Path::new(&env::var_os("GPUBENCH_RUNS_DIR").expect("a folder")).with_file_name("first");
+    if !first.exists() {
+        fs::write(&first, process::id().to_string())?;
+    }
+    if fs::read_to_string(first)? != process::id().to_string() {
+        wait();
+    }
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "the test waits for this line")]
+fn wait() {
     let null = Stdio::null;
     let child = Command::new("sleep").arg("60").stdin(null()).stdout(null()).stderr(null()).spawn();
     eprintln!("waiting in {} with {}", getpid(), child.expect("`sleep` is everywhere").id());
