@@ -39,7 +39,7 @@ pub fn methods(run: &Run) -> String {
     }
     let mut cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     if cold.any(is_above_memory_peak) {
-        text += "cold results above 100 % of the memory's bandwidth: the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
+        text += "cold results above 100 % of the memory's bandwidth: if by more than the timer's errors, the peak is too low (`--measure-peaks` measures it), or the declared bytes are too many\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &link_counts(link, run);
@@ -215,8 +215,9 @@ fn flush_phrase(method: &Method) -> String {
     });
     let effect =
         if method.flush == Flush::Lines { ", which removes only the inputs from the caches" } else { "" };
-    let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
-    format!(", flushed by `{}`{effect}{proven}{reason}", method.flush)
+    let name = format!("`{}`", method.flush);
+    let reason = method.flush_reason.as_ref().map(|reason| format!(", {}", reason.replace(&name, "which")));
+    format!(", flushed by {name}{effect}{proven}{}", reason.unwrap_or_default())
 }
 
 /// Returns a sentence for a run without records, with its numbers of planned and skipped results; `None` if it has records.
