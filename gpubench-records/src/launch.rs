@@ -133,7 +133,7 @@ gpubench_stats::stored! {
             count: usize,
         },
         /// It puts work on a default stream, beside the one that it is given.
-        #[error("work elsewhere: {} of the launch's work on the default stream", format::counted(*.operations, "piece"))]
+        #[error("work elsewhere: {} of the launch's work went to the default stream", format::counted(*.operations, "piece"))]
         DefaultStream {
             /// The number of pieces of work.
             operations: usize,

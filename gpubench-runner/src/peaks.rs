@@ -27,6 +27,27 @@ pub(crate) struct PeakSources {
     pub stored: Option<PeakCache>,
 }
 
+impl StatedPeak {
+    /// Returns the quantity and its peak, in bytes or operations per second. Any name that is no bandwidth is a data type.
+    ///
+    /// # Errors
+    /// Returns the peak and what to give instead if the name is empty, or if the value is not above 0 or lacks a unit of the quantity.
+    pub(crate) fn read(&self) -> Result<(Quantity, f64), String> {
+        let Self { device, quantity: name, value } = self;
+        let quantity = Quantity::named(name);
+        let (units, otherwise) = match quantity {
+            Quantity::Compute(_) => (
+                &COMPUTE_UNITS,
+                "no bandwidth has this name, only memory, l2, h2d, d2h and p2p; if it is a data type, give a number above 0 with GFLOP/s, TFLOP/s or PFLOP/s",
+            ),
+            _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
+        };
+        let peak = parse_with_unit(value, units).filter(|_| !name.trim().is_empty());
+        let refused = || format!("peaks.\"{device}\".\"{name}\" = \"{value}\": {otherwise}");
+        Ok((quantity, peak.ok_or_else(refused)?))
+    }
+}
+
 impl PeakSources {
     /// Returns a remark for each data type of the stated peaks that is neither known for GPUs nor `used` by a
     /// benchmark. Such a data type may be meant for another program, or be misspelt.
@@ -64,7 +85,7 @@ fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
     let of_name = |name| peaks.iter().filter(move |peak| peak.device == name);
     let stated = names.into_iter().flatten().flat_map(of_name);
     let peak = |stated: &StatedPeak| {
-        let (quantity, value) = read_peak(&stated.quantity, &stated.value).ok()?;
+        let (quantity, value) = stated.read().ok()?;
         Some(Peak::new(quantity, Rate(value), PeakSource::User, "gpubench.toml"))
     };
     stated.filter_map(peak).collect()
@@ -74,25 +95,6 @@ fn peaks_of(peaks: &[StatedPeak], device: &DeviceInfo) -> Vec<Peak> {
 const BANDWIDTH_UNITS: [(&str, f64); 3] = [("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
 /// The units of arithmetic, each with its size in operations per second.
 const COMPUTE_UNITS: [(&str, f64); 3] = [("GFLOP/s", 1e9), ("TFLOP/s", 1e12), ("PFLOP/s", 1e15)];
-
-/// Returns the quantity called `name` and its peak `value`, in bytes or operations per second. Any name that is no bandwidth is a data type.
-///
-/// # Errors
-/// Returns what to give instead if the name is empty, or if the value is not above 0 or lacks a unit of the quantity.
-pub(crate) fn read_peak(name: &str, value: &str) -> Result<(Quantity, f64), &'static str> {
-    if name.trim().is_empty() {
-        return Err("name memory, l2, h2d, d2h, p2p or a data type, such as f32");
-    }
-    let quantity = Quantity::named(name);
-    let (units, otherwise) = match quantity {
-        Quantity::Compute(_) => (
-            &COMPUTE_UNITS,
-            "bandwidths are memory, l2, h2d, d2h and p2p; any other name is a data type, which takes a number above 0 with GFLOP/s, TFLOP/s or PFLOP/s",
-        ),
-        _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
-    };
-    Ok((quantity, parse_with_unit(value, units).ok_or(otherwise)?))
-}
 
 /// Returns the number before one of these units, multiplied by the size of the unit. `None` if `text` is not
 /// a number with one of the units, or if the result is not finite and above 0.
@@ -146,7 +148,9 @@ mod tests {
             ("mem", "4800GB/s"),
             ("", "1GB/s"),
         ] {
-            assert!(read_peak(name, value).is_err(), "{name} = {value}");
+            let [device, quantity, value] = ["x", name, value].map(str::to_owned);
+            let stated = StatedPeak { device, quantity, value };
+            assert!(stated.read().is_err(), "{stated:?}");
         }
     }
 }

@@ -81,7 +81,7 @@ pub fn sentences(
     add("outputs", measured.relaunch.as_ref().and_then(launch::relaunch_sentence));
     add("host", launch::host_sentence(measured));
     add("of peak", info.and_then(|info| peaks_sentence(measured, info)));
-    add("roof", limit_sentence(record, measured));
+    add("roofline", limit_sentence(record, measured));
     add("launch", launch_bound(measured));
     add("processes", processes_sentence(record));
     add("paired", record.compared.as_deref().map(interleaving_sentence));
@@ -137,7 +137,7 @@ fn time_sentence(measured: &Measurement) -> String {
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
-                format!(" {sign} {by} of correction by the GPU's clock")
+                format!(" {sign} {by} since events read differently around this launch, according to the GPU's clock")
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
@@ -347,7 +347,9 @@ fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
         return None;
     }
     match serving_cache(record) {
-        Some(cache) => Some(format!("faster than memory: {cache} serves this, and has no known peak")),
+        Some(cache) => {
+            Some(format!("{cache} serves the data, faster than memory can; the peak of {cache} is unknown"))
+        }
         None => roofline_sentence(measured),
     }
 }

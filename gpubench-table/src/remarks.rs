@@ -214,8 +214,9 @@ fn flush_phrase(method: &Method) -> String {
     });
     let effect =
         if method.flush == Flush::Lines { ", which removes only the inputs from the caches" } else { "" };
-    let reason = method.flush_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
-    format!(", flushed by `{}`{effect}{proven}{reason}", method.flush)
+    let name = format!("`{}`", method.flush);
+    let reason = method.flush_reason.as_ref().map(|reason| format!(", {}", reason.replace(&name, "which")));
+    format!(", flushed by {name}{effect}{proven}{}", reason.unwrap_or_default())
 }
 
 /// Returns a sentence for a run without records, with its numbers of planned and skipped results; `None` if it has records.

@@ -44,8 +44,7 @@ const CONFLICTS_WITH_TUNE: [&str; 16] = [
 struct TuneArgs {
     /// Find the fastest values of the parameters in `tune(…)`, for each problem size
     ///
-    /// Variants that are slower than the fastest by more than 0.5 % (the equivalence margin) are dropped. The others count as equally
-    /// fast.
+    /// Variants that are slower than the fastest by more than 0.5 % (the equivalence margin) are dropped. The others are ties.
     #[arg(
         long,
         hide_short_help = true,

@@ -202,7 +202,7 @@ fn query_git(folder: &Path, args: &[&str]) -> Result<Option<String>> {
 fn repository_root(folder: &Path) -> Result<PathBuf> {
     let root = query_git(folder, &["rev-parse", "--show-toplevel"])?;
     root.and_then(|root| Path::new(&root).canonicalize().ok()).ok_or_else(|| {
-        let message = "is not in a git repository, which `ab` needs for revisions";
+        let message = "is not in a git repository, which `ab` needs for revisions: run it in one";
         CommandError::usage(format!("{} {message}", folder.display()))
     })
 }

@@ -71,8 +71,8 @@ pub(super) struct MergeArgs {
 /// The flags that set the limits of a comparison.
 #[derive(Args)]
 pub(super) struct LimitArgs {
-    /// Times that differ by less than this count as equal [default: the later run's setting, or 0.5;
-    /// at most --fail-on-regression]
+    /// Times that differ by less than this count as equal [default: the later run's `equivalence-margin`, usually 0.5, or
+    /// --fail-on-regression if smaller]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
     /// Exit with 3 if a result is slower by PERCENT or more, and with 1 if that cannot be decided

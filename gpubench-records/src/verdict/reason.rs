@@ -19,13 +19,13 @@ gpubench_stats::stored! {
         #[error("{0}")]
         Failed(Failure),
         /// The case failed, and was measured at the second try, in a new process. This is the first failure.
-        #[error("second try: measured in a new process; the first one failed ({0})")]
+        #[error("second try: measured in a new process, after the first process failed ({0})")]
         SecondTry(Failure),
         /// A launch or a check after the samples failed.
         #[error("{0}")]
         FailedAfterwards(Failure),
         /// The clock gave readings that are no times of launches.
-        #[error("broken clock: {0}: its times cannot be used: update the driver, or measure on another device")]
+        #[error("broken clock: {0}: none of its times can be used: update the driver, or measure on another device")]
         BrokenClock(ClockFaults),
         /// Processes that measured it declare different work, so that they did not measure the same.
         #[error("work differs: processes declare different work ({differences}): make the counts the same in each process")]
@@ -191,9 +191,10 @@ gpubench_stats::stored! {
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
-            "CUPTI disagrees: measured {time}, and {cupti} according to CUPTI's trace{}: the difference is more than the allowed {allowed}: the GPU's clock may \
-             have changed in between: measure again with --lock-clocks base; if they still disagree, check whether later launches do other work",
-            .slowdown.map_or_else(String::new, |slowdown| format!(" (with {slowdown} of tracing overhead, which is subtracted)"))
+            "CUPTI disagrees: the samples give {time}, and CUPTI's trace of later launches {cupti}{}: they differ by more than the allowed {allowed}: the \
+             GPU's clock may have changed in between: measure again with --lock-clocks base; if they still disagree, check that every launch does \
+             the same work",
+            .slowdown.map_or_else(String::new, |slowdown| format!(" less {slowdown} of tracing overhead"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -231,7 +232,7 @@ gpubench_stats::stored! {
         /// The verification of the flush does not show that the cache is empty.
         #[error(
             "flush not verified: timed reads do not show that `{flush}` empties the cache, so that cold launches may find data in it: \
-             use the hot result, or try another --flush"
+             use the hot result (without --flush, gpubench tries each flush that suits the device)"
         )]
         FlushNotVerified {
             /// The flush.
@@ -332,7 +333,7 @@ fn more_samples_advice(needed: usize, budget: Option<Nanoseconds>) -> String {
                 ": with warm-up and checks, these take about {budget}: raise --max-time to that, and --timeout if it is shorter"
             )
         }
-        None => format!(" (--samples {needed})"),
+        None => format!(": take at least {needed} (--samples {needed})"),
     }
 }
 
@@ -397,7 +398,7 @@ fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
 fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let (measured_peak, even, peak_too) = if *measured {
-        ("measured peak", format!(" ({} if the true peak were ten times higher)", *least_time / 10.0), "")
+        ("measured peak", format!(" ({} if that peak is ten times too low)", *least_time / 10.0), "")
     } else {
         ("peak", String::new(), " Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?")
     };
@@ -405,7 +406,7 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
         Quantity::MemoryBandwidth => {
             return format!(
                 "impossible: at least {} of the declared bytes have to cross the memory's bus, which takes {least_time} at its \
-                 {measured_peak} of {}{even}, and the launch took {time}: did the kernel run, and is the count right?{peak_too}",
+                 {measured_peak} of {}{even}, and the launch took {time}, too little even with the timer's errors: did the kernel run, and is the count right?{peak_too}",
                 Bytes(*work),
                 BytesPerSecond::from(*peak)
             );
@@ -418,7 +419,7 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
         _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string(), "did all of it run"),
     };
     format!(
-        "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}: {question}, \
+        "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}, too little even with the timer's errors: {question}, \
          and is the count right?{peak_too}",
         quantity.roof()
     )

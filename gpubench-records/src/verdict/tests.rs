@@ -30,7 +30,8 @@ fn an_interval_that_is_missing_or_wide_is_a_reservation() {
     let told = |count, spread, converged, wanted| {
         imprecise_median(&sampled(count, spread, converged), wanted).map(|reason| reason.to_string())
     };
-    let few = "too few samples: 5, where a 95 % interval of the median needs 6 (--samples 6)";
+    let few =
+        "too few samples: 5, where a 95 % interval of the median needs 6: take at least 6 (--samples 6)";
     assert_eq!(told(5, 0.0, true, 0.005), Some(few.to_owned()));
     // Samples with their flushes take ten times as long as launches.
     let (mut short, each) = (sampled(5, 0.0, false), Nanoseconds(1e6));
@@ -407,7 +408,7 @@ fn a_broken_clock_is_all_that_is_said() {
     let [reason] = &broken.verdict.reasons[..] else { panic!("{:?}", broken.verdict) };
     assert_eq!(
         reason.to_string(),
-        "broken clock: 1 of 100 event times is below zero: its times cannot be used: update the driver, or measure on another device"
+        "broken clock: 1 of 100 event times is below zero: none of its times can be used: update the driver, or measure on another device"
     );
 }
 
@@ -714,13 +715,15 @@ fn cupti_is_compared_after_subtraction_of_the_slowdown() {
 #[test]
 fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
-    let beginning = "CUPTI disagrees: measured 15.43 µs, and 18.00 µs according to CUPTI's trace";
+    let beginning =
+        "CUPTI disagrees: the samples give 15.43 µs, and CUPTI's trace of later launches 18.00 µs";
     let with = words(Some((1980.0, 100.0)));
-    let of_which = " (with 1.980 µs ± 100.0 ns of tracing overhead, which is subtracted): the difference is more than the allowed 154.3 ns: ";
+    let of_which =
+        " less 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than the allowed 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
     assert!(
-        without.starts_with(&format!("{beginning}: the difference is more than the allowed 154.3 ns: ")),
+        without.starts_with(&format!("{beginning}: they differ by more than the allowed 154.3 ns: ")),
         "{without}"
     );
 }

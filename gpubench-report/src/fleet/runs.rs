@@ -117,8 +117,8 @@ impl FleetRun {
             (planned > measured).then(|| format!("unfinished: {measured} of {planned} cases are there"));
         retain_selected(selection, &mut run);
         for record in run.records.iter().filter(|record| is_unusable(record)) {
-            // A GPU that could not be opened has no facts, and invalid records alone.
-            if run.device_of(record).is_none_or(|info| !info.runs_program_code) {
+            // A GPU that could not be opened has no facts, and invalid records alone. A device without UUID is no GPU, which is reported below.
+            if run.device_of(record).is_none_or(|info| !info.runs_program_code && info.text(UUID).is_some()) {
                 let reasons = joined(&record.verdict.reasons, "; ");
                 let [host, device] = host_and_device_of(&run, &record.device);
                 let host = if host.is_empty() { String::new() } else { format!(" of machine {host}") };

@@ -369,6 +369,9 @@ fn a_device_without_an_identity_is_named() {
         let mut run =
             run_at(&template(), &place, 30, |_, record| record["measurement"]["time"]["median"].as_f64());
         run["devices"][0]["properties"] = json!([]);
+        // The results of a device that is no GPU are not named too.
+        let failed = json!({ "failed": { "stage": "check", "message": "wrong sum" } });
+        run["records"][3]["verdict"] = json!({ "state": "invalid", "reasons": [failed] });
         write(&folder.join("vgpu.json"), &run);
     });
     assert_eq!(missing(&report), ["vgpu.json: `cuda:0` is not a GPU: give runs that were measured on GPUs"]);

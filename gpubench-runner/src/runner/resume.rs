@@ -62,7 +62,7 @@ impl ResumedRecords {
             }
         }
         if again > 0 {
-            let cases = format::counted(again, "case");
+            let cases = format::counted(again, "result");
             let failed = format!("{cases} that failed for want of a device or of time: measured again");
             resumed.remarks.push(failed);
         }
@@ -70,7 +70,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "the filters leave out {cases} of that run, such as {name} {cache}: they stay in that run"
+                "the filters leave out {cases} of that run, such as {name} {cache}: only that run has them"
             ));
         }
         resumed

@@ -456,7 +456,7 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
     assert_eq!(done.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(
         done.failures(),
-        ["second try: measured in a new process; the first one failed (worker: sent no result)"]
+        ["second try: measured in a new process, after the first process failed (worker: sent no result)"]
     );
     let asked =
         [(1, "facts of fake"), (1, "a on fake"), (1, "a on fake"), (2, "a on fake"), (2, "b on fake")];

@@ -85,7 +85,7 @@ impl Settings {
     }
 }
 
-/// Reads the peaks: tables of texts, one for each device, which begin at the byte `start` of the file. Does not check quantities and values.
+/// Reads the peaks: tables of texts, one for each device, which begin at the byte `start` of the file.
 /// An error has the byte index of its place in the file and a message.
 fn stated_peaks(start: usize, devices: &Value) -> Result<Vec<StatedPeak>, (usize, String)> {
     let wrong = || (start, PEAKS_FORMAT_HINT.to_owned());
@@ -99,7 +99,9 @@ fn stated_peaks(start: usize, devices: &Value) -> Result<Vec<StatedPeak>, (usize
                 (place, format!("{what}: write it in quotes, such as \"4800GB/s\""))
             })?;
             let [device, quantity, value] = [device, quantity, value].map(ToString::to_string);
-            peaks.push(StatedPeak { device, quantity, value });
+            let peak = StatedPeak { device, quantity, value };
+            peak.read().map_err(|error| (place, error))?;
+            peaks.push(peak);
         }
     }
     Ok(peaks)
@@ -336,7 +338,14 @@ mod file_tests {
             ("cache = \"warm\"", "[possible values: hot, cold, both]"),
             ("skip = [[1]]", "expected text in quotes, or a list of texts"),
             ("quick = true\nquick = false", "duplicate key"),
-            ("[peaks.x]\nmemory = \"4800\"", "peaks.\"x\".\"memory\" = \"4800\": give a bandwidth above 0"),
+            (
+                "[peaks.x]\nmemory = \"4800\"",
+                "line 2: peaks.\"x\".\"memory\" = \"4800\": give a bandwidth above 0",
+            ),
+            (
+                "[peaks.x]\nf32 = \"1TFLOP/s\"\nmem = \"1GB/s\"",
+                "line 3: peaks.\"x\".\"mem\" = \"1GB/s\": no bandwidth has this name, only memory, ",
+            ),
             ("samples = 0", "line 1: invalid value '0' for '--samples <N>': give a whole number from 1 to"),
             ("quick = ", "line 1"),
         ] {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{ArgValues, Percent, RunsDir, Settings, StatedPeak};
-use crate::{peaks::read_peak, select::DEVICE_FORMS};
+use super::{ArgValues, Percent, RunsDir, Settings};
+use crate::select::DEVICE_FORMS;
 use gpubench_records::{Sampling, Threshold, files::is_name_of_run, sampling::MOST_SAMPLES};
 use gpubench_table::check_columns;
 
@@ -73,10 +73,7 @@ impl Settings {
         let has_no_name =
             matches!(&self.runs_dir, Some(RunsDir::In(folder)) if folder.as_os_str().is_empty());
         error_if(has_no_name, "--runs-dir: give a folder, or `none`")?;
-        self.peaks.iter().try_for_each(|StatedPeak { device, quantity, value }| {
-            let refused = |error| format!("peaks.\"{device}\".\"{quantity}\" = \"{value}\": {error}");
-            read_peak(quantity, value).map(drop).map_err(refused)
-        })
+        self.peaks.iter().try_for_each(|peak| peak.read().map(drop))
     }
 
     /// Checks for settings that exclude each other, and for a missing feature.

@@ -308,9 +308,9 @@ GPUBENCH_FILTER, GPUBENCH_RUNS_DIR and GPUBENCH_SHARE. GPUBENCH_LIBCUDA and GPUB
 
 Columns:
   time       the median time of a launch
-  ± %        half of the median's 95 % interval, with the timer's errors; `?`: unknown or ≥ 100 %
-  % of peak  the larger of bandwidth and arithmetic, in % of the device's peak, with its name
-             `L2` or `cache` without a number: that cache served the data
+  ± %        half of the median's 95 % interval, with timer errors; `?`: unknown, or 100 % or more
+  % of peak  bandwidth and arithmetic in % of their peaks: the larger one, with the name of the peak
+             `L2` or `cache` in place of a number: it served the data, faster than memory can
   spread     histogram: the middle bar within 0.2 % of the median, the next 1 %, 5 %, and more
   cold/hot   the cold time over the hot time
   ? ! [1]    `?` before a name: suspect; `!`: invalid; [1]: the reason, which is below the table

@@ -43,7 +43,8 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         Vec::new()
     };
     // Test runners expect ignored benchmarks in a list.
-    if planner.selection.ignored == Ignored::Excluded {
+    let leaves_out_ignored = planner.selection.ignored == Ignored::Excluded;
+    if leaves_out_ignored {
         planner.selection.ignored = Ignored::Included;
     }
     kinds.retain(|found| missing.iter().all(|missing| missing.kind != found.kind));
@@ -57,25 +58,40 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         Err(PlanError::Nothing { .. }) if format == TextFormat::Terse || asks_for_ignored => Plan::default(),
         Err(error) => return Err(error.into()),
     };
-    let is_ignored =
-        |job: &Job| entries.iter().any(|entry| entry.options.ignore && entry.path() == job.benchmark);
+    let is_ignored = |job: &Job| {
+        leaves_out_ignored
+            && entries.iter().any(|entry| entry.options.ignore && entry.path() == job.benchmark)
+    };
     Ok(list_text(&planner.share.keep_own_part(plan), format, is_ignored))
 }
 
-/// Returns the list as text: a line for each job of `plan`. The pretty format also marks jobs that are skipped or ignored, and ends with a
-/// blank line and the numbers of benchmarks and results. JSON has the device, the cache states and the reason of a skip.
+/// Returns the list as text: a line for each job of `plan`. The pretty format also marks jobs that a run leaves out as skipped or
+/// ignored, and ends with a blank line and the numbers of benchmarks and results. JSON has the device, the cache states and the reason of a
+/// skip.
 fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool) -> String {
     let mut text = String::new();
+    let (mut skipped, mut ignored, mut results) = (0, 0, 0);
     // Writing to a string cannot fail.
     for (job, status) in &plan.jobs {
         let name = printable(&job.to_string());
-        _ = match (format, status) {
-            (TextFormat::Pretty, JobStatus::Skipped(why)) => {
-                writeln!(text, "{name}: benchmark (skipped: {})", printable(why))
+        let mark = match status {
+            JobStatus::Skipped(why) => {
+                skipped += 1;
+                format!(" (skipped: {})", printable(why))
             }
-            (TextFormat::Pretty, _) if is_ignored(job) => writeln!(text, "{name}: benchmark (ignored)"),
-            (TextFormat::Pretty | TextFormat::Terse, _) => writeln!(text, "{name}: benchmark"),
-            (TextFormat::Json, _) => {
+            _ if is_ignored(job) => {
+                ignored += 1;
+                " (ignored)".to_owned()
+            }
+            _ => {
+                results += job.caches.len();
+                String::new()
+            }
+        };
+        _ = match format {
+            TextFormat::Pretty => writeln!(text, "{name}: benchmark{mark}"),
+            TextFormat::Terse => writeln!(text, "{name}: benchmark"),
+            TextFormat::Json => {
                 let (name, device, caches) = (json!(job.to_string()), json!(job.device), json!(job.caches));
                 let skipped = match status {
                     JobStatus::Skipped(why) => format!(",\"skipped\":{}", json!(why)),
@@ -86,11 +102,12 @@ fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool)
         };
     }
     if format == TextFormat::Pretty {
-        let skipped = plan.jobs.iter().filter(|(_, status)| matches!(status, JobStatus::Skipped(_))).count();
-        let all = counted(plan.jobs.len(), "benchmark");
-        let skipped = if skipped == 0 { String::new() } else { format!(" ({skipped} skipped)") };
-        let results = counted(plan.cases(), "result");
-        _ = writeln!(text, "\n{all}{skipped}, {results} (hot and cold count as two)");
+        let [all, results] = [counted(plan.jobs.len(), "benchmark"), counted(results, "result")];
+        let results = match skipped + ignored {
+            0 => format!(", {results}"),
+            _ => format!(" ({skipped} skipped, {ignored} ignored), {results} of the others"),
+        };
+        _ = writeln!(text, "\n{all}{results} (hot and cold count as two)");
     }
     text
 }

@@ -40,12 +40,11 @@ const MAX_TIMED_CALLS: usize = 15;
 const FRESH_CHECK_LAUNCHES: f64 = 2.5;
 /// The end of a failure message, with the likely cause: a launch on the first inputs fails after launches on
 /// relocated inputs.
-const SETUP_KEEPS_STATE_HINT: &str = "; inputs were made anew between samples, and these are the first: does `setup` keep anything outside of them?";
+const SETUP_KEEPS_STATE_HINT: &str = "; this launch used the first inputs, and `setup` made others between samples: let `setup` keep nothing outside of the inputs";
 
 /// The end of a failure message, with the likely cause: a check fails after the samples that passed before
 /// them.
-const LAUNCH_KEEPS_STATE_HINT: &str =
-    "; the launch before the samples passed: does the launch function keep state outside of its inputs?";
+const LAUNCH_KEEPS_STATE_HINT: &str = "; the first launch passed: the launch function seems to keep state outside of its inputs: restore that in `reset`";
 
 /// Launches a case again after its samples. Finds launches that work only once, that consume their inputs or
 /// that depend on state outside of them, and times the host's call.

@@ -117,7 +117,7 @@ fn a_failure_that_does_not_happen_again_is_a_remark() {
         let record = record(&run, &format!("leaves::{name} hot"));
         assert_eq!(record.verdict.state, State::Valid, "{ended}");
         assert!(record.measurement.is_some());
-        let told = format!("second try: measured in a new process; the first one failed ({first})");
+        let told = format!("second try: measured in a new process, after the first process failed ({first})");
         assert_eq!(record.verdict.reasons.iter().map(ToString::to_string).collect::<Vec<_>>(), [&*told]);
         ended.shows(&format!("] valid: {told}"));
         row(here!(), fault, &format!("measured: {}", quoted(&told)), OTHERS);

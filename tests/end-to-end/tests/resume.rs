@@ -374,7 +374,7 @@ fn what_had_no_device_or_too_little_time_is_tried_again() {
     let runs = Runs::new();
     let ended = runs.resume_after(|lines| fail(&mut lines[2], "device")).with_code(0);
     assert!(
-        ended.stderr.contains("1 case that failed for want of a device or of time: measured again"),
+        ended.stderr.contains("1 result that failed for want of a device or of time: measured again"),
         "{ended}"
     );
     runs.has_all(&ended, 2);

@@ -156,7 +156,7 @@ fn a_lost_context_costs_its_process_and_its_case_if_it_is_lost_again() {
     let once = [("FAULT", &*fault), ("ONCE", ""), ("LOG", "")];
     let measured = costs(&once, &[], &[]);
     measured.ended.shows(&format!(
-        "    [1] valid: second try: measured in a new process; the first one failed ({says}"
+        "    [1] valid: second try: measured in a new process, after the first process failed ({says}"
     ));
     let mut processes: Vec<u32> = measured.log.iter().map(|line| line.process).collect();
     processes.dedup();
@@ -345,7 +345,8 @@ fn a_driver_that_does_not_start_is_told() {
 /// A fault by its name on the page, a case that has it, and what its row must say.
 type Fault = (&'static str, &'static str, &'static str);
 
-const NO_WORK: &str = "no work on its stream: a launch enqueued nothing on the given stream";
+const NO_WORK: &str =
+    "no work on its stream: this launch, which need not be the first, enqueued nothing on the given stream";
 const ASTRAY: &str = "first launch: cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal \
                       memory access was encountered";
 const ANOTHER: &str =

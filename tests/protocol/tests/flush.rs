@@ -94,7 +94,7 @@ fn a_flush_that_cannot_be_verified_makes_cold_results_suspect() {
     assert_eq!(measured.run.records[0].verdict.state, State::Suspect);
     let ended = measured.ended.with_code(0);
     ended.shows("suspect: flush not verified: timed reads do not show that `discard` empties the cache");
-    ended.shows("flushed by `discard`, `discard` could not be verified: reads from the L2 are no faster than from memory; no other flush could be verified either");
+    ended.shows("flushed by `discard`, which could not be verified: reads from the L2 are no faster than from memory; no other flush could be verified either");
 }
 
 /// The limit is the benchmark's own again when its cold case is done, and nobody touches it where nothing is kept.
@@ -123,7 +123,7 @@ fn explain_tells_how_each_number_came_about() {
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
         " µs between two events around launches that only read a parameter − 550.0 ns of the empty launch ",
-        " of correction by the GPU's clock); the timer steps by 32.00 ns",
+        " around this launch, according to the GPU's clock); the timer steps by 32.00 ns",
         "  error     at most ",
         "by the cross-check",
         "  path      graph",

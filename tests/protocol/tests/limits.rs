@@ -85,7 +85,7 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
         "invalid: impossible: at least 136 MiB of the declared bytes have to cross the memory's bus",
     );
     ended.shows(
-        "which takes 29.62 µs at its peak of 4814 GB/s, and the launch took 2.560 µs: did the kernel run",
+        "which takes 29.62 µs at its peak of 4814 GB/s, and the launch took 2.560 µs, too little even with the timer's errors: did the kernel run",
     );
     ended.shows_against(
         "lasting::kernel_copy[runs=false] hot",
@@ -130,7 +130,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let binds = "DRAM would limit it: 0.17 flop/byte is below the ridge point of 13.9 flop/byte between DRAM and FP32; ";
     // One is launch-bound, and one is faster than the memory.
     assert_eq!((lines(binds), run.records.len()), (2, 4), "{ended}");
-    assert_eq!(lines("faster than memory: L2 serves this, and has no known peak"), 1, "{ended}");
+    assert_eq!(lines("L2 serves the data, faster than memory can; the peak of L2 is unknown"), 1, "{ended}");
     let cold = run.records.iter().filter(|record| record.case.cache == Cache::Cold);
     for record in cold {
         let metrics = &record.measurement.as_ref().expect("it was measured").metrics;

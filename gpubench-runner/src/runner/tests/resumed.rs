@@ -96,7 +96,7 @@ fn a_case_that_failed_for_want_of_time_is_measured_again_with_another_limit() {
     let again = resumed(&plan, hung(), Sampling::USUAL, 9);
     assert_eq!(again.rows(), [valid("a hot"), valid("a cold"), valid("b hot"), valid("b cold")]);
     assert_eq!(again.heard.records, ["a hot"]);
-    let told = "resuming then: 1 case that failed for want of a device or of time: measured again";
+    let told = "resuming then: 1 result that failed for want of a device or of time: measured again";
     assert_eq!(again.heard.warnings, [told]);
     // With the same limit it would hang again.
     let same = resumed(&plan, hung(), Sampling::USUAL, 7);
@@ -110,7 +110,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
     let told =
-        "resuming then: the filters leave out 2 results of that run, such as a hot: they stay in that run";
+        "resuming then: the filters leave out 2 results of that run, such as a hot: only that run has them";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -155,8 +155,8 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
     assert_eq!(
         left.remarks(),
         [
-            "resuming then: 2 cases that failed for want of a device or of time: measured again",
-            "resuming then: the filters leave out 1 result of that run, such as a against b hot: they stay in that run"
+            "resuming then: 2 results that failed for want of a device or of time: measured again",
+            "resuming then: the filters leave out 1 result of that run, such as a against b hot: only that run has them"
         ]
     );
 }

@@ -87,7 +87,7 @@ pub(crate) fn enqueued_on_given_stream(own: CUstream, calls: &[DriverCall]) -> b
 
 /// Returns the failure of a launch that enqueued nothing on its stream, so that there is nothing to time.
 pub(crate) fn no_work_failure() -> Failure {
-    let message = "no work on its stream: a launch enqueued nothing on the given stream: in each launch, pass that stream to every call";
+    let message = "no work on its stream: this launch, which need not be the first, enqueued nothing on the given stream: in each launch, pass that stream to every call";
     Failure::new(Stage::Launch, message)
 }
 
@@ -236,7 +236,7 @@ mod tests {
         let waited = |call| DriverCall::Waited { stream: Some(0), call };
         assert_eq!(
             observed(&[on(0, Enqueued::Memset(1)), on(7, Enqueued::Memset(1))]),
-            ["work elsewhere: 1 piece of the launch's work on the default stream"]
+            ["work elsewhere: 1 piece of the launch's work went to the default stream"]
         );
         assert_eq!(
             observed(&[on(0, Enqueued::CopyOut(0)), waited("cuMemcpyDtoH_v2")]),
@@ -246,7 +246,7 @@ mod tests {
             observed(&[on(0, Enqueued::Memset(1)), waited("cuStreamSynchronize")]),
             [
                 "waits for the GPU: cuStreamSynchronize",
-                "work elsewhere: 1 piece of the launch's work on the default stream"
+                "work elsewhere: 1 piece of the launch's work went to the default stream"
             ]
         );
     }
