@@ -65,9 +65,9 @@ fn recorded_runs_print_their_figures() {
 /// The marks of rows by their verdicts, which stand elsewhere today.
 const MARKS: [&str; 5] = ["?", "invalid", "fake,", "±", "%"];
 
-/// Returns true for a row of a table: behind its name stands its cache state.
+/// Returns true for a row of a table: a name and a cache state. Reasons are indented by four spaces.
 fn is_row(line: &&str) -> bool {
-    let is_indented = ["  ", "? ", "! "].iter().any(|mark| line.starts_with(mark));
+    let is_indented = ["  ", "? ", "! "].iter().any(|mark| line.starts_with(mark)) && !line.starts_with("    ");
     is_indented && [" hot ", " cold "].iter().any(|cache| line.contains(cache))
 }
 
