@@ -38,7 +38,7 @@ impl StatedPeak {
         let (units, otherwise) = match quantity {
             Quantity::Compute(_) => (
                 &COMPUTE_UNITS,
-                "no bandwidth has this name, only memory, l2, h2d, d2h and p2p; if it is a data type, give a number above 0 with GFLOP/s, TFLOP/s or PFLOP/s",
+                "name a bandwidth (memory, l2, h2d, d2h or p2p), or give the peak of a data type above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
             ),
             _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
         };

@@ -67,7 +67,8 @@ const MARKS: [&str; 5] = ["?", "invalid", "fake,", "±", "%"];
 
 /// Returns true for a row of a table: a name and a cache state. Reasons are indented by four spaces.
 fn is_row(line: &&str) -> bool {
-    let is_indented = ["  ", "? ", "! "].iter().any(|mark| line.starts_with(mark)) && !line.starts_with("    ");
+    let is_indented =
+        ["  ", "? ", "! "].iter().any(|mark| line.starts_with(mark)) && !line.starts_with("    ");
     is_indented && [" hot ", " cold "].iter().any(|cache| line.contains(cache))
 }
 

@@ -137,14 +137,14 @@ fn time_sentence(measured: &Measurement) -> String {
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
-                format!(" {sign} {by} since events read differently around this launch, according to the GPU's clock")
+                format!(" {sign} {by} of correction by the GPU's clock")
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
         _ => "what the timer reads without a launch".to_owned(),
     };
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-        format!("; samples start at random points of a step, so that their average is exact to {resolution}")
+        format!("; samples start at random points of a step, which reduces the error to {resolution}")
     });
     format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
 }
@@ -166,7 +166,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     );
     let share = format::percent(error / measured.median());
     Some(format!(
-        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from {other} by the cross-check"
+        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from the cross-check's {other}"
     ))
 }
 
@@ -213,7 +213,7 @@ fn flush_verification_sentence(proof: &FlushVerification) -> String {
         proof.flushed_read, proof.cached_read, proof.reference_read
     );
     let dirt = format!(
-        "reading three quarters takes {}, {} from an empty one",
+        "reading three quarters takes {} after it, {} from an empty one",
         proof.large_read, proof.reference_large_read
     );
     let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };

@@ -112,11 +112,10 @@ fn coarse_timers(run: &Run) -> String {
             return None;
         }
         let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
-            format!(
-                "; samples start at random points of a step, so that their average is exact to {resolution}"
-            )
+            format!("; samples start at random points of a step, which reduces the error to {resolution}")
         });
-        let words = format!("the timer steps by {step}{averages}: do more work per launch for exact times");
+        let words =
+            format!("the timer steps by {step}{averages}: for a smaller error, do more work per launch");
         Some((words, &*record.device))
     });
     let line = |(words, devices): (String, Vec<&str>)| format!("{}: {words}\n", device_list(&devices));

@@ -263,7 +263,10 @@ pub fn table(tuning: &Tuning, page: Page) -> String {
         parts.push(text);
     }
     parts.push(paragraph(
-        &format!("{} simultaneous intervals", format::percent(1.0 - tuning.method.error)),
+        &format!(
+            "{}: the probability that all intervals contain the true differences",
+            format::percent(1.0 - tuning.method.error)
+        ),
         page,
     ));
     parts.extend(tuning.notes.iter().map(|note| styled_lines(note, "", NOTE, page)));

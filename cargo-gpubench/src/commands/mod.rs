@@ -141,8 +141,10 @@ pub(crate) fn run(args: &Gpubench) -> Result<Exit> {
         GpubenchCommand::Compare(compare) => {
             let stored = stored()?;
             let earlier = compare.earlier.as_ref().map(|earlier| load(&stored, earlier)).transpose()?;
-            let last =
-                || last_run(&stored, args).map_err(|error| error.with_context("a comparison takes two runs"));
+            let last = || {
+                last_run(&stored, args)
+                    .map_err(|error| error.with_context("two runs are needed, and there is none"))
+            };
             let later = compare.later.clone().map_or_else(last, Ok)?;
             stored::compare(&stored, earlier, &later, compare, options)
         }

@@ -38,7 +38,7 @@ gpubench_stats::stored! {
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
         #[error(
-            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, whatever the memory held before: did \
+            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, even after gpubench changed its contents: did \
              the kernel run, on the declared buffers?{}",
             if *.may_be_read { "moved" } else { "written" },
             if *.may_be_read { " If it only reads, declare `reads` in place of `bytes`" } else { "" }
@@ -74,8 +74,8 @@ gpubench_stats::stored! {
         LaterOutputsFail(Failure),
         /// `setup` failed when it was called again after the samples.
         #[error(
-            "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked ({0}): let `setup` \
-             succeed each time, with the same inputs"
+            "setup failed when it was called again after the samples, so that no launch on fresh inputs was checked ({0}): make `setup` \
+             succeed each time, and return the same inputs"
         )]
         SetupNotRepeatable(Failure),
         /// No launch on fresh inputs was checked after the samples, since the time limit of the case left no time for it.
@@ -157,8 +157,8 @@ gpubench_stats::stored! {
         },
         /// Other programs interrupted samples that could not be left out, since too few others are left.
         #[error(
-            "interrupted: other programs used the CPU during too many samples to leave these out: stop the programs, or raise --max-time for \
-             more samples"
+            "interrupted: other programs used the CPU during more samples than can be left out: stop the programs, or raise --max-time for more \
+             samples"
         )]
         Interrupted {
             /// The number of samples that were interrupted.
@@ -191,10 +191,10 @@ gpubench_stats::stored! {
         },
         /// CUPTI's time is another than the row's, and the slowdown by tracing does not explain the difference.
         #[error(
-            "CUPTI disagrees: the samples give {time}, and CUPTI's trace of later launches {cupti}{}: they differ by more than the allowed {allowed}: the \
+            "CUPTI disagrees: the samples give {time}, and CUPTI's trace of later launches gives {cupti}{}: they differ by more than the allowed {allowed}: the \
              GPU's clock may have changed in between: measure again with --lock-clocks base; if they still disagree, check that every launch does \
              the same work",
-            .slowdown.map_or_else(String::new, |slowdown| format!(" less {slowdown} of tracing overhead"))
+            .slowdown.map_or_else(String::new, |slowdown| format!(", minus {slowdown} of tracing overhead"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -232,7 +232,7 @@ gpubench_stats::stored! {
         /// The verification of the flush does not show that the cache is empty.
         #[error(
             "flush not verified: timed reads do not show that `{flush}` empties the cache, so that cold launches may find data in it: \
-             use the hot result (without --flush, gpubench tries each flush that suits the device)"
+             use the hot result, or leave out --flush if you set it"
         )]
         FlushNotVerified {
             /// The flush.
@@ -377,7 +377,7 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     };
     format!(
         "declared traffic too high: it declares {declared} {moved}, but a launch changes only {changed} of the {given} of memory that it can \
-         reach, whatever the memory held before: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
+         reach, even after gpubench changed its contents: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 
@@ -398,7 +398,7 @@ fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
 fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let (measured_peak, even, peak_too) = if *measured {
-        ("measured peak", format!(" ({} if that peak is ten times too low)", *least_time / 10.0), "")
+        ("measured peak", format!(" ({} at ten times this peak)", *least_time / 10.0), "")
     } else {
         ("peak", String::new(), " Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?")
     };
@@ -406,7 +406,7 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
         Quantity::MemoryBandwidth => {
             return format!(
                 "impossible: at least {} of the declared bytes have to cross the memory's bus, which takes {least_time} at its \
-                 {measured_peak} of {}{even}, and the launch took {time}, too little even with the timer's errors: did the kernel run, and is the count right?{peak_too}",
+                 {measured_peak} of {}{even}, but the launch took {time}, too little even with the timer's errors: did the kernel run, and is the count right?{peak_too}",
                 Bytes(*work),
                 BytesPerSecond::from(*peak)
             );
@@ -419,7 +419,7 @@ fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
         _ => (Bytes(*work).to_string(), BytesPerSecond::from(*peak).to_string(), "did all of it run"),
     };
     format!(
-        "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, and the launch took {time}, too little even with the timer's errors: {question}, \
+        "impossible: {work} take {least_time} at the {} {measured_peak} of {peak}{even}, but the launch took {time}, too little even with the timer's errors: {question}, \
          and is the count right?{peak_too}",
         quantity.roof()
     )

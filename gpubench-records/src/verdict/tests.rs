@@ -716,10 +716,10 @@ fn cupti_is_compared_after_subtraction_of_the_slowdown() {
 fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
     let beginning =
-        "CUPTI disagrees: the samples give 15.43 µs, and CUPTI's trace of later launches 18.00 µs";
+        "CUPTI disagrees: the samples give 15.43 µs, and CUPTI's trace of later launches gives 18.00 µs";
     let with = words(Some((1980.0, 100.0)));
     let of_which =
-        " less 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than the allowed 154.3 ns: ";
+        ", minus 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than the allowed 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
     assert!(

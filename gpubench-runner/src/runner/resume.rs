@@ -70,7 +70,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "the filters leave out {cases} of that run, such as {name} {cache}: only that run has them"
+                "the filters leave out {cases} of that run, such as {name} {cache}: to keep them, resume without filters"
             ));
         }
         resumed

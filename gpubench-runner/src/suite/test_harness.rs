@@ -105,7 +105,7 @@ fn list_text(plan: &Plan, format: TextFormat, is_ignored: impl Fn(&Job) -> bool)
         let [all, results] = [counted(plan.jobs.len(), "benchmark"), counted(results, "result")];
         let results = match skipped + ignored {
             0 => format!(", {results}"),
-            _ => format!(" ({skipped} skipped, {ignored} ignored), {results} of the others"),
+            _ => format!(": {skipped} skipped, {ignored} ignored; the others give {results}"),
         };
         _ = writeln!(text, "\n{all}{results} (hot and cold count as two)");
     }

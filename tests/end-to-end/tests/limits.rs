@@ -52,7 +52,7 @@ fn what_is_computed_takes_its_time() {
     ended.shows("peak FP32 0.43 GFLOP/s (given: gpubench.toml)");
     ended.shows_against(
         "two_devices::beat hot",
-        "invalid: impossible: 1.60 kFLOP take 3.747 µs at the FP32 peak of 0.43 GFLOP/s, and the launch took 3.200 µs, too little even with the timer's errors: \
+        "invalid: impossible: 1.60 kFLOP take 3.747 µs at the FP32 peak of 0.43 GFLOP/s, but the launch took 3.200 µs, too little even with the timer's errors: \
          did all of it run, in this data type, and is the count right? Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?",
     );
     assert!(matches!(reasons(&run, "beat hot"), [Reason::ImpossibleSpeed(_)]), "{:?}", run.records);
@@ -88,7 +88,7 @@ fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
         if measured {
             ended.shows(
                 "at least 960 KiB of the declared bytes have to cross the memory's bus, which takes 81.92 µs at its measured peak \
-                 of 12.0 GB/s (8.192 µs if that peak is ten times too low), and the launch took 0.000 ns, too little even with the timer's errors: did the kernel run",
+                 of 12.0 GB/s (8.192 µs at ten times this peak), but the launch took 0.000 ns, too little even with the timer's errors: did the kernel run",
             );
         }
     }
@@ -106,7 +106,7 @@ fn the_table_shows_what_is_impossible() {
     two_devices        time   ± % spread     GB/s % of peak           GFLOP/s cold/hot samples
       beat  hot    3.200 µs  1.00 ···█···    3.00  cache                 0.50               40
     ! beat  cold   8.000 µs  0.40 ···█···    1.20 240    DRAM            0.20    2.50×      40 [1]
-        [1] invalid: impossible: at least 6.2 KiB of the declared bytes have to cross the memory's bus, which takes 12.80 µs at its peak of 0.50 GB/s, and the launch took 8.000 µs, too little even with the timer's errors: did the kernel run, and is the count right? Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?
+        [1] invalid: impossible: at least 6.2 KiB of the declared bytes have to cross the memory's bus, which takes 12.80 µs at its peak of 0.50 GB/s, but the launch took 8.000 µs, too little even with the timer's errors: did the kernel run, and is the count right? Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?
 
     ± %: half of the 95 % interval of the median, with the timer's errors; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
     cache in place of a % of peak: the cache served the data, faster than memory can

@@ -73,7 +73,7 @@ fn everything_is_listed_in_the_order_of_the_source() {
     options::wrong: benchmark
     options::on_both[S=host::Stream]: benchmark
 
-    38 benchmarks (2 skipped, 1 ignored), 36 results of the others (hot and cold count as two)
+    38 benchmarks: 2 skipped, 1 ignored; the others give 36 results (hot and cold count as two)
     ");
 }
 

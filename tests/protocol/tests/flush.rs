@@ -125,7 +125,7 @@ fn explain_tells_how_each_number_came_about() {
         " µs between two events around launches that only read a parameter − 550.0 ns of the empty launch ",
         " around this launch, according to the GPU's clock); the timer steps by 32.00 ns",
         "  error     at most ",
-        "by the cross-check",
+        "cross-check's ",
         "  path      graph",
         "  flush     discard; verified: reading a quarter of the cache takes ",
         "from an empty one (",

@@ -85,7 +85,7 @@ fn a_kernel_copy_that_never_ran_is_invalid() {
         "invalid: impossible: at least 136 MiB of the declared bytes have to cross the memory's bus",
     );
     ended.shows(
-        "which takes 29.62 µs at its peak of 4814 GB/s, and the launch took 2.560 µs, too little even with the timer's errors: did the kernel run",
+        "which takes 29.62 µs at its peak of 4814 GB/s, but the launch took 2.560 µs, too little even with the timer's errors: did the kernel run",
     );
     ended.shows_against(
         "lasting::kernel_copy[runs=false] hot",
@@ -108,7 +108,7 @@ fn operations_that_cannot_have_been_done_are_impossible() {
     let measured = measure(LASTING, &["--quick", "claims_flops", "--color", "never"], &[]);
     assert_eq!(impossible(&measured.run), ["claims_flops[ns=8300] hot", "claims_flops[ns=8600] hot"]);
     let ended = measured.ended.with_code(1);
-    ended.shows("take 12.50 µs at the BF16 tensor peak of 1071 TFLOP/s, and the launch took");
+    ended.shows("take 12.50 µs at the BF16 tensor peak of 1071 TFLOP/s, but the launch took");
     ended.shows(
         "peak BF16 tensor 1071 TFLOP/s (from attributes: multiprocessors × 2048 FMA × 2 × clock; \
          from the datasheet: 989 TFLOP/s, ",

@@ -50,7 +50,7 @@ fn a_list_needs_no_device() {
          gpu_only::clears_more[n=1024]: benchmark\n\
          gpu_only::clears_at_night[n=1024]: benchmark (ignored)\n\
          \n\
-         4 benchmarks (0 skipped, 1 ignored), 5 results of the others (hot and cold count as two)\n"
+         4 benchmarks: 0 skipped, 1 ignored; the others give 5 results (hot and cold count as two)\n"
     );
     assert_eq!(ended.stderr, "");
 }

@@ -98,7 +98,7 @@ fn results_are_true(step: &str) {
             }
             let words = |step, part| {
                 format!(
-                    "cuda:0: the timer steps by {step}; samples start at random points of a step, so that their average is exact to {part}: do more work per launch for exact times"
+                    "cuda:0: the timer steps by {step}; samples start at random points of a step, which reduces the error to {part}: for a smaller error, do more work per launch"
                 )
             };
             ended.shows(&match step {
@@ -149,7 +149,7 @@ fn a_fine_timer_needs_none_of_that() {
     }
     let ended = measured.ended.with_code(0);
     assert!(
-        !ended.stdout.contains("the timer steps by 32.00 ns:") && !ended.stdout.contains("average is exact"),
+        !ended.stdout.contains("the timer steps by 32.00 ns:") && !ended.stdout.contains("reduces the error"),
         "{ended}"
     );
 }
@@ -181,7 +181,7 @@ fn explain_names_the_resolution() {
         timed(&["::lasts", "--explain", "--cache", "hot", "--arg", "ns=2300"], "1024", ("86", "6"), true);
     let ended = measured.ended.with_code(0);
     ended.shows(
-        "the timer steps by 1.024 µs; samples start at random points of a step, so that their average is exact to 64.00 ns",
+        "the timer steps by 1.024 µs; samples start at random points of a step, which reduces the error to 64.00 ns",
     );
 }
 

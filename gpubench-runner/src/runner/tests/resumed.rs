@@ -110,7 +110,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
     let told =
-        "resuming then: the filters leave out 2 results of that run, such as a hot: only that run has them";
+        "resuming then: the filters leave out 2 results of that run, such as a hot: to keep them, resume without filters";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -156,7 +156,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 results that failed for want of a device or of time: measured again",
-            "resuming then: the filters leave out 1 result of that run, such as a against b hot: only that run has them"
+            "resuming then: the filters leave out 1 result of that run, such as a against b hot: to keep them, resume without filters"
         ]
     );
 }

@@ -58,8 +58,8 @@ fn bytes_that_cannot_have_crossed_a_link_are_impossible() {
     ];
     assert_eq!(impossible(&measured.run), both);
     let ended = measured.ended.with_code(1);
-    ended.shows("take 10.00 µs at the PCIe peak of 63.0 GB/s, and the launch took 8.3");
-    ended.shows("take 10.00 µs at the P2P peak of 450 GB/s, and the launch took ");
+    ended.shows("take 10.00 µs at the PCIe peak of 63.0 GB/s, but the launch took 8.3");
+    ended.shows("take 10.00 µs at the P2P peak of 450 GB/s, but the launch took ");
     ended.shows("peak P2P bandwidth 450 GB/s (from attributes: NVLink 4: 18 links × 25 GB/s)");
     // What a hypervisor tells is no limit, though it is a peak; a shared GPU has none.
     let through = measure(LASTING, &quick, &[&links[..], &[("VIRTUAL", "1")]].concat());
