@@ -109,8 +109,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
-    let told =
-        "resuming then: the filters leave out 2 results of that run, such as a hot: to keep them, resume without filters";
+    let told = "resuming then: the filters leave out 2 results of that run, such as a hot: to keep them, resume without filters";
     assert_eq!(done.heard.warnings, [told]);
 }
 
