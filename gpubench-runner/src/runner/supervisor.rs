@@ -270,7 +270,7 @@ impl Worker for WorkerProcess {
             return Err(self.exit_reason(stop));
         }
         let mut begin = Instant::now();
-        let (mut opened, mut allowed) = (false, limit.max(OPEN_TIMEOUT));
+        let (mut opened, mut allowed, mut has_ended) = (false, limit.max(OPEN_TIMEOUT), false);
         loop {
             match self.replies.recv_timeout(POLL_INTERVAL) {
                 // Only a forked child of the worker replies to an earlier request.
@@ -294,10 +294,9 @@ impl Worker for WorkerProcess {
                     return Err(WorkerExit::TimedOut(allowed));
                 }
                 // A forked child that outlives the worker keeps the channel open.
-                Err(RecvTimeoutError::Timeout) if self.group.has_ended() => {
-                    return Err(self.exit_reason(stop));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) if has_ended => return Err(self.exit_reason(stop)),
+                // The last replies may still be in the channel.
+                Err(RecvTimeoutError::Timeout) => has_ended = self.group.has_ended(),
             }
         }
     }
