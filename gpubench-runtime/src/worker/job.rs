@@ -80,23 +80,11 @@ impl<'a> JobInProgress<'a> {
         }
     }
 
-    /// Returns the record of a failed case. For an illegal access in a kernel, replaces the source location
-    /// of gpubench in the message by a hint to `compute-sanitizer`: that location is only where gpubench
-    /// waited for the kernel.
+    /// Returns the record of a failed case.
     fn failed_record(&self, cache: Cache, mut failure: Failure) -> Record {
         let job = &self.request.job;
-        let is_of_kernel = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"]
-            .iter()
-            .any(|error| failure.message.contains(error));
-        if let Some((error, location)) = failure.message.split_once(", at gpubench-").filter(|_| is_of_kernel)
-        {
-            // The message of the driver or the device follows the source location.
-            let rest = location.split_once("; ").map(|(_, rest)| format!("; {rest}")).unwrap_or_default();
-            failure.message = format!(
-                "{error} in a kernel of `{0}`: to find the place, run `compute-sanitizer --target-processes all PROGRAM --test {0}` \
-                 with the program that `cargo bench --no-run` prints{rest}",
-                job.benchmark
-            );
+        if let Some(message) = illegal_access_message(&failure.message, &job.benchmark) {
+            failure.message = message;
         }
         Record::failed(job.case(cache), failure)
     }
@@ -457,5 +445,44 @@ impl<'a> StepReporter<'a> {
             _ => {}
         }
         (self.reply)(Reply::Step(step));
+    }
+}
+
+/// Returns the message for an illegal access in a kernel, with a hint to `compute-sanitizer` in place of the source
+/// location of gpubench, which is only where gpubench waited for the kernel. Cargo builds gpubench with relative or
+/// absolute paths. Returns `None` for other messages.
+fn illegal_access_message(message: &str, benchmark: &str) -> Option<String> {
+    let errors = ["CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS"];
+    let (error, location) = message.split_once(", at ")?;
+    if !location.contains("gpubench-") || !errors.iter().any(|name| error.contains(name)) {
+        return None;
+    }
+    // The message of the driver or the device follows the source location.
+    let rest = location.split_once("; ").map(|(_, rest)| format!("; {rest}")).unwrap_or_default();
+    Some(format!(
+        "{error} in a kernel of `{benchmark}`: to find the place, run `compute-sanitizer --target-processes all PROGRAM --test {benchmark}` \
+         with the program that `cargo bench --no-run` prints{rest}"
+    ))
+}
+
+#[cfg(test)]
+mod illegal_access_tests {
+    use super::*;
+
+    #[test]
+    fn the_location_in_gpubench_is_replaced_wherever_it_was_built() {
+        const ERROR: &str = "cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access was encountered";
+        let hint = "in a kernel of `k::add`: to find the place, run `compute-sanitizer --target-processes all PROGRAM --test k::add` \
+                    with the program that `cargo bench --no-run` prints";
+        for folder in ["", "/home/me/gpubench/", "/home/me/.cargo/registry/src/index/"] {
+            let message = format!(
+                "{ERROR}, at {folder}gpubench-runtime/src/devices/cuda/mod.rs:230; the driver says more"
+            );
+            let told = illegal_access_message(&message, "k::add");
+            assert_eq!(told, Some(format!("{ERROR} {hint}; the driver says more")));
+        }
+        let other =
+            "cuInit returned 999 (CUDA_ERROR_UNKNOWN), at gpubench-runtime/src/devices/cuda/mod.rs:230";
+        assert_eq!(illegal_access_message(other, "k::add"), None);
     }
 }
