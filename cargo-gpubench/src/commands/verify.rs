@@ -71,7 +71,7 @@ pub(super) fn verify(args: &VerifyArgs, options: PrintOptions) -> Result<Exit> {
             return Ok(interrupted);
         }
     }
-    // A benchmark binary of the CPU is none to verify.
+    // Binaries that measured no GPU do not decide the exit code, unless all did so.
     if !on_gpu.is_empty() && !on_gpu.contains(&true) {
         ends.push(Exit::NoDevice);
     }

@@ -157,8 +157,8 @@ gpubench_stats::stored! {
         },
         /// Other programs interrupted samples that could not be left out, since too few others are left.
         #[error(
-            "interrupted: other programs used the CPU during more samples than can be left out: stop the programs, or raise --max-time for more \
-             samples"
+            "interrupted: other programs used the CPU during {interrupted} of {samples} samples, more than can be left out: stop the \
+             programs, or raise --max-time for more samples"
         )]
         Interrupted {
             /// The number of samples that were interrupted.

@@ -93,6 +93,7 @@ fn samples_that_others_interrupted_and_that_count_are_a_reservation() {
     let reason = interrupted_samples(&Samples { interrupted_count: 58, ..samples(1e5) }).expect("they count");
     assert_eq!(reason.state(), State::Suspect);
     assert!(matches!(reason, Reason::Interrupted { interrupted: 58, samples: 60 }), "{reason}");
+    assert!(reason.to_string().contains("during 58 of 60 samples"), "{reason}");
 }
 
 /// A launch of 100 µs ± 1 % of which others interrupt some samples, for up to 4 ms each: a row whose budget was spent is valid
