@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(changes(&[]), []);
     }
 
-    /// The simulation that decision 94 records.
+    /// Prints how many simulated series have a false alarm, and in how many a step is found.
     #[test]
     #[ignore = "a simulation of minutes, which prints its figures"]
     #[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]
