@@ -409,7 +409,7 @@ fn a_broken_clock_is_all_that_is_said() {
     let [reason] = &broken.verdict.reasons[..] else { panic!("{:?}", broken.verdict) };
     assert_eq!(
         reason.to_string(),
-        "broken clock: 1 of 100 event times is below zero: none of its times can be used: update the driver, or measure on another device"
+        "broken clock: 1 of 100 event times is below zero: none of this result's times can be used: update the driver, or measure on another device"
     );
 }
 
@@ -719,8 +719,7 @@ fn a_time_by_cupti_is_reported_with_its_slowdown() {
     let beginning =
         "CUPTI disagrees: the samples give 15.43 µs, and CUPTI's trace of later launches gives 18.00 µs";
     let with = words(Some((1980.0, 100.0)));
-    let of_which =
-        ", minus 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than the allowed 154.3 ns: ";
+    let of_which = ", which includes 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than the allowed 154.3 ns: ";
     assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
     let without = words(None);
     assert!(
