@@ -132,8 +132,9 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: the interval of the median is wider than {}, which was asked for: raise the attribute's `max_time` or --max-time \
-             (which overrides it), and --timeout if that is shorter, or ask for less with --precision",
+            "not converged: the interval of the median is ± {}, wider than the target of {}: raise --max-time (which overrides the \
+             attribute's `max_time`), and --timeout if it is shorter, or set a wider target with --precision",
+            format::percent(*.reached),
             format::precision(*.requested)
         )]
         NotConverged {
@@ -169,7 +170,9 @@ gpubench_stats::stored! {
         /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
         /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
         #[error(
-            "wide interval: the interval of the median is wider than {}, the most for a valid result: take more samples, or do more work per launch",
+            "wide interval: the interval of the median is ± {}, wider than {}, the limit of a valid result: take more samples, or do more work \
+             per launch",
+            format::percent(*.reached),
             format::plus_minus(*.limit)
         )]
         WideInterval {
