@@ -93,7 +93,7 @@ impl Display for ClockFaults {
         let events = format::counted(self.readings, "event time");
         let groups = format::counted(self.groups, "group");
         let faults = [
-            (self.no_times, &events, "no times (not a number, infinite, or over eleven days)"),
+            (self.no_times, &events, "not valid times (not a number, infinite, or over eleven days)"),
             (self.negative, &events, "below zero"),
             (self.untimed_groups, &groups, "of no time or less"),
             (self.overfull_groups, &groups, "too short for all samples together"),
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(told(&hundred, 1e6, 1e6), "1 of 100 event times is below zero");
         assert_eq!(
             told(&[f64::NAN, f64::INFINITY, 1e300, 1e3], 1e6, 1e6),
-            "3 of 4 event times are no times (not a number, infinite, or over eleven days)"
+            "3 of 4 event times are not valid times (not a number, infinite, or over eleven days)"
         );
         assert_eq!(told(&[500e3, 600e3], 1e6, 2e6), "1 of 1 group is too short for all samples together");
         assert_eq!(told(&[1e3], 1e9, 0.9e9), "1 of 1 group is longer than this machine's clock saw");

@@ -19,7 +19,7 @@ pub fn join(runs: Vec<NamedRun>) -> Result<JoinedRun, String> {
     match &runs[..] {
         [] => Err("there is no run to merge".to_owned()),
         all if all.iter().all(|named| is_split_share(&named.run)) => join_shares(runs),
-        [one] => Err(format!("{} is one run: give another, or a file with several", one.name)),
+        [one] => Err(format!("{} is one run: give a second one, or a file with several runs", one.name)),
         _ => join_repetitions(runs),
     }
 }

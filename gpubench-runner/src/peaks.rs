@@ -38,12 +38,12 @@ impl StatedPeak {
         let (units, otherwise) = match quantity {
             Quantity::Compute(_) => (
                 &COMPUTE_UNITS,
-                "name a bandwidth (memory, l2, h2d, d2h or p2p), or give the peak of a data type above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
+                "is not a bandwidth (memory, l2, h2d, d2h or p2p): for a data type, give a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
             ),
-            _ => (&BANDWIDTH_UNITS, "give a bandwidth above 0 in MB/s, GB/s or TB/s"),
+            _ => (&BANDWIDTH_UNITS, "needs a bandwidth above 0 in MB/s, GB/s or TB/s"),
         };
         let peak = parse_with_unit(value, units).filter(|_| !name.trim().is_empty());
-        let refused = || format!("peaks.\"{device}\".\"{name}\" = \"{value}\": {otherwise}");
+        let refused = || format!("peaks.\"{device}\".\"{name}\" = \"{value}\": `{name}` {otherwise}");
         Ok((quantity, peak.ok_or_else(refused)?))
     }
 }

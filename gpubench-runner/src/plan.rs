@@ -423,7 +423,7 @@ fn find_benchmark<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, Pl
             "--compare-with {path}: there is no benchmark of this name (--list shows all)"
         ))),
         (several, None) => Err(PlanError::Usage(format!(
-            "--compare-with {path}: several benchmarks are called so; give one whole name: {}",
+            "--compare-with {path}: several benchmarks have this name: give the whole name of one: {}",
             joined(several.iter().map(|entry| entry.path()), ", ")
         ))),
     }

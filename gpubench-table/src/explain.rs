@@ -136,8 +136,11 @@ fn time_sentence(measured: &Measurement) -> String {
             overhead + one_more - samples.correction.unwrap_or_default(),
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
-                let (by, sign) = (by.abs(), if by < Nanoseconds::ZERO { '−' } else { '+' });
-                format!(" {sign} {by} of correction by the GPU's clock")
+                let sign = if by < Nanoseconds::ZERO { '−' } else { '+' };
+                format!(
+                    " {sign} {} of correction, the difference between events and the GPU's clock",
+                    by.abs()
+                )
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),

@@ -220,7 +220,8 @@ pub(super) struct Note {
     /// The best verdict that a result with this reason can have: suspect or invalid.
     pub state: State,
     /// The verdict, the names of the devices if the reason is not against all of the row, and the words. If an
-    /// earlier row had this reason, only the row's cache state and own figures; `None` if they are those of the first row.
+    /// earlier row had this reason, only the row's cache state and own figures; `None` if these are those of the first
+    /// row, or in the column `± %`.
     pub text: Option<String>,
 }
 
@@ -251,7 +252,9 @@ impl Notes {
     fn note_for(&mut self, case: &CaseId, state: State, kind: String, text: String) -> Note {
         if let Some((number, first)) = self.numbers.get(&kind) {
             self.rows[number - 1].push(case.clone());
-            let own = (text != *first).then(|| format!("{}: {}", case.cache, figures(&text)));
+            // The width of an interval that is too wide is in the column `± %`: only its limit can be a figure of the row's own.
+            let [own, first] = [&text, first].map(|text| text.rsplit(" wider than ").next());
+            let own = (own != first).then(|| format!("{} result: {}", case.cache, figures(&text)));
             return Note { number: *number, state, text: own };
         }
         self.rows.push(vec![case.clone()]);

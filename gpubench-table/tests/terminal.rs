@@ -449,7 +449,10 @@ fn a_reason_of_several_sizes_is_printed_once_with_the_figures_of_each() {
     let text = plain(&render(&run, Page::default()));
     let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
     assert!(reasons.len() == 3 && reasons[0].contains("this one only 4.000 µs more"), "{text}");
-    assert_eq!(reasons[2], "    [1] hot: an empty launch takes 3.000 ns, and this one only 5.000 ms more");
+    assert_eq!(
+        reasons[2],
+        "    [1] hot result: an empty launch takes 3.000 ns, and this one only 5.000 ms more"
+    );
     assert!(text.contains("\n[1] applies to 2 results\n"), "{text}");
 }
 
@@ -477,14 +480,24 @@ fn a_result_above_a_peak_has_a_percentage_unless_the_cache_holds_its_data() {
 
 /// Its own interval is in the column `± %`, so that rows share these words.
 #[test]
-fn a_case_that_has_not_converged_says_what_helps() {
+fn cases_that_have_not_converged_say_once_what_helps() {
     let mut run = small("clockwork");
-    run.records.truncate(1);
-    run.records[0].verdict = Verdict::of(vec![Reason::NotConverged { reached: 0.04, requested: 0.005 }]);
-    let table = render(&run, Page::default());
-    let note = "not converged: the interval of the median is wider than ± 0.50 %, which was asked for: raise the \
-                attribute's `max_time` or --max-time (which overrides it), and --timeout if that is shorter, or ask for less with --precision";
-    assert!(table.contains(note), "{table}");
+    run.records.truncate(3);
+    for (record, (reached, requested)) in
+        run.records.iter_mut().zip([(0.04, 0.005), (0.3, 0.005), (0.4, 0.02)])
+    {
+        record.verdict = Verdict::of(vec![Reason::NotConverged { reached, requested }]);
+    }
+    let text = plain(&render(&run, Page::default()));
+    let reasons: Vec<_> = text.lines().filter(|line| line.starts_with("    [")).collect();
+    assert_eq!(
+        reasons,
+        [
+            "    [1] suspect: not converged: the interval of the median is ± 4.00 %, wider than the target of ± 0.50 %: raise --max-time \
+             (which overrides the attribute's `max_time`), and --timeout if it is shorter, or set a wider target with --precision",
+            "    [1] hot result: the interval of the median is ± 40.0 %, wider than the target of ± 2.00 %",
+        ]
+    );
 }
 
 /// Behind a space, or on the next line where the row has no room.

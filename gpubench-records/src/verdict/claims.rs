@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(
             reason.to_string(),
             "declared traffic too high: it declares 16 MiB written, but a launch changes only 8 MiB of the 32 MiB of memory that it can reach, \
-             even after gpubench changed its contents: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
+             even after gpubench changed the memory's contents: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
              bytes that one kernel passes to another as `intermediates`"
         );
     }

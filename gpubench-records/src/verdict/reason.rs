@@ -25,7 +25,7 @@ gpubench_stats::stored! {
         #[error("{0}")]
         FailedAfterwards(Failure),
         /// The clock gave readings that are no times of launches.
-        #[error("broken clock: {0}: none of its times can be used: update the driver, or measure on another device")]
+        #[error("broken clock: {0}: none of this result's times can be used: update the driver, or measure on another device")]
         BrokenClock(ClockFaults),
         /// Processes that measured it declare different work, so that they did not measure the same.
         #[error("work differs: processes declare different work ({differences}): make the counts the same in each process")]
@@ -38,7 +38,7 @@ gpubench_stats::stored! {
         ImpossibleSpeed(ImpossibleSpeed),
         /// The launch declares writes, and changes no memory, whatever its contents.
         #[error(
-            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, even after gpubench changed its contents: did \
+            "outputs never written: it declares {declared} {}, and a launch changed no byte of memory, even after gpubench changed the memory's contents: did \
              the kernel run, on the declared buffers?{}",
             if *.may_be_read { "moved" } else { "written" },
             if *.may_be_read { " If it only reads, declare `reads` in place of `bytes`" } else { "" }
@@ -117,7 +117,7 @@ gpubench_stats::stored! {
         Observed(Observation),
         /// The device waits for the host between pieces of the launch's work.
         #[error(
-            "GPU idle: it waits for the host in {} of the time, and its own work takes {prequeued_time}: enqueue everything at once, or \
+            "GPU idle: the GPU waits for the host during {} of the time, and its own work takes {prequeued_time}: enqueue everything at once, or \
              declare `host_work` if the host's part belongs to the launch",
             format::percent(*.idle_fraction)
         )]
@@ -132,8 +132,9 @@ gpubench_stats::stored! {
         TrafficTooHigh(ExcessTraffic),
         /// The sampling budget was spent before the interval was narrow enough.
         #[error(
-            "not converged: the interval of the median is wider than {}, which was asked for: raise the attribute's `max_time` or --max-time \
-             (which overrides it), and --timeout if that is shorter, or ask for less with --precision",
+            "not converged: the interval of the median is ± {}, wider than the target of {}: raise --max-time (which overrides the \
+             attribute's `max_time`), and --timeout if it is shorter, or set a wider target with --precision",
+            format::percent(*.reached),
             format::precision(*.requested)
         )]
         NotConverged {
@@ -169,7 +170,9 @@ gpubench_stats::stored! {
         /// The interval of the median is too wide for a valid row, although sampling ended as requested: after a fixed number of
         /// samples, after the rounds of a comparison, or because one step of the timer is that wide.
         #[error(
-            "wide interval: the interval of the median is wider than {}, the most for a valid result: take more samples, or do more work per launch",
+            "wide interval: the interval of the median is ± {}, wider than {}, the limit of a valid result: take more samples, or do more work \
+             per launch",
+            format::percent(*.reached),
             format::plus_minus(*.limit)
         )]
         WideInterval {
@@ -180,8 +183,8 @@ gpubench_stats::stored! {
         },
         /// The two methods of timing a launch give two times.
         #[error(
-            "methods disagree: {time}, and {cross_check} according to the cross-check, a second method of timing: rely on neither: measure \
-             again without other programs, or do more work per launch"
+            "methods disagree: the samples give {time}, and the cross-check, a second method of timing, gives {cross_check}: use neither time: \
+             measure again without other programs, or do more work per launch"
         )]
         MethodsDisagree {
             /// The median of the samples.
@@ -194,7 +197,7 @@ gpubench_stats::stored! {
             "CUPTI disagrees: the samples give {time}, and CUPTI's trace of later launches gives {cupti}{}: they differ by more than the allowed {allowed}: the \
              GPU's clock may have changed in between: measure again with --lock-clocks base; if they still disagree, check that every launch does \
              the same work",
-            .slowdown.map_or_else(String::new, |slowdown| format!(", minus {slowdown} of tracing overhead"))
+            .slowdown.map_or_else(String::new, |slowdown| format!(", which includes {slowdown} of tracing overhead"))
         )]
         CuptiDisagrees {
             /// The time of the row.
@@ -232,7 +235,7 @@ gpubench_stats::stored! {
         /// The verification of the flush does not show that the cache is empty.
         #[error(
             "flush not verified: timed reads do not show that `{flush}` empties the cache, so that cold launches may find data in it: \
-             use the hot result, or leave out --flush if you set it"
+             use hot results (--cache hot). If you set --flush, leave it out"
         )]
         FlushNotVerified {
             /// The flush.
@@ -377,7 +380,7 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     };
     format!(
         "declared traffic too high: it declares {declared} {moved}, but a launch changes only {changed} of the {given} of memory that it can \
-         reach, even after gpubench changed its contents: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
+         reach, even after gpubench changed the memory's contents: {hint} Count each byte once, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 
@@ -398,7 +401,7 @@ fn too_many_intermediates(excess: &ExcessTraffic, operations: usize) -> String {
 fn impossible_speed_message(speed: &ImpossibleSpeed) -> String {
     let ImpossibleSpeed { quantity, work, peak, measured, time, least_time } = speed;
     let (measured_peak, even, peak_too) = if *measured {
-        ("measured peak", format!(" ({} at ten times this peak)", *least_time / 10.0), "")
+        ("measured peak", format!(" ({} if the true peak is ten times as high)", *least_time / 10.0), "")
     } else {
         ("peak", String::new(), " Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?")
     };

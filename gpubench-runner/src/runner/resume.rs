@@ -63,14 +63,17 @@ impl ResumedRecords {
         }
         if again > 0 {
             let cases = format::counted(again, "result");
-            let failed = format!("{cases} that failed for want of a device or of time: measured again");
-            resumed.remarks.push(failed);
+            resumed
+                .remarks
+                .push(format!("{cases} that failed for want of a device or of time: measured again"));
         }
         if let Some((case, with)) = others.iter().min() {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "the filters leave out {cases} of that run, such as {name} {cache}: to keep them, resume without filters"
+                "the filters leave out {cases}, such as {name} {cache}, which only the old run keeps: for a run with all results, use \
+                 --resume={} without filters",
+                resumed.name
             ));
         }
         resumed

@@ -340,11 +340,11 @@ mod file_tests {
             ("quick = true\nquick = false", "duplicate key"),
             (
                 "[peaks.x]\nmemory = \"4800\"",
-                "line 2: peaks.\"x\".\"memory\" = \"4800\": give a bandwidth above 0",
+                "line 2: peaks.\"x\".\"memory\" = \"4800\": `memory` needs a bandwidth above 0",
             ),
             (
                 "[peaks.x]\nf32 = \"1TFLOP/s\"\nmem = \"1GB/s\"",
-                "line 3: peaks.\"x\".\"mem\" = \"1GB/s\": name a bandwidth (memory, l2, h2d, d2h or p2p), ",
+                "line 3: peaks.\"x\".\"mem\" = \"1GB/s\": `mem` is not a bandwidth (memory, l2, h2d, d2h or p2p): for a data type, ",
             ),
             ("samples = 0", "line 1: invalid value '0' for '--samples <N>': give a whole number from 1 to"),
             ("quick = ", "line 1"),

@@ -81,7 +81,10 @@ impl Settings {
         let Sampling { min_time, max_time, .. } = self.sampling();
         let (compared, repeated) = (self.compare_with.is_some(), self.repeats() > 1);
         let conflicts = [
-            (min_time > max_time, "--min-time is more than --max-time: lower one or raise the other"),
+            (
+                min_time > max_time,
+                "--min-time is more than --max-time: lower --min-time, or raise --max-time",
+            ),
             (
                 self.fail_on_regression.is_some() && self.baseline.is_none() && !compared,
                 "--fail-on-regression needs --baseline or --compare-with",

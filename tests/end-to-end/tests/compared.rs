@@ -223,7 +223,7 @@ fn what_does_not_pair_says_why() {
     against(
         "longer",
         "plain",
-        "several benchmarks are called so; give one whole name: compared::plain, compared::other::plain",
+        "several benchmarks have this name: give the whole name of one: compared::plain, compared::other::plain",
     );
     against(
         "wider",

@@ -112,7 +112,7 @@ fn a_device_that_calls_itself_something_else_loses_no_case() {
 fn a_broken_clock_makes_a_row_invalid() {
     for (device, words) in [
         ("backwards", "event times are below zero"),
-        ("no-number", "event times are no times (not a number, infinite, or over eleven days)"),
+        ("no-number", "event times are not valid times (not a number, infinite, or over eleven days)"),
         ("fast", "are too short for all samples together"),
     ] {
         let name = format!("on_{}", device.replace('-', "_"));

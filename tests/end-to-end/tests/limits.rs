@@ -88,7 +88,7 @@ fn a_launch_that_takes_no_time_is_impossible_where_a_limit_is_known() {
         if measured {
             ended.shows(
                 "at least 960 KiB of the declared bytes have to cross the memory's bus, which takes 81.92 µs at its measured peak \
-                 of 12.0 GB/s (8.192 µs at ten times this peak), but the launch took 0.000 ns, too little even with the timer's errors: did the kernel run",
+                 of 12.0 GB/s (8.192 µs if the true peak is ten times as high), but the launch took 0.000 ns, too little even with the timer's errors: did the kernel run",
             );
         }
     }

@@ -127,7 +127,7 @@ fn the_table_shows_them() {
     ? hair              hot    0.000 ns     ?                                                           40 [1]
         [1] suspect: below resolution: the time is below one step of the timer, 32.00 ns: do more work per launch
     ? tick_tock         hot    4.800 µs 33.33 ▄·····▄    1.33  11.1  DRAM                               40 [2][3]
-        [2] suspect: wide interval: the interval of the median is wider than ± 5.00 %, the most for a valid result: take more samples, or do more work per launch
+        [2] suspect: wide interval: the interval of the median is ± 33.3 %, wider than ± 5.00 %, the limit of a valid result: take more samples, or do more work per launch
         [3] suspect: two modes: 50.0 % of the samples are near 3.200 µs, 50.0 % near 6.400 µs: the median jumps if these shares change: look for what alternates (clocks, other programs, alignment, a branch in the launch)
 
     two_devices::inner             time   ± % spread  samples
@@ -192,7 +192,7 @@ fn what_does_not_converge_says_so_and_how_far_it_came() {
     assert_eq!((measured.samples.time.min.0, measured.samples.time.max.0), (3_200.0, 6_400.0));
     ended.shows_against(
         "two_devices::tick_tock hot",
-        "suspect: not converged: the interval of the median is wider than ± 0.50 %, which was asked for: raise the attribute's `max_time` or --max-time",
+        "suspect: not converged: the interval of the median is ± 33.3 %, wider than the target of ± 0.50 %: raise --max-time (which overrides",
     );
 }
 
@@ -249,7 +249,7 @@ fn exactly_as_many_samples_as_asked_for() {
     let (ended, _) = measured(&["s::beat", "tick_tock", "--skip", "haste", "--samples", "12"]);
     ended.shows_against(
         "tick_tock hot",
-        "suspect: wide interval: the interval of the median is wider than ± 5.00 %",
+        "suspect: wide interval: the interval of the median is ± 33.3 %, wider than ± 5.00 %",
     );
     ended.shows("3 results: 2 valid, 1 suspect, 0 invalid");
     // More than a group or the usual limit holds.
@@ -298,9 +298,7 @@ fn a_benchmarks_own_budget_holds_unless_the_user_gives_one() {
     let (ended, run) = measured(&["in_haste"]);
     let usual = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;
     assert!((5e5..12e6).contains(&usual), "{usual}");
-    ended.shows(
-        "than ± 0.50 %, which was asked for: raise the attribute's `max_time` or --max-time (which overrides it)",
-    );
+    ended.shows("than the target of ± 0.50 %: raise --max-time (which overrides the attribute's `max_time`)");
     // It never comes to the precision that is asked for, and would be given up before that.
     let (_, run) = measured(&["in_haste", "--max-time", "0.5", "--min-time", "0.5"]);
     let asked = measurement(&run, "tick_tock_in_haste hot").samples.device_time.0;

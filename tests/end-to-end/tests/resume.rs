@@ -286,11 +286,17 @@ fn a_run_in_progress_is_refused() {
 #[test]
 fn cases_that_are_gone_are_left_out() {
     let runs = Runs::new();
+    let old = runs.names().remove(0);
     let ended =
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
     ended.shows("2 results: 2 valid");
-    let remark = "the filters leave out 1 result of that run, such as two_devices::sweep[n=1] hot:";
-    assert!(ended.stderr.contains(remark), "{ended}");
+    let remark = format!(
+        "the filters leave out 1 result, such as two_devices::sweep[n=1] hot, which only the old run keeps: for a run with all \
+         results, use --resume={old} without filters"
+    );
+    assert!(ended.stderr.contains(&remark), "{ended}");
+    let words = ["sweep", "--quick", "--device", "clockwork", &format!("--resume={old}")];
+    runs.run(&words).with_code(0).shows("resumed: 3 of 3 results");
     row(here!(), "benchmarks gone", "left out, and told", &kept(2, 2));
 }
 
@@ -304,9 +310,7 @@ fn other_arguments_are_other_cases() {
     let ended = ended.with_code(0);
     runs.has_all(&ended, 2);
     assert!(
-        ended
-            .stderr
-            .contains("the filters leave out 1 result of that run, such as two_devices::sweep[n=7] hot"),
+        ended.stderr.contains("the filters leave out 1 result, such as two_devices::sweep[n=7] hot"),
         "{ended}"
     );
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));

@@ -103,7 +103,7 @@ fn a_row_that_cupti_contradicts_is_suspect() {
     assert!((cupti.0 - time.0 - 600.0).abs() < 40.0, "{reason:?}");
     assert_eq!(record.verdict.state, State::Suspect);
     let shown = &measured.ended.stdout;
-    let words = "CUPTI disagrees: the samples give 40.00 µs, and CUPTI's trace of later launches gives 40.60 µs, minus ";
+    let words = "CUPTI disagrees: the samples give 40.00 µs, and CUPTI's trace of later launches gives 40.60 µs, which includes ";
     assert!(shown.contains(words), "{shown}");
     assert!(shown.contains("; CUPTI 40.60 µs, which includes "), "{shown}");
     assert!(shown.contains(", disagrees (−60") || shown.contains(", disagrees (−59"), "{shown}");

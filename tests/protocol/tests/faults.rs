@@ -345,8 +345,7 @@ fn a_driver_that_does_not_start_is_told() {
 /// A fault by its name on the page, a case that has it, and what its row must say.
 type Fault = (&'static str, &'static str, &'static str);
 
-const NO_WORK: &str =
-    "no work on its stream: a launch, perhaps not the first, enqueued nothing on the given stream";
+const NO_WORK: &str = "no work on its stream: at least one launch enqueued nothing on the given stream";
 const ASTRAY: &str = "first launch: cuCtxSynchronize returned 700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal \
                       memory access was encountered";
 const ANOTHER: &str =

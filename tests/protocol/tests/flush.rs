@@ -123,7 +123,7 @@ fn explain_tells_how_each_number_came_about() {
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
         " µs between two events around launches that only read a parameter − 550.0 ns of the empty launch ",
-        " of correction by the GPU's clock); the timer steps by 32.00 ns",
+        " of correction, the difference between events and the GPU's clock); the timer steps by 32.00 ns",
         "  error     at most ",
         "cross-check's ",
         "  path      graph",

@@ -148,7 +148,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
         .collect();
     let says = |moves, reads| {
         format!(
-            "outputs never written: it declares 16 KiB {moves}, and a launch changed no byte of memory, even after gpubench changed its contents: \
+            "outputs never written: it declares 16 KiB {moves}, and a launch changed no byte of memory, even after gpubench changed the memory's contents: \
              did the kernel run, on the declared buffers?{reads}"
         )
     };
@@ -159,7 +159,7 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             (
                 "launches::writes_half".to_owned(),
                 "declared traffic too high: it declares 16 KiB written, but a launch changes only 8 KiB of the 16 KiB of memory that it can reach, \
-             even after gpubench changed its contents: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
+             even after gpubench changed the memory's contents: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
                  bytes that one kernel passes to another as `intermediates`"
                     .to_owned()
             ),

@@ -137,7 +137,7 @@ impl Work for Guarded<'_> {
 fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<(), String> {
     match checked {
         [first, ..] if !checked.iter().any(|checked| **checked == *found) => Err(format!(
-            "launches differ: {}: the samples would time other work than was checked (choose and tune kernels in `setup`, and \
+            "launches differ: {}: the samples would time other work than the checked launch did (choose and tune kernels in `setup`, and \
              restore the inputs in `reset`)",
             first_difference(first, found)
         )),

@@ -87,7 +87,7 @@ pub(crate) fn enqueued_on_given_stream(own: CUstream, calls: &[DriverCall]) -> b
 
 /// Returns the failure of a launch that enqueued nothing on its stream, so that there is nothing to time.
 pub(crate) fn no_work_failure() -> Failure {
-    let message = "no work on its stream: a launch, perhaps not the first, enqueued nothing on the given stream: do the work in every launch, and pass that stream to every call";
+    let message = "no work on its stream: at least one launch enqueued nothing on the given stream: enqueue the work in each launch, and pass the given stream to every call";
     Failure::new(Stage::Launch, message)
 }
 
