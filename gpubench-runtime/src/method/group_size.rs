@@ -7,9 +7,13 @@ use gpubench_stats::Nanoseconds;
 /// The fewest samples at which the stop rule may end sampling. The budget may end it with fewer.
 pub(super) const MIN_SAMPLES: usize = 30;
 
-/// The target device time of a group (10 ms). The target is less if the budget has no time for
-/// [`USUAL_GROUPS_OF_BUDGET`] groups of 10 ms.
+/// The target device time of a group of the warm-up, and of a round of a comparison (10 ms). The target is less
+/// if the budget has no time for [`USUAL_GROUPS_OF_BUDGET`] such groups.
 const TARGET_TIME: Nanoseconds = Nanoseconds(10e6);
+/// The most for the target device time of a group after the warm-up (5 ms). It is less if the budget has no
+/// time for twice [`USUAL_GROUPS_OF_BUDGET`] such groups. Launches of 60 µs to 1 ms need no more than
+/// [`MIN_GROUPS`] groups, which then take half as long.
+const SAMPLES_TARGET_TIME: Nanoseconds = Nanoseconds(5e6);
 /// The number of groups that should fit into the budget of a case. Groups of [`MIN_SAMPLES_PER_GROUP`]
 /// samples may be longer.
 const USUAL_GROUPS_OF_BUDGET: f64 = 24.0;
@@ -55,8 +59,9 @@ impl GroupSize {
     }
 
     /// Ends the warm-up: from here on, groups have at least [`MIN_SAMPLES_PER_GROUP`] samples if the budget
-    /// allows that.
+    /// allows that, and the target is that of [`SAMPLES_TARGET_TIME`].
     pub(super) fn begin_samples(&mut self) {
+        self.target = SAMPLES_TARGET_TIME.min(self.usual / 2.0);
         self.fewest = MIN_SAMPLES_PER_GROUP;
         if let Some(cost) = self.cost {
             self.samples = self.samples.max(self.smallest_size(cost));
@@ -190,7 +195,7 @@ mod tests {
             (warm_up, first, size.samples)
         };
         let found = [100e3, 4e6, 60e6, 70e6, 200e6, 2e9].map(of);
-        assert_eq!(found, [(8, 8, 64), (2, 4, 4), (1, 4, 4), (1, 2, 2), (1, 1, 1), (1, 1, 1)]);
+        assert_eq!(found, [(8, 8, 32), (2, 4, 4), (1, 4, 4), (1, 2, 2), (1, 1, 1), (1, 1, 1)]);
     }
 
     /// A launch of 10 µs that keeps the host busy for 100 ms.

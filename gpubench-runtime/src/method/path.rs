@@ -62,9 +62,10 @@ const UNDELAYED_PRE_LAUNCH_DELAY: Duration = Duration::from_micros(50);
 /// The longest delay on the device before a pre-enqueued launch. Launches that need more are not timed
 /// pre-enqueued.
 const LONGEST_PREQUEUE_DELAY: Duration = Duration::from_millis(100);
-/// The number of pre-enqueued launches that must be enqueued within their delay. If as many launches are not,
-/// the measurement is given up.
+/// The number of pre-enqueued launches that must be enqueued within their delay.
 const PREQUEUED_LAUNCHES: usize = 3;
+/// The number of launches that are not enqueued within their delay at which the measurement is given up.
+const LATE_LAUNCHES: usize = 2;
 /// The time that the host is assumed to need to enqueue the first group (0.5 ms). For later groups, the time
 /// of the previous group is used.
 const ASSUMED_ENQUEUE_TIME: Duration = Duration::from_micros(500);
@@ -135,8 +136,8 @@ impl StreamPath {
     ///
     /// Returns `None` in three cases: enqueueing a sample does not exceed the longest delay, so that the
     /// samples are pre-enqueued already; the delay would be longer than [`LONGEST_PREQUEUE_DELAY`]; or
-    /// [`PREQUEUED_LAUNCHES`] launches were not enqueued within their delay, for example because a launch
-    /// waits for earlier work.
+    /// [`LATE_LAUNCHES`] launches were not enqueued within their delay, for example because a launch waits for
+    /// earlier work.
     pub(super) fn prequeued_time(
         &self,
         groups: &mut GroupRunner<'_>,
@@ -149,7 +150,7 @@ impl StreamPath {
         let [mut within_delay, mut exceeding_delay] = [0; 2];
         // The delay kernel ends after the longest delay.
         let delays = delay.as_nanos().div_ceil(LONGEST_GROUP_DELAY.as_nanos());
-        while within_delay < PREQUEUED_LAUNCHES && exceeding_delay < PREQUEUED_LAUNCHES {
+        while within_delay < PREQUEUED_LAUNCHES && exceeding_delay < LATE_LAUNCHES {
             for _ in 0..delays {
                 groups.queue.hold(LONGEST_GROUP_DELAY)?;
             }

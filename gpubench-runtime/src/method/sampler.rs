@@ -174,9 +174,9 @@ impl Sampler for QueueSampler<'_> {
     }
 }
 
-/// The host time for timing a case on the stream whose samples are recorded (0.5 s). At least one group
+/// The host time for timing a case on the stream whose samples are recorded (0.1 s). At least one group
 /// counts, even if it takes longer.
-const STREAM_TIME_BUDGET: Duration = Duration::from_millis(500);
+const STREAM_TIME_BUDGET: Duration = Duration::from_millis(100);
 
 /// Returns the median time of a launch on the stream, with the overhead subtracted. The time includes the
 /// gaps between the launch's kernels, which a recorded batch does not have. Takes launches for about

@@ -13,10 +13,13 @@ const NEXT_CHECK_GROWTH: RangeInclusive<f64> = 1.1..=1.3;
 /// due if [`NEXT_CHECK_GROWTH`] allows it.
 const PART_OF_NEEDED_SAMPLES: f64 = 0.7;
 
-/// The time before which sampling is not given up as hopeless (0.3 s).
-const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.3);
-/// Sampling is given up if the required interval is estimated to need more than the budget times this factor.
-/// An interval narrows only with the square root of the time.
+/// The time from which on sampling may be given up as hopeless (0.1 s).
+const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.1);
+/// The time from which on the estimate of the time that is needed is good (0.3 s).
+const TIME_OF_GOOD_ESTIMATE: Nanoseconds = Nanoseconds::from_seconds(0.3);
+/// Sampling is given up if the required interval is estimated to need more than the budget times this factor;
+/// before [`TIME_OF_GOOD_ESTIMATE`], proportionally more. An interval narrows only with the square root of the
+/// time.
 const HOPELESS_BUDGETS: f64 = 1.5;
 /// The time before which launches on shared processors are not given up while their interval is wider than
 /// [`WIDEST`] (0.6 s). Other programs disturb for a fraction of a second, and meanwhile the estimate is poor.
@@ -78,7 +81,8 @@ impl<'a> StopPolicy<'a> {
     /// If `time` is `None`, only schedules the next check. `is_last` is true at the final check, which the
     /// stop rule judges by [`StopRule::check_last`].
     ///
-    /// The budget is hopelessly short if the required interval needs more than [`HOPELESS_BUDGETS`] of it.
+    /// The budget is hopelessly short if the required interval needs more than [`HOPELESS_BUDGETS`] of it, or
+    /// more than three times as much after [`TIME_BEFORE_GIVING_UP`].
     /// Launches on shared processors continue nevertheless if their interval is wider than [`WIDEST`], the
     /// limit of a valid result, and the budget suffices for that limit.
     pub(super) fn interim_check(
@@ -100,7 +104,8 @@ impl<'a> StopPolicy<'a> {
             let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };
             later = later.max((PART_OF_NEEDED_SAMPLES * need).min(*NEXT_CHECK_GROWTH.end()));
             let is_known = spent >= TIME_BEFORE_GIVING_UP.max(self.sampling.min_time);
-            self.is_hopeless = !self.converged && is_known && spent * growth > HOPELESS_BUDGETS * self.budget;
+            let margin = HOPELESS_BUDGETS * (TIME_OF_GOOD_ESTIMATE / spent).max(1.0);
+            self.is_hopeless = !self.converged && is_known && spent * growth > margin * self.budget;
             if self.is_hopeless && shares_processors() {
                 // Results on shared processors are valid up to this width.
                 let wide = time.relative_half_width() / WIDEST;
@@ -116,7 +121,7 @@ impl<'a> StopPolicy<'a> {
     ///
     /// With a narrow interval, sampling still goes on for `min_time`, and for [`FINER_PRECISION`] while that
     /// is cheap. If threads of the launches are kept waiting for processors, it goes on for
-    /// [`TIME_BEFORE_GIVING_UP`], since all samples so far may be from one time slice of other programs.
+    /// [`TIME_OF_GOOD_ESTIMATE`], since all samples so far may be from one time slice of other programs.
     pub(super) fn ends(&self, spent: Nanoseconds, are_kept_waiting: impl FnOnce() -> bool) -> bool {
         let cheap = if self.is_fine {
             Nanoseconds::ZERO
@@ -124,7 +129,7 @@ impl<'a> StopPolicy<'a> {
             FINER_PRECISION_TIME.min(FINER_PRECISION_BUDGET_PART * self.budget)
         };
         let is_done = self.converged && spent >= self.sampling.min_time.max(cheap);
-        self.is_hopeless || is_done && (spent >= TIME_BEFORE_GIVING_UP || !are_kept_waiting())
+        self.is_hopeless || is_done && (spent >= TIME_OF_GOOD_ESTIMATE || !are_kept_waiting())
     }
 }
 
@@ -184,7 +189,11 @@ mod tests {
     /// An interval eight times as wide needs 64 times as long.
     #[test]
     fn what_would_need_much_longer_than_its_budget_is_given_up() {
-        assert!(!after(&[(30, 0.04, 0.2)]).ends(seconds(0.2), || false), "too early to say");
+        assert!(!after(&[(30, 0.15, 0.09)]).ends(seconds(0.09), || false), "too early to say");
+        // 13.5 s are allowed after 0.1 s, and 6.75 s after 0.2 s.
+        assert!(!after(&[(30, 0.05, 0.1)]).ends(seconds(0.1), || false), "10 s");
+        assert!(after(&[(30, 0.07, 0.1)]).ends(seconds(0.1), || false), "20 s");
+        assert!(after(&[(30, 0.04, 0.2)]).ends(seconds(0.2), || false), "12.8 s");
         assert!(after(&[(30, 0.04, 0.31)]).ends(seconds(0.31), || false));
         assert!(!after(&[(30, 0.01, 0.31)]).ends(seconds(0.31), || false), "1.2 s are in the budget");
     }
