@@ -16,10 +16,17 @@ use super::marginal::marginal_launch_times;
 use super::relocation::{can_relocate, relocate_inputs};
 use crate::device::{Batch, Clock, SampledGroup};
 use gpubench_records::Failure;
-use gpubench_stats::{Nanoseconds, interpolated_median, median};
+use gpubench_stats::{Nanoseconds, interpolated_median, median, trimmed_error};
 
-/// The number of groups, the first ones after the warm-up, that are sampled between stamps too.
+/// The number of groups after the warm-up that are sampled between stamps too. More follow while the error of
+/// the correction exceeds [`MAX_CORRECTION_ERROR`].
 const STAMPED_GROUPS: usize = 16;
+/// The standard error of the correction by stamps that needs no more stamped groups (16 ns), or
+/// [`MAX_RELATIVE_CORRECTION_ERROR`] of a launch if that is more. Launches whose times vary by a microsecond
+/// have 20 to 120 ns after [`STAMPED_GROUPS`] groups on an H200.
+const MAX_CORRECTION_ERROR: Nanoseconds = Nanoseconds(16.0);
+/// See [`MAX_CORRECTION_ERROR`].
+const MAX_RELATIVE_CORRECTION_ERROR: f64 = 0.001;
 /// The longest launch that is sampled between stamps too (200 µs). For longer launches, the error of events
 /// is negligible.
 const LONGEST_STAMPED_LAUNCH: Nanoseconds = Nanoseconds(2e5);
@@ -45,10 +52,17 @@ pub(super) struct RecordedPath<'a> {
     /// True if the inputs were relocated before the present group. The next group then gets new inputs too,
     /// so its batch cannot be recorded in advance.
     relocates: bool,
-    /// The number of later groups that are sampled between stamps too.
-    stamped_groups_left: usize,
+    /// The groups that were sampled between stamps too; `None` if stamps are not enabled.
+    stamped: Option<StampedGroups>,
+}
+
+/// The groups that were sampled between stamps too.
+struct StampedGroups {
     /// The resolution of the stamps.
-    stamp_step: Nanoseconds,
+    step: Nanoseconds,
+    groups: usize,
+    /// For each group, its overhead according to stamps minus the time of its empty launches.
+    corrections: Vec<Nanoseconds>,
 }
 
 impl<'a> RecordedPath<'a> {
@@ -63,8 +77,7 @@ impl<'a> RecordedPath<'a> {
             back_to_back: None,
             can_relocate: None,
             relocates: false,
-            stamped_groups_left: 0,
-            stamp_step: Nanoseconds::ZERO,
+            stamped: None,
         }
     }
 
@@ -96,32 +109,35 @@ impl<'a> RecordedPath<'a> {
         let previous = self.previous.replace(batch);
         self.release(previous);
         let mut group = self.groups.read(slots)?;
-        if let Some((batch, slots)) = stamped {
-            self.stamped_groups_left -= 1;
-            let time = self.groups.launch_time_by_stamps(slots, self.stamp_step)?;
-            let overhead = interpolated_median(&group.events, self.stamp_step).zip(time);
+        if let (Some((batch, slots)), Some(stamped)) = (stamped, &mut self.stamped) {
+            let time = self.groups.launch_time_by_stamps(slots, stamped.step)?;
+            let overhead = interpolated_median(&group.events, stamped.step).zip(time);
             let overhead = overhead.map(|(event, time)| (event - time).max(Nanoseconds::ZERO));
             group.overhead_by_stamps = overhead.filter(|overhead| overhead.is_finite());
+            let empty = interpolated_median(&group.empty_events, stamped.step);
+            stamped.corrections.extend(group.overhead_by_stamps.zip(empty).map(|(by, empty)| by - empty));
+            stamped.groups += 1;
             self.release(Some(batch));
         }
         Ok(group)
     }
 
-    /// Enables samples between stamps for the next [`STAMPED_GROUPS`] groups. Disables them if the device has
-    /// no stamps, or if its stamps are too coarse.
+    /// Enables samples between stamps for the next groups, until their correction is precise. Disables them if
+    /// the device has no stamps, or if its stamps are too coarse.
     pub(super) fn enable_stamps(&mut self) -> Result<(), Failure> {
         let step = self.groups.queue.stamps()?;
-        self.stamped_groups_left = if step.is_some() { STAMPED_GROUPS } else { 0 };
-        self.stamp_step = step.unwrap_or_default();
+        self.stamped = step.map(|step| StampedGroups { step, groups: 0, corrections: Vec::new() });
         Ok(())
     }
 
     /// Records and submits a batch of `samples` samples between stamps, interleaved with the same launches as
     /// other samples. Returns the batch and its number of slots. Returns `None` if stamps are not enabled, if
-    /// the last group's launches are longer than [`LONGEST_STAMPED_LAUNCH`], or if this is the first group.
+    /// the correction is precise, if the last group's launches are longer than [`LONGEST_STAMPED_LAUNCH`], or if
+    /// this is the first group.
     fn submit_stamped(&mut self, samples: usize) -> Result<Option<(Batch, usize)>, Failure> {
-        let is_long = self.groups.shortest.is_none_or(|time| time > LONGEST_STAMPED_LAUNCH);
-        if self.stamped_groups_left == 0 || is_long {
+        let shortest = self.groups.shortest.filter(|time| *time <= LONGEST_STAMPED_LAUNCH);
+        let (Some(shortest), Some(stamped)) = (shortest, &self.stamped) else { return Ok(None) };
+        if stamped.is_precise(shortest) {
             return Ok(None);
         }
         let slots = self.groups.slot_count(samples, self.capacity());
@@ -227,10 +243,35 @@ impl<'a> RecordedPath<'a> {
     }
 }
 
+impl StampedGroups {
+    /// Returns true if more groups would not make the time of a launch, about `launch`, more precise.
+    fn is_precise(&self, launch: Nanoseconds) -> bool {
+        let enough = MAX_CORRECTION_ERROR.max(MAX_RELATIVE_CORRECTION_ERROR * launch);
+        self.groups >= STAMPED_GROUPS && trimmed_error(&self.corrections) <= enough
+    }
+}
+
 impl Drop for RecordedPath<'_> {
     fn drop(&mut self) {
         self.release_recorded_inputs();
         let previous = self.previous.take();
         self.release(previous);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_stamped_until_the_correction_is_precise() {
+        let is_precise = |groups: usize, distance: f64, launch: f64| {
+            let corrections = [2000.0 - distance, 2000.0 + distance].map(Nanoseconds).repeat(groups / 2);
+            let step = Nanoseconds(32.0);
+            StampedGroups { step, groups, corrections }.is_precise(Nanoseconds(launch))
+        };
+        assert!(!is_precise(14, 1.0, 5e3) && is_precise(16, 1.0, 5e3));
+        // Standard errors of about 52, 13 and 52 ns.
+        assert!(!is_precise(16, 150.0, 5e3) && is_precise(256, 150.0, 5e3) && is_precise(16, 150.0, 1e5));
     }
 }
