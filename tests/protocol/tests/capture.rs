@@ -7,8 +7,9 @@ use protocol::log::replays;
 const CAPTURES: &str = env!("CARGO_BIN_EXE_captures");
 const KERNELS: &str = env!("CARGO_BIN_EXE_kernels");
 
-const IN_A_GRAPH: [&str; 6] = [
+const IN_A_GRAPH: [&str; 7] = [
     "adds_to_managed_memory",
+    "is_checked_in_pinned_memory",
     "writes_managed_memory",
     "launches_two_kernels",
     "copies_pinned_memory",
@@ -67,6 +68,15 @@ fn a_launch_that_adds_to_managed_memory_is_valid() {
     assert_eq!(record.verdict.reasons, []);
     let relaunch = record.measurement.as_ref().and_then(|measurement| measurement.relaunch.as_ref());
     assert_eq!(relaunch.and_then(|relaunch| relaunch.checked), Some(true));
+}
+
+/// The check has changed that memory between two launches with the same output.
+#[test]
+fn memory_that_a_check_changes_is_no_output() {
+    let measured = measure(CAPTURES, &["--quick", "is_checked_in_pinned_memory"], &[]);
+    _ = measured.ended.with_code(0);
+    let relaunch = measured.run.records[0].measurement.as_ref().and_then(|it| it.relaunch.as_ref());
+    assert_eq!(relaunch.map(|relaunch| relaunch.differs), Some(Bytes(0)));
 }
 
 /// A graph runs kernels closer together than a stream, so that a record has both times.

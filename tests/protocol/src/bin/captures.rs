@@ -2,9 +2,11 @@
 
 #![expect(unsafe_code, reason = "launches kernels and copies asynchronously")]
 
+use std::cell::RefCell;
+
 use cust::error::CudaResult;
 use cust::launch;
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer, UnifiedBuffer};
+use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer, UnifiedBuffer};
 use cust::module::Module;
 use cust::stream::Stream;
 use gpubench::gpu_bench;
@@ -54,6 +56,25 @@ fn adds_to_managed_memory(
         launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, x.as_device_ptr(), N as u64))?;
         launch!(module.rmw<<<4, 256, 0, stream>>>(0.5_f32, y.as_unified_ptr(), N as u64))
     }
+}
+
+/// Its check copies the output to pinned memory, which launches can reach.
+#[gpu_bench(
+    setup = Ok((load()?, DeviceBuffer::zeroed(N)?, RefCell::new(LockedBuffer::new(&0_f32, N)?))),
+    check = |_module, y, copied| {
+        y.copy_to(&mut copied.borrow_mut()[..])?;
+        assert!(copied.borrow().iter().all(|y| *y == 0.5));
+        Ok(())
+    },
+)]
+fn is_checked_in_pinned_memory(
+    module: &Module,
+    y: &mut DeviceBuffer<f32>,
+    _copied: &RefCell<LockedBuffer<f32>>,
+    stream: &Stream,
+) -> CudaResult<()> {
+    // SAFETY: as above.
+    unsafe { launch!(module.fill<<<4, 256, 0, stream>>>(0.5_f32, y.as_device_ptr(), N as u64)) }
 }
 
 /// Two kernels, one after the other.

@@ -222,19 +222,21 @@ fn relaunch_with_baseline(
         None => None,
     };
     let differs = match baseline.before.as_ref().filter(|before| baseline.all_changes_are_in(before)) {
-        Some(before) => relaunch_on_restored_memory(device, work, before, &regions)?,
+        Some(before) => relaunch_on_restored_memory(device, work, (baseline, before), &regions)?,
         None => Bytes::ZERO,
     };
     Ok(Some(Relaunch { differs, rewritten, ..Relaunch::default() }))
 }
 
 /// Restores all memory to its state before the launch on fresh inputs, and launches again. Returns the size
-/// of the blocks that differ from their state after the launch on fresh inputs. Returns 0 if the two launches
-/// write different blocks, as launches do that swap buffers or append to them.
+/// of the blocks that differ from their state after the launch on fresh inputs, in the regions that one of the
+/// two launches changed: others may have been changed since by the program, such as pinned memory to which a
+/// check copies an output. Returns 0 if the two launches write different blocks, as launches do that swap
+/// buffers or append to them.
 fn relaunch_on_restored_memory(
     device: &mut Cuda,
     work: &mut dyn Work,
-    before: &MemoryCopy,
+    (baseline, before): (&LaunchBaseline, &MemoryCopy),
     regions: &Regions,
 ) -> Result<Bytes, Failure> {
     for region in &regions.regions {
@@ -242,8 +244,14 @@ fn relaunch_on_restored_memory(
     }
     device.write_detector.store_fingerprints(FingerprintTable::Before, regions)?;
     launch_and_time(device, work)?;
-    let differs = device.write_detector.changed_bytes(FingerprintTable::After, regions)?;
-    let written = device.write_detector.changed_bytes(FingerprintTable::Before, regions)?;
+    let differing = device.write_detector.changed_regions(FingerprintTable::After, regions)?;
+    let written = device.write_detector.changed_regions(FingerprintTable::Before, regions)?;
+    let is_changed = |region: &Region| {
+        baseline.changed.iter().chain(&written).any(|(changed, _)| changed.memory == region.memory)
+    };
+    let differs: Bytes =
+        differing.iter().filter(|(region, _)| is_changed(region)).map(|(_, bytes)| *bytes).sum();
+    let written: Bytes = written.iter().map(|(_, bytes)| *bytes).sum();
     // Each block that only one of the two launches writes differs too.
     let elsewhere = differs.as_f64() > OTHER_BLOCKS_FACTOR * written.as_f64();
     Ok(if elsewhere { Bytes::ZERO } else { differs })
