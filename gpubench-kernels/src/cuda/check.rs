@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
+use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-use cust::error::CudaResult;
 use cust::memory::{CopyDestination as _, DeviceBuffer, LockedBuffer, bytemuck};
+use cust::sys;
 use rayon::prelude::*;
 
 use super::inputs::{Element, Refusal};
@@ -26,7 +27,7 @@ const WORTH_LOCKING: usize = 16;
 const CHECKED_AS_A_WHOLE: usize = 256 << 20;
 /// Of larger outputs, one share in this many is checked, and the last one. In a matrix of such a size a share is at most one row, so
 /// that no tile of a kernel is missed.
-const STRIDE: usize = 4;
+const STRIDE: usize = 8;
 
 /// Memory on the host for two pieces, which stays locked until the process ends.
 type Locked = ManuallyDrop<[LockedBuffer<u64>; 2]>;
@@ -91,20 +92,33 @@ fn expect_in<T: Element>(
     expect_piece(arrived, before, reference)
 }
 
-/// Copies shares of `output` into `room`, one after the other. Neighbours are copied at once.
+/// Copies shares of `output` into `room`, one after the other, and waits at the end. Neighbours are copied at once. On an H200's
+/// host, a quarter of 1 GiB is checked in 20 ms, and in 45 ms with a wait after each share.
 fn copy_shares<T: Element>(
     output: &DeviceBuffer<T>,
     shares: &[Range<usize>],
     room: &mut [T],
-) -> CudaResult<()> {
+) -> Result<(), Refusal> {
     let mut filled = 0;
     for neighbours in shares.chunk_by(|share, next| share.end == next.start) {
-        let range = neighbours[0].start..neighbours[neighbours.len() - 1].end;
-        let end = filled + range.len();
-        output.index(range).copy_to(&mut room[filled..end])?;
+        let part = output.index(neighbours[0].start..neighbours[neighbours.len() - 1].end);
+        let end = filled + part.len();
+        let (to, from) = (room[filled..end].as_mut_ptr().cast(), part.as_device_ptr().as_raw());
+        // SAFETY: both have this many bytes, and stay until the wait below.
+        succeeded(unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, size_of::<T>() * part.len(), null_mut()) })?;
         filled = end;
     }
-    Ok(())
+    // SAFETY: it waits for the default stream.
+    succeeded(unsafe { sys::cuStreamSynchronize(null_mut()) })
+}
+
+/// Returns an error unless the driver reports success.
+fn succeeded(code: sys::CUresult) -> Result<(), Refusal> {
+    if code == sys::CUresult::CUDA_SUCCESS {
+        Ok(())
+    } else {
+        Err(format!("copying an output: {code:?}").into())
+    }
 }
 
 /// The same for an `output` on the host.
