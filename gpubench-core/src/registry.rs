@@ -215,7 +215,7 @@ pub struct BenchmarkOptions {
     /// the device calls.
     pub host_work: bool,
     /// True if gpubench must not relocate the inputs between samples, because launches continue from the
-    /// values of the launch before. It has no other effect.
+    /// values of the launch before. It has no other effect: a comparison makes new inputs for each round.
     pub accumulates: bool,
 }
 

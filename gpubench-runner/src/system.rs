@@ -1,5 +1,6 @@
 //! The operating system around a run, on Linux and similar Unix systems: the environment of this process, child processes in groups of their
-//! own, and the signals that ask a process to end. SIGINT, SIGTERM and SIGHUP are stored at first; a second signal ends the process.
+//! own, and the signals that ask a process to end. SIGINT, SIGTERM and SIGHUP are stored at first; another one
+//! ends the process, unless it repeats the first within 0.5 s.
 
 use std::ffi::{OsString, c_int};
 use std::os::unix::{net::UnixStream, process::CommandExt, process::ExitStatusExt};

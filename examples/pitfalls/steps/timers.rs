@@ -33,7 +33,7 @@ pub(crate) fn unsynchronised(bench: &Bench<'_>) -> Result<Pitfall> {
         row: "B1",
         title: "Timing with the host's clock without waiting",
         table,
-        why: &["The time is about the same for each size, because it does not include the kernel."],
+        why: &["The time is a few microseconds for each size, because it does not include the kernel."],
         read,
         drawings: vec![("-timers.svg", readings.drawing(&bench.device.name))],
     })

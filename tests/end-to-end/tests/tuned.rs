@@ -156,7 +156,7 @@ fn races_name_the_truth() {
     assert!(right(3, "better", the_better_wins) > 0.99);
 }
 
-/// Run by `cargo test -p end-to-end --test all -- --ignored races_at_length --nocapture`; its figures are in docs/book/tuning.md.
+/// Run by `cargo test -p end-to-end --test all -- --ignored races_at_length --nocapture`.
 #[test]
 #[ignore = "takes minutes"]
 #[expect(clippy::print_stdout, reason = "its figures are what it is run for")]

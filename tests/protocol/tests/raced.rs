@@ -48,7 +48,6 @@ fn a_race_on_a_gpu_names_the_truth() {
     assert!(are_ties(1) && the_better_wins(2));
 }
 
-/// Its figures are in docs/book/tuning.md.
 #[test]
 #[ignore = "takes minutes"]
 #[expect(clippy::print_stdout, reason = "its figures are what it is run for")]
