@@ -24,8 +24,14 @@ pub fn header(run: &Run, page: Page) -> String {
         // Writing to a string cannot fail.
         _ = writeln!(text, "{BOLD}{device}{BOLD:#}: {}", shortened(&name, room));
         if info.fake {
-            text +=
-                &styled(&wrapped("FAKE: a fake driver for tests. Its times are invented", "  ", page), NOTE);
+            text += &styled(
+                &wrapped(
+                    "FAKE: a fake driver for tests. It invents the times, runs no PTX, and computes kernels such as `saxpy` by their names",
+                    "  ",
+                    page,
+                ),
+                NOTE,
+            );
         }
         text += &properties(info, page);
     }

@@ -38,7 +38,7 @@ pub fn methods(run: &Run) -> String {
         );
     }
     if run.records.iter().any(|record| above_peak(record).is_some() && serving_cache(record).is_none()) {
-        text += "results above 100 % of a peak: the peak is too low (`--measure-peaks` measures it), the declared work is too much, or a cache held a part of a hot launch's data\n";
+        text += "results above 100 % of a peak: the peak is too low (`--measure-peaks` measures it), the declared work is too much, or a cache held a part of the data\n";
     }
     for link in [Link::H2d, Link::D2h, Link::P2p] {
         text += &link_counts(link, run);

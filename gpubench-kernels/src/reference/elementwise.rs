@@ -27,7 +27,7 @@ pub const KERNELS: &[Reference] = &[
         "copy",
         &[8, 8, 8],
         |call| {
-            let bytes = 4 * call.word(2);
+            let bytes = call.bytes(2, 4);
             vec![Array::read(call.word(0), bytes), Array::write(call.word(1), bytes)]
         },
         4,
@@ -36,14 +36,14 @@ pub const KERNELS: &[Reference] = &[
     Reference::elementwise(
         "fill",
         &[4, 8, 8],
-        |call| vec![Array::write(call.word(1), 4 * call.word(2))],
+        |call| vec![Array::write(call.word(1), call.bytes(2, 4))],
         4,
         |call, _first, _inputs, y| set(y, |_| call.float(0).to_le_bytes()),
     ),
     Reference::elementwise(
         "rmw",
         &[4, 8, 8],
-        |call| vec![Array::update(call.word(1), 4 * call.word(2))],
+        |call| vec![Array::update(call.word(1), call.bytes(2, 4))],
         4,
         |call, _first, _inputs, x| {
             let a = call.float(0);
@@ -54,7 +54,7 @@ pub const KERNELS: &[Reference] = &[
         "saxpy",
         &[4, 8, 8, 8],
         |call| {
-            let bytes = 4 * call.word(3);
+            let bytes = call.bytes(3, 4);
             vec![Array::read(call.word(1), bytes), Array::update(call.word(2), bytes)]
         },
         4,
@@ -66,7 +66,7 @@ pub const KERNELS: &[Reference] = &[
     Reference::elementwise(
         "triad",
         &[4, 8, 8, 8, 8],
-        |call| two_inputs(call, 1, 4 * call.word(4)),
+        |call| two_inputs(call, 1, call.bytes(4, 4)),
         4,
         |call, _first, inputs, z| {
             let a = call.float(0);
@@ -76,7 +76,7 @@ pub const KERNELS: &[Reference] = &[
     Reference::elementwise(
         "vector_add",
         &[8, 8, 8, 8],
-        |call| two_inputs(call, 0, 8 * call.word(3)),
+        |call| two_inputs(call, 0, call.bytes(3, 8)),
         8,
         |_call, _first, inputs, c| {
             set(c, |index| vector_add(f64_at(inputs[0], index), f64_at(inputs[1], index)).to_le_bytes());

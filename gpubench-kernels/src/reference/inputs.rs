@@ -50,7 +50,7 @@ pub fn cycle(word: u64, lines: u64) -> u64 {
 
 /// The output of a kernel that fills an array of elements of `SIZE` bytes.
 fn output<const SIZE: u64>(call: &KernelCall) -> Vec<Array> {
-    vec![Array::write(call.word(0), SIZE * call.word(1))]
+    vec![Array::write(call.word(0), call.bytes(1, SIZE))]
 }
 
 /// Sets the elements from `first` on to what `element` returns for the seed and their indices.
@@ -81,7 +81,7 @@ pub const KERNELS: &[Reference] = &[
     Reference::elementwise(
         "cycle",
         &[8, 8],
-        |call| vec![Array::write(call.word(0), 8 * LINE_WORDS * call.word(1))],
+        |call| vec![Array::write(call.word(0), call.bytes(1, 8 * LINE_WORDS))],
         8,
         |call, first, _inputs, y| set(y, |index| cycle(first + index as u64, call.word(1)).to_le_bytes()),
     ),

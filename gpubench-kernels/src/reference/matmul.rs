@@ -39,11 +39,12 @@ pub const KERNELS: &[Reference] = &[
 /// Two factors with elements of `SIZE` bytes, and a product of `f32`.
 fn matrices<const SIZE: u64>(call: &KernelCall) -> Vec<Array> {
     let [a, b, c, n] = [0, 1, 2, 3].map(|index| call.word(index));
-    vec![Array::read(a, SIZE * n * n), Array::read(b, SIZE * n * n), Array::write(c, 4 * n * n)]
+    let [inputs, output] = [SIZE, 4].map(|size| call.bytes(3, size).saturating_mul(n));
+    vec![Array::read(a, inputs), Array::read(b, inputs), Array::write(c, output)]
 }
 
 fn operations(call: &KernelCall, speed: f64) -> KernelWork {
-    KernelWork::Operations { count: 2 * call.word(3).pow(3), speed }
+    KernelWork::Operations { count: call.word(3).saturating_pow(3).saturating_mul(2), speed }
 }
 
 /// Computes elements of c from number `first` on, from factors with elements of `SIZE` bytes: `f32`, or bf16 for 2.

@@ -41,9 +41,9 @@ pub const KERNELS: &[Reference] = &[Reference {
     kernel: "mix_",
     parameters: &[8, 8, 8],
     arrays: |call| {
-        let ((reads, writes), [x, y, threads]) = (balance(call), [0, 1, 2].map(|index| call.word(index)));
-        let y = Array { is_traffic: writes > 0, ..Array::write(y, 16 * threads * writes.max(1)) };
-        vec![Array::read(x, 16 * threads * reads), y]
+        let ((reads, writes), [x, y]) = (balance(call), [0, 1].map(|index| call.word(index)));
+        let y = Array { is_traffic: writes > 0, ..Array::write(y, call.bytes(2, 16 * writes.max(1))) };
+        vec![Array::read(x, call.bytes(2, 16 * reads)), y]
     },
     values: OutputValues::Gathered {
         size: 4,

@@ -90,6 +90,12 @@ impl KernelCall {
         self.arguments[index]
     }
 
+    /// Returns the bytes of as many elements of `size` bytes as an argument says, or the most that fit into the number.
+    #[must_use]
+    pub fn bytes(&self, index: usize, size: u64) -> u64 {
+        self.word(index).saturating_mul(size)
+    }
+
     /// Returns an argument that is an `f32`.
     #[must_use]
     pub fn float(&self, index: usize) -> f32 {

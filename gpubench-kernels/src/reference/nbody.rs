@@ -23,12 +23,15 @@ pub const KERNELS: &[Reference] = &[Reference {
     kernel: "nbody",
     parameters: &[8, 8, 8, 4],
     arrays: |call| {
-        let bytes = 16 * call.word(2);
+        let bytes = call.bytes(2, 16);
         vec![Array::read(call.word(0), bytes), Array::write(call.word(1), bytes)]
     },
     values: OutputValues::Gathered { size: 16, compute: accelerate },
     // 20 operations an interaction, by convention.
-    work: |call| KernelWork::Operations { count: 20 * call.word(2).pow(2), speed: 40e3 },
+    work: |call| KernelWork::Operations {
+        count: call.word(2).saturating_pow(2).saturating_mul(20),
+        speed: 40e3,
+    },
 }];
 
 /// Computes the accelerations of the bodies from number `first` on, each with a 0 behind it.

@@ -26,7 +26,7 @@ const fn reference(
         kernel,
         parameters: &[8, 8, 8],
         arrays: |call| {
-            let bytes = 4 * call.word(2).pow(2);
+            let bytes = call.bytes(2, 4).saturating_mul(call.word(2));
             vec![Array::read(call.word(0), bytes), Array::write(call.word(1), bytes)]
         },
         values: OutputValues::Gathered { size: 4, compute },

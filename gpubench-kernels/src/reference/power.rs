@@ -41,7 +41,7 @@ pub const KERNELS: &[Reference] = &[Reference {
     },
     work: |call| {
         let threads = THREADS as u64 * call.blocks;
-        KernelWork::Operations { count: 4 * PAIRS as u64 * threads * call.word(2), speed: 63_500.0 }
+        KernelWork::Operations { count: call.bytes(2, 4 * PAIRS as u64 * threads), speed: 63_500.0 }
     },
 }];
 

@@ -47,7 +47,7 @@ pub const KERNELS: &[Reference] = &[
 /// The arrays of a launch: these arguments as inputs of as many `f32` as argument `n` says, behind it the slots in which the
 /// blocks meet, and the total.
 fn reduced(call: &KernelCall, inputs: &[usize], n: usize) -> Vec<Array> {
-    let inputs = inputs.iter().map(|input| Array::read(call.word(*input), 4 * call.word(n)));
+    let inputs = inputs.iter().map(|input| Array::read(call.word(*input), call.bytes(n, 4)));
     let slots = Array::exchange(call.word(n + 1), 8 * call.blocks);
     inputs.chain([slots, Array::write(call.word(n + 2), 8)]).collect()
 }

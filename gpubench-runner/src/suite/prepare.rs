@@ -88,9 +88,14 @@ impl<'a> Planner<'a> {
         let planned = planned?;
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
             let benchmarks = counted(planned.absent.len(), "selected benchmark");
-            let message =
-                format!("{why}, needed by {benchmarks}: `cargo gpubench doctor` says what is missing");
-            return Err(SuiteError::new(message, super::Exit::NoDevice));
+            return Err(SuiteError::new(
+                format!(
+                    "{why}, needed by {benchmarks}\n\
+                    install the device's driver; or measure the CPU, with benchmarks that take `&host::Stream`; or use the fake driver, which\n\
+                    invents times: run `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
+                ),
+                super::Exit::NoDevice,
+            ));
         }
         let mut notes = earlier.as_ref().map_or(notes, |earlier| earlier.run.notes.clone());
         notes.extend(unmatched_note(&planned).filter(|note| !notes.contains(note)));

@@ -6,7 +6,7 @@
 //! another GPU is unknown there and refused.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -73,6 +73,8 @@ pub(crate) struct Driver {
     pub(crate) reaches: Vec<usize>,
     /// The bytes of the L2 that may be set aside for persisting accesses. The model evicts them all the same.
     pub(crate) persisting: usize,
+    /// The pages of this process that arguments were read from.
+    pub(crate) readable: HashSet<u64>,
     calls: HashMap<&'static str, u64>,
     /// The number of all calls.
     pub(crate) call_count: u32,
@@ -196,6 +198,7 @@ impl Driver {
             initialised: false,
             reaches: Vec::new(),
             persisting: 0,
+            readable: HashSet::new(),
             calls: HashMap::new(),
             call_count: 0,
             handles: 0x1000 + ordinal * HANDLES,

@@ -249,6 +249,7 @@ impl Launch {
     fn of_the_measurement(&self, step: u64) -> Doing {
         use Access::{Read, Update, Write};
         let range = |start: u64, bytes: u64| start..start.saturating_add(bytes);
+        let words = |start: u64, n: u64| range(start, n.saturating_mul(4));
         let done = |touched: Vec<(Range<u64>, Access)>, effect| Doing { touched, effect, ..Doing::default() };
         match (self.name.as_str(), &self.sizes[..], &self.arguments[..]) {
             ("gpubench_read_sweep", [8, 8, 8], &[buffer, vectors, _]) => {
@@ -326,7 +327,7 @@ impl Launch {
             },
             // As `kernels.cu` of `gpu_caught` has them.
             ("once", [8, 4, 8, 8], &[flag, a, y, n]) => {
-                let (flag, y) = (range(flag, 4), range(y, 4 * n));
+                let (flag, y) = (range(flag, 4), words(y, n));
                 let fill = Effect::Fill((a as u32).to_le_bytes(), y.clone());
                 let mark = Effect::Fill([1, 0, 0, 0], flag.clone());
                 let effect = Effect::Both(Box::new(fill), Box::new(mark));
@@ -334,7 +335,7 @@ impl Launch {
                 Doing { skips, ..done(vec![(flag, Update), (y, Write)], effect) }
             }
             ("unless_done", [4, 8, 8], &[a, y, n]) => {
-                let (a, y) = ((a as u32).to_le_bytes(), range(y, 4 * n));
+                let (a, y) = ((a as u32).to_le_bytes(), words(y, n));
                 let skips = Some(Skips::IfHolds(y.start..y.start + 4, a));
                 Doing { skips, ..done(vec![(y.clone(), Write)], Effect::Fill(a, y)) }
             }
@@ -342,42 +343,42 @@ impl Launch {
             ("read_all", [8, 8, 8], &[x, n, y]) => {
                 let y = range(y, 4);
                 let sum = Effect::Fill(16_f32.to_le_bytes(), y.clone());
-                done(vec![(range(x, 4 * n), Read), (y, Write)], sum)
+                done(vec![(words(x, n), Read), (y, Write)], sum)
             }
             ("atomic_sum", [8, 8, 8], &[x, n, total]) => {
                 let effect = Effect::Total(range(x, 8), n, total);
-                done(vec![(range(x, 4 * n), Read), (range(total, 4), Update)], effect)
+                done(vec![(words(x, n), Read), (range(total, 4), Update)], effect)
             }
             // The only inputs that are given to it are negative.
             ("relu", [8, 8, 8], &[x, y, n]) => {
-                let (x, y) = (range(x, 4 * n), range(y, 4 * n));
+                let (x, y) = (words(x, n), words(y, n));
                 done(vec![(x, Read), (y.clone(), Write)], Effect::Fill([0; 4], y))
             }
             ("halve", [8, 8, 8], &[x, y, n]) => {
-                let (from, to) = (range(x, 4 * n), range(y, 4 * n));
+                let (from, to) = (words(x, n), words(y, n));
                 let touched =
                     if x == y { vec![(to, Update)] } else { vec![(from.clone(), Read), (to, Write)] };
                 done(touched, Effect::Changed(from, y, Change::Halve))
             }
             // All elements that are given to it are the same.
             ("jacobi", [8, 8, 8], &[x, y, n]) => {
-                let from = range(x, 4 * n);
-                let touched = vec![(from.clone(), Read), (range(y, 4 * n), Write)];
+                let from = words(x, n);
+                let touched = vec![(from.clone(), Read), (words(y, n), Write)];
                 done(touched, Effect::Changed(from, y, Change::Add(1.0)))
             }
             // Each of 256 keys is there equally often.
             ("histogram", [8, 8, 8], &[keys, n, counts]) => {
                 let all = range(counts, 4 * 256);
                 let effect = Effect::Changed(all.clone(), counts, Change::Count((n / 256) as u32));
-                done(vec![(range(keys, 4 * n), Read), (all, Update)], effect)
+                done(vec![(words(keys, n), Read), (all, Update)], effect)
             }
             ("descending", [8, 8], &[x, n]) => {
-                let x = range(x, 4 * n);
+                let x = words(x, n);
                 let pattern = (0_u8..=255).rev().flat_map(|x| f32::from(x).to_le_bytes()).collect();
                 done(vec![(x.clone(), Write)], Effect::Pattern(pattern, x))
             }
             ("sort_blocks", [8, 8, 4], &[x, n, phases]) => {
-                let all = range(x, 4 * n);
+                let all = words(x, n);
                 let effect = Effect::Changed(all.clone(), x, Change::Sort(phases as u32));
                 Doing { lasts: Lasts::AndPhases(x, phases as u32), ..done(vec![(all, Update)], effect) }
             }
@@ -399,6 +400,13 @@ impl Effect {
         if let Self::Output(launched) = self {
             launched.call.left_out = 1;
         }
+    }
+
+    /// The first bytes of the tables that it reads.
+    pub(crate) fn tables(&self) -> Vec<Range<u64>> {
+        let Self::Output(launched) = self else { return Vec::new() };
+        let tables = launched.arrays.iter().filter(|array| array.bytes.is_none());
+        tables.map(|table| table.start..table.start.saturating_add(1)).collect()
     }
 
     /// The memory that an effect changes.

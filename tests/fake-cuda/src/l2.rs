@@ -18,6 +18,16 @@ pub(crate) struct Traffic {
     pub(crate) allocated: u64,
     /// Dirty, and written back to make room.
     pub(crate) evicted: u64,
+    /// Written without being dirty before: memory gets these in the end.
+    pub(crate) dirtied: u64,
+}
+
+impl Traffic {
+    /// The bytes that memory transfers. A launch pays for the lines that it leaves dirty as well, so that one on a clean L2 is
+    /// not faster.
+    pub(crate) fn of_memory(&self) -> u64 {
+        self.misses + self.evicted.max(self.dirtied)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +69,9 @@ impl L2 {
                     (length, false)
                 }
             };
-            self.append(at..at + length, was_dirty || access != Access::Read);
+            let writes = access != Access::Read;
+            traffic.dirtied += if writes && !was_dirty { length } else { 0 };
+            self.append(at..at + length, was_dirty || writes);
             at += length;
         }
     }
@@ -152,7 +164,10 @@ mod tests {
     #[test]
     fn dirty_lines_are_paid_for_by_who_evicts_them_unless_they_were_discarded() {
         let mut l2 = L2::new(100);
-        assert_eq!(touch(&mut l2, 0..100, Access::Write), Traffic { allocated: 100, ..Traffic::default() });
+        assert_eq!(
+            touch(&mut l2, 0..100, Access::Write),
+            Traffic { allocated: 100, dirtied: 100, ..Traffic::default() }
+        );
         assert_eq!(
             touch(&mut l2, 200..230, Access::Read),
             Traffic { misses: 30, evicted: 30, ..Traffic::default() }
@@ -174,7 +189,7 @@ mod tests {
         let mut l2 = L2::new(100);
         assert_eq!(
             touch(&mut l2, 0..250, Access::Update),
-            Traffic { misses: 250, evicted: 150, ..Traffic::default() }
+            Traffic { misses: 250, evicted: 150, dirtied: 250, ..Traffic::default() }
         );
     }
 }

@@ -121,7 +121,7 @@ impl Memory {
 
     /// The memory that holds an address: this one or a peer's.
     fn at(&self, address: u64) -> &Self {
-        let holds = |memory: &&Self| memory.holding(&(address..address + 1)).is_some();
+        let holds = |memory: &&Self| memory.holding(&(address..address.saturating_add(1))).is_some();
         if holds(&self) { self } else { self.peers.iter().find(holds).unwrap_or(self) }
     }
 
@@ -138,7 +138,7 @@ impl Memory {
 
     /// The kind of memory at an address.
     pub(crate) fn kind(&self, address: u64) -> Option<Kind> {
-        self.at(address).holding(&(address..address + 1)).map(|allocation| allocation.kind)
+        self.at(address).holding(&(address..address.saturating_add(1))).map(|allocation| allocation.kind)
     }
 
     /// Tells whether all of `range` lies in one allocation.

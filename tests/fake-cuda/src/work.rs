@@ -85,7 +85,7 @@ impl Driver {
                 _ = write!(words, "memset write={}", Span(range));
                 let traffic = self.touch(&[(range.clone(), Access::Write)]);
                 self.memory.put(range.start, View::of(Content::Word(*word), range.end - range.start));
-                model::LAUNCH + model::moving(&traffic)
+                model::LAUNCH + model::memset(&traffic)
             }
             Work::Copy { to, from, bytes } => {
                 // Copies that are waited for are on no stream of their own: a check's, above all.
@@ -156,8 +156,11 @@ impl Driver {
         if let Some(range) = &doing.discarded {
             _ = write!(words, " discard={}", Span(range));
         }
-        let astray = |range: &Range<u64>| !range.is_empty() && !self.memory.has(range);
-        if doing.touched.iter().map(|(range, _)| range).chain(&doing.discarded).any(astray) {
+        // A range that ends where addresses end was cut there.
+        let astray =
+            |range: &Range<u64>| (!range.is_empty() || range.end == u64::MAX) && !self.memory.has(range);
+        let touched = doing.touched.iter().map(|(range, _)| range).chain(&doing.discarded);
+        if touched.chain(&doing.effect.tables()).any(astray) {
             self.doomed = Some(ILLEGAL_ADDRESS);
             return model::LAUNCH;
         }

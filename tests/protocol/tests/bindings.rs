@@ -54,7 +54,11 @@ fn bindings_and_the_cpu_go_together() {
 
 #[test]
 fn what_goes_wrong_with_cudarc_is_told() {
-    let measured = measure(MISTAKES, &["--quick", "--device", "0", "--color", "never"], &[("GPUS", "2")]);
+    let measured = measure(
+        MISTAKES,
+        &["--quick", "--device", "0", "--color", "never", "--skip", "wrong"],
+        &[("GPUS", "2")],
+    );
     let failed = failed(&measured.run);
     let [(other, left)] = &failed[..] else { panic!("{failed:?} of {}", measured.ended) };
     assert_eq!(other, "cudarc_mistakes::uses_the_other_gpu hot");
@@ -67,4 +71,26 @@ fn what_goes_wrong_with_cudarc_is_told() {
     assert!(why.contains("905 (CUDA_ERROR_STREAM_CAPTURE_ISOLATION)"), "{why}");
     assert!(why.contains("`disable_event_tracking` was called on the context before it allocated"), "{why}");
     assert_eq!(record(&measured, "cudarc_mistakes::right").verdict.state, State::Valid, "{}", measured.ended);
+}
+
+#[test]
+fn wrong_arguments_are_told_as_a_gpu_tells_them() {
+    let measured = measure(MISTAKES, &["--quick", "--device", "0", "--color", "never", "::wrong"], &[]);
+    let failed = failed(&measured.run);
+    let reason = |argument: &str| {
+        let name = format!("cudarc_mistakes::wrong[argument={argument}] hot");
+        let found = failed.iter().find(|(failed, _)| *failed == name);
+        found.map(|(_, reason)| reason.as_str()).unwrap_or_else(|| panic!("{name}: {failed:?}"))
+    };
+    for argument in ["pointer", "address", "count", "table"] {
+        let says = "700 (CUDA_ERROR_ILLEGAL_ADDRESS): an illegal memory access was encountered in a kernel of \
+            `cudarc_mistakes::wrong`: to find the place, run `compute-sanitizer ";
+        assert!(reason(argument).contains(says), "{}", measured.ended);
+    }
+    assert!(
+        reason("none").contains("cuLaunchKernel returned 1 (CUDA_ERROR_INVALID_VALUE)"),
+        "{}",
+        measured.ended
+    );
+    assert!(!measured.ended.stderr.contains("panicked"), "{}", measured.ended);
 }

@@ -1,11 +1,13 @@
 //! Modules of PTX, their kernels, and launches.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use crate::call::{Out, exports, text};
 use crate::code::{Code, INVALID_HANDLE, INVALID_IMAGE, INVALID_VALUE, NOT_FOUND, NOT_SUPPORTED};
-use crate::driver::Driver;
+use crate::driver::{Answer, Driver};
 use crate::kernels::Launch;
 use crate::ptx::{self, Entry};
 use crate::work::Work;
@@ -66,25 +68,45 @@ impl Driver {
         self.modules.insert(module, kernels);
         Ok(module)
     }
+
+    /// Copies from an address of the caller. A launch with too few arguments has pointers to nowhere, so a page that was not read
+    /// before is read as a file first, if the system has that file.
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Answer {
+        let last = address.saturating_add((bytes.len() as u64).saturating_sub(1));
+        for page in [address / PAGE, last / PAGE] {
+            if page == 0 {
+                return Err(INVALID_VALUE);
+            }
+            if self.readable.contains(&page) {
+                continue;
+            }
+            if let Ok(memory) = File::open("/proc/self/mem") {
+                memory.read_exact_at(&mut [0], page * PAGE).map_err(|_| INVALID_VALUE)?;
+            }
+            self.readable.insert(page);
+        }
+        let pointer = std::ptr::with_exposed_provenance::<u8>(address as usize);
+        // SAFETY: the function's contract: each argument is as large as the kernel's parameter.
+        unsafe { pointer.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// The bits of argument `index`, which has `size` bytes, or of its first 8.
+    fn argument(&mut self, arguments: usize, index: usize, size: usize) -> Result<u64, Code> {
+        let (mut pointer, mut bytes) = ([0; 8], [0; 8]);
+        self.read(arguments.wrapping_add(8 * index) as u64, &mut pointer)?;
+        self.read(u64::from_le_bytes(pointer), &mut bytes[..size.min(8)])?;
+        Ok(u64::from_le_bytes(bytes))
+    }
 }
+
+/// The bytes of a page of the caller's memory, at least.
+const PAGE: u64 = 4096;
 
 /// The value of an option, which stands in the pointer itself or is one.
 fn option(options: &Out<u32>, values: &Out<usize>, count: u32, wanted: u32) -> Option<usize> {
     let index = (0..count as usize).find(|index| options.at(*index).get() == Ok(wanted))?;
     values.at(index).get().ok()
-}
-
-/// The bits of argument `index`, which has `size` bytes, or of its first 8.
-fn argument(arguments: &Out<*const u8>, index: usize, size: usize) -> Result<u64, Code> {
-    let pointer = arguments.at(index).get()?;
-    if pointer.is_null() {
-        return Err(INVALID_VALUE);
-    }
-    let mut bytes = [0; 8];
-    let length = size.min(bytes.len());
-    // SAFETY: the function's contract: each argument is as large as the kernel's parameter.
-    unsafe { pointer.copy_to_nonoverlapping(bytes.as_mut_ptr(), length) };
-    Ok(u64::from_le_bytes(bytes))
 }
 
 exports! {
@@ -180,7 +202,7 @@ exports! {
         block_z: u32,
         shared: u32,
         stream: usize,
-        arguments: Out<*const u8>,
+        arguments: usize,
         extra: *mut *mut c_void,
     ) {
         let entry = Arc::clone(driver.functions.get(&function).ok_or(INVALID_HANDLE)?);
@@ -196,7 +218,8 @@ exports! {
             return Err(INVALID_VALUE);
         }
         let sizes = entry.parameters.iter().enumerate();
-        let given = sizes.map(|(index, size)| argument(&arguments, index, *size)).collect::<Result<_, _>>()?;
+        let given = sizes.map(|(index, size)| driver.argument(arguments, index, *size));
+        let given = given.collect::<Result<_, _>>()?;
         driver.submit(stream, Work::Kernel(Launch::new(&entry, given, all(grid), all(block))))
     }
 }
