@@ -120,8 +120,8 @@ fn a_hot_group_begins_with_a_launch_that_does_not_count() {
         groups.iter().sum::<usize>(),
         measurement.samples.warm_up.launches + measurement.samples.event_times.len()
     );
-    // A group is a graph of 32 samples and as many empty launches.
-    assert!(groups.ends_with(&[32; 8]), "{groups:?}");
+    // A group is a graph of 16 samples and as many empty launches.
+    assert!(groups.ends_with(&[16; 8]), "{groups:?}");
 }
 
 /// A launch of under 5 µs is also timed in a row: as many as the row has, between one pair of events.
@@ -168,7 +168,7 @@ fn a_group_is_waited_for_once_and_nothing_is_allocated_between_groups() {
     let groups: Vec<usize> = (0..calls.len()).filter(is_group).collect();
     assert!(groups.len() > 15, "{}", groups.len());
     let last = groups[groups.len() - 1];
-    let readings = ["cuEventElapsedTime"; 64 + 1];
+    let readings = ["cuEventElapsedTime"; 32 + 1];
     assert!(calls[wait_of(last) + 1..].starts_with(&readings));
     // Nothing is allocated between the last groups. A launch of these benchmarks looks its kernel up, also while it is captured; and
     // a flush is a memset.

@@ -137,8 +137,8 @@ impl Countdown {
             Some(Cache::Hot) => self.0.set([hot + 1, cold]),
             Some(Cache::Cold) => self.0.set([hot, cold + 1]),
         }
-        // Groups have 1, 8, 64 and 128 launches; the fourth is the last of the warm-up, and the case ends after two more.
-        if hot == 100 || cold == 400 { Err("worn out") } else { Ok(()) }
+        // The groups of the warm-up have 1, 8, 64 and 128 launches. Those of the samples have 128 and 64.
+        if hot == 100 || cold == 350 { Err("worn out") } else { Ok(()) }
     }
 }
 
