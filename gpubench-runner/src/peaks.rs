@@ -38,7 +38,7 @@ impl StatedPeak {
         let (units, otherwise) = match quantity {
             Quantity::Compute(_) => (
                 &COMPUTE_UNITS,
-                "is not a bandwidth (memory, l2, h2d, d2h or p2p): for a data type, give a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
+                "is neither a bandwidth (memory, l2, h2d, d2h or p2p) nor a data type with a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
             ),
             _ => (&BANDWIDTH_UNITS, "needs a bandwidth above 0 in MB/s, GB/s or TB/s"),
         };

@@ -132,13 +132,13 @@ fn time_sentence(measured: &Measurement) -> String {
     };
     let why = match (timer.empty_launch_time, timer.marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
-            "{} between {pair} around {} − {one_more} of the empty launch{}",
+            "{} between {pair} around {} − {one_more} that such a launch itself takes{}",
             overhead + one_more - samples.correction.unwrap_or_default(),
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let sign = if by < Nanoseconds::ZERO { '−' } else { '+' };
                 format!(
-                    " {sign} {} of correction, the difference between events and the GPU's clock",
+                    " {sign} {} of correction, by which times by events differ from those by the GPU's clock",
                     by.abs()
                 )
             })

@@ -71,7 +71,7 @@ impl ResumedRecords {
             let name = with.as_ref().map_or(case.name(), |with| format!("{} against {with}", case.name()));
             let (cases, cache) = (format::counted(others.len(), "result"), case.cache);
             resumed.remarks.push(format!(
-                "the filters leave out {cases}, such as {name} {cache}, which only the old run keeps: for a run with all results, use \
+                "{cases} that the filters leave out, such as {name} {cache}, will not be in the new run: for a run with all results, use \
                  --resume={} without filters",
                 resumed.name
             ));

@@ -91,8 +91,9 @@ impl<'a> Planner<'a> {
             return Err(SuiteError::new(
                 format!(
                     "{why}, needed by {benchmarks}\n\
-                    install the device's driver; or measure the CPU, with benchmarks that take `&host::Stream`; or use the fake driver, which\n\
-                    invents times: run `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
+                    check that `nvidia-smi` lists the GPU, with driver 515 or newer; or measure the CPU, with benchmarks that take\n\
+                    `&host::Stream`; or use the fake driver, which invents times: run `cargo build -p fake-cuda` in gpubench's folder,\n\
+                    and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
                 ),
                 super::Exit::NoDevice,
             ));

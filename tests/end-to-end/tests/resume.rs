@@ -291,7 +291,7 @@ fn cases_that_are_gone_are_left_out() {
         runs.run(&["sweep[n=2]", "sweep[n=10]", "--quick", "--device", "clockwork", "--resume"]).with_code(0);
     ended.shows("2 results: 2 valid");
     let remark = format!(
-        "the filters leave out 1 result, such as two_devices::sweep[n=1] hot, which only the old run keeps: for a run with all \
+        "1 result that the filters leave out, such as two_devices::sweep[n=1] hot, will not be in the new run: for a run with all \
          results, use --resume={old} without filters"
     );
     assert!(ended.stderr.contains(&remark), "{ended}");
@@ -310,7 +310,7 @@ fn other_arguments_are_other_cases() {
     let ended = ended.with_code(0);
     runs.has_all(&ended, 2);
     assert!(
-        ended.stderr.contains("the filters leave out 1 result, such as two_devices::sweep[n=7] hot"),
+        ended.stderr.contains("1 result that the filters leave out, such as two_devices::sweep[n=7] hot"),
         "{ended}"
     );
     row(here!(), "other arguments", "measured; what is not selected now is left out, and told", &kept(2, 3));

@@ -122,8 +122,8 @@ fn explain_tells_how_each_number_came_about() {
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
-        " µs between two events around launches that only read a parameter − 550.0 ns of the empty launch ",
-        " of correction, the difference between events and the GPU's clock); the timer steps by 32.00 ns",
+        " µs between two events around launches that only read a parameter − 550.0 ns that such a launch itself takes ",
+        " of correction, by which times by events differ from those by the GPU's clock); the timer steps by 32.00 ns",
         "  error     at most ",
         "cross-check's ",
         "  path      graph",

@@ -24,8 +24,9 @@ fn a_crate_of_gpu_benchmarks_says_what_it_needs() {
         assert_eq!(
             ended.stderr,
             "error: no CUDA device (no-libcuda-here not found), needed by 3 selected benchmarks\n\
-             install the device's driver; or measure the CPU, with benchmarks that take `&host::Stream`; or use the fake driver, which\n\
-             invents times: run `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so\n"
+             check that `nvidia-smi` lists the GPU, with driver 515 or newer; or measure the CPU, with benchmarks that take\n\
+             `&host::Stream`; or use the fake driver, which invents times: run `cargo build -p fake-cuda` in gpubench's folder,\n\
+             and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so\n"
         );
         assert_eq!(ended.stdout, "");
     }

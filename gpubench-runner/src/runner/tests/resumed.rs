@@ -109,7 +109,7 @@ fn records_of_cases_that_are_not_planned_now_are_left_out() {
     let done = resumed(&one, earlier(&both, &["b cold"], &[]), Sampling::USUAL, 7);
     assert_eq!(done.rows(), [valid("b hot"), valid("b cold")]);
     assert_eq!(done.heard.records, ["b cold"]);
-    let told = "resuming then: the filters leave out 2 results, such as a hot, which only the old run keeps: for a run with all results, use --resume=then without filters";
+    let told = "resuming then: 2 results that the filters leave out, such as a hot, will not be in the new run: for a run with all results, use --resume=then without filters";
     assert_eq!(done.heard.warnings, [told]);
 }
 
@@ -155,7 +155,7 @@ fn failures_of_a_run_with_comparisons_are_measured_again() {
         left.remarks(),
         [
             "resuming then: 2 results that failed for want of a device or of time: measured again",
-            "resuming then: the filters leave out 1 result, such as a against b hot, which only the old run keeps: for a run with all results, use --resume=then without filters"
+            "resuming then: 1 result that the filters leave out, such as a against b hot, will not be in the new run: for a run with all results, use --resume=then without filters"
         ]
     );
 }
