@@ -5,13 +5,13 @@
 //! Jobs that share nothing run concurrently, one on each device. Of the jobs that share a link, one runs at a time. Jobs that share the
 //! machine run alone, after all others.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
 use std::{collections::HashMap, io, time::Duration};
 
 use super::supervisor::{LostWorker, ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
-use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
+use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
+use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
@@ -100,7 +100,7 @@ impl DeviceThreads {
     /// Returns an error if no thread is left.
     pub(super) fn next_reply(&self) -> Result<ThreadReply, RunError> {
         let none = |_| RunError::NoWorker(io::Error::other("no thread is left that measures"));
-        self.replies.recv().map_err(none)
+        self.replies.receive(None).map_err(none)
     }
 
     /// Sends a request to a thread while all others are idle, and calls `hear` with each reply until the request is done.
@@ -177,7 +177,7 @@ impl JobAttempts<'_> {
 impl DeviceThread<'_> {
     /// Answers requests until the run drops their sender.
     fn run(mut self, requests: &Receiver<Request>) {
-        for request in requests {
+        for request in requests.messages() {
             let done = match request {
                 Request::DeviceInfo { device, .. } => device_info(&mut self.supervisor, self.config, &device)
                     .map(|answer| {

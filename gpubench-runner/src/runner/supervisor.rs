@@ -3,13 +3,14 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 use std::{collections::HashMap, os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};
-use gpubench_records::{Failure, Stage, Step, threads};
+use gpubench_records::threads::{self, Receiver, Sender, channel};
+use gpubench_records::{Failure, Stage, Step};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 
 /// The time between two checks for a signal and for the end of the worker.
@@ -272,7 +273,7 @@ impl Worker for WorkerProcess {
         let mut begin = Instant::now();
         let (mut opened, mut allowed, mut has_ended) = (false, limit.max(OPEN_TIMEOUT), false);
         loop {
-            match self.replies.recv_timeout(POLL_INTERVAL) {
+            match self.replies.receive(Some(POLL_INTERVAL)) {
                 // Only a forked child of the worker replies to an earlier request.
                 Ok(Ok((number, _))) if number != self.request_number => {}
                 Ok(Ok((_, Reply::Done))) => return Ok(()),
@@ -378,7 +379,7 @@ fn forward_replies(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
             Err(error) if error.kind() != ErrorKind::InvalidData => return,
             line => line.and_then(|line| read_reply(&line)),
         };
-        if to.send(reply).is_err() {
+        if !to.send(reply) {
             return;
         }
     }
@@ -400,7 +401,7 @@ mod tests {
         let (sender, replies) = channel();
         forward_replies(ours, &sender);
         drop(sender);
-        replies.iter().collect()
+        replies.messages().collect()
     }
 
     /// The reason is then the exit of the process, and not an error of the socket.

@@ -1,12 +1,13 @@
 //! Reads a device's sensors during a measurement, on a separate thread, for the [`SensorReadings`] while the
 //! samples were taken.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading, threads};
+use gpubench_records::threads::{self, Receiver, Sender, channel};
+use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading};
 
 /// The pause between two readings of the sensors. Sensors are not updated faster, and each reading costs a
 /// few driver calls.
@@ -79,7 +80,7 @@ fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(
     loop {
         readings.push((Instant::now(), monitor.read()));
         // Nothing is ever sent: the channel closes to stop the thread.
-        if let Err(RecvTimeoutError::Disconnected) = end.recv_timeout(READING_PERIOD) {
+        if let Err(RecvTimeoutError::Disconnected) = end.receive(Some(READING_PERIOD)) {
             readings.push((Instant::now(), monitor.read()));
             return readings;
         }

@@ -6,13 +6,13 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::mpsc::{Sender, channel};
 
 use serde::{Deserialize, Serialize};
 
 use crate::system::{self, RetryOnWouldBlock};
 use crate::worker::{Reply, Request, WorkerState};
-use gpubench_records::{PlannedCase, threads};
+use gpubench_records::PlannedCase;
+use gpubench_records::threads::{self, Sender, channel};
 
 /// Answers the requests of the supervisor until [`Request::End`]: the whole life of a worker process. If the
 /// channel closes before, kills the process group.
@@ -30,7 +30,7 @@ pub fn serve() -> io::Result<()> {
     gpubench_driver::detect_forks();
     let mut replies = RetryOnWouldBlock(replies);
     let mut worker = WorkerState::begin();
-    for request in requests {
+    for request in requests.messages() {
         let (number, request) = request?;
         worker.answer(&request, &mut |reply| send_reply(&mut replies, number, &reply));
     }
