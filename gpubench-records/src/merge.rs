@@ -55,7 +55,7 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
         let faster = all.iter().filter(|median| **median < own(record)).count();
         faster.abs_diff(all.len() / 2)
     };
-    records.sort_by(|a, b| own(a).total_cmp(&own(b)));
+    gpubench_stats::sort_by(&mut records, |a, b| own(a).total_cmp(&own(b)));
     let candidates = records.iter().enumerate().filter(|(_, record)| record.verdict.state == worst);
     let (shown, _) = candidates.min_by_key(|(_, record)| distance(record))?;
     let mut shown = records.remove(shown);
@@ -63,7 +63,7 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
         shown.remeasured += record.remeasured;
         shown.other_processes.extend(record.measurement.into_iter().chain(record.other_processes));
     }
-    shown.other_processes.sort_by(|a, b| a.median().total_cmp(&b.median()));
+    gpubench_stats::sort_by(&mut shown.other_processes, |a, b| a.median().total_cmp(&b.median()));
     judge_work(&mut shown);
     Some(shown)
 }

@@ -83,7 +83,7 @@ fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     let has_valid = records.iter().any(|record| record.usable_measurement().is_some());
     let mut usable = records.to_vec();
     usable.retain(|it| if has_valid { it.usable_measurement().is_some() } else { it.measurement.is_some() });
-    usable.sort_by(|one, other| median(one).total_cmp(&median(other)));
+    gpubench_stats::sort_by(&mut usable, |one, other| median(one).total_cmp(&median(other)));
     usable
 }
 
@@ -110,9 +110,9 @@ pub(super) fn records_by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
         records.push(record);
     }
     let mut groups: Vec<_> = by_benchmark.into_values().collect();
-    groups.sort_by_key(|(last, _)| *last);
+    gpubench_stats::sort_by_key(&mut groups, |(last, _)| *last);
     let order = |record: &&Record| run.devices.iter().position(|info| info.device == record.device);
-    groups.iter_mut().for_each(|(_, records)| records.sort_by_key(order));
+    groups.iter_mut().for_each(|(_, records)| gpubench_stats::sort_by_key(records, order));
     groups.into_iter().map(|(_, records)| records).collect()
 }
 

@@ -238,7 +238,7 @@ impl TableWriter {
         let least = self.longest.min(self.distinct.max(min_name_width(self.page.width()))).min(room);
         let mut free = room - least;
         let mut layout = ColumnLayout { name: 0, columns: self.used.clone() };
-        layout.columns.sort_by_key(|column| column.rank);
+        gpubench_stats::sort_by_key(&mut layout.columns, |column| column.rank);
         layout.columns.retain(|column| {
             let needs = if column.rank == 0 { 0 } else { needs(column) };
             let fits = needs <= free;

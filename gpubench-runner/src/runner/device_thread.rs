@@ -10,8 +10,8 @@ use std::{collections::HashMap, io, time::Duration};
 
 use super::supervisor::{LostWorker, ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
-use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
 use gpubench_records::threads::{self, Receiver, Sender, channel};
+use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
@@ -391,7 +391,7 @@ impl Schedule {
             SharedResource::Nothing => 1,
             _ => 2,
         };
-        jobs.sort_by_key(|job| (rank(job.shares), job.group));
+        gpubench_stats::sort_by_key(&mut jobs, |job| (rank(job.shares), job.group));
         Self { waiting: jobs, running: Vec::new() }
     }
 

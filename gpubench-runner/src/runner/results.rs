@@ -143,7 +143,7 @@ impl<'a> RunResults<'a> {
     /// unless it has no records or is measured again.
     pub(super) fn finish_group(&mut self, group: usize) {
         let mut records = self.groups.remove(&group).unwrap_or_default();
-        records.sort_by_key(|(position, _)| *position);
+        gpubench_stats::sort_by_key(&mut records, |(position, _)| *position);
         let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A group that is measured again is there already.
         if !records.is_empty() && !self.is_retry {

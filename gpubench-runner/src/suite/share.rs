@@ -135,7 +135,9 @@ fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobSta
             units.push((cases, unit));
         }
     }
-    units.sort_by(|(one, first), (other, second)| other.cmp(one).then_with(|| first.cmp(second)));
+    gpubench_stats::sort_by(&mut units, |(one, first), (other, second)| {
+        other.cmp(one).then_with(|| first.cmp(second))
+    });
     // With more tasks than cases, the last ones get none.
     let tasks = part.of().min(units.len());
     let mut loads: HashMap<String, Vec<usize>> = HashMap::new();

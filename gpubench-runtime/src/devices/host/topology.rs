@@ -46,7 +46,7 @@ fn data_caches_of(processor: usize) -> Vec<DataCache> {
     let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{processor}/cache"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut caches: Vec<_> = entries.filter_map(|entry| read_cache(&entry.path())).collect();
-    caches.sort_by_key(|cache| cache.level);
+    gpubench_stats::sort_by_key(&mut caches, |cache| cache.level);
     caches
 }
 
