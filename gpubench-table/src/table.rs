@@ -115,7 +115,7 @@ impl TableWriter {
         self.printed.extend(records.iter().map(|record| (record.planned(), verdict_and_processes(record))));
         let groups = records.iter().enumerate().map(|(number, record)| (self.group_of(record), number));
         for (group, numbers) in grouped(groups) {
-            let row = numbers.into_iter().map(|number| records[number].clone()).collect();
+            let row = numbers.into_iter().map(|number| *records[number].boxed_clone()).collect();
             match self.waiting.iter_mut().find(|(other, _)| *other == group) {
                 Some((_, rows)) => rows.push(row),
                 None => self.waiting.push((group, vec![row])),

@@ -4,10 +4,10 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{borrow::Cow, process, thread::JoinHandle, time::Instant};
+use std::{process, thread::JoinHandle, time::Instant};
 
 use crate::files::folders::{RECORDS, is_run_name, name_candidates, oldest_beyond_limit, run_names};
-use crate::files::lines::{RunLine, head_of, read};
+use crate::files::lines::{WrittenLine, head_of, read};
 use crate::files::{disk, disk::sync_folder, replace};
 use crate::threads::{self, Receiver, Sender};
 use crate::{Environment, Record, Run, environment::file_name_part};
@@ -39,9 +39,9 @@ impl Store {
         fs::create_dir_all(folder)?;
         let path = create_run_folder(folder, run)?;
         let (before, begin) = (run.wall_time, Instant::now());
-        let mut beginning = RunLine::Run(Cow::Borrowed(run)).to_bytes()?;
+        let mut beginning = WrittenLine::Run(run).to_bytes()?;
         for record in resumed {
-            beginning.extend(RunLine::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
+            beginning.extend(WrittenLine::Record { at: before, record }.to_bytes()?);
         }
         let hidden = path.join("records.part");
         let mut file = create_locked(&hidden)?;
@@ -67,7 +67,7 @@ impl Store {
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         self.check_file_exists()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
-        let line = RunLine::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
+        let line = WrittenLine::Record { at, record }.to_bytes()?;
         let written = self.file.write_all(&line);
         match written {
             Ok(()) => {
@@ -87,7 +87,7 @@ impl Store {
     /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, run: &Run, ended_early: bool) -> io::Result<()> {
         self.check_file_exists()?;
-        let line = RunLine::End {
+        let line = WrittenLine::End {
             wall_time: run.wall_time,
             ended_early,
             regression_threshold: run.regression_threshold,
