@@ -13,6 +13,8 @@ pub mod environment;
 pub mod failure;
 pub mod files;
 pub mod id;
+#[doc(hidden)]
+pub mod json;
 pub mod launch;
 pub mod limits;
 pub mod merge;
@@ -98,7 +100,7 @@ pub mod raw {
             }
 
             fn from_raw(json: &RawValue) -> serde_json::Result<Self> {
-                serde_json::from_slice(json.get().as_bytes())
+                crate::json::from_slice(json.get().as_bytes())
             }
         }
     )+};

@@ -12,14 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::format::{RUN, message_without_position};
 use crate::{
-    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold,
+    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold, json,
     merge::RecordsByCase,
 };
 
 /// One line of a run's file, as it is read.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "one line at a time")]
 pub(super) enum RunLine<U = Run, C = Record> {
     /// The first line: the run without its records.
     Run(U),
@@ -150,7 +149,7 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
 /// Reads a line after the first. Returns the reason as text if the line is not of this format, if its
 /// checksum differs, or if it has no checksum although `needs_checksum` is true.
 fn read_line(line: &[u8], needs_checksum: bool) -> Result<RunLine, String> {
-    let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
+    let read = json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
         Checksum::Differs => Err(CHECKSUM_DIFFERS.to_owned()),
         Checksum::Missing if needs_checksum => Err("it has no checksum, which the first line has".to_owned()),
