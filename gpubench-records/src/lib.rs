@@ -17,6 +17,8 @@ pub mod id;
 pub mod json;
 pub mod launch;
 pub mod limits;
+#[doc(hidden)]
+pub mod map;
 pub mod merge;
 pub mod method;
 pub mod metrics;

@@ -1,8 +1,7 @@
 //! Merges the records of several processes into one for each case: the one with the middle median, which also gets the measurements of the
 //! others. The worst verdict and every failure stay.
 
-use std::collections::HashMap;
-
+use crate::map::Map;
 use crate::{Measurement, PlannedCase, Reason, Record};
 use gpubench_stats::Nanoseconds;
 
@@ -10,13 +9,13 @@ use gpubench_stats::Nanoseconds;
 #[derive(Default)]
 pub(crate) struct RecordsByCase {
     cases: Vec<Vec<Record>>,
-    indices: HashMap<PlannedCase, usize>,
+    indices: Map<PlannedCase, usize>,
 }
 
 impl RecordsByCase {
     /// Returns the records of `case` so far, to add another one. They are empty for a new case.
     pub(crate) fn of_case(&mut self, case: PlannedCase) -> &mut Vec<Record> {
-        let index = *self.indices.entry(case).or_insert(self.cases.len());
+        let index = *self.indices.or_insert(case, self.cases.len());
         if index == self.cases.len() {
             self.cases.push(Vec::new());
         }

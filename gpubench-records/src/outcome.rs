@@ -1,8 +1,9 @@
 //! The outcome of a run: its exit code, the number of its results, and the gate of `--fail-on-regression`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use crate::map::Set;
 use crate::{Answer, BaselineFinding, Cache, CaseFinding, Run, State, Threshold};
 use gpubench_stats::Ratio;
 
@@ -97,8 +98,7 @@ impl Run {
     /// Counts the results.
     pub fn counts(&self) -> ResultCounts {
         let count = |state| self.records.iter().filter(|record| record.verdict.state == state).count();
-        let skipped: HashSet<_> =
-            self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
+        let skipped: Set<_> = self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
         ResultCounts {
             results: self.records.len(),
             valid: count(State::Valid),
@@ -106,7 +106,7 @@ impl Run {
             invalid: count(State::Invalid),
             failed: self.records.iter().filter(|record| record.measurement.is_none()).count(),
             missing: self.planned_cases.saturating_sub(self.records.len()),
-            skipped: skipped.len(),
+            skipped: skipped.count(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`CaseLister`] alone.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::select::MissingKind;
 use gpubench_core::{BenchmarkOptions, Entry, Variant};
+use gpubench_records::map::{Map, Set};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
     text::did_you_mean,
@@ -201,7 +202,7 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
 /// of device: a case is identified by its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
-    let mut seen: HashMap<String, &Entry> = HashMap::new();
+    let mut seen: Map<String, &Entry> = Map::default();
     for entry in entries {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
@@ -212,7 +213,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
                 place(entry)
             )));
         }
-        let mut instances = HashSet::new();
+        let mut instances = Set::default();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
             let generics = registry::generic_args(variant);
             let name = shown_name(&entry.path(), &generics);

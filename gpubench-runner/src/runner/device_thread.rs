@@ -6,10 +6,11 @@
 //! machine run alone, after all others.
 
 use std::thread::{self, Builder, Scope};
-use std::{collections::HashMap, io, time::Duration};
+use std::{io, time::Duration};
 
 use super::supervisor::{LostWorker, ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
+use gpubench_records::map::Map;
 use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
@@ -37,7 +38,7 @@ pub(super) struct DeviceThreads {
     /// The channel of replies from all threads.
     replies: Receiver<ThreadReply>,
     /// The number of the thread of each device.
-    by_device: HashMap<String, usize>,
+    by_device: Map<String, usize>,
 }
 
 impl DeviceThreads {
@@ -61,7 +62,7 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                let (open_failures, confirmed) = (HashMap::new(), ConfirmedFailures::default());
+                let (open_failures, confirmed) = (Map::default(), ConfirmedFailures::default());
                 DeviceThread { supervisor, config, open_failures, confirmed, number, replies: sender }
                     .run(&wanted);
             };
@@ -125,7 +126,7 @@ struct DeviceThread<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
-    open_failures: HashMap<String, (String, usize)>,
+    open_failures: Map<String, (String, usize)>,
     /// The number of cases of each benchmark that have failed twice.
     confirmed: ConfirmedFailures,
     number: usize,

@@ -5,10 +5,11 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
-use std::{collections::HashMap, os::unix::net::UnixStream, path::PathBuf, thread};
+use std::{os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};
+use gpubench_records::map::Map;
 use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_records::{Failure, Stage, Step};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
@@ -120,7 +121,7 @@ pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 pub(crate) struct Supervisor<'a> {
     /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the
     /// process. The key of a shared worker is empty.
-    workers: HashMap<String, (Box<dyn Worker>, bool)>,
+    workers: Map<String, (Box<dyn Worker>, bool)>,
     start: StartWorker<'a>,
     /// True if one worker has all devices open: this process, with `--in-process`.
     is_shared: bool,
@@ -142,7 +143,7 @@ impl<'a> Supervisor<'a> {
         } else {
             Box::new(move || Ok(Box::new(WorkerProcess::start(driver.as_ref())?)))
         };
-        Self { workers: HashMap::new(), start, is_shared: in_process, stop, warn }
+        Self { workers: Map::default(), start, is_shared: in_process, stop, warn }
     }
 
     /// Uses workers made by `start`, one for each device.
@@ -152,7 +153,7 @@ impl<'a> Supervisor<'a> {
         stop: &'a dyn Fn() -> bool,
         warn: ShowWarning<'a>,
     ) -> Self {
-        Self { workers: HashMap::new(), start, is_shared: false, stop, warn }
+        Self { workers: Map::default(), start, is_shared: false, stop, warn }
     }
 
     /// Returns true if the user has asked to stop.
@@ -242,7 +243,7 @@ impl<'a> Supervisor<'a> {
 
     /// Asks all workers to exit.
     pub(crate) fn dismiss(&mut self) {
-        std::mem::take(&mut self.workers).into_values().for_each(|(worker, _)| worker.dismiss());
+        std::mem::take(&mut self.workers).into_iter().for_each(|(_, (worker, _))| worker.dismiss());
     }
 }
 
