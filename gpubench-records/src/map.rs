@@ -91,36 +91,53 @@ impl<K: Ord, V> FromIterator<(K, V)> for Map<K, V> {
 
 /// A set in the order of its items. Adding an item takes time in proportion to their number.
 #[derive(Clone, Debug)]
-pub struct Set<K>(Map<K, ()>);
+pub struct Set<K>(Vec<K>);
 
 impl<K> Default for Set<K> {
     fn default() -> Self {
-        Self(Map::default())
+        Self(Vec::new())
     }
 }
 
 impl<K: Ord> Set<K> {
     /// Adds `item`. Returns false if the set has it.
     pub fn insert(&mut self, item: K) -> bool {
-        self.0.insert(item, ()).is_none()
+        self.0.binary_search(&item).map_err(|place| self.0.insert(place, item)).is_err()
     }
 
     /// Returns true if the set has `item`.
-    pub fn contains<Q: Ord + ?Sized>(&self, item: &Q) -> bool
-    where
-        K: Borrow<Q>,
-    {
-        self.0.get(item).is_some()
+    pub fn contains(&self, item: &K) -> bool {
+        self.0.binary_search(item).is_ok()
     }
+}
 
-    /// Returns the number of items.
-    pub fn count(&self) -> usize {
-        self.0.len()
+impl<K> Deref for Set<K> {
+    type Target = [K];
+
+    fn deref(&self) -> &[K] {
+        &self.0
+    }
+}
+
+impl<'a, K> IntoIterator for &'a Set<K> {
+    type Item = &'a K;
+    type IntoIter = std::slice::Iter<'a, K>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl<K: Ord> Extend<K> for Set<K> {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, items: I) {
+        items.into_iter().for_each(|item| _ = self.insert(item));
     }
 }
 
 impl<K: Ord> FromIterator<K> for Set<K> {
     fn from_iter<I: IntoIterator<Item = K>>(items: I) -> Self {
-        Self(items.into_iter().map(|item| (item, ())).collect())
+        let mut set = Self::default();
+        set.extend(items);
+        set
     }
 }

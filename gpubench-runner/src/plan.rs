@@ -1,7 +1,6 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`CaseLister`] alone.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::select::MissingKind;
@@ -64,7 +63,7 @@ impl Plan {
                 }
             }
         }
-        let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
+        let (mut plan, mut axes_seen) = (Self::default(), Set::default());
         plan.unmatched.clone_from(&selection.cases.filters);
         let all = lister.list(&variants, &selection.cases);
         for ((VariantOnDevice { device, .. }, (entry, variant, missing)), listed) in
@@ -87,7 +86,7 @@ impl Plan {
             return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
         }
         if let Some(name) =
-            selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(*name))
+            selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(name))
         {
             let others = match &*joined(&axes_seen, ", ") {
                 "" => String::new(),
@@ -130,7 +129,7 @@ impl Plan {
         is_absent: bool,
         listed: Result<ListedCases, Failure>,
         selection: &Selection,
-        axes_seen: &mut BTreeSet<String>,
+        axes_seen: &mut Set<String>,
     ) -> Result<(), PlanError> {
         let benchmark = entry.path();
         let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
@@ -328,7 +327,7 @@ impl Selection {
         if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
         }
-        let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
+        let tags: Set<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
         let near = did_you_mean(&joined(&self.tags, ","), &tags);
         Some(match &*joined(&tags, ", ") {
             "" => ": no benchmark of this program has a tag".to_owned(),

@@ -1,6 +1,5 @@
 //! The results as rows in columns, printed as they are measured: the same lines for a stored run as for a live one.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
@@ -40,7 +39,7 @@ pub struct TableWriter {
     /// The terminal columns of the longest name.
     longest: usize,
     /// The names of the planned cases of each group.
-    names: Map<GroupKey, BTreeSet<String>>,
+    names: Map<GroupKey, Set<String>>,
     /// The smallest width, in terminal columns, at which the shortened names of the current group still differ.
     distinct: usize,
     /// The label of each device, which has the names of all devices of its model, such as `cuda:0, cuda:1`.
@@ -99,12 +98,12 @@ impl TableWriter {
             table.longest = table.longest.max(width(&name));
             let group = (module, table.labels.or_insert(case.device.clone(), case.device).clone());
             *table.left.or_insert(group.clone(), 0) += 1;
-            table.names.or_insert(group, BTreeSet::new()).insert(name);
+            table.names.or_insert(group, Set::default()).insert(name);
         }
         if table.labels.len() < 2 {
             table.left = Map::default();
         }
-        table.several_models = table.labels.iter().map(|(_, label)| label).collect::<Set<_>>().count() > 1;
+        table.several_models = table.labels.iter().map(|(_, label)| label).collect::<Set<_>>().len() > 1;
         table
     }
 
@@ -251,7 +250,7 @@ impl TableWriter {
 
     /// Returns the smallest width, from the minimum width of a name on, at which all shortened `names`
     /// differ. If there is none, returns the width of the longest name of the table.
-    fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
+    fn distinct_width(&self, names: &Set<String>) -> usize {
         let differ = |columns: &usize| {
             let mut seen = Set::default();
             names.iter().all(|name| seen.insert(shortened(name, *columns)))

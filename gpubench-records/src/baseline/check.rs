@@ -136,7 +136,7 @@ impl<'a> RunCases<'a> {
     fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
         let now: Set<_> = run.records.iter().map(|record| &record.case).collect();
         let key = |old: &'a Record| benchmark_key(&old.case);
-        let kept: Set<_> = baseline.cases().filter(|old| now.contains(&old.case)).map(key).collect();
+        let kept: Set<_> = baseline.cases().filter(|old| now.contains(&&old.case)).map(key).collect();
         let changed = baseline.cases().map(key).filter(|key| !kept.contains(key)).collect();
         Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
     }
@@ -154,7 +154,7 @@ impl<'a> RunCases<'a> {
     /// Returns true if the run contains the case of `old`, a record of the baseline: either on any device of
     /// the same model, or on a device of the same name (such as `cuda:0`), whatever its model.
     fn contains_case_of(&self, old: &Record) -> bool {
-        self.now.contains(&old.case) || self.planned.contains(&old.planned())
+        self.now.contains(&&old.case) || self.planned.contains(&old.planned())
     }
 }
 

@@ -63,7 +63,7 @@ impl<'a> PreparedRun<'a> {
             setup.plan.one_at_a_time();
         }
         let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
-        setup.notes.extend(remarks);
+        setup.notes.extend(remarks.iter().cloned());
         let baselines = match purpose {
             Purpose::Extension => RunBaselines::default(),
             _ => {
