@@ -130,7 +130,7 @@ pub mod raw {
 /// Threads of a process beside its first. In: a name and work; out: the thread, or an error that says what to do.
 pub mod threads {
     use std::sync::mpsc::{self, RecvTimeoutError};
-    use std::thread::{Builder, JoinHandle};
+    use std::thread::{self, Builder, JoinHandle};
     use std::{any::Any, io, iter, marker::PhantomData, time::Duration};
 
     /// Starts a thread with the name `name`, which runs `work`. Unlike [`std::thread::spawn`], it does not
@@ -141,13 +141,31 @@ pub mod threads {
     pub fn start<T: Send + 'static>(
         name: &str,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> io::Result<JoinHandle<T>> {
-        // One type for all work with the same result: the code that starts a thread is compiled once for each type.
-        let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
+    ) -> io::Result<Thread<T>> {
+        let thread = start_boxed(name, Box::new(move || Box::new(work())))?;
+        Ok(Thread(thread, PhantomData))
+    }
+
+    /// Starts a thread for work of any result: the code of a thread is compiled once for each type.
+    fn start_boxed(name: &str, work: Box<dyn FnOnce() -> Message + Send>) -> io::Result<JoinHandle<Message>> {
         Builder::new().name(name.to_owned()).spawn(work).map_err(|error| not_started(&error))
     }
 
-    /// A message of any type: the code of a channel is compiled once for all types of messages.
+    /// A thread whose work has a result.
+    #[derive(Debug)]
+    pub struct Thread<T>(JoinHandle<Message>, PhantomData<fn() -> T>);
+
+    impl<T: 'static> Thread<T> {
+        /// Waits for the result, as [`JoinHandle::join`] does.
+        ///
+        /// # Errors
+        /// If the work panicked.
+        pub fn join(self) -> thread::Result<T> {
+            self.0.join().map(|result| *result.downcast().expect("the result of this thread"))
+        }
+    }
+
+    /// A message or a result of any type: the code of a channel is compiled once for all types of messages.
     type Message = Box<dyn Any + Send>;
 
     /// Creates a channel as [`mpsc::channel`] does.

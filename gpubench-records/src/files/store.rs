@@ -4,12 +4,12 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{process, thread::JoinHandle, time::Instant};
+use std::{process, time::Instant};
 
 use crate::files::folders::{RECORDS, is_run_name, name_candidates, oldest_beyond_limit, run_names};
 use crate::files::lines::{WrittenLine, head_of, read};
 use crate::files::{disk, disk::sync_folder, replace};
-use crate::threads::{self, Receiver, Sender};
+use crate::threads::{self, Receiver, Sender, Thread};
 use crate::{Environment, Record, Run, environment::file_name_part};
 use gpubench_stats::Nanoseconds;
 
@@ -174,7 +174,7 @@ fn is_removable_by(run: &Run, other: &Run) -> bool {
 /// A thread that syncs the file to the disk, so that no case waits for the disk. All requests during one sync
 /// cause one more sync. `None` after [`Self::end`].
 #[derive(Debug)]
-struct Syncing(Option<(Sender<()>, JoinHandle<io::Result<()>>)>);
+struct Syncing(Option<(Sender<()>, Thread<io::Result<()>>)>);
 
 impl Syncing {
     /// Starts the thread. It syncs `file` at each request, and at the first one also `folder`, which contains

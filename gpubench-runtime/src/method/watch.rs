@@ -2,11 +2,10 @@
 //! samples were taken.
 
 use std::sync::mpsc::RecvTimeoutError;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::threads::{self, Receiver, Sender, channel};
+use gpubench_records::threads::{self, Receiver, Sender, Thread, channel};
 use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading};
 
 /// The pause between two readings of the sensors. Sensors are not updated faster, and each reading costs a
@@ -16,7 +15,7 @@ const READING_PERIOD: Duration = Duration::from_millis(20);
 /// A thread that reads the sensors of a device until the watch is dropped.
 pub(super) struct SensorWatch {
     end: Option<Sender<()>>,
-    thread: Option<JoinHandle<Vec<(Instant, Reading)>>>,
+    thread: Option<Thread<Vec<(Instant, Reading)>>>,
 }
 
 impl SensorWatch {
