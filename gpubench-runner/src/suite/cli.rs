@@ -127,7 +127,7 @@ pub enum Action {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let mut command = caller.to_command();
     let arguments = with_negative_values(arguments, &command);
-    let matches = match with_conventions(command.clone()).try_get_matches_from(&arguments) {
+    let matches = match with_conventions(caller.to_command()).try_get_matches_from(&arguments) {
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
         {
