@@ -147,7 +147,12 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     read_values! {
         deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_u8 deserialize_u16
         deserialize_u32 deserialize_u64 deserialize_f32 deserialize_f64 deserialize_char deserialize_str deserialize_string
-        deserialize_identifier deserialize_unit
+        deserialize_unit
+    }
+
+    /// Reads the name of a field or of a variant.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_str(&self.value::<String>()?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
