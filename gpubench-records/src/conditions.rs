@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use crate::map::Set;
 use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
 
 gpubench_stats::stored! {
@@ -99,17 +100,15 @@ impl SensorRange {
     /// Summarises `readings`: the range of each quantity, the largest number of other processes, and every
     /// throttle reason once. A quantity that no reading has is `None`.
     pub fn of(readings: &[Reading]) -> Self {
-        let mut slowed_by: Vec<String> =
+        let slowed_by: Set<String> =
             readings.iter().flat_map(|reading| reading.throttle_reasons.iter().cloned()).collect();
-        slowed_by.sort_unstable();
-        slowed_by.dedup();
         Self {
             readings: readings.len(),
             sm_clock: Range::of(readings.iter().filter_map(|reading| reading.sm_clock)),
             memory_clock: Range::of(readings.iter().filter_map(|reading| reading.memory_clock)),
             temperature: Range::of(readings.iter().filter_map(|reading| reading.temperature)),
             power: Range::of(readings.iter().filter_map(|reading| reading.power)),
-            throttle_reasons: slowed_by,
+            throttle_reasons: slowed_by.to_vec(),
             other_processes: readings.iter().filter_map(|reading| reading.other_processes).max(),
         }
     }

@@ -165,7 +165,7 @@ impl DeviceInfo {
     #[doc(hidden)]
     pub fn add(&mut self, peaks: Vec<Peak>) {
         self.peaks.extend(peaks);
-        self.peaks.sort_by_key(Peak::precedence);
+        gpubench_stats::sort_by_key(&mut self.peaks, Peak::precedence);
     }
 
     /// Returns the value of the first property `name`; `None` if the device has none.

@@ -7,7 +7,7 @@ use gpubench_stats::format;
 
 gpubench_stats::stored! {
     /// The part of a case's protocol in which something happened.
-    #[derive(Copy, Eq, Hash)]
+    #[derive(Copy, Eq, PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum Stage {
         /// Evaluating the benchmark's `args`.

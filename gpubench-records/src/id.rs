@@ -39,7 +39,7 @@ gpubench_stats::stored! {
     }
 
     /// A benchmark with its arguments: the part of a [`CaseId`] that is the same on every device, hot and cold.
-    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+    #[derive(Default, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
     #[error("{}", shown_name(benchmark, args))]
     pub struct BenchmarkId {
         /// The benchmark's path, crate first.
@@ -49,7 +49,7 @@ gpubench_stats::stored! {
     }
 
     /// The identity of a case, from one run to another: a case is the same on every device of a model.
-    #[derive(Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+    #[derive(Default, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
     #[error("{} {cache}", self.name())]
     pub struct CaseId {
         /// The benchmark's path, crate first.

@@ -13,8 +13,12 @@ pub mod environment;
 pub mod failure;
 pub mod files;
 pub mod id;
+#[doc(hidden)]
+pub mod json;
 pub mod launch;
 pub mod limits;
+#[doc(hidden)]
+pub mod map;
 pub mod merge;
 pub mod method;
 pub mod metrics;
@@ -98,7 +102,7 @@ pub mod raw {
             }
 
             fn from_raw(json: &RawValue) -> serde_json::Result<Self> {
-                serde_json::from_slice(json.get().as_bytes())
+                crate::json::from_slice(json.get().as_bytes())
             }
         }
     )+};
@@ -125,8 +129,9 @@ pub mod raw {
 
 /// Threads of a process beside its first. In: a name and work; out: the thread, or an error that says what to do.
 pub mod threads {
-    use std::io;
-    use std::thread::{Builder, JoinHandle};
+    use std::sync::mpsc::{self, RecvTimeoutError};
+    use std::thread::{self, Builder, JoinHandle};
+    use std::{any::Any, io, iter, marker::PhantomData, time::Duration};
 
     /// Starts a thread with the name `name`, which runs `work`. Unlike [`std::thread::spawn`], it does not
     /// panic if the system has no more threads.
@@ -136,10 +141,92 @@ pub mod threads {
     pub fn start<T: Send + 'static>(
         name: &str,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> io::Result<JoinHandle<T>> {
-        // One type for all work with the same result: the code that starts a thread is compiled once for each type.
-        let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
+    ) -> io::Result<Thread<T>> {
+        let thread = start_boxed(name, Box::new(move || Box::new(work())))?;
+        Ok(Thread(thread, PhantomData))
+    }
+
+    /// Starts a thread for work of any result: the code of a thread is compiled once for each type.
+    fn start_boxed(name: &str, work: Box<dyn FnOnce() -> Message + Send>) -> io::Result<JoinHandle<Message>> {
         Builder::new().name(name.to_owned()).spawn(work).map_err(|error| not_started(&error))
+    }
+
+    /// A thread whose work has a result.
+    #[derive(Debug)]
+    pub struct Thread<T>(JoinHandle<Message>, PhantomData<fn() -> T>);
+
+    impl<T: 'static> Thread<T> {
+        /// Waits for the result, as [`JoinHandle::join`] does.
+        ///
+        /// # Errors
+        /// If the work panicked.
+        pub fn join(self) -> thread::Result<T> {
+            self.0.join().map(|result| *result.downcast().expect("the result of this thread"))
+        }
+    }
+
+    /// A message or a result of any type: the code of a channel is compiled once for all types of messages.
+    type Message = Box<dyn Any + Send>;
+
+    /// Creates a channel as [`mpsc::channel`] does.
+    pub fn channel<T: Send + 'static>() -> (Sender<T>, Receiver<T>) {
+        let (sender, receiver) = mpsc::channel();
+        (Sender(sender, PhantomData), Receiver(receiver, PhantomData))
+    }
+
+    /// The sending end of a channel.
+    #[derive(Debug)]
+    pub struct Sender<T>(mpsc::Sender<Message>, PhantomData<fn(T)>);
+
+    impl<T> Clone for Sender<T> {
+        fn clone(&self) -> Self {
+            Self(self.0.clone(), PhantomData)
+        }
+    }
+
+    impl<T: Send + 'static> Sender<T> {
+        /// Sends a message. Returns false if the receiver is gone.
+        pub fn send(&self, message: T) -> bool {
+            send(&self.0, Box::new(message))
+        }
+    }
+
+    /// The receiving end of a channel.
+    #[derive(Debug)]
+    pub struct Receiver<T>(mpsc::Receiver<Message>, PhantomData<fn() -> T>);
+
+    impl<T: 'static> Receiver<T> {
+        /// Waits for a message, for at most `timeout` if there is one.
+        ///
+        /// # Errors
+        /// If the time is over, or if all senders are gone.
+        pub fn receive(&self, timeout: Option<Duration>) -> Result<T, RecvTimeoutError> {
+            receive(&self.0, timeout).map(|message| *message.downcast().expect("a message of this channel"))
+        }
+
+        /// Waits for each message until all senders are gone.
+        pub fn messages(&self) -> impl Iterator<Item = T> {
+            iter::from_fn(|| self.receive(None).ok())
+        }
+
+        /// Returns the messages that were sent so far.
+        pub fn sent_messages(&self) -> impl Iterator<Item = T> {
+            iter::from_fn(|| self.receive(Some(Duration::ZERO)).ok())
+        }
+    }
+
+    fn send(to: &mpsc::Sender<Message>, message: Message) -> bool {
+        to.send(message).is_ok()
+    }
+
+    fn receive(
+        from: &mpsc::Receiver<Message>,
+        timeout: Option<Duration>,
+    ) -> Result<Message, RecvTimeoutError> {
+        match timeout {
+            Some(timeout) => from.recv_timeout(timeout),
+            None => from.recv().map_err(Into::into),
+        }
     }
 
     /// Returns the error of a thread that could not be started, with what to do.

@@ -1,8 +1,7 @@
 //! Merges the records of several processes into one for each case: the one with the middle median, which also gets the measurements of the
 //! others. The worst verdict and every failure stay.
 
-use std::collections::HashMap;
-
+use crate::map::Map;
 use crate::{Measurement, PlannedCase, Reason, Record};
 use gpubench_stats::Nanoseconds;
 
@@ -10,13 +9,13 @@ use gpubench_stats::Nanoseconds;
 #[derive(Default)]
 pub(crate) struct RecordsByCase {
     cases: Vec<Vec<Record>>,
-    indices: HashMap<PlannedCase, usize>,
+    indices: Map<PlannedCase, usize>,
 }
 
 impl RecordsByCase {
     /// Returns the records of `case` so far, to add another one. They are empty for a new case.
     pub(crate) fn of_case(&mut self, case: PlannedCase) -> &mut Vec<Record> {
-        let index = *self.indices.entry(case).or_insert(self.cases.len());
+        let index = *self.indices.or_insert(case, self.cases.len());
         if index == self.cases.len() {
             self.cases.push(Vec::new());
         }
@@ -55,7 +54,7 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
         let faster = all.iter().filter(|median| **median < own(record)).count();
         faster.abs_diff(all.len() / 2)
     };
-    records.sort_by(|a, b| own(a).total_cmp(&own(b)));
+    gpubench_stats::sort_by(&mut records, |a, b| own(a).total_cmp(&own(b)));
     let candidates = records.iter().enumerate().filter(|(_, record)| record.verdict.state == worst);
     let (shown, _) = candidates.min_by_key(|(_, record)| distance(record))?;
     let mut shown = records.remove(shown);
@@ -63,7 +62,7 @@ fn merge_case(mut records: Vec<Record>) -> Option<Record> {
         shown.remeasured += record.remeasured;
         shown.other_processes.extend(record.measurement.into_iter().chain(record.other_processes));
     }
-    shown.other_processes.sort_by(|a, b| a.median().total_cmp(&b.median()));
+    gpubench_stats::sort_by(&mut shown.other_processes, |a, b| a.median().total_cmp(&b.median()));
     judge_work(&mut shown);
     Some(shown)
 }

@@ -5,9 +5,10 @@ use gpubench_stats::{DramStallPeriod, Nanoseconds, format};
 
 gpubench_stats::stored! {
     /// The state of the caches when a sample starts.
-    #[derive(Copy, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Copy, Default, Eq, PartialOrd, Ord, Hash)]
     pub enum Cache {
         /// The launch before has just run.
+        #[default]
         Hot,
         /// The last-level cache was flushed.
         Cold,
@@ -15,6 +16,7 @@ gpubench_stats::stored! {
 
     /// The way in which samples are taken. Cases whose methods differ are not compared silently.
     #[non_exhaustive]
+    #[derive(Default)]
     pub struct Method {
         /// The path that times them.
         pub path: Path,
@@ -53,9 +55,10 @@ gpubench_stats::stored! {
     }
 
     /// The way to empty the last-level cache before a sample.
-    #[derive(Copy, Eq, Hash)]
+    #[derive(Copy, Default, Eq, Hash)]
     pub enum Flush {
         /// Write a buffer of the cache's size, then discard its lines: the cache is empty and clean
+        #[default]
         Discard,
         /// Read a buffer of twice the cache's size
         Read,
@@ -68,10 +71,11 @@ gpubench_stats::stored! {
     }
 
     /// The path that times the samples.
-    #[derive(Copy, Eq, Hash)]
+    #[derive(Copy, Default, Eq, Hash)]
     #[non_exhaustive]
     pub enum Path {
         /// Events in a captured graph.
+        #[default]
         Graph,
         /// Events on the stream, behind a delay.
         Stream,

@@ -1,8 +1,8 @@
 //! The outcome of a run: its exit code, the number of its results, and the gate of `--fail-on-regression`.
 
-use std::collections::{BTreeMap, HashSet};
 use std::process::ExitCode;
 
+use crate::map::{Map, Set};
 use crate::{Answer, BaselineFinding, Cache, CaseFinding, Run, State, Threshold};
 use gpubench_stats::Ratio;
 
@@ -97,8 +97,7 @@ impl Run {
     /// Counts the results.
     pub fn counts(&self) -> ResultCounts {
         let count = |state| self.records.iter().filter(|record| record.verdict.state == state).count();
-        let skipped: HashSet<_> =
-            self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
+        let skipped: Set<_> = self.skipped.iter().map(|it| (&it.benchmark, it.name(), &it.reason)).collect();
         ResultCounts {
             results: self.records.len(),
             valid: count(State::Valid),
@@ -241,14 +240,14 @@ impl Gate {
 
     /// Returns the names of the cases that could not be judged, with their cache states, by reason. This
     /// includes the cases that the run lacks.
-    pub fn unjudged(&self) -> BTreeMap<Unjudged, Vec<String>> {
+    pub fn unjudged(&self) -> Map<Unjudged, Vec<String>> {
         let missing = self.missing.iter().map(|name| (Unjudged::NotMeasured, name.clone()));
         let cases = self.cases.iter().filter_map(|case| match case.outcome {
             GateOutcome::Unjudged(why) => Some((why, format!("{} {}", case.name, case.cache))),
             _ => None,
         });
-        let mut names = BTreeMap::<_, Vec<_>>::new();
-        missing.chain(cases).for_each(|(why, name)| names.entry(why).or_default().push(name));
+        let mut names = Map::default();
+        missing.chain(cases).for_each(|(why, name)| names.or_insert(why, Vec::new()).push(name));
         names
     }
 
@@ -344,7 +343,7 @@ mod gate_tests {
         }
         assert_eq!(exit(measured.clone()), Exit::Failed);
         let gate = run(vec![measured], &[], part).gate().expect("a gate");
-        assert_eq!(gate.unjudged()[&Unjudged::Undecided], ["case 0 hot"]);
+        assert_eq!(gate.unjudged().get(&Unjudged::Undecided).expect("a case"), &["case 0 hot"]);
     }
 
     #[test]

@@ -3,11 +3,15 @@
 
 use std::io::{self, Write};
 
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
 use crate::verdict::{claims, cupti_disagrees};
 use crate::{
     Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, Counts, CuptiPass,
     DeclaredWork, DeviceInfo, Energy, Environment, Failure, LaunchInfo, Link, Metrics, PlannedCase, Reason,
-    Relaunch, Samples, Sampling, State, Threshold, UserMetric, Verdict, Verification, id::shown_name,
+    Relaunch, Samples, Sampling, State, Threshold, UserMetric, Verdict, Verification, id::shown_name, json,
     limits::begins_cold,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
@@ -70,9 +74,11 @@ gpubench_stats::stored! {
 
     /// The stored result of a case.
     #[non_exhaustive]
+    #[serde(remote = "Self")]
     pub struct Record {
         /// The case.
-        #[serde(flatten)]
+        #[serde(flatten, skip_deserializing)]
+        #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
         pub case: CaseId,
         /// The device of the run that it was measured on, in the words of the command line.
         pub device: String,
@@ -94,6 +100,7 @@ gpubench_stats::stored! {
     }
 
     /// The measurement of a case.
+    #[serde(remote = "Self")]
     pub struct Measurement {
         /// The group of the benchmark, which precedes its name in the path.
         pub group: Option<String>,
@@ -128,14 +135,17 @@ gpubench_stats::stored! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub user_metrics: Vec<UserMetric>,
         /// The samples. Stored with their fields beside those of the measurement.
-        #[serde(flatten)]
+        #[serde(flatten, skip_deserializing)]
+        #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
         pub samples: Samples,
     }
 
     /// The comparison that is stored beside the record of the case that is compared.
+    #[serde(remote = "Self")]
     pub struct Compared {
         /// The benchmark that it was compared with.
-        #[serde(flatten)]
+        #[serde(flatten, skip_deserializing)]
+        #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
         pub with: BenchmarkId,
         /// The result.
         pub comparison: Comparison,
@@ -196,6 +206,29 @@ gpubench_stats::stored! {
         pub planned: usize,
     }
 }
+
+/// Reads a struct and the fields of a part that are stored beside its own. serde's `flatten` would compile the code that reads the
+/// part once more.
+macro_rules! read_flattened {
+    ($($name:ident: $part:ident),+) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                Self::serialize(self, to)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = <&RawValue>::deserialize(from)?.get().as_bytes();
+                let read = json::read(text, |reader| Self::deserialize(reader));
+                let part = |whole| Ok(Self { $part: json::from_slice(text)?, ..whole });
+                read.and_then(part).map_err(D::Error::custom)
+            }
+        }
+    )+};
+}
+
+read_flattened!(Record: case, Measurement: samples, Compared: with);
 
 impl Run {
     /// Writes the run as one line of JSON, which [`parse`](Self::parse) reads.
@@ -288,6 +321,12 @@ impl Record {
     #[doc(hidden)]
     pub fn failed(case: PlannedCase, failure: Failure) -> Self {
         Self::new(case, None, Verdict::of(vec![Reason::Failed(failure)]))
+    }
+
+    /// Returns a copy. Other crates call this function because each call of `clone` compiles 20 KB anew.
+    #[doc(hidden)]
+    pub fn boxed_clone(&self) -> Box<Self> {
+        Box::new(self.clone())
     }
 
     /// Returns the failure because of which the case has no result; `None` if the verdict has no such reason.

@@ -8,6 +8,7 @@ use crate::{ClockFaults, DeviceClock, Method, Path, SensorReadings, Timer};
 
 gpubench_stats::stored! {
     /// The samples of a case.
+    #[derive(Default)]
     pub struct Samples {
         /// The way in which they were taken.
         pub method: Method,
@@ -89,7 +90,7 @@ gpubench_stats::stored! {
     }
 
     /// The launches before the samples of a case.
-    #[derive(Copy)]
+    #[derive(Copy, Default)]
     pub struct WarmUpSummary {
         /// The number of launches that were thrown away.
         pub launches: usize,

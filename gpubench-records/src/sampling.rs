@@ -83,7 +83,9 @@ impl Sampling {
     /// Returns the names of the rules that differ from those of `earlier`, with dashes for underscores, such
     /// as `max-time`.
     pub fn differences(&self, earlier: &Self) -> Vec<String> {
-        let [now, then] = [self, earlier].map(|rules| serde_json::to_value(rules).unwrap_or_default());
+        let read = |json: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&json);
+        let [now, then] =
+            [self, earlier].map(|rules| serde_json::to_vec(rules).and_then(read).unwrap_or_default());
         let rules = now.as_object().into_iter().flatten();
         rules
             .filter(|(name, rule)| then.get(name) != Some(rule))

@@ -1,7 +1,6 @@
 //! Peaks that a device does not report: those that the user states in `gpubench.toml`, and those that `--measure-peaks` measured and stored.
 
-use std::collections::BTreeSet;
-
+use gpubench_records::map::Set;
 use gpubench_records::{DeviceInfo, Peak, PeakSource, Quantity, device_info::UUID};
 use gpubench_runtime::{devices::kinds, measured_peaks::PeakCache};
 use gpubench_stats::Rate;
@@ -51,10 +50,7 @@ impl StatedPeak {
 impl PeakSources {
     /// Returns a remark for each data type of the stated peaks that is neither known for GPUs nor `used` by a
     /// benchmark. Such a data type may be meant for another program, or be misspelt.
-    pub(crate) fn unknown_data_type_remarks(
-        &self,
-        used: impl Iterator<Item = &'static str>,
-    ) -> BTreeSet<String> {
+    pub(crate) fn unknown_data_type_remarks(&self, used: impl Iterator<Item = &'static str>) -> Set<String> {
         let known: Vec<&str> = used.chain(kinds::data_types()).collect();
         let unknown = self.stated.iter().filter_map(|peak| match Quantity::named(&peak.quantity) {
             Quantity::Compute(data_type) if !known.contains(&&*data_type) => {

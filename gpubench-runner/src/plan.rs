@@ -1,11 +1,11 @@
 //! Plans the cases that a run measures, in order: the selection of the registered entries on the devices. Planning asks benchmarks for
 //! their axes, never for their inputs, and through a [`CaseLister`] alone.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use crate::select::MissingKind;
 use gpubench_core::{BenchmarkOptions, Entry, Variant};
+use gpubench_records::map::{Map, Set};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
     text::did_you_mean,
@@ -63,7 +63,7 @@ impl Plan {
                 }
             }
         }
-        let (mut plan, mut axes_seen) = (Self::default(), BTreeSet::new());
+        let (mut plan, mut axes_seen) = (Self::default(), Set::default());
         plan.unmatched.clone_from(&selection.cases.filters);
         let all = lister.list(&variants, &selection.cases);
         for ((VariantOnDevice { device, .. }, (entry, variant, missing)), listed) in
@@ -86,7 +86,7 @@ impl Plan {
             return Err(PlanError::Nothing { selection: selection.describe(devices), ignored, hint });
         }
         if let Some(name) =
-            selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(*name))
+            selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(name))
         {
             let others = match &*joined(&axes_seen, ", ") {
                 "" => String::new(),
@@ -129,7 +129,7 @@ impl Plan {
         is_absent: bool,
         listed: Result<ListedCases, Failure>,
         selection: &Selection,
-        axes_seen: &mut BTreeSet<String>,
+        axes_seen: &mut Set<String>,
     ) -> Result<(), PlanError> {
         let benchmark = entry.path();
         let usual = if entry.options.cold { &[Cache::Hot, Cache::Cold][..] } else { &[Cache::Hot] };
@@ -201,7 +201,7 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
 /// of device: a case is identified by its name.
 fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
     let place = |entry: &Entry| format!("{}:{}:{}", entry.file, entry.line, entry.column);
-    let mut seen: HashMap<String, &Entry> = HashMap::new();
+    let mut seen: Map<String, &Entry> = Map::default();
     for entry in entries {
         if let Some(first) = seen.insert(entry.path(), entry) {
             return Err(PlanError::Usage(format!(
@@ -212,7 +212,7 @@ fn refuse_duplicates(entries: &[&Entry]) -> Result<(), PlanError> {
                 place(entry)
             )));
         }
-        let mut instances = HashSet::new();
+        let mut instances = Set::default();
         for variant in entry.variants.iter().filter(|variant| !variant.generics.is_empty()) {
             let generics = registry::generic_args(variant);
             let name = shown_name(&entry.path(), &generics);
@@ -327,7 +327,7 @@ impl Selection {
         if self.tags.is_empty() || entries.iter().any(|entry| self.selects_tags(&entry.options)) {
             return None;
         }
-        let tags: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
+        let tags: Set<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
         let near = did_you_mean(&joined(&self.tags, ","), &tags);
         Some(match &*joined(&tags, ", ") {
             "" => ": no benchmark of this program has a tag".to_owned(),

@@ -91,7 +91,7 @@ impl FoundDevices {
         let position = |found: &Available| kinds.iter().position(|kind| *kind == found.kind);
         devices.present.retain(|found| position(found).is_some());
         let is_other = |found: &Available| default_choice(found.kind) != Some(DefaultChoice::First);
-        devices.present.sort_by_key(|found| (is_other(found), position(found)));
+        gpubench_stats::sort_by_key(&mut devices.present, |found| (is_other(found), position(found)));
         devices
     }
 

@@ -2,9 +2,10 @@
 //! arguments are combinations of the values of the axes, which the user's code lists or the user gives; those of a
 //! benchmark that a job is compared with follow from the job's own.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use gpubench_core::{ArgAxis, Variant, while_listed};
+use gpubench_records::map::Set;
 use gpubench_records::{
     Arg, ArgValues, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, PlannedCase, Stage,
 };
@@ -149,7 +150,7 @@ impl AxisSteps {
         let row = |step: usize| columns.iter().map(|values| values[step].clone()).collect();
         let mut rows: Vec<Vec<String>> = (0..steps).map(row).collect();
         // A value given twice makes one case, because a case is identified by its name.
-        let mut seen = HashSet::new();
+        let mut seen = Set::default();
         rows.retain(|row| seen.insert(row.clone()));
         let refused = axes.iter().zip(replaced.iter().flatten()).find_map(|(axis, values)| {
             let refused = values.iter().find_map(|value| axis.select(value).err())?;

@@ -16,7 +16,7 @@ use crate::system::exit_if_forked_child;
 /// name.
 pub fn entries() -> Vec<&'static Entry> {
     let mut entries: Vec<&Entry> = inventory::iter::<Entry>().collect();
-    entries.sort_by_key(|entry| {
+    gpubench_stats::sort_by_key(&mut entries, |entry| {
         let krate = entry.module.split("::").next();
         (krate, entry.file, entry.line, entry.column, entry.module, entry.name)
     });

@@ -115,7 +115,7 @@ pub fn final_analysis_confidence(rounds: usize) -> f64 {
 /// Yekutieli, Annals of Statistics 29, 2001).
 pub fn benjamini_hochberg(tests: &[(usize, f64)], rate: f64) -> Vec<usize> {
     let mut sorted = tests.to_vec();
-    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    crate::sort_by(&mut sorted, |a, b| a.1.total_cmp(&b.1));
     let limit = |rank: usize| rate * rank as f64 / sorted.len() as f64;
     let found = (1..=sorted.len()).rev().find(|rank| sorted[rank - 1].1 <= limit(*rank)).unwrap_or(0);
     sorted.into_iter().take(found).map(|(number, _)| number).collect()

@@ -42,6 +42,7 @@ mod drift;
 mod estimators;
 mod modes;
 mod ratio;
+mod sort;
 mod stall;
 mod summary;
 
@@ -55,6 +56,7 @@ pub use self::estimators::{
 };
 pub use self::modes::Modes;
 pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
+pub use self::sort::{sort_by, sort_by_key};
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::summary::{
     COARSE_TIMER_STEP, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary,

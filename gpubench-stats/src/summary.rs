@@ -14,6 +14,7 @@ use crate::{autocorrelation::effective_samples, modes::Modes, units::Nanoseconds
 crate::stored! {
     /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman &
     /// Fan (1996), type 7.
+    #[derive(Default)]
     pub struct Summary {
         /// The number of samples.
         pub samples: usize,
@@ -139,7 +140,7 @@ pub const SMALLEST_SAMPLE: usize = 6;
 
 crate::stored! {
     /// A range of times, both ends included.
-    #[derive(Copy)]
+    #[derive(Copy, Default)]
     pub struct Interval {
         /// The lower end, in nanoseconds.
         pub low: Nanoseconds,

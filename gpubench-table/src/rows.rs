@@ -1,8 +1,7 @@
 //! The rows of the table: a case on all devices of a model, of which the one in the middle is shown; and the reasons against rows, each
 //! in full under the first row that it is against, and by its number and the row's own figures with all others.
 
-use std::collections::HashMap;
-
+use gpubench_records::map::Map;
 use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, State};
 use gpubench_stats::{Nanoseconds, format};
 
@@ -83,7 +82,7 @@ fn by_median<'a>(records: &[&'a Record]) -> Vec<&'a Record> {
     let has_valid = records.iter().any(|record| record.usable_measurement().is_some());
     let mut usable = records.to_vec();
     usable.retain(|it| if has_valid { it.usable_measurement().is_some() } else { it.measurement.is_some() });
-    usable.sort_by(|one, other| median(one).total_cmp(&median(other)));
+    gpubench_stats::sort_by(&mut usable, |one, other| median(one).total_cmp(&median(other)));
     usable
 }
 
@@ -103,16 +102,17 @@ fn median(record: &Record) -> Nanoseconds {
 /// of the run's devices. Groups are in the order of their last records, since a live run prints a group when all devices have
 /// measured it.
 pub(super) fn records_by_benchmark(run: &Run) -> Vec<Vec<&Record>> {
-    let mut by_benchmark: HashMap<_, (usize, Vec<&Record>)> = HashMap::new();
+    let mut by_benchmark: Map<_, (usize, Vec<&Record>)> = Map::default();
     for (number, record) in run.records.iter().enumerate() {
-        let (last, records) = by_benchmark.entry((&record.case.benchmark, &record.case.args)).or_default();
+        let (last, records) =
+            by_benchmark.or_insert((&record.case.benchmark, &record.case.args), (0, Vec::new()));
         *last = number;
         records.push(record);
     }
-    let mut groups: Vec<_> = by_benchmark.into_values().collect();
-    groups.sort_by_key(|(last, _)| *last);
+    let mut groups: Vec<_> = by_benchmark.into_iter().map(|(_, group)| group).collect();
+    gpubench_stats::sort_by_key(&mut groups, |(last, _)| *last);
     let order = |record: &&Record| run.devices.iter().position(|info| info.device == record.device);
-    groups.iter_mut().for_each(|(_, records)| records.sort_by_key(order));
+    groups.iter_mut().for_each(|(_, records)| gpubench_stats::sort_by_key(records, order));
     groups.into_iter().map(|(_, records)| records).collect()
 }
 
@@ -208,7 +208,7 @@ fn figures(text: &str) -> &str {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// The number of each reason and its text in the first row, by its words without numbers (see [`has_own_words`]).
-    numbers: HashMap<String, (usize, String)>,
+    numbers: Map<String, (usize, String)>,
     /// The cases of the rows that have each reason: those of reason 1 first. A case is there once for each row.
     rows: Vec<Vec<CaseId>>,
 }

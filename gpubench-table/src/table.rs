@@ -1,6 +1,5 @@
 //! The results as rows in columns, printed as they are measured: the same lines for a stored run as for a live one.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::columns::{Column, SPREAD_MEANING, SPREAD_TITLE, Tables, add_metrics, columns};
@@ -9,6 +8,7 @@ use super::rows::{self, DeviceGroup, Note, Notes, TableRow, grouped};
 use super::text::{
     BOLD, Page, left, paragraph, plain, shortened, spaces, split_path, state_style, styled, width, wrapped,
 };
+use gpubench_records::map::{Map, Set};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
 
 /// The terminal columns of the verdict's mark before a name, such as `! `.
@@ -39,11 +39,11 @@ pub struct TableWriter {
     /// The terminal columns of the longest name.
     longest: usize,
     /// The names of the planned cases of each group.
-    names: HashMap<GroupKey, BTreeSet<String>>,
+    names: Map<GroupKey, Set<String>>,
     /// The smallest width, in terminal columns, at which the shortened names of the current group still differ.
     distinct: usize,
     /// The label of each device, which has the names of all devices of its model, such as `cuda:0, cuda:1`.
-    labels: HashMap<String, String>,
+    labels: Map<String, String>,
     several_models: bool,
     fake: bool,
     notes: Notes,
@@ -55,7 +55,7 @@ pub struct TableWriter {
     /// The group of the row that was printed last.
     group: Option<GroupKey>,
     /// The number of planned cases of each group that are not printed yet. Empty on one device: its rows wait for no others.
-    left: HashMap<GroupKey, usize>,
+    left: Map<GroupKey, usize>,
     /// The records of rows that wait, in the order in which their groups began.
     waiting: Vec<(GroupKey, Vec<Vec<Record>>)>,
     /// The columns that were left out so far for lack of room.
@@ -63,7 +63,7 @@ pub struct TableWriter {
     /// The sentences that explain cells of the rows so far.
     meanings: Vec<String>,
     /// The verdict and the number of further processes of each record when its row was added.
-    printed: HashMap<PlannedCase, (Verdict, usize)>,
+    printed: Map<PlannedCase, (Verdict, usize)>,
 }
 
 /// The module and the device label of a group of rows. Each group begins with a line of column heads.
@@ -96,14 +96,14 @@ impl TableWriter {
         for case in planned {
             let (module, name) = split(&case.benchmark, &case.args);
             table.longest = table.longest.max(width(&name));
-            let group = (module, table.labels.entry(case.device.clone()).or_insert(case.device).clone());
-            *table.left.entry(group.clone()).or_default() += 1;
-            table.names.entry(group).or_default().insert(name);
+            let group = (module, table.labels.or_insert(case.device.clone(), case.device).clone());
+            *table.left.or_insert(group.clone(), 0) += 1;
+            table.names.or_insert(group, Set::default()).insert(name);
         }
         if table.labels.len() < 2 {
-            table.left.clear();
+            table.left = Map::default();
         }
-        table.several_models = table.labels.values().collect::<HashSet<_>>().len() > 1;
+        table.several_models = table.labels.iter().map(|(_, label)| label).collect::<Set<_>>().len() > 1;
         table
     }
 
@@ -115,7 +115,7 @@ impl TableWriter {
         self.printed.extend(records.iter().map(|record| (record.planned(), verdict_and_processes(record))));
         let groups = records.iter().enumerate().map(|(number, record)| (self.group_of(record), number));
         for (group, numbers) in grouped(groups) {
-            let row = numbers.into_iter().map(|number| records[number].clone()).collect();
+            let row = numbers.into_iter().map(|number| *records[number].boxed_clone()).collect();
             match self.waiting.iter_mut().find(|(other, _)| *other == group) {
                 Some((_, rows)) => rows.push(row),
                 None => self.waiting.push((group, vec![row])),
@@ -126,7 +126,7 @@ impl TableWriter {
 
     /// Returns all rows that still wait for others. Rows that are added later do not wait.
     pub(super) fn waiting_rows(&mut self) -> String {
-        self.left.clear();
+        self.left = Map::default();
         self.take_printable_rows()
     }
 
@@ -143,9 +143,8 @@ impl TableWriter {
             let Some(next) = next else { return text };
             let (group, rows) = self.waiting.remove(next);
             for records in rows {
-                if let Some(left) = self.left.get_mut(&group) {
-                    *left = left.saturating_sub(records.len());
-                }
+                let left = self.left.or_insert(group.clone(), 0);
+                *left = left.saturating_sub(records.len());
                 text += &self.rows_of_group(&records, &group);
             }
         }
@@ -174,7 +173,7 @@ impl TableWriter {
         self.group = None;
         if self.labels.len() > 1 {
             for record in replaced.iter().flatten() {
-                *self.left.entry(self.group_of(record)).or_default() += 1;
+                *self.left.or_insert(self.group_of(record), 0) += 1;
             }
         }
         for records in replaced {
@@ -238,7 +237,7 @@ impl TableWriter {
         let least = self.longest.min(self.distinct.max(min_name_width(self.page.width()))).min(room);
         let mut free = room - least;
         let mut layout = ColumnLayout { name: 0, columns: self.used.clone() };
-        layout.columns.sort_by_key(|column| column.rank);
+        gpubench_stats::sort_by_key(&mut layout.columns, |column| column.rank);
         layout.columns.retain(|column| {
             let needs = if column.rank == 0 { 0 } else { needs(column) };
             let fits = needs <= free;
@@ -251,9 +250,9 @@ impl TableWriter {
 
     /// Returns the smallest width, from the minimum width of a name on, at which all shortened `names`
     /// differ. If there is none, returns the width of the longest name of the table.
-    fn distinct_width(&self, names: &BTreeSet<String>) -> usize {
+    fn distinct_width(&self, names: &Set<String>) -> usize {
         let differ = |columns: &usize| {
-            let mut seen = HashSet::new();
+            let mut seen = Set::default();
             names.iter().all(|name| seen.insert(shortened(name, *columns)))
         };
         (min_name_width(self.page.width())..self.longest).find(differ).unwrap_or(self.longest)

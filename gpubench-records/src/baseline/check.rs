@@ -1,10 +1,9 @@
 //! Compares a run with a baseline, case by case: which records can be compared, which difference between two processes is
 //! assumed where none was measured, and the finding about each case. `decisions` gives the answers, of all cases together.
 
-use std::collections::HashSet;
-
 use crate::baseline::Baseline;
 use crate::baseline::decisions::{CaseDecision, CaseMedians, decide_cases};
+use crate::map::Set;
 use crate::metrics::{Link, count_differences, describe_changed_metrics, is_rate};
 use crate::{
     AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, CaseId, DeviceInfo, Measurement,
@@ -118,10 +117,10 @@ impl ComparedCase<'_> {
 
 /// The cases of a run, as measured (`now`) and as planned, to look up cases of a baseline.
 struct RunCases<'a> {
-    now: HashSet<&'a CaseId>,
-    planned: HashSet<PlannedCase>,
+    now: Set<&'a CaseId>,
+    planned: Set<PlannedCase>,
     /// The benchmarks that the baseline has with other arguments only: the run has none of their cases.
-    changed: HashSet<BenchmarkKey<'a>>,
+    changed: Set<BenchmarkKey<'a>>,
 }
 
 /// The benchmark, model and cache state of a case. Cases with an equal key differ only in their arguments.
@@ -135,9 +134,9 @@ fn benchmark_key(case: &CaseId) -> BenchmarkKey<'_> {
 impl<'a> RunCases<'a> {
     /// Collects the cases of `run`, and compares their arguments with those of `baseline`.
     fn new(run: &'a Run, baseline: &'a Baseline) -> Self {
-        let now: HashSet<_> = run.records.iter().map(|record| &record.case).collect();
+        let now: Set<_> = run.records.iter().map(|record| &record.case).collect();
         let key = |old: &'a Record| benchmark_key(&old.case);
-        let kept: HashSet<_> = baseline.cases().filter(|old| now.contains(&old.case)).map(key).collect();
+        let kept: Set<_> = baseline.cases().filter(|old| now.contains(&&old.case)).map(key).collect();
         let changed = baseline.cases().map(key).filter(|key| !kept.contains(key)).collect();
         Self { now, planned: run.records.iter().map(Record::planned).collect(), changed }
     }
@@ -155,7 +154,7 @@ impl<'a> RunCases<'a> {
     /// Returns true if the run contains the case of `old`, a record of the baseline: either on any device of
     /// the same model, or on a device of the same name (such as `cuda:0`), whatever its model.
     fn contains_case_of(&self, old: &Record) -> bool {
-        self.now.contains(&old.case) || self.planned.contains(&old.planned())
+        self.now.contains(&&old.case) || self.planned.contains(&old.planned())
     }
 }
 

@@ -126,7 +126,7 @@ fn test_case(case: &CaseMedians, margin: f64, threshold: Option<Threshold>, erro
 /// two. `medians` must not be empty.
 fn middle_time(medians: &[Median]) -> Nanoseconds {
     let mut times: Vec<Nanoseconds> = medians.iter().map(|median| median.time).collect();
-    times.sort_by(Nanoseconds::total_cmp);
+    gpubench_stats::sort_by(&mut times, Nanoseconds::total_cmp);
     times[(times.len() - 1) / 2]
 }
 

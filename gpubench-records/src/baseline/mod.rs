@@ -6,11 +6,10 @@
 mod check;
 mod decisions;
 
-use std::collections::{HashMap, HashSet};
-
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
+use crate::map::{Map, Set};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 
 /// A baseline in memory: the runs that were saved under one name. `files` reads it, and [`check()`] compares a
@@ -22,7 +21,7 @@ pub struct Baseline {
     /// The runs, the newest first.
     runs: Vec<Run>,
     /// The records of each case name and cache state, on any device, those of the newest run first.
-    records_by_case: HashMap<(String, Cache), Vec<RecordIndex>>,
+    records_by_case: Map<(String, Cache), Vec<RecordIndex>>,
 }
 
 /// The index of a run in the baseline, and the index of a record in that run.
@@ -36,10 +35,10 @@ impl Baseline {
 
     /// Creates a baseline of `runs`, which are sorted, the newest first.
     pub(crate) fn from_runs(name: String, runs: Vec<Run>) -> Self {
-        let mut records_by_case: HashMap<_, Vec<RecordIndex>> = HashMap::new();
+        let mut records_by_case: Map<_, Vec<RecordIndex>> = Map::default();
         for (number, run) in runs.iter().enumerate() {
             for (place, record) in run.records.iter().enumerate() {
-                records_by_case.entry(name_and_cache(&record.case)).or_default().push((number, place));
+                records_by_case.or_insert(name_and_cache(&record.case), Vec::new()).push((number, place));
             }
         }
         Self { name, runs, records_by_case }
@@ -77,7 +76,7 @@ impl Baseline {
 
     /// Returns the newest record of each case.
     pub fn cases(&self) -> impl Iterator<Item = &Record> {
-        let mut seen = HashSet::new();
+        let mut seen = Set::default();
         self.runs.iter().flat_map(|run| &run.records).filter(move |record| seen.insert(&record.case))
     }
 }
@@ -97,9 +96,9 @@ fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool 
 /// Returns true if `newest` contains every case of `older` on a device of the same name, and has a
 /// measurement of each case that `older` has a measurement of.
 pub(crate) fn supersedes(newest: &Run, older: &Run) -> bool {
-    let mut newer: HashMap<PlannedCase, bool> = HashMap::new();
+    let mut newer: Map<PlannedCase, bool> = Map::default();
     for record in &newest.records {
-        *newer.entry(record.planned()).or_default() |= record.measurement.is_some();
+        *newer.or_insert(record.planned(), false) |= record.measurement.is_some();
     }
     older.records.iter().all(|older| {
         let newer = newer.get(&older.planned());

@@ -43,7 +43,7 @@ impl BaselineLocation {
             return Err(self.missing_error());
         }
         // A file that the user has put there has its clock's place among ours.
-        runs.sort_by_cached_key(|(file, run)| {
+        gpubench_stats::sort_by_key(&mut runs, |(file, run)| {
             let order = order_of_file(file).map(|(time, number)| (time.to_owned(), number));
             Reverse(order.unwrap_or_else(|| (time_of_name(run.started), 0)))
         });
@@ -109,7 +109,7 @@ impl BaselineLocation {
         let entries = fs::read_dir(&self.path).map_err(|error| self.unusable_error(&self.path, error))?;
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|file| is_json(file));
-        files.sort();
+        gpubench_stats::sort_by(&mut files, Ord::cmp);
         Ok(files)
     }
 
@@ -128,7 +128,7 @@ impl BaselineLocation {
         let folders = fs::read_dir(baselines_folder()).into_iter().flatten().flatten();
         let mut others: Vec<String> =
             folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        others.sort();
+        gpubench_stats::sort_by(&mut others, Ord::cmp);
         let near = did_you_mean(name, &others);
         if !near.is_empty() {
             return LoadRunError::Unusable(format!("there is no baseline `{name}`{near}"));

@@ -160,7 +160,7 @@ pub(super) fn is_run_name(name: &str) -> bool {
 /// come first. The clocks of hosts differ, so that only runs of one host are in the order in which they
 /// began.
 pub(super) fn sort_run_names(names: &mut [String]) {
-    names.sort_by(|a, b| (parse_run_name(a), a).cmp(&(parse_run_name(b), b)));
+    gpubench_stats::sort_by(names, |a, b| (parse_run_name(a), a).cmp(&(parse_run_name(b), b)));
 }
 
 /// Returns all of `names` but the latest [`MAX_KEPT_RUNS`]. `names` must be sorted, the latest last.

@@ -135,7 +135,7 @@ impl FileFormat {
     /// Parses a document without a check of its schema. An error contains the line and the column of the
     /// fault.
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
-        serde_json::from_slice(json).map_err(|error| self.parse_error(&error, json))
+        crate::json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }
 
     /// Returns the error of a document that cannot be parsed. This function is separate from
@@ -157,7 +157,7 @@ impl FileFormat {
 }
 
 /// Returns the message of `error` without its line and column.
-pub(super) fn message_without_position(error: &serde_json::Error) -> String {
+pub(crate) fn message_without_position(error: &serde_json::Error) -> String {
     let (text, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
     text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }

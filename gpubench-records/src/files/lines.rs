@@ -5,30 +5,29 @@
 //! run has are refused: a launch takes longer than nothing, unless the timer resolves too little.
 
 use std::io::{BufRead, BufReader, Read};
-use std::{borrow::Cow, fs::File, io, path::Path};
+use std::{fs::File, io, path::Path};
 
 use gpubench_stats::{Nanoseconds, format};
 use serde::{Deserialize, Serialize};
 
 use crate::files::format::{RUN, message_without_position};
 use crate::{
-    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold,
+    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold, json,
     merge::RecordsByCase,
 };
 
-/// One line of a run's file.
+/// One line of a run's file, as it is read.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "one line at a time")]
-pub(super) enum RunLine<'a> {
+pub(super) enum RunLine<U = Run, C = Record> {
     /// The first line: the run without its records.
-    Run(Cow<'a, Run>),
+    Run(U),
     /// The line of a case that is done.
     Record {
         /// The time since the run began.
         at: Nanoseconds,
         /// The result.
-        record: Cow<'a, Record>,
+        record: C,
     },
     /// The last line, unless the process of the run was killed.
     End {
@@ -44,7 +43,10 @@ pub(super) enum RunLine<'a> {
     },
 }
 
-impl RunLine<'_> {
+/// One line of a run's file, as it is written.
+pub(super) type WrittenLine<'a> = RunLine<&'a Run, &'a Record>;
+
+impl WrittenLine<'_> {
     /// Returns the line as JSON with its checksum and its line end.
     pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
@@ -111,7 +113,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
             break;
         }
         match read_line(&line, has_checksum) {
-            Ok(RunLine::Record { at, record }) => match add_record(record.into_owned(), &mut records) {
+            Ok(RunLine::Record { at, record }) => match add_record(record, &mut records) {
                 Ok(()) => run.wall_time = run.wall_time.max(at),
                 Err(why) => faults.push((number, why)),
             },
@@ -146,8 +148,8 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
 
 /// Reads a line after the first. Returns the reason as text if the line is not of this format, if its
 /// checksum differs, or if it has no checksum although `needs_checksum` is true.
-fn read_line(line: &[u8], needs_checksum: bool) -> Result<RunLine<'static>, String> {
-    let read = serde_json::from_slice(line).map_err(|error| message_without_position(&error))?;
+fn read_line(line: &[u8], needs_checksum: bool) -> Result<RunLine, String> {
+    let read = json::from_slice(line).map_err(|error| message_without_position(&error))?;
     match check_line(line) {
         Checksum::Differs => Err(CHECKSUM_DIFFERS.to_owned()),
         Checksum::Missing if needs_checksum => Err("it has no checksum, which the first line has".to_owned()),
@@ -173,11 +175,11 @@ fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     }
     RUN.check_schema(line)?;
     let sum = check_line(line);
-    match RUN.parse(line)? {
+    match RUN.parse::<RunLine>(line)? {
         RunLine::Run(_) if sum == Checksum::Differs => {
             Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")).into())
         }
-        RunLine::Run(run) => Ok(FirstLine { run: run.into_owned(), has_checksum: sum == Checksum::Fits }),
+        RunLine::Run(run) => Ok(FirstLine { run, has_checksum: sum == Checksum::Fits }),
         RunLine::Record { .. } | RunLine::End { .. } => {
             Err(RUN.foreign_error("line 1: that of a run is missing").into())
         }

@@ -33,7 +33,7 @@ impl MeasuredPeak {
     /// Sorts peaks by quantity. The highest one of each quantity comes first, since results are compared
     /// with it.
     pub fn sort(peaks: &mut [Self]) {
-        peaks.sort_by(|Self { peak: a, .. }, Self { peak: b, .. }| {
+        gpubench_stats::sort_by(peaks, |Self { peak: a, .. }, Self { peak: b, .. }| {
             a.quantity.cmp(&b.quantity).then(b.value.total_cmp(&a.value))
         });
     }

@@ -4,13 +4,13 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::{borrow::Cow, process, thread::JoinHandle, time::Instant};
+use std::{process, time::Instant};
 
 use crate::files::folders::{RECORDS, is_run_name, name_candidates, oldest_beyond_limit, run_names};
-use crate::files::lines::{RunLine, head_of, read};
+use crate::files::lines::{WrittenLine, head_of, read};
 use crate::files::{disk, disk::sync_folder, replace};
-use crate::{Environment, Record, Run, environment::file_name_part, threads};
+use crate::threads::{self, Receiver, Sender, Thread};
+use crate::{Environment, Record, Run, environment::file_name_part};
 use gpubench_stats::Nanoseconds;
 
 /// The file of the run in progress, to which records are appended.
@@ -39,9 +39,9 @@ impl Store {
         fs::create_dir_all(folder)?;
         let path = create_run_folder(folder, run)?;
         let (before, begin) = (run.wall_time, Instant::now());
-        let mut beginning = RunLine::Run(Cow::Borrowed(run)).to_bytes()?;
+        let mut beginning = WrittenLine::Run(run).to_bytes()?;
         for record in resumed {
-            beginning.extend(RunLine::Record { at: before, record: Cow::Borrowed(record) }.to_bytes()?);
+            beginning.extend(WrittenLine::Record { at: before, record }.to_bytes()?);
         }
         let hidden = path.join("records.part");
         let mut file = create_locked(&hidden)?;
@@ -67,7 +67,7 @@ impl Store {
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         self.check_file_exists()?;
         let at = self.before + Nanoseconds::from(self.begin.elapsed());
-        let line = RunLine::Record { at, record: Cow::Borrowed(record) }.to_bytes()?;
+        let line = WrittenLine::Record { at, record }.to_bytes()?;
         let written = self.file.write_all(&line);
         match written {
             Ok(()) => {
@@ -87,7 +87,7 @@ impl Store {
     /// If a part of it could not be written, or the file was removed.
     pub fn end(mut self, run: &Run, ended_early: bool) -> io::Result<()> {
         self.check_file_exists()?;
-        let line = RunLine::End {
+        let line = WrittenLine::End {
             wall_time: run.wall_time,
             ended_early,
             regression_threshold: run.regression_threshold,
@@ -174,7 +174,7 @@ fn is_removable_by(run: &Run, other: &Run) -> bool {
 /// A thread that syncs the file to the disk, so that no case waits for the disk. All requests during one sync
 /// cause one more sync. `None` after [`Self::end`].
 #[derive(Debug)]
-struct Syncing(Option<(SyncSender<()>, JoinHandle<io::Result<()>>)>);
+struct Syncing(Option<(Sender<()>, Thread<io::Result<()>>)>);
 
 impl Syncing {
     /// Starts the thread. It syncs `file` at each request, and at the first one also `folder`, which contains
@@ -183,7 +183,7 @@ impl Syncing {
     /// # Errors
     /// Returns an error if the thread cannot be started.
     fn start(file: File, folder: File) -> io::Result<Self> {
-        let (wake, woken) = sync_channel(1);
+        let (wake, woken) = threads::channel();
         let thread = threads::start("sync", move || sync_on_request(&file, &folder, &woken))?;
         Ok(Self(Some((wake, thread))))
     }
@@ -192,8 +192,8 @@ impl Syncing {
     /// failed.
     fn request_sync(&self) {
         if let Some((wake, _)) = &self.0 {
-            // Fails if the next sync covers this record too, or if one has failed, which `end` reports.
-            _ = wake.try_send(());
+            // Fails if a sync has failed, which `end` reports.
+            wake.send(());
         }
     }
 
@@ -217,7 +217,9 @@ impl Drop for Syncing {
 /// the first error, which it returns.
 fn sync_on_request(file: &File, folder: &File, woken: &Receiver<()>) -> io::Result<()> {
     let mut is_named = false;
-    while woken.recv().is_ok() {
+    while woken.receive(None).is_ok() {
+        // The next sync covers all requests so far.
+        woken.sent_messages().for_each(drop);
         file.sync_data()?;
         if !is_named {
             // The name in the folder must be on the disk too.

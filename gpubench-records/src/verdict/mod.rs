@@ -43,7 +43,7 @@ gpubench_stats::stored! {
 impl Verdict {
     /// Returns the verdict with these reasons, the worst first, whose state is that of the worst reason.
     pub fn of(mut reasons: Vec<Reason>) -> Self {
-        reasons.sort_by_key(|reason| Reverse(reason.state()));
+        gpubench_stats::sort_by_key(&mut reasons, |reason| Reverse(reason.state()));
         let state = reasons.first().map_or(State::Valid, Reason::state);
         Self { state, reasons }
     }

@@ -5,13 +5,14 @@
 //! Jobs that share nothing run concurrently, one on each device. Of the jobs that share a link, one runs at a time. Jobs that share the
 //! machine run alone, after all others.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, Scope};
-use std::{collections::HashMap, io, time::Duration};
+use std::{io, time::Duration};
 
 use super::supervisor::{LostWorker, ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
-use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage, threads};
+use gpubench_records::map::Map;
+use gpubench_records::threads::{self, Receiver, Sender, channel};
+use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::Bytes;
@@ -37,7 +38,7 @@ pub(super) struct DeviceThreads {
     /// The channel of replies from all threads.
     replies: Receiver<ThreadReply>,
     /// The number of the thread of each device.
-    by_device: HashMap<String, usize>,
+    by_device: Map<String, usize>,
 }
 
 impl DeviceThreads {
@@ -61,7 +62,7 @@ impl DeviceThreads {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
                 let supervisor = supervisor(Box::new(warn));
-                let (open_failures, confirmed) = (HashMap::new(), ConfirmedFailures::default());
+                let (open_failures, confirmed) = (Map::default(), ConfirmedFailures::default());
                 DeviceThread { supervisor, config, open_failures, confirmed, number, replies: sender }
                     .run(&wanted);
             };
@@ -100,7 +101,7 @@ impl DeviceThreads {
     /// Returns an error if no thread is left.
     pub(super) fn next_reply(&self) -> Result<ThreadReply, RunError> {
         let none = |_| RunError::NoWorker(io::Error::other("no thread is left that measures"));
-        self.replies.recv().map_err(none)
+        self.replies.receive(None).map_err(none)
     }
 
     /// Sends a request to a thread while all others are idle, and calls `hear` with each reply until the request is done.
@@ -125,7 +126,7 @@ struct DeviceThread<'a> {
     supervisor: Supervisor<'a>,
     config: &'a RunConfig,
     /// Devices that could not be opened, the reasons, and the number of consecutive processes that failed to open each.
-    open_failures: HashMap<String, (String, usize)>,
+    open_failures: Map<String, (String, usize)>,
     /// The number of cases of each benchmark that have failed twice.
     confirmed: ConfirmedFailures,
     number: usize,
@@ -177,7 +178,7 @@ impl JobAttempts<'_> {
 impl DeviceThread<'_> {
     /// Answers requests until the run drops their sender.
     fn run(mut self, requests: &Receiver<Request>) {
-        for request in requests {
+        for request in requests.messages() {
             let done = match request {
                 Request::DeviceInfo { device, .. } => device_info(&mut self.supervisor, self.config, &device)
                     .map(|answer| {
@@ -391,7 +392,7 @@ impl Schedule {
             SharedResource::Nothing => 1,
             _ => 2,
         };
-        jobs.sort_by_key(|job| (rank(job.shares), job.group));
+        gpubench_stats::sort_by_key(&mut jobs, |job| (rank(job.shares), job.group));
         Self { waiting: jobs, running: Vec::new() }
     }
 

@@ -10,6 +10,7 @@ use std::{env, path::Path, process, thread};
 use rustix::fs::OFlags;
 
 use super::RunError;
+use gpubench_records::map::Set;
 use gpubench_runtime::device::Available;
 
 /// The pause between two tries for a lock that another process has.
@@ -29,12 +30,10 @@ pub(crate) fn lock_devices(
     warn: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<File>, RunError> {
-    let mut wanted: Vec<(&str, &str)> =
+    let wanted: Set<(&str, &str)> =
         devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
     let mut locks = Vec::new();
-    for (uuid, device) in wanted {
+    for &(uuid, device) in &wanted {
         let path = env::temp_dir().join(format!("gpubench-{uuid}.lock"));
         match lock_or_wait(&path, suite, device, wait, warn, stop)? {
             Ok(lock) => locks.push(lock),

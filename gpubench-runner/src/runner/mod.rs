@@ -2,13 +2,14 @@
 //! collects the records.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{collections::HashMap, io, ops::Range, path::PathBuf, thread};
+use std::{io, ops::Range, path::PathBuf, thread};
 
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::results::{RunResults, check_completeness};
 use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings, system::environment};
+use gpubench_records::map::Map;
 use gpubench_records::record::{SCHEMA, Skipped};
 use gpubench_records::{Failure, Program, Record, Run, Stage, Step, Task, merge::merged};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
@@ -150,7 +151,7 @@ pub(crate) fn measure<'a>(
     }
     let ended = thread::scope(|scope| {
         let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
-        let (results, unusable) = (&mut results, HashMap::new());
+        let (results, unusable) = (&mut results, Map::default());
         let mut runner = Runner { results, resumed, threads, config, stop, unusable };
         runner.open_devices(&devices, &plan, store)?;
         runner.measure_repeatedly(&plan)?;
@@ -172,7 +173,7 @@ struct Runner<'a, 'r> {
     config: &'a RunConfig,
     stop: &'a Stop<'a>,
     /// The devices that cannot be used, with the reasons.
-    unusable: HashMap<String, String>,
+    unusable: Map<String, String>,
 }
 
 impl Runner<'_, '_> {
@@ -258,10 +259,10 @@ impl Runner<'_, '_> {
 
     /// Measures `plan` once. After an error nothing new begins, and jobs in progress come to their end.
     fn measure_plan(&mut self, plan: &Plan) -> Result<(), RunError> {
-        let (mut groups, mut jobs) = (HashMap::new(), Vec::with_capacity(plan.jobs.len()));
+        let (mut groups, mut jobs) = (Map::default(), Vec::with_capacity(plan.jobs.len()));
         for (number, (Job { benchmark, args, device, with, shares, .. }, _)) in plan.jobs.iter().enumerate() {
             let next = groups.len();
-            let group = *groups.entry((benchmark, args, with)).or_insert(next);
+            let group = *groups.or_insert((benchmark, args, with), next);
             jobs.push(Scheduled { number, thread: self.threads.thread_of(device), group, shares: *shares });
         }
         let mut schedule = Schedule::new(jobs, self.threads.count());

@@ -1,11 +1,11 @@
 //! The results of a run so far: each record goes to the file of the run and to its observer. The records of a group, those of a benchmark
 //! with its arguments on all devices, are together. A run that lost a record must not look complete.
 
-use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::{RunEvent, RunEvents, device_thread::Scheduled};
 use crate::plan::Plan;
+use gpubench_records::map::{Map, Set};
 use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
 use gpubench_runtime::Job;
 
@@ -36,20 +36,20 @@ pub(super) struct RunResults<'a> {
     /// True if only the file of the run needs samples: a finished group then keeps none in memory.
     drops_samples: bool,
     /// The records of each group in progress, by the number of the group.
-    groups: HashMap<usize, Vec<PositionedRecord>>,
+    groups: Map<usize, Vec<PositionedRecord>>,
     /// True once [`begin_retry`](Self::begin_retry) was called: all cases were measured, and some are
     /// measured again.
     is_retry: bool,
     /// The warnings so far, so that each is reported once.
-    warnings: HashSet<String>,
+    warnings: Set<String>,
 }
 
 impl<'a> RunResults<'a> {
     /// Creates the results of `run`, which has no records yet. [`start_run`](Self::start_run) creates the
     /// file.
     pub(super) fn new(run: Run, events: &'a mut dyn RunEvents, drops_samples: bool) -> Self {
-        let (store, file, groups) = (None, RunFileStatus::None, HashMap::new());
-        Self { run, events, store, file, drops_samples, groups, is_retry: false, warnings: HashSet::new() }
+        let (store, file, groups) = (None, RunFileStatus::None, Map::default());
+        Self { run, events, store, file, drops_samples, groups, is_retry: false, warnings: Set::default() }
     }
 
     /// Reports an event to the observer.
@@ -121,7 +121,7 @@ impl<'a> RunResults<'a> {
     /// Adds a record to its group without reporting it or writing it to the file.
     pub(super) fn add_to_group(&mut self, (scheduled, job): (Scheduled, &Job), record: Record) {
         let position = job.caches.iter().position(|cache| *cache == record.case.cache).unwrap_or_default();
-        let group = self.groups.entry(scheduled.group).or_default();
+        let group = self.groups.or_insert(scheduled.group, Vec::new());
         group.push(((scheduled.number, position), record));
     }
 
@@ -134,7 +134,7 @@ impl<'a> RunResults<'a> {
 
     /// Finishes all groups as they are, even if some of their jobs have not ended.
     pub(super) fn finish_all_groups(&mut self) {
-        while let Some(group) = self.groups.keys().min() {
+        while let Some((group, _)) = self.groups.first() {
             self.finish_group(*group);
         }
     }
@@ -143,7 +143,7 @@ impl<'a> RunResults<'a> {
     /// unless it has no records or is measured again.
     pub(super) fn finish_group(&mut self, group: usize) {
         let mut records = self.groups.remove(&group).unwrap_or_default();
-        records.sort_by_key(|(position, _)| *position);
+        gpubench_stats::sort_by_key(&mut records, |(position, _)| *position);
         let mut records: Vec<Record> = records.into_iter().map(|(_, record)| record).collect();
         // A group that is measured again is there already.
         if !records.is_empty() && !self.is_retry {
@@ -161,11 +161,11 @@ impl<'a> RunResults<'a> {
 /// # Errors
 /// Returns an error that names the first case with more or fewer records.
 pub(super) fn check_completeness(plan: &Plan, records: &[Record], runs: usize) -> Result<(), String> {
-    let mut missing: HashMap<PlannedCase, isize> = HashMap::new();
+    let mut missing: Map<PlannedCase, isize> = Map::default();
     for (job, cache) in plan.planned_cases() {
-        *missing.entry(job.case(cache)).or_default() += runs as isize;
+        *missing.or_insert(job.case(cache), 0) += runs as isize;
     }
-    records.iter().for_each(|record| *missing.entry(record.planned()).or_default() -= 1);
+    records.iter().for_each(|record| *missing.or_insert(record.planned(), 0) -= 1);
     let missing = missing.into_iter().filter(|(_, missing)| *missing != 0).min();
     let Some((case, missing)) = missing else { return Ok(()) };
     let difference = if missing > 0 { "lacks" } else { "has more than" };

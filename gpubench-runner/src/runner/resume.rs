@@ -1,8 +1,9 @@
 //! The valid part of an earlier run. A record is valid if the same build measured the same case in the same way on the same device.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::{peaks::PeakSources, plan::Plan};
+use gpubench_records::map::Set;
 use gpubench_records::{
     BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
     Run, Sampling, Stage, device_info::OTHER_PROCESSES, record::Resumed,
@@ -44,9 +45,8 @@ impl ResumedRecords {
         }
         (resumed.wall_time, resumed.devices) = (run.wall_time, std::mem::take(&mut run.devices));
         let other_limit = run.timeout != Some(timeout);
-        let planned: HashSet<CaseKey> =
-            plan.planned_cases().map(|(job, cache)| key_of_job(job, cache)).collect();
-        let (mut again, mut others) = (0, HashSet::new());
+        let planned: Set<CaseKey> = plan.planned_cases().map(|(job, cache)| key_of_job(job, cache)).collect();
+        let (mut again, mut others) = (0, Set::default());
         // A failure does not tell if it happened in a comparison.
         let compared = run.records.iter().any(|record| record.compared.is_some());
         for record in run.records {

@@ -1,10 +1,9 @@
 //! Cases that are measured or tested one at a time, in the order in which an extension asks for them, and test mode, which launches every
 //! job once. One worker of a device does all of them as long as it survives. A case that fails is tried once more in a new worker.
 
-use std::collections::HashMap;
-
 use super::{RunConfig, RunError, lister::device_info, supervisor::Supervisor};
 use crate::plan::Plan;
+use gpubench_records::map::Map;
 use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus};
@@ -28,7 +27,7 @@ const MAX_CONFIRMED_FAILURES: usize = 3;
 /// The number of cases that failed again when they were retried, by benchmark and by stage of the first
 /// failure.
 #[derive(Default)]
-pub(super) struct ConfirmedFailures(HashMap<(String, Stage), usize>);
+pub(super) struct ConfirmedFailures(Map<(String, Stage), usize>);
 
 impl ConfirmedFailures {
     /// Returns true if `failure` is not to be retried, because [`MAX_CONFIRMED_FAILURES`] failures of this
@@ -41,7 +40,7 @@ impl ConfirmedFailures {
 
     /// Counts a failure that a retry has confirmed.
     pub(super) fn add(&mut self, benchmark: &str, failure: &Failure) {
-        *self.0.entry((benchmark.to_owned(), failure.stage)).or_default() += 1;
+        *self.0.or_insert((benchmark.to_owned(), failure.stage), 0) += 1;
     }
 }
 
@@ -178,8 +177,8 @@ pub(crate) fn run_trials(
     job_started: &mut dyn FnMut(&Job),
 ) -> (Vec<Trial>, Result<(), RunError>) {
     let mut trials = Vec::with_capacity(plan.jobs.len());
-    let mut jobs_by_name: HashMap<String, usize> = HashMap::new();
-    plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.entry(job.to_string()).or_default() += 1);
+    let mut jobs_by_name: Map<String, usize> = Map::default();
+    plan.jobs.iter().for_each(|(job, _)| *jobs_by_name.or_insert(job.to_string(), 0) += 1);
     for (job, status) in &plan.jobs {
         let outcome = match status {
             JobStatus::Skipped(why) => TrialOutcome::Skipped(why.clone()),
@@ -197,7 +196,8 @@ pub(crate) fn run_trials(
         };
         let is_last = fail_fast && matches!(outcome, TrialOutcome::Failed(_));
         let name = job.to_string();
-        let name = if jobs_by_name[&name] > 1 { format!("{name} on {}", job.device) } else { name };
+        let name =
+            if jobs_by_name.get(&name) > Some(&1) { format!("{name} on {}", job.device) } else { name };
         trials.push(Trial { name, outcome });
         if is_last {
             break;

@@ -3,13 +3,15 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
-use std::{collections::HashMap, os::unix::net::UnixStream, path::PathBuf, thread};
+use std::{os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};
-use gpubench_records::{Failure, Stage, Step, threads};
+use gpubench_records::map::Map;
+use gpubench_records::threads::{self, Receiver, Sender, channel};
+use gpubench_records::{Failure, Stage, Step};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 
 /// The time between two checks for a signal and for the end of the worker.
@@ -119,7 +121,7 @@ pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 pub(crate) struct Supervisor<'a> {
     /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the
     /// process. The key of a shared worker is empty.
-    workers: HashMap<String, (Box<dyn Worker>, bool)>,
+    workers: Map<String, (Box<dyn Worker>, bool)>,
     start: StartWorker<'a>,
     /// True if one worker has all devices open: this process, with `--in-process`.
     is_shared: bool,
@@ -141,7 +143,7 @@ impl<'a> Supervisor<'a> {
         } else {
             Box::new(move || Ok(Box::new(WorkerProcess::start(driver.as_ref())?)))
         };
-        Self { workers: HashMap::new(), start, is_shared: in_process, stop, warn }
+        Self { workers: Map::default(), start, is_shared: in_process, stop, warn }
     }
 
     /// Uses workers made by `start`, one for each device.
@@ -151,7 +153,7 @@ impl<'a> Supervisor<'a> {
         stop: &'a dyn Fn() -> bool,
         warn: ShowWarning<'a>,
     ) -> Self {
-        Self { workers: HashMap::new(), start, is_shared: false, stop, warn }
+        Self { workers: Map::default(), start, is_shared: false, stop, warn }
     }
 
     /// Returns true if the user has asked to stop.
@@ -241,7 +243,7 @@ impl<'a> Supervisor<'a> {
 
     /// Asks all workers to exit.
     pub(crate) fn dismiss(&mut self) {
-        std::mem::take(&mut self.workers).into_values().for_each(|(worker, _)| worker.dismiss());
+        std::mem::take(&mut self.workers).into_iter().for_each(|(_, (worker, _))| worker.dismiss());
     }
 }
 
@@ -272,7 +274,7 @@ impl Worker for WorkerProcess {
         let mut begin = Instant::now();
         let (mut opened, mut allowed, mut has_ended) = (false, limit.max(OPEN_TIMEOUT), false);
         loop {
-            match self.replies.recv_timeout(POLL_INTERVAL) {
+            match self.replies.receive(Some(POLL_INTERVAL)) {
                 // Only a forked child of the worker replies to an earlier request.
                 Ok(Ok((number, _))) if number != self.request_number => {}
                 Ok(Ok((_, Reply::Done))) => return Ok(()),
@@ -378,7 +380,7 @@ fn forward_replies(from: impl Read, to: &Sender<io::Result<(u64, Reply)>>) {
             Err(error) if error.kind() != ErrorKind::InvalidData => return,
             line => line.and_then(|line| read_reply(&line)),
         };
-        if to.send(reply).is_err() {
+        if !to.send(reply) {
             return;
         }
     }
@@ -400,7 +402,7 @@ mod tests {
         let (sender, replies) = channel();
         forward_replies(ours, &sender);
         drop(sender);
-        replies.iter().collect()
+        replies.messages().collect()
     }
 
     /// The reason is then the exit of the process, and not an error of the socket.

@@ -56,8 +56,8 @@ impl Settings {
                 error.to_string().trim_end()
             )
         })?;
-        let command = Self::augment_args(Command::new(FILE_NAME).no_binary_name(true));
-        let command = command.mut_args(|arg| arg.env(Resettable::Reset));
+        let command = Command::new(FILE_NAME).no_binary_name(true).disable_help_flag(true);
+        let mut command = Self::augment_args(command).mut_args(|arg| arg.env(Resettable::Reset));
         let mut settings = Self::default();
         for (name, value) in table.get_ref() {
             let at = |place: usize, error: String| {
@@ -78,7 +78,7 @@ impl Settings {
                 continue;
             }
             let flags = flags_of(&command, key, value).map_err(at_line)?;
-            let read = command.clone().try_get_matches_from(flags).and_then(|flags| settings.update(&flags));
+            let read = command.try_get_matches_from_mut(flags).and_then(|flags| settings.update(&flags));
             read.map_err(|error| at_line(plain_message(&error)))?;
         }
         Ok(settings)

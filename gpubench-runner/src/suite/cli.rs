@@ -3,7 +3,7 @@
 use std::{env, ffi::OsString, path::Path};
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueEnum, builder::Resettable,
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, builder::Resettable,
     error::ErrorKind, parser::ValueSource,
 };
 
@@ -25,8 +25,8 @@ const HELP_TOPICS: [(&str, &str); 4] =
 /// The ids of the flags that `-h` lists, with spaces between them.
 const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max_time json explain baseline save_baseline compare_with list test version help";
 
-/// The command-line flags of a benchmark binary.
-#[derive(Debug, clap::Parser)]
+/// The command-line flags of a benchmark binary, besides those of [`Settings`].
+#[derive(Debug, clap::Args)]
 #[command(
     about = "Measure the benchmarks of this program",
     disable_help_flag = true,
@@ -35,8 +35,6 @@ const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max
     args_override_self = true
 )]
 struct SuiteArgs {
-    #[command(flatten)]
-    settings: Settings,
     #[command(flatten)]
     instead: InsteadArgs,
     #[command(flatten)]
@@ -129,7 +127,7 @@ pub enum Action {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> Result<Options, clap::Error> {
     let mut command = caller.to_command();
     let arguments = with_negative_values(arguments, &command);
-    let matches = match with_conventions(command.clone()).try_get_matches_from(&arguments) {
+    let matches = match with_conventions(caller.to_command()).try_get_matches_from(&arguments) {
         Err(error)
             if error.kind() == ErrorKind::DisplayHelp && !arguments.iter().any(|given| given == "--help") =>
         {
@@ -149,7 +147,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     let wrong_file = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("{error}\n"));
     let mut settings = Settings::with_file(&matches).map_err(wrong_file)?;
     // A variable holds several names. On the command line, test runners give whole ones, with commas of their own.
-    if args.settings.exact && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
+    if matches.get_flag("exact") && matches.value_source("filter") == Some(ValueSource::EnvVariable) {
         settings.filter = settings.filter.iter().flat_map(|names| split_names(names)).collect();
     }
     if matches!(action, Action::List(_) | Action::Test { .. }) {
@@ -182,7 +180,7 @@ pub(crate) fn from_env() -> Result<Settings, SuiteError> {
 /// Returns the action that the flags request; if they request several, the first of a list, peaks, a test and
 /// an extension. A bench target without `--bench` counts as a test.
 fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
-    let SuiteArgs { settings, instead, libtest } = args;
+    let SuiteArgs { instead, libtest } = args;
     let format = instead.format.unwrap_or_default();
     // `cargo test` runs a bench target without `--bench`.
     let is_test = instead.test || (caller.is_bench_target && !libtest.bench);
@@ -192,7 +190,7 @@ fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
         Action::MeasurePeaks
     } else if is_test {
         // `-q` of libtest prints a letter for each test.
-        let format = if settings.quiet { TextFormat::Terse } else { format };
+        let format = if matches.get_flag("quiet") { TextFormat::Terse } else { format };
         Action::Test { format, fail_fast: libtest.fail_fast }
     } else if let Some(extension) = caller.extension.filter(|one| matches.get_flag(one.flag)) {
         Action::Extension(extension, matches.clone())
@@ -271,7 +269,7 @@ impl Caller {
     /// Returns the command of the program for clap: its flags with their topics, those of the extension, and the notes of --help.
     pub fn to_command(&self) -> Command {
         let (mut topic, mut order) = (INSTEAD_TOPIC, 0..);
-        let own = SuiteArgs::command().mut_args(|arg| {
+        let own = SuiteArgs::augment_args(Settings::augment_args(Command::new("suite"))).mut_args(|arg| {
             let id = arg.get_id().as_str();
             topic = HELP_TOPICS.iter().find(|(first, _)| *first == id).map_or(topic, |(_, topic)| topic);
             let is_short = SHORT_HELP_FLAGS.split(' ').any(|flag| flag == id);
@@ -284,7 +282,6 @@ impl Caller {
             None => own,
         };
         command
-            .name("suite")
             .bin_name(self.command.clone())
             .display_name(self.name.clone())
             .version(self.version.clone())

@@ -1,8 +1,8 @@
 //! A measurement, from settings to a run that is compared with baselines and stored. Nothing here prints: observers get
 //! [`RunEvent`]s.
 
+use std::fs::File;
 use std::time::{Duration, Instant};
-use std::{collections::HashSet, fs::File};
 
 use clap::{ArgMatches, Command};
 
@@ -19,6 +19,7 @@ use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
 use gpubench_records::files::{self as store, RunBaselines};
+use gpubench_records::map::Set;
 use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::format::counted;
@@ -62,7 +63,7 @@ impl<'a> PreparedRun<'a> {
             setup.plan.one_at_a_time();
         }
         let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
-        setup.notes.extend(remarks);
+        setup.notes.extend(remarks.iter().cloned());
         let baselines = match purpose {
             Purpose::Extension => RunBaselines::default(),
             _ => {
@@ -268,7 +269,7 @@ impl RetryPlanner<'_> {
         }
         self.passes += 1;
         let slower = self.baselines.seem_regressed(run, threshold);
-        let slower: HashSet<_> = slower.into_iter().map(Record::planned).collect();
+        let slower: Set<_> = slower.into_iter().map(Record::planned).collect();
         let jobs = plan.jobs.iter().filter(|(job, _)| {
             job.with.is_none() && job.caches.iter().any(|cache| slower.contains(&job.case(*cache)))
         });

@@ -1,12 +1,11 @@
 //! Measured peaks: `--measure-peaks` measures and stores them, and any other run reads them.
 
-use std::collections::BTreeSet;
-
 use super::prepare::{Purpose, kinds_of};
 use super::{SuiteError, output::Printer};
 use crate::runner::{RunConfig, RunEvent, RunEvents, single_cases::info_with_peaks};
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_core::Entry;
+use gpubench_records::map::Set;
 use gpubench_records::{Exit, Run};
 use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{self, PeakCache};
@@ -52,7 +51,7 @@ pub(super) fn sources(
     purpose: Purpose,
     entries: &[&Entry],
     options: &Settings,
-) -> (PeakSources, BTreeSet<String>) {
+) -> (PeakSources, Set<String>) {
     let stored = peak_cache(options).ok().filter(|_| purpose != Purpose::MeasurePeaks);
     let sources = PeakSources { stated: options.peaks.clone(), stored };
     let remarks = sources.unknown_data_type_remarks(entries.iter().map(|entry| entry.options.data_type));

@@ -1,9 +1,9 @@
 //! Plans a run: the selection, or with `--resume` the rest of an earlier run, its devices, and the commit that the program was built from.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
-use std::{fs, sync::mpsc};
 
 use super::{SuiteError, share::TaskShare};
 use crate::plan::{Plan, PlanError, Selection};
@@ -248,14 +248,14 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// it. Both are `None` if git does not know them or does not answer in [`GIT_TIMEOUT`], or if a source is
 /// newer than the program.
 pub(crate) fn with_commit(package: Package) -> Package {
-    let (sender, answer) = mpsc::channel();
+    let (sender, answer) = threads::channel();
     let folder = package.folder.clone();
     // If no thread can be started, there is no answer. A late answer is ignored.
     _ = threads::start("git", move || {
         let built = store::open_program().and_then(|program| program.metadata()?.modified()).ok();
         _ = sender.send(built.and_then(|built| built_commit("git", Path::new(&folder), built)));
     });
-    let (commit, dirty) = answer.recv_timeout(GIT_TIMEOUT).ok().flatten().unzip();
+    let (commit, dirty) = answer.receive(Some(GIT_TIMEOUT)).ok().flatten().unzip();
     Package { commit, dirty, ..package }
 }
 

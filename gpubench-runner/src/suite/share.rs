@@ -1,12 +1,12 @@
 //! The cases that a run measures as one of several tasks. The user states the task, or Slurm's variables number it; for other schedulers, the
 //! user's script sets `GPUBENCH_SHARE`. Tasks do not communicate: each computes the same distribution, which depends on the plan alone.
 
-use std::collections::{HashMap, HashSet};
 use std::env;
 
 use super::SuiteError;
 use crate::plan::Plan;
 use crate::settings::{Settings, ShareChoice};
+use gpubench_records::map::{Map, Set};
 use gpubench_records::{BenchmarkId, DeviceId, Part, ShareMode, Task};
 use gpubench_runtime::{Job, JobStatus};
 
@@ -127,7 +127,7 @@ fn case_group(job: &Job) -> CaseGroup {
 /// kind of device is distributed separately, so that a task without such a device does not change the jobs of the others.
 fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
     let mut units: Vec<(usize, CaseGroup)> = Vec::new();
-    let mut seen = HashSet::new();
+    let mut seen = Set::default();
     for (job, status) in &jobs {
         let unit = case_group(job);
         if seen.insert(unit.clone()) {
@@ -135,13 +135,15 @@ fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobSta
             units.push((cases, unit));
         }
     }
-    units.sort_by(|(one, first), (other, second)| other.cmp(one).then_with(|| first.cmp(second)));
+    gpubench_stats::sort_by(&mut units, |(one, first), (other, second)| {
+        other.cmp(one).then_with(|| first.cmp(second))
+    });
     // With more tasks than cases, the last ones get none.
     let tasks = part.of().min(units.len());
-    let mut loads: HashMap<String, Vec<usize>> = HashMap::new();
-    let mut own = HashSet::new();
+    let mut loads: Map<String, Vec<usize>> = Map::default();
+    let mut own = Set::default();
     for (cases, unit) in units {
-        let loads = loads.entry(unit.0.clone()).or_insert_with(|| vec![0; tasks]);
+        let loads = loads.or_insert(unit.0.clone(), vec![0; tasks]);
         let Some(task) = (0..loads.len()).min_by_key(|task| loads[*task]) else { continue };
         loads[task] += cases;
         if task + 1 == part.number() {
@@ -154,7 +156,7 @@ fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobSta
 
 /// Returns the number of cases of `jobs` that are not skipped. A case counts once for each kind of device, however many devices measure it.
 fn distinct_cases(jobs: &[(Job, JobStatus)]) -> usize {
-    let mut seen = HashSet::new();
+    let mut seen = Set::default();
     let measured = jobs
         .iter()
         .filter(|(job, status)| !matches!(status, JobStatus::Skipped(_)) && seen.insert(case_group(job)));

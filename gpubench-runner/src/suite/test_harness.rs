@@ -4,8 +4,6 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::prepare::{Planner, Purpose, kinds_of};
 use super::{SuiteError, cli::TextFormat, output::warn, progress::Progress, share::TaskShare};
 use crate::plan::{Ignored, Plan, PlanError};
@@ -17,6 +15,13 @@ use gpubench_records::{Exit, State};
 use gpubench_runtime::{Job, JobStatus, device::Available, registry};
 use gpubench_stats::format::counted;
 use gpubench_table::text::{BOLD, state_style};
+
+/// Returns a value as JSON.
+macro_rules! json {
+    ($value:expr) => {
+        serde_json::to_string(&$value).unwrap_or_default()
+    };
+}
 
 /// Returns the list of the selected benchmarks, ignored ones included, whether or not this machine has their
 /// devices. With `--share`, lists only those of this task. Starts a worker for their arguments.

@@ -109,7 +109,7 @@ pub trait LaunchTimer {
     fn timer(&mut self) -> Result<Timer, Failure> {
         let mut readings = read_empty_spans(|work| self.time(work))?;
         let empty_span = median(&readings).unwrap_or_default();
-        readings.sort_by(Nanoseconds::total_cmp);
+        gpubench_stats::sort_by(&mut readings, Nanoseconds::total_cmp);
         let differences = readings.windows(2).map(|pair| (pair[1] - pair[0]).0);
         let step = differences.filter(|difference| *difference > 0.0).reduce(f64::min);
         Ok(Timer::new(Nanoseconds(step.unwrap_or(1.0))).with_empty_span(empty_span))

@@ -1,11 +1,12 @@
 //! The energy of a launch. The device updates its energy counter a few times a second, so launches run
 //! back-to-back for a second or more, and the result is the counter's growth from one update to a later one.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use crate::device::{Monitor, Sampler};
-use gpubench_records::{EnergyMeasurement, threads};
+use gpubench_records::EnergyMeasurement;
+use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_stats::{Joules, Nanoseconds, Watts};
 
 /// The shortest time that back-to-back launches run, unless less time is left for the case. They run until
@@ -55,7 +56,7 @@ pub(crate) fn measure_energy(
             Ok(number) => launches += number,
             Err(why) => break Err(why),
         }
-        seen.extend(updates.try_iter());
+        seen.extend(updates.sent_messages());
         let enough = seen.len() > LEAST_UPDATE_INTERVALS && begin.elapsed() >= SHORTEST_RUN;
         if enough || Instant::now() >= deadline {
             break Ok(());
@@ -64,7 +65,7 @@ pub(crate) fn measure_energy(
     let elapsed = begin.elapsed();
     drop(end);
     counter.join().map_err(|_| "the counter of energy could not be read")?;
-    seen.extend(updates);
+    seen.extend(updates.messages());
     launched?;
     compute_energy(&seen, launches, elapsed)
 }
@@ -83,14 +84,14 @@ struct CounterUpdate {
 fn read_counter(mut monitor: Box<dyn Monitor>, updates: &Sender<CounterUpdate>, end: &Receiver<()>) {
     let mut last = monitor.energy();
     let mut asked: Option<Instant> = None;
-    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(COUNTER_PERIOD) {
+    while let Err(RecvTimeoutError::Timeout) = end.receive(Some(COUNTER_PERIOD)) {
         let now = monitor.energy();
         if let Some(counted) = now.filter(|_| now != last) {
             let when = Instant::now();
             let due = asked.is_none_or(|asked| when - asked >= SENSOR_PERIOD);
             let sensor = due.then(|| monitor.read().power).flatten();
             asked = if due { Some(when) } else { asked };
-            _ = updates.send(CounterUpdate { when, counted, sensor });
+            updates.send(CounterUpdate { when, counted, sensor });
         }
         last = now;
     }

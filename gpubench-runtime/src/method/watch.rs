@@ -1,12 +1,12 @@
 //! Reads a device's sensors during a measurement, on a separate thread, for the [`SensorReadings`] while the
 //! samples were taken.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use crate::device::Monitor;
-use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading, threads};
+use gpubench_records::threads::{self, Receiver, Sender, Thread, channel};
+use gpubench_records::{Reading, SensorRange, SensorReadings, conditions::TimedReading};
 
 /// The pause between two readings of the sensors. Sensors are not updated faster, and each reading costs a
 /// few driver calls.
@@ -15,7 +15,7 @@ const READING_PERIOD: Duration = Duration::from_millis(20);
 /// A thread that reads the sensors of a device until the watch is dropped.
 pub(super) struct SensorWatch {
     end: Option<Sender<()>>,
-    thread: Option<JoinHandle<Vec<(Instant, Reading)>>>,
+    thread: Option<Thread<Vec<(Instant, Reading)>>>,
 }
 
 impl SensorWatch {
@@ -79,7 +79,7 @@ fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(
     loop {
         readings.push((Instant::now(), monitor.read()));
         // Nothing is ever sent: the channel closes to stop the thread.
-        if let Err(RecvTimeoutError::Disconnected) = end.recv_timeout(READING_PERIOD) {
+        if let Err(RecvTimeoutError::Disconnected) = end.receive(Some(READING_PERIOD)) {
             readings.push((Instant::now(), monitor.read()));
             return readings;
         }

@@ -100,7 +100,7 @@ impl<'a> JobInProgress<'a> {
     /// [`Reply::Sampled`]. Starts the time limit of the next case; later launches count against the limit of the last case.
     fn send_sampled(&mut self, record: Record) {
         self.remaining = &self.remaining[1..];
-        (self.reply)(Reply::Sampled(Box::new(record.clone())));
+        (self.reply)(Reply::Sampled(record.boxed_clone()));
         self.sampled.push(record);
         if !self.remaining.is_empty() {
             self.deadline = Instant::now() + self.request.limit;

@@ -6,13 +6,13 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::mpsc::{Sender, channel};
 
 use serde::{Deserialize, Serialize};
 
 use crate::system::{self, RetryOnWouldBlock};
 use crate::worker::{Reply, Request, WorkerState};
-use gpubench_records::{PlannedCase, threads};
+use gpubench_records::threads::{self, Sender, channel};
+use gpubench_records::{PlannedCase, json};
 
 /// Answers the requests of the supervisor until [`Request::End`]: the whole life of a worker process. If the
 /// channel closes before, kills the process group.
@@ -30,7 +30,7 @@ pub fn serve() -> io::Result<()> {
     gpubench_driver::detect_forks();
     let mut replies = RetryOnWouldBlock(replies);
     let mut worker = WorkerState::begin();
-    for request in requests {
+    for request in requests.messages() {
         let (number, request) = request?;
         worker.answer(&request, &mut |reply| send_reply(&mut replies, number, &reply));
     }
@@ -42,7 +42,7 @@ pub fn serve() -> io::Result<()> {
 /// doing: the supervisor is gone.
 fn forward_requests(from: File, to: &Sender<io::Result<(u64, Request)>>) {
     for line in BufReader::new(RetryOnWouldBlock(from)).lines() {
-        match line.and_then(|line| Ok(serde_json::from_slice(line.as_bytes())?)) {
+        match line.and_then(|line| Ok(json::from_slice(line.as_bytes())?)) {
             Ok((_, Request::End)) => return,
             // The receiver is gone only when this process ends.
             request => _ = to.send(request),
@@ -66,7 +66,7 @@ pub fn send_request(to: &mut dyn Write, number: u64, request: &Request) -> io::R
 /// # Errors
 /// Returns an error if the line contains anything else.
 pub fn read_reply(line: &str) -> io::Result<(u64, Reply)> {
-    Ok(serde_json::from_slice(line.as_bytes())?)
+    Ok(json::from_slice(line.as_bytes())?)
 }
 
 /// Writes `line` and a line break to `to`, and flushes `to`.
@@ -114,7 +114,7 @@ pub struct ProfiledCases {
 /// # Errors
 /// Returns an error if there is no such file, or if failures cannot be written.
 pub fn serve_profiled(file: &Path) -> io::Result<()> {
-    let ProfiledCases { cases, launches, failures } = serde_json::from_slice(&fs::read(file)?)?;
+    let ProfiledCases { cases, launches, failures } = json::from_slice(&fs::read(file)?)?;
     let mut failures = File::create(failures)?;
     let mut worker = WorkerState::begin();
     for (number, case) in cases.into_iter().enumerate() {

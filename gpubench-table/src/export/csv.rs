@@ -2,9 +2,9 @@
 //! have all their digits, so that they are read back exactly. The last columns are the benchmarks' own metrics and the arguments
 //! of the run, one for each.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
+use gpubench_records::map::Map;
 use gpubench_records::{Arg, Energy, Quantity, Record, Run, UserMetric};
 use gpubench_stats::format::joined;
 use serde::Serialize;
@@ -122,7 +122,7 @@ pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
     write_row(out, heads.chain(own_heads.iter().cloned()))?;
     for record in &run.records {
-        let own: HashMap<String, String> = OWN_CELLS.iter().flat_map(|of| of(record)).collect();
+        let own: Map<String, String> = OWN_CELLS.iter().flat_map(|of| of(record)).collect();
         let cells = COLUMNS.iter().map(|column| (column.cell)(run, record));
         write_row(out, cells.chain(own_heads.iter().map(|head| own.get(head).cloned().unwrap_or_default())))?;
     }

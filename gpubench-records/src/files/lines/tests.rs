@@ -7,17 +7,17 @@ mod lines_tests {
     fn a_run_is_done_if_it_has_its_end_and_all_records() {
         let run = read(CLOCKWORK).expect("a run").run;
         let written = |number: usize| {
-            let record = Cow::Borrowed(&run.records[number]);
-            RunLine::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
+            let record = &run.records[number];
+            WrittenLine::Record { at: run.wall_time, record }.to_bytes().expect("a vector takes everything")
         };
         let (record, other) = (written(0), written(1));
         let [end, early] = [false, true].map(|ended_early| {
             let (wall_time, regression_threshold, baseline_comparison) = (run.wall_time, None, None);
-            let end = RunLine::End { wall_time, ended_early, regression_threshold, baseline_comparison };
+            let end = WrittenLine::End { wall_time, ended_early, regression_threshold, baseline_comparison };
             end.to_bytes().expect("a vector takes everything")
         });
         let bare = Run { records: Vec::new(), planned_cases: 2, ..run.clone() };
-        let head = RunLine::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
+        let head = WrittenLine::Run(&bare).to_bytes().expect("a vector takes everything");
         let (whole, cut, other) = (&record[..], &record[..record.len() - 9], &other[..]);
         for (behind, expected) in [
             (&[][..], true),
@@ -71,9 +71,9 @@ mod lines_tests {
             })
             .collect();
         let bare = Run { records: Vec::new(), ..run };
-        let mut file = RunLine::Run(Cow::Owned(bare)).to_bytes().expect("a vector takes everything");
+        let mut file = WrittenLine::Run(&bare).to_bytes().expect("a vector takes everything");
         for record in processes.iter().chain([&processes[0]]) {
-            let line = RunLine::Record { at: Nanoseconds(1.0), record: Cow::Borrowed(record) };
+            let line = WrittenLine::Record { at: Nanoseconds(1.0), record };
             file.extend(line.to_bytes().expect("a vector takes everything"));
         }
         let stored = read(&*file).expect("a run");
@@ -90,7 +90,7 @@ mod lines_tests {
     #[test]
     fn a_run_without_its_first_line_is_told_so() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = RunLine::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
+        let record = WrittenLine::Record { at: run.wall_time, record: &run.records[0] };
         let record = record.to_bytes().expect("a vector takes everything");
         let told = read(&*record).expect_err("it is no run").to_string();
         assert!(told.contains("it has no `schema`"), "{told}");
@@ -100,9 +100,9 @@ mod lines_tests {
     #[test]
     fn a_changed_line_is_refused() {
         let run = read(CLOCKWORK).expect("a run").run;
-        let record = RunLine::Record { at: run.wall_time, record: Cow::Borrowed(&run.records[0]) };
+        let record = WrittenLine::Record { at: run.wall_time, record: &run.records[0] };
         let record = String::from_utf8(record.to_bytes().expect("a vector takes everything")).expect("UTF-8");
-        let head = RunLine::Run(Cow::Owned(Run { records: Vec::new(), ..run })).to_bytes();
+        let head = WrittenLine::Run(&Run { records: Vec::new(), ..run }).to_bytes();
         let head = String::from_utf8(head.expect("a vector takes everything")).expect("UTF-8");
         let stored = |head: &str, record: &str| read(format!("{head}{record}").as_bytes());
         let whole = stored(&head, &record).expect("a run");
@@ -135,8 +135,8 @@ mod lines_tests {
         let longest = Nanoseconds(1.234_567_890_123_456_7e-299);
         samples.event_times = vec![longest; MOST_SAMPLES];
         run.records.clear();
-        let mut file = RunLine::Run(Cow::Borrowed(&run)).to_bytes().expect("a vector takes everything");
-        let line = RunLine::Record { at: run.wall_time, record: Cow::Borrowed(&record) };
+        let mut file = WrittenLine::Run(&run).to_bytes().expect("a vector takes everything");
+        let line = WrittenLine::Record { at: run.wall_time, record: &record };
         file.extend(line.to_bytes().expect("a vector takes everything"));
         let found = read(&*file).expect("a run");
         assert_eq!(found.remarks, [""; 0]);

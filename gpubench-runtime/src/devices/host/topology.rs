@@ -1,9 +1,10 @@
 //! The processors of this machine according to `/proc` and `/sys` on Linux: their name, caches, and the
 //! bandwidth of cores. A property that the operating system does not report is left out.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{collections::HashMap, fs};
 
+use gpubench_records::map::Map;
 use gpubench_stats::{Bytes, BytesPerSecond, Hertz};
 
 /// Returns the model name of the CPU, or a name such as `x86_64 CPU` if it is unknown.
@@ -26,8 +27,8 @@ pub(super) fn data_caches() -> Vec<(String, Bytes)> {
 /// shared cache once. Returns `None` if no size is known.
 pub(super) fn last_level_cache() -> Option<Bytes> {
     let last = allowed_processors().into_iter().filter_map(|processor| data_caches_of(processor).pop());
-    let distinct: HashMap<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
-    let sum: Bytes = distinct.into_values().sum();
+    let distinct: Map<String, Bytes> = last.map(|cache| (cache.shared_by, cache.size)).collect();
+    let sum: Bytes = distinct.iter().map(|(_, size)| *size).sum();
     (sum > Bytes::ZERO).then_some(sum)
 }
 
@@ -46,7 +47,7 @@ fn data_caches_of(processor: usize) -> Vec<DataCache> {
     let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{processor}/cache"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut caches: Vec<_> = entries.filter_map(|entry| read_cache(&entry.path())).collect();
-    caches.sort_by_key(|cache| cache.level);
+    gpubench_stats::sort_by_key(&mut caches, |cache| cache.level);
     caches
 }
 

@@ -2,11 +2,11 @@
 //! what the launch does in addition to its work on the given stream. The given stream may wait for another
 //! stream by an event; such work is timed.
 
-use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
+use gpubench_records::map::{Map, Set};
 
 use crate::devices::cuda::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
@@ -18,16 +18,16 @@ const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 /// Counts, for each stream except `own`, the operations that were enqueued there and not captured.
 /// Allocations on a stream do not count. If `waits_count` is true, leaves out the operations that the host
 /// waited for later. Streams without operations are not in the result.
-fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> HashMap<u64, usize> {
-    let mut streams = HashMap::new();
+fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> Map<u64, usize> {
+    let mut streams = Map::default();
     for call in calls {
         match call {
             DriverCall::Enqueued { work: Enqueued::Allocation, .. } => {}
             DriverCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => {
-                *streams.entry(*stream).or_default() += 1;
+                *streams.or_insert(*stream, 0) += 1;
             }
             DriverCall::Waited { stream: Some(stream), .. } if waits_count => _ = streams.remove(stream),
-            DriverCall::Waited { stream: None, .. } if waits_count => streams.clear(),
+            DriverCall::Waited { stream: None, .. } if waits_count => streams = Map::default(),
             _ => {}
         }
     }
@@ -37,7 +37,7 @@ fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool)
 /// Counts the operations of a launch, made while `own` was captured, that went to other streams, were not
 /// captured, and that the host did not wait for. No graph contains them.
 pub(crate) fn count_escaped_work(own: CUstream, calls: &[DriverCall]) -> usize {
-    work_per_other_stream(own, calls, true).into_values().sum()
+    work_per_other_stream(own, calls, true).into_iter().map(|(_, count)| count).sum()
 }
 
 /// Returns true if a launch, while `own` was captured, enqueued work on a stream that was not captured. That
@@ -59,7 +59,7 @@ pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Resu
     stop.wait()?;
     let destroyed = |stream: u64| calls.contains(&DriverCall::Destroyed(stream));
     let mut running = 0;
-    for stream in others.into_keys().filter(|stream| !destroyed(*stream)) {
+    for stream in others.into_iter().map(|(stream, _)| stream).filter(|stream| !destroyed(*stream)) {
         running += usize::from(is_still_busy(stream as CUstream)?);
     }
     Ok(running)
@@ -151,8 +151,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         calls.first().map(|first| observation(DriverCalls::new(*first, calls.len())))
     };
     let some = |count: usize, observation: fn(usize) -> Observation| (count > 0).then(|| observation(count));
-    let (operations, streams) =
-        (other_streams.len(), other_streams.into_iter().collect::<HashSet<_>>().len());
+    let (operations, streams) = (other_streams.len(), other_streams.into_iter().collect::<Set<_>>().len());
     let all = [
         failed,
         named(waits, Observation::Waits),

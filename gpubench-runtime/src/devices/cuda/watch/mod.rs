@@ -5,11 +5,11 @@ pub(crate) mod calls;
 pub(crate) mod memory;
 pub(crate) mod relaunch;
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, StreamOp};
+use gpubench_records::map::Map;
 
 use self::memory::{FingerprintTable, Regions};
 use self::relaunch::{LaunchBaseline, MemoryCopy};
@@ -134,8 +134,8 @@ pub(crate) fn writes_on_inverted_inputs(
         return Ok(None);
     }
     // The most that changed in each region: a launch that swaps buffers writes another one each time.
-    let mut most: HashMap<u64, Bytes> = HashMap::new();
-    let all = |most: &HashMap<u64, Bytes>| most.values().copied().sum::<Bytes>();
+    let mut most = Map::default();
+    let all = |most: &Map<u64, Bytes>| most.iter().map(|(_, bytes)| *bytes).sum::<Bytes>();
     for region in regions.regions.iter().rev() {
         reset(device, work)?;
         device.write_detector.invert_bits(region)?;
@@ -143,7 +143,7 @@ pub(crate) fn writes_on_inverted_inputs(
         work.launch()?;
         device.synchronize_in(Stage::Launch)?;
         for (changed, bytes) in device.write_detector.changed_regions(FingerprintTable::Before, &regions)? {
-            let so_far = most.entry(changed.memory.address).or_default();
+            let so_far = most.or_insert(changed.memory.address, Bytes::ZERO);
             *so_far = bytes.max(*so_far);
         }
         if all(&most) >= enough {
