@@ -2,7 +2,9 @@
 
 use std::{borrow::Borrow, mem, ops::Deref};
 
-/// A map in the order of its keys. Adding an entry takes time in proportion to their number.
+use gpubench_stats::sort_by;
+
+/// A map in the order of its keys. Adding an entry moves those after it: box keys of which there are thousands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map<K, V>(Vec<(K, V)>);
 
@@ -82,10 +84,18 @@ impl<K: Ord, V> Extend<(K, V)> for Map<K, V> {
 }
 
 impl<K: Ord, V> FromIterator<(K, V)> for Map<K, V> {
+    /// The last of several values of a key counts.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        let mut map = Self::default();
-        map.extend(pairs);
-        map
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        sort_by(&mut pairs, |(one, _), (other, _)| one.cmp(other));
+        pairs.dedup_by(|later, kept| {
+            let is_same = later.0 == kept.0;
+            if is_same {
+                mem::swap(later, kept);
+            }
+            is_same
+        });
+        Self(pairs)
     }
 }
 
@@ -136,8 +146,26 @@ impl<K: Ord> Extend<K> for Set<K> {
 
 impl<K: Ord> FromIterator<K> for Set<K> {
     fn from_iter<I: IntoIterator<Item = K>>(items: I) -> Self {
-        let mut set = Self::default();
-        set.extend(items);
-        set
+        let mut items: Vec<_> = items.into_iter().collect();
+        sort_by(&mut items, K::cmp);
+        items.dedup();
+        Self(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collected_entries_are_those_that_were_inserted_in_turn() {
+        let pairs = [(3, 'a'), (1, 'b'), (3, 'c'), (2, 'd'), (1, 'e'), (3, 'f')];
+        let collected: Map<_, _> = pairs.into_iter().collect();
+        assert_eq!(*collected, [(1, 'e'), (2, 'd'), (3, 'f')]);
+        let mut inserted = Map::default();
+        inserted.extend(pairs);
+        assert_eq!(collected, inserted);
+        let keys: Set<_> = pairs.into_iter().map(|(key, _)| key).collect();
+        assert_eq!(*keys, [1, 2, 3]);
     }
 }

@@ -9,13 +9,14 @@ use gpubench_stats::Nanoseconds;
 #[derive(Default)]
 pub(crate) struct RecordsByCase {
     cases: Vec<Vec<Record>>,
-    indices: Map<PlannedCase, usize>,
+    /// Boxed, since the map moves its keys.
+    indices: Map<Box<PlannedCase>, usize>,
 }
 
 impl RecordsByCase {
     /// Returns the records of `case` so far, to add another one. They are empty for a new case.
     pub(crate) fn of_case(&mut self, case: PlannedCase) -> &mut Vec<Record> {
-        let index = *self.indices.or_insert(case, self.cases.len());
+        let index = *self.indices.or_insert(Box::new(case), self.cases.len());
         if index == self.cases.len() {
             self.cases.push(Vec::new());
         }

@@ -96,9 +96,9 @@ fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool 
 /// Returns true if `newest` contains every case of `older` on a device of the same name, and has a
 /// measurement of each case that `older` has a measurement of.
 pub(crate) fn supersedes(newest: &Run, older: &Run) -> bool {
-    let mut newer: Map<PlannedCase, bool> = Map::default();
+    let mut newer: Map<Box<PlannedCase>, bool> = Map::default();
     for record in &newest.records {
-        *newer.or_insert(record.planned(), false) |= record.measurement.is_some();
+        *newer.or_insert(Box::new(record.planned()), false) |= record.measurement.is_some();
     }
     older.records.iter().all(|older| {
         let newer = newer.get(&older.planned());

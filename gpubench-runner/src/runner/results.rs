@@ -161,11 +161,11 @@ impl<'a> RunResults<'a> {
 /// # Errors
 /// Returns an error that names the first case with more or fewer records.
 pub(super) fn check_completeness(plan: &Plan, records: &[Record], runs: usize) -> Result<(), String> {
-    let mut missing: Map<PlannedCase, isize> = Map::default();
+    let mut missing: Map<Box<PlannedCase>, isize> = Map::default();
     for (job, cache) in plan.planned_cases() {
-        *missing.or_insert(job.case(cache), 0) += runs as isize;
+        *missing.or_insert(Box::new(job.case(cache)), 0) += runs as isize;
     }
-    records.iter().for_each(|record| *missing.or_insert(record.planned(), 0) -= 1);
+    records.iter().for_each(|record| *missing.or_insert(Box::new(record.planned()), 0) -= 1);
     let missing = missing.into_iter().filter(|(_, missing)| *missing != 0).min();
     let Some((case, missing)) = missing else { return Ok(()) };
     let difference = if missing > 0 { "lacks" } else { "has more than" };

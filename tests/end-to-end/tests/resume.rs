@@ -247,7 +247,7 @@ fn what_is_no_run_of_this_suite_is_refused() {
     row(here!(), "no run at all", &format!("no run: exit 2, {}", quoted(&said)), "–");
     refused(
         &|lines| lines[0] = "[1, 2]\n".to_owned(),
-        "not a stored run: line 1, column 2: invalid type: integer `1`",
+        "not a stored run: line 1, column 6: invalid type: sequence, expected an object with a `schema`",
     );
     refused(&|lines| drop(lines.remove(0)), "not a stored run: it has no `schema`");
     let said = refused(
