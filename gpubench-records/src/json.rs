@@ -10,8 +10,6 @@ use serde::de::{
 };
 use serde_json::{Error, Value};
 
-use crate::files::format::message_without_position;
-
 /// The most objects and lists within each other, as in serde_json.
 const MAX_DEPTH: usize = 127;
 /// The name by which [`serde_json::value::RawValue`] asks for the text of a value.
@@ -119,6 +117,12 @@ impl<'de> Reader<'de> {
 #[cold]
 fn not_json() -> Error {
     Error::custom("it is not JSON")
+}
+
+/// Returns the message of `error` without its line and column.
+pub(crate) fn message_without_position(error: &Error) -> String {
+    let (text, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 /// Refuses each value: the error names what is expected in its place.

@@ -6,7 +6,7 @@ use std::io;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
-use crate::record::SCHEMA;
+use crate::{json, record::SCHEMA};
 
 /// A file format with its version. A change that an older reader would misread gets a new version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,13 +135,13 @@ impl FileFormat {
     /// Parses a document without a check of its schema. An error contains the line and the column of the
     /// fault.
     pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
-        crate::json::from_slice(json).map_err(|error| self.parse_error(&error, json))
+        json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }
 
     /// Returns the error of a document that cannot be parsed. This function is separate from
     /// [`parse`](Self::parse), which is compiled anew for each type.
     fn parse_error(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
-        let (line, column, why) = (error.line(), error.column(), message_without_position(error));
+        let (line, column, why) = (error.line(), error.column(), json::message_without_position(error));
         let category = match json.last() {
             // serde_json reports a number that is cut off, such as `1.`, as a syntax error.
             Some(b'-' | b'+' | b'.' | b'e' | b'E') if why == "invalid number" => Category::Eof,
@@ -154,12 +154,6 @@ impl FileFormat {
             Category::Data | Category::Io => format!("line {line}, column {column}: {why}"),
         })
     }
-}
-
-/// Returns the message of `error` without its line and column.
-pub(crate) fn message_without_position(error: &serde_json::Error) -> String {
-    let (text, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
-    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

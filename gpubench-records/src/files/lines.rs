@@ -10,7 +10,7 @@ use std::{fs::File, io, path::Path};
 use gpubench_stats::{Nanoseconds, format};
 use serde::{Deserialize, Serialize};
 
-use crate::files::format::{RUN, message_without_position};
+use crate::files::format::RUN;
 use crate::{
     BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold, json,
     merge::RecordsByCase,
@@ -149,7 +149,7 @@ fn next_line(from: &mut dyn BufRead) -> io::Result<Vec<u8>> {
 /// Reads a line after the first. Returns the reason as text if the line is not of this format, if its
 /// checksum differs, or if it has no checksum although `needs_checksum` is true.
 fn read_line(line: &[u8], needs_checksum: bool) -> Result<RunLine, String> {
-    let read = json::from_slice(line).map_err(|error| message_without_position(&error))?;
+    let read = json::from_slice(line).map_err(|error| json::message_without_position(&error))?;
     match check_line(line) {
         Checksum::Differs => Err(CHECKSUM_DIFFERS.to_owned()),
         Checksum::Missing if needs_checksum => Err("it has no checksum, which the first line has".to_owned()),
