@@ -84,18 +84,10 @@ impl<K: Ord, V> Extend<(K, V)> for Map<K, V> {
 }
 
 impl<K: Ord, V> FromIterator<(K, V)> for Map<K, V> {
-    /// The last of several values of a key counts.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        let mut pairs: Vec<_> = pairs.into_iter().collect();
-        sort_by(&mut pairs, |(one, _), (other, _)| one.cmp(other));
-        pairs.dedup_by(|later, kept| {
-            let is_same = later.0 == kept.0;
-            if is_same {
-                mem::swap(later, kept);
-            }
-            is_same
-        });
-        Self(pairs)
+        let mut map = Self::default();
+        map.extend(pairs);
+        map
     }
 }
 
@@ -158,14 +150,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collected_entries_are_those_that_were_inserted_in_turn() {
+    fn entries_are_sorted_and_the_last_value_of_a_key_counts() {
         let pairs = [(3, 'a'), (1, 'b'), (3, 'c'), (2, 'd'), (1, 'e'), (3, 'f')];
-        let collected: Map<_, _> = pairs.into_iter().collect();
-        assert_eq!(*collected, [(1, 'e'), (2, 'd'), (3, 'f')]);
-        let mut inserted = Map::default();
-        inserted.extend(pairs);
-        assert_eq!(collected, inserted);
-        let keys: Set<_> = pairs.into_iter().map(|(key, _)| key).collect();
-        assert_eq!(*keys, [1, 2, 3]);
+        let map: Map<_, _> = pairs.into_iter().collect();
+        assert_eq!(*map, [(1, 'e'), (2, 'd'), (3, 'f')]);
+        let set: Set<_> = pairs.into_iter().map(|(key, _)| key).collect();
+        assert_eq!(*set, [1, 2, 3]);
     }
 }
