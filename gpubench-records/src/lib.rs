@@ -27,6 +27,7 @@ pub mod record;
 pub mod samples;
 pub mod sampling;
 pub mod selection;
+#[doc(hidden)]
 pub mod text;
 pub mod verdict;
 pub mod verification;
@@ -73,6 +74,7 @@ display_as_stored!(Answer, Cache, Flush, Path, ShareMode, Stage, State);
 
 /// Stored types within the messages of other crates, for `#[serde(with = "gpubench_records::raw")]`. Their JSON is written and read here,
 /// so that no other crate compiles the code for it again.
+#[doc(hidden)]
 pub mod raw {
     use crate::{CuptiPass, DeviceInfo, Record, Sampling};
     use serde::de::{Deserialize, Deserializer, Error as _};
@@ -128,6 +130,7 @@ pub mod raw {
 }
 
 /// Threads of a process beside its first. In: a name and work; out: the thread, or an error that says what to do.
+#[doc(hidden)]
 pub mod threads {
     use std::sync::mpsc::{self, RecvTimeoutError};
     use std::thread::{self, Builder, JoinHandle};
