@@ -17,8 +17,6 @@ pub mod id;
 pub mod json;
 pub mod launch;
 pub mod limits;
-#[doc(hidden)]
-pub mod map;
 pub mod merge;
 pub mod method;
 pub mod metrics;
@@ -31,6 +29,9 @@ pub mod selection;
 pub mod text;
 pub mod verdict;
 pub mod verification;
+
+#[doc(hidden)]
+pub use gpubench_stats::collections as map;
 
 pub use self::{
     clock_faults::ClockFaults,

@@ -37,15 +37,17 @@ pub mod format;
 pub mod units;
 
 mod autocorrelation;
+#[doc(hidden)]
+pub mod collections;
 mod decisions;
 mod drift;
 mod estimators;
 mod modes;
 mod ratio;
-mod sort;
 mod stall;
 mod summary;
 
+pub use self::collections::{sort_by, sort_by_key};
 pub use self::decisions::{
     DECISION_ERROR, MAX_ROUNDS, StopRule, analysis_confidence, benjamini_hochberg, final_analysis_confidence,
 };
@@ -56,7 +58,6 @@ pub use self::estimators::{
 };
 pub use self::modes::Modes;
 pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
-pub use self::sort::{sort_by, sort_by_key};
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::summary::{
     COARSE_TIMER_STEP, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary,
