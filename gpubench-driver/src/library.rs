@@ -293,7 +293,7 @@ impl LoadError {
                 format!("{} cannot be opened: {reason}", library.display())
             }
             Self::TooOld { found, .. } => {
-                format!("the driver supports CUDA {found}, {MINIMUM_VERSION} is needed")
+                format!("the driver supports CUDA up to {found}, and {MINIMUM_VERSION} is needed")
             }
             Self::MissingSymbol { library, .. } => format!("{} is not a CUDA driver", library.display()),
             Self::NoVersion { library, code } => {

@@ -127,7 +127,7 @@ fn an_old_driver_is_refused_but_called() {
         let error = load().expect_err("11.4 is too old");
         let found = Version { major: 11, minor: 4 };
         assert_eq!(*error, LoadError::TooOld { library: library.to_owned(), found });
-        assert_eq!(error.short(), "the driver supports CUDA 11.4, 11.7 is needed");
+        assert_eq!(error.short(), "the driver supports CUDA up to 11.4, and 11.7 is needed");
         assert!(error.to_string().ends_with("update the NVIDIA driver to 515 or newer"), "{error}");
         assert_eq!(cust::device::Device::num_devices(), Ok(3));
         // Its missing functions are those of a driver, not of a machine without one.

@@ -137,10 +137,7 @@ fn time_sentence(measured: &Measurement) -> String {
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let sign = if by < Nanoseconds::ZERO { '−' } else { '+' };
-                format!(
-                    " {sign} {} of correction, by which times by events differ from those by the GPU's clock",
-                    by.abs()
-                )
+                format!(" {sign} {} of correction from events to the GPU's clock", by.abs())
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
@@ -169,7 +166,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     );
     let share = format::percent(error / measured.median());
     Some(format!(
-        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from the cross-check's {other}"
+        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from {other}, the time without the correction"
     ))
 }
 

@@ -300,13 +300,13 @@ fn an_old_driver_is_refused_with_its_version() {
     let library = library().to_str().expect("UTF-8");
     let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_DRIVER", "11060")];
     let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
-    ended.says_only("the driver supports CUDA 11.6, 11.7 is needed");
+    ended.says_only("the driver supports CUDA up to 11.6, and 11.7 is needed");
     let ended = run_with(KERNELS, &["--quick", "host::fill", "--samples", "3"], &environment).with_code(0);
     ended.shows(
-        "no CUDA device (the driver supports CUDA 11.6, 11.7 is needed): measuring this machine's CPU",
+        "no CUDA device (the driver supports CUDA up to 11.6, and 11.7 is needed): measuring this machine's CPU",
     );
     assert!(!ended.stdout.to_lowercase().contains("fake"), "{ended}");
-    let says = "the driver supports CUDA 11.6, 11.7 is needed";
+    let says = "the driver supports CUDA up to 11.6, and 11.7 is needed";
     row(
         here!(),
         "driver too old",

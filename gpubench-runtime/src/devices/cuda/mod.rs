@@ -282,7 +282,7 @@ impl Device for Cuda {
         let Some((free, total)) = out_of_memory.then(watch::memory::free_and_total_memory).flatten() else {
             let hint = match call.code {
                 sys::CUDA_ERROR_INVALID_VALUE if call.to_string().starts_with("cuLaunchKernel") => {
-                    " (are the grid, the block and the shared memory within the GPU's limits?)"
+                    " (do the arguments match the kernel's parameters, and are the grid, the block and the shared memory within the GPU's limits?)"
                 }
                 UNSUPPORTED_PTX_VERSION => " (write older PTX, or update the driver)",
                 _ => "",
