@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use crate::map::Set;
+use gpubench_stats::Set;
 use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
 
 gpubench_stats::stored! {

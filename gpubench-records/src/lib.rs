@@ -30,9 +30,6 @@ pub mod text;
 pub mod verdict;
 pub mod verification;
 
-#[doc(hidden)]
-pub use gpubench_stats::collections as map;
-
 pub use self::{
     clock_faults::ClockFaults,
     comparison::{

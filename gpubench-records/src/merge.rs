@@ -1,9 +1,8 @@
 //! Merges the records of several processes into one for each case: the one with the middle median, which also gets the measurements of the
 //! others. The worst verdict and every failure stay.
 
-use crate::map::Map;
 use crate::{Measurement, PlannedCase, Reason, Record};
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Map, Nanoseconds};
 
 /// Records grouped by case, in the order of the first record of each case.
 #[derive(Default)]

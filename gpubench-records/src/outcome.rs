@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use crate::map::{Map, Set};
 use crate::{Answer, BaselineFinding, Cache, CaseFinding, Run, State, Threshold};
-use gpubench_stats::Ratio;
+use gpubench_stats::{Map, Ratio, Set};
 
 /// The way in which a run ended, from the most to the least important: if several apply, the first one
 /// counts.

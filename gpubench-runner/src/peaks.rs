@@ -1,9 +1,8 @@
 //! Peaks that a device does not report: those that the user states in `gpubench.toml`, and those that `--measure-peaks` measured and stored.
 
-use gpubench_records::map::Set;
 use gpubench_records::{DeviceInfo, Peak, PeakSource, Quantity, device_info::UUID};
 use gpubench_runtime::{devices::kinds, measured_peaks::PeakCache};
-use gpubench_stats::Rate;
+use gpubench_stats::{Rate, Set};
 
 /// A peak that the user states in `gpubench.toml`, as it is written there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::select::MissingKind;
 use gpubench_core::{BenchmarkOptions, Entry, Variant};
-use gpubench_records::map::{Map, Set};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
     text::did_you_mean,
@@ -13,6 +12,7 @@ use gpubench_records::{
 use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
 use gpubench_stats::format::joined;
+use gpubench_stats::{Map, Set};
 
 /// The jobs of a run, which `measure` schedules on the threads of their devices. `Plan::new` makes it from
 /// the registered benchmarks.

@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use gpubench_core::{ArgAxis, Variant, while_listed};
-use gpubench_records::map::Set;
 use gpubench_records::{
     Arg, ArgValues, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, PlannedCase, Stage,
 };
 use gpubench_records::{Link, id::shown_name, selection::amount};
+use gpubench_stats::Set;
 use gpubench_stats::format::joined;
 use serde::{Deserialize, Serialize};
 

@@ -33,6 +33,7 @@ fn sorted_indices(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec
 }
 
 /// A map in the order of its keys. Adding an entry moves those after it: box keys of which there are thousands.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map<K, V>(Vec<(K, V)>);
 
@@ -120,6 +121,7 @@ impl<K: Ord, V> FromIterator<(K, V)> for Map<K, V> {
 }
 
 /// A set in the order of its items. Adding an item takes time in proportion to their number.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Set<K>(Vec<K>);
 

@@ -37,8 +37,7 @@ pub mod format;
 pub mod units;
 
 mod autocorrelation;
-#[doc(hidden)]
-pub mod collections;
+mod collections;
 mod decisions;
 mod drift;
 mod estimators;
@@ -47,7 +46,7 @@ mod ratio;
 mod stall;
 mod summary;
 
-pub use self::collections::{sort_by, sort_by_key};
+pub use self::collections::{Map, Set, sort_by, sort_by_key};
 pub use self::decisions::{
     DECISION_ERROR, MAX_ROUNDS, StopRule, analysis_confidence, benjamini_hochberg, final_analysis_confidence,
 };

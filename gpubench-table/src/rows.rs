@@ -1,9 +1,8 @@
 //! The rows of the table: a case on all devices of a model, of which the one in the middle is shown; and the reasons against rows, each
 //! in full under the first row that it is against, and by its number and the row's own figures with all others.
 
-use gpubench_records::map::Map;
 use gpubench_records::{CaseId, DeviceInfo, Measurement, Reason, Record, Run, State};
-use gpubench_stats::{Nanoseconds, format};
+use gpubench_stats::{Map, Nanoseconds, format};
 
 use crate::text::{plain, plain_lines};
 

@@ -8,8 +8,8 @@ use super::rows::{self, DeviceGroup, Note, Notes, TableRow, grouped};
 use super::text::{
     BOLD, Page, left, paragraph, plain, shortened, spaces, split_path, state_style, styled, width, wrapped,
 };
-use gpubench_records::map::{Map, Set};
 use gpubench_records::{Arg, PlannedCase, Record, Run, State, Verdict, id::shown_name};
+use gpubench_stats::{Map, Set};
 
 /// The terminal columns of the verdict's mark before a name, such as `! `.
 const VERDICT_MARK_WIDTH: usize = 2;

@@ -3,13 +3,12 @@
 
 use crate::baseline::Baseline;
 use crate::baseline::decisions::{CaseDecision, CaseMedians, decide_cases};
-use crate::map::Set;
 use crate::metrics::{Link, count_differences, describe_changed_metrics, is_rate};
 use crate::{
     AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, CaseId, DeviceInfo, Measurement,
     PlannedCase, Property, Reason, Record, Run, Threshold, Value, device_info::UUID,
 };
-use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds};
+use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds, Set};
 
 /// Compares `run` with `baseline`. `wanted` selects the cases of the baseline that the run should have; those
 /// of them that the run lacks are reported as missing. `error` is the probability that an answer is wrong:

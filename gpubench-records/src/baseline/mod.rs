@@ -9,8 +9,8 @@ mod decisions;
 pub(crate) use self::check::seem_regressed;
 pub use self::check::{MeasuredRecord, check, differences};
 pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
-use crate::map::{Map, Set};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
+use gpubench_stats::{Map, Set};
 
 /// A baseline in memory: the runs that were saved under one name. `files` reads it, and [`check()`] compares a
 /// run with it.

@@ -7,7 +7,7 @@ mod baselines;
 mod disk;
 mod earlier_run;
 mod folders;
-pub(crate) mod format;
+mod format;
 mod lines;
 pub mod peaks;
 mod replace;

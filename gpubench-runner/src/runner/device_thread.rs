@@ -10,12 +10,11 @@ use std::{io, time::Duration};
 
 use super::supervisor::{LostWorker, ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
-use gpubench_records::map::Map;
 use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
-use gpubench_stats::Bytes;
+use gpubench_stats::{Bytes, Map};
 
 /// The stack size of a device thread, 8 MiB. With `--in-process`, user code runs on it and expects the stack of a
 /// main thread.

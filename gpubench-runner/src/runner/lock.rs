@@ -10,8 +10,8 @@ use std::{env, path::Path, process, thread};
 use rustix::fs::OFlags;
 
 use super::RunError;
-use gpubench_records::map::Set;
 use gpubench_runtime::device::Available;
+use gpubench_stats::Set;
 
 /// The pause between two tries for a lock that another process has.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);

@@ -9,12 +9,11 @@ use self::results::{RunResults, check_completeness};
 use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings, system::environment};
-use gpubench_records::map::Map;
 use gpubench_records::record::{SCHEMA, Skipped};
 use gpubench_records::{Failure, Program, Record, Run, Stage, Step, Task, merge::merged};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus, device::Available, devices::kinds};
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Map, Nanoseconds};
 
 pub(crate) use self::results::RunFileStatus;
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use super::{RunEvent, RunEvents, device_thread::Scheduled};
 use crate::plan::Plan;
-use gpubench_records::map::{Map, Set};
 use gpubench_records::{Failure, PlannedCase, Record, Run, files::Store};
 use gpubench_runtime::Job;
+use gpubench_stats::{Map, Set};
 
 /// The state of the file of a run, which decides on the exit code and on the hint to `--resume`.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use crate::{peaks::PeakSources, plan::Plan};
-use gpubench_records::map::Set;
 use gpubench_records::{
     BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
     Run, Sampling, Stage, device_info::OTHER_PROCESSES, record::Resumed,
 };
 use gpubench_runtime::Job;
-use gpubench_stats::{Nanoseconds, format};
+use gpubench_stats::{Nanoseconds, Set, format};
 
 /// A case, and the benchmark that it is compared with, if there is one.
 type CaseKey = (PlannedCase, Option<BenchmarkId>);

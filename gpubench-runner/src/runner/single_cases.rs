@@ -3,10 +3,10 @@
 
 use super::{RunConfig, RunError, lister::device_info, supervisor::Supervisor};
 use crate::plan::Plan;
-use gpubench_records::map::Map;
 use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus};
+use gpubench_stats::Map;
 
 /// Measures or tests one case at a time, for extensions and for test mode. Lists of arguments and plans are
 /// made elsewhere.

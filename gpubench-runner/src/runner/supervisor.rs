@@ -9,10 +9,10 @@ use std::{os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};
-use gpubench_records::map::Map;
 use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_records::{Failure, Stage, Step};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
+use gpubench_stats::Map;
 
 /// The time between two checks for a signal and for the end of the worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -19,9 +19,9 @@ use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
 use gpubench_records::files::{self as store, RunBaselines};
-use gpubench_records::map::Set;
 use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
+use gpubench_stats::Set;
 use gpubench_stats::format::counted;
 use gpubench_table::Page;
 

@@ -5,10 +5,10 @@ use super::{SuiteError, output::Printer};
 use crate::runner::{RunConfig, RunEvent, RunEvents, single_cases::info_with_peaks};
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_core::Entry;
-use gpubench_records::map::Set;
 use gpubench_records::{Exit, Run};
 use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{self, PeakCache};
+use gpubench_stats::Set;
 use gpubench_table as report;
 
 /// Sets the cache state of each peak benchmark to the one in which its peak is measured.

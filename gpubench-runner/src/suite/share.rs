@@ -6,9 +6,9 @@ use std::env;
 use super::SuiteError;
 use crate::plan::Plan;
 use crate::settings::{Settings, ShareChoice};
-use gpubench_records::map::{Map, Set};
 use gpubench_records::{BenchmarkId, DeviceId, Part, ShareMode, Task};
 use gpubench_runtime::{Job, JobStatus};
+use gpubench_stats::{Map, Set};
 
 /// The error if the cases should be split and no scheduler numbers the tasks.
 const NO_SCHEDULER_ERROR: &str = "--share `split`: no scheduler, such as Slurm, says which task this is; --share 3/8 or GPUBENCH_SHARE=3/8 says that it is task 3 of 8";

@@ -4,8 +4,8 @@
 
 use std::io::{self, Write};
 
-use gpubench_records::map::Map;
 use gpubench_records::{Arg, Energy, Quantity, Record, Run, UserMetric};
+use gpubench_stats::Map;
 use gpubench_stats::format::joined;
 use serde::Serialize;
 use serde_json::Value;

@@ -4,8 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpubench_records::map::Map;
-use gpubench_stats::{Bytes, BytesPerSecond, Hertz};
+use gpubench_stats::{Bytes, BytesPerSecond, Hertz, Map};
 
 /// Returns the model name of the CPU, or a name such as `x86_64 CPU` if it is unknown.
 pub fn cpu_name() -> String {

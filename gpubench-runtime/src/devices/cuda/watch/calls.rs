@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
-use gpubench_records::map::{Map, Set};
+use gpubench_stats::{Map, Set};
 
 use crate::devices::cuda::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use gpubench_driver::sys::{self, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, StreamOp};
-use gpubench_records::map::Map;
 
 use self::memory::{FingerprintTable, Regions};
 use self::relaunch::{LaunchBaseline, MemoryCopy};
 use super::{Cuda, device_info, driver::EventPair};
 use crate::device::{Device, DeviceError, Work};
 use gpubench_records::{Failure, LaunchInfo, LaunchedKernel, Multiprocessors, Observation, Stage, Written};
-use gpubench_stats::{Bytes, format};
+use gpubench_stats::{Bytes, Map, format};
 
 /// The most kernels of a launch that are reported by name. Later ones are only counted.
 const MOST_KERNELS: usize = 4;
