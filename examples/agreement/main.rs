@@ -22,7 +22,7 @@ use clap::Parser;
 use gpubench::format;
 use gpubench::record::{Cache, Measurement, Run};
 use gpubench::units::Nanoseconds;
-use gpubench_records::verification::{CuptiPass, Difference};
+use gpubench_records::{CuptiPass, cupti::Difference};
 
 /// The limits: a result within 1 % or 0.15 µs of CUPTI, and a process within 0.5 % or 64 ns of the median of all.
 const OF_CUPTI: (f64, Nanoseconds) = (0.01, Nanoseconds(150.0));

@@ -8,6 +8,8 @@ pub mod baseline;
 pub mod clock_faults;
 pub mod comparison;
 pub mod conditions;
+#[cfg(feature = "verify")]
+pub mod cupti;
 pub mod device_info;
 pub mod environment;
 pub mod failure;
@@ -52,9 +54,7 @@ pub use self::{
     sampling::Sampling,
     selection::{ArgValues, CaseSelection, NameFilter},
     verdict::{Reason, State, Verdict},
-    verification::{
-        Counters, CuptiPass, CuptiTimes, Difference, NcuPass, Slowdown, TracedActivity, Verification,
-    },
+    verification::{Counters, CuptiPass, CuptiTimes, NcuPass, Slowdown, TracedActivity, Verification},
 };
 
 /// Displays each variant of an enum by its name in stored JSON, which the table and the command line use too.

@@ -7,11 +7,11 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::verdict::{claims, cupti_disagrees};
+use crate::verdict::claims;
 use crate::{
-    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, Counts, CuptiPass,
-    DeclaredWork, DeviceInfo, Energy, Environment, Failure, LaunchInfo, Link, Metrics, PlannedCase, Reason,
-    Relaunch, Samples, Sampling, State, Threshold, UserMetric, Verdict, Verification, id::shown_name, json,
+    Arg, BaselineComparison, BenchmarkId, Cache, CaseId, Comparison, CoolDown, Counts, DeclaredWork,
+    DeviceInfo, Energy, Environment, Failure, LaunchInfo, Link, Metrics, PlannedCase, Reason, Relaunch,
+    Samples, Sampling, State, Threshold, UserMetric, Verdict, Verification, id::shown_name, json,
     limits::begins_cold,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
@@ -386,27 +386,6 @@ impl Record {
             written.changed_on_other_contents = changed;
         }
         self.verdict.judge_declared_work(measured, self.case.cache, info);
-    }
-
-    /// Returns true if the record has a usable measurement, but no result of CUPTI. A CUPTI pass that failed
-    /// is a result.
-    #[doc(hidden)]
-    pub fn lacks_cupti(&self) -> bool {
-        let measured = self.usable_measurement();
-        measured.is_some_and(|measured| measured.verification.as_ref().is_none_or(|it| it.cupti.is_none()))
-    }
-
-    /// Stores the launches as CUPTI traced them, or the reason why tracing failed. If the traced times
-    /// contradict the result, adds a reason to the verdict. Does nothing without a measurement.
-    #[doc(hidden)]
-    pub fn set_cupti(&mut self, pass: CuptiPass) {
-        let Some(measured) = &mut self.measurement else { return };
-        let contradicts = match &pass {
-            CuptiPass::Traced(times) => cupti_disagrees(&measured.samples, times),
-            CuptiPass::Failed(_) => None,
-        };
-        measured.verification.get_or_insert_default().cupti = Some(pass);
-        self.verdict.add(contradicts);
     }
 
     /// Drops the times of the record's single samples to free memory. Its statistics stay, and so do the

@@ -1,7 +1,5 @@
 //! The checks of a time according to other clocks: launches as CUPTI traced them, and the hardware counters of Nsight Compute.
 
-use crate::limits::{OVERHEAD_ERROR, RELATIVE_AGREEMENT};
-use crate::{Path, Samples};
 use gpubench_stats::{Bytes, Interval, Nanoseconds, Summary};
 
 gpubench_stats::stored! {
@@ -130,77 +128,6 @@ gpubench_stats::stored! {
         pub flops: u64,
     }
 }
-
-/// The difference between the time of a result and that of CUPTI, which [`CuptiTimes::difference`] computes for verdicts and reports.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
-    /// The time by the other clock, slowdown included.
-    pub other: Nanoseconds,
-    /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
-    pub slowdown: Option<Slowdown>,
-    /// The result's time minus the other clock's time, after the slowdown was subtracted from the latter.
-    pub by: Nanoseconds,
-    /// Half of its 95 % interval, which combines those of the result, of the other clock and of the slowdown.
-    pub half_width: Nanoseconds,
-    /// The largest difference, interval aside, at which the two agree. Nothing for samples of the stream path, whose events may wait for
-    /// work that CUPTI has no record of, such as a graph's start or the host.
-    pub allowed: Option<Nanoseconds>,
-}
-
-impl Difference {
-    /// Returns true if the two clocks differ by at most `allowed` plus `half_width`; `None` if `allowed` is
-    /// not known, so that the difference is not judged.
-    pub fn agrees(&self) -> Option<bool> {
-        self.allowed.map(|allowed| self.by.abs() <= allowed + self.half_width)
-    }
-}
-
-impl CuptiTimes {
-    /// Returns the time of an operation as a fraction of the sum over all operations of the launch, also
-    /// those that `activities` does not list.
-    pub fn share(&self, activity: &TracedActivity) -> f64 {
-        let listed: Nanoseconds = self.activities.iter().map(|activity| activity.time).sum();
-        // The time without gaps also has the operations that are not listed.
-        activity.time / listed.max(self.time.mean - self.gaps)
-    }
-
-    /// Returns the time by which tracing slows the launch; `None` if it was not measured. Tracing never
-    /// speeds up a launch, so that a negative reading counts as zero, with its own interval.
-    pub fn slowdown(&self) -> Option<Slowdown> {
-        let by = self.slowdown?.max(Nanoseconds::ZERO);
-        Some(Slowdown { by, half_width: self.slowdown_half_width.unwrap_or_default() })
-    }
-
-    /// Returns the difference between the time of the result with these samples and CUPTI's time, from which
-    /// the slowdown is subtracted.
-    ///
-    /// With a DRAM stall, the result's time is that of a launch at a random moment, which is a mean: it is
-    /// compared with CUPTI's mean. Every other result is compared with CUPTI's median. A launch of several
-    /// operations that was sampled in a graph is compared by its time on a stream, where CUPTI saw it, if
-    /// that time is known.
-    ///
-    /// The slowdown is subtracted even if it is not significant: its interval is part of that of the
-    /// difference.
-    pub fn difference(&self, samples: &Samples) -> Difference {
-        let (other, other_ci) = match samples.dram_stall {
-            Some(_) => (self.time.mean, self.mean_ci),
-            None => (self.time.median, self.time.median_ci),
-        };
-        let ours = samples.stream_time.filter(|_| self.activity_count > 1).unwrap_or(samples.time.median);
-        let slowdown = self.slowdown();
-        let slowed = slowdown.unwrap_or_default();
-        let half_widths = [samples.time.median_ci.half_width(), other_ci.half_width(), slowed.half_width];
-        let half_width = half_widths.iter().fold(0.0, |all: f64, half| all.hypot(half.as_f64()));
-        let known = samples.cross_check_error().unwrap_or(OVERHEAD_ERROR);
-        let allowed = known.max(MIN_ALLOWED_DIFFERENCE).max(RELATIVE_AGREEMENT * ours);
-        let allowed = (samples.method.path == Path::Graph).then_some(allowed);
-        let by = ours - (other - slowed.by);
-        Difference { other, slowdown, by, half_width: Nanoseconds(half_width), allowed }
-    }
-}
-
-/// The least allowed difference between a time and CUPTI's: CUPTI's time stamps contain errors of their own.
-const MIN_ALLOWED_DIFFERENCE: Nanoseconds = Nanoseconds(150.0);
 
 impl Counters {
     /// Returns the bytes that crossed the memory's bus: read and written. `None` if either was not counted.

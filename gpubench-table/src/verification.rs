@@ -1,7 +1,7 @@
 //! The cross-check report of a result, for `--explain` and the page: each clock that timed its launches, and whether they agree.
 
 use gpubench_records::{
-    Counters, CuptiPass, CuptiTimes, Difference, Measurement, NcuPass, Verification,
+    Counters, CuptiPass, CuptiTimes, Measurement, NcuPass, Verification, cupti::Difference,
     verdict::methods_disagree,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format};

@@ -4,14 +4,14 @@ pub mod claims;
 pub mod launches;
 mod reason;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{cmp::Reverse, mem};
 
 use crate::limits::{self, ImpossibleSpeed, OVERHEAD_ERROR_PER_PIECE, RELATIVE_AGREEMENT};
 use crate::{
-    Cache, CuptiTimes, DeclaredWork, DeviceClock, DeviceInfo, Difference, Measurement, Method, Samples,
-    SensorRange, metrics::resolved,
+    Cache, DeclaredWork, DeviceClock, DeviceInfo, Measurement, Method, Samples, SensorRange,
+    metrics::resolved,
 };
 use gpubench_stats::{Hertz, Nanoseconds, SMALLEST_SAMPLE, units::Range};
 
@@ -164,16 +164,6 @@ pub fn methods_disagree(samples: &Samples) -> Option<Reason> {
     let further = operations.or(*kernel_count).unwrap_or_default().saturating_sub(1);
     let agreed = (CLOCKS_AGREE + OVERHEAD_ERROR_PER_PIECE * further as f64).max(RELATIVE_AGREEMENT * time);
     (samples.cross_check_difference()? > agreed).then_some(Reason::MethodsDisagree { time, cross_check })
-}
-
-/// Returns the reservation about a time that CUPTI contradicts. `None` if they agree, if the slowdown by tracing explains the difference, or if
-/// that is not judged.
-pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<Reason> {
-    let difference = times.difference(samples);
-    let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
-    let allowed = allowed.filter(|_| difference.agrees() == Some(false))?;
-    let time = cupti - slowdown.unwrap_or_default().by + by;
-    Some(Reason::CuptiDisagrees { time, cupti, slowdown, allowed })
 }
 
 /// The fraction of its highest value by which a clock may fall and still count as steady. If it falls further, the result is suspect.

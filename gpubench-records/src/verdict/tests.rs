@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    Cache, ClockFaults, Counts, CuptiTimes, Difference, Flush, FlushVerification, GroupOverhead, LaunchInfo,
-    Measurement, Method, Metrics, Observation, Path, Peak, PeakSource, PlannedCase, Quantity, Record, Timer,
-    WarmUpSummary, Written, samples::summary,
+    Cache, ClockFaults, Counts, Flush, FlushVerification, GroupOverhead, LaunchInfo, Measurement, Method,
+    Metrics, Observation, Path, Peak, PeakSource, PlannedCase, Quantity, Record, Timer, WarmUpSummary,
+    Written, samples::summary,
 };
 use gpubench_stats::{Bytes, BytesPerSecond, Nanoseconds, Rate, Summary};
 
@@ -209,7 +209,7 @@ fn a_cause_that_sensors_keep_from_the_row_before_does_not_count() {
 }
 
 /// The samples of a cold sum of 16 MiB on an H200, by events that read 1.28 µs around nothing and take off 1.6.
-fn samples(median: f64) -> Samples {
+pub(crate) fn samples(median: f64) -> Samples {
     let mut timer = Timer::new(Nanoseconds(32.0)).with_empty_span(Nanoseconds(1_280.0));
     timer.overhead = Nanoseconds(1_600.0);
     let events = vec![Nanoseconds(median) + timer.overhead; 60];
@@ -671,59 +671,4 @@ fn states_are_words() {
         assert_eq!(state.to_string(), word);
         assert_eq!(serde_json::to_value(state).expect("a word"), word);
     }
-}
-
-/// The difference of a launch of 15.43 µs from CUPTI's time, for this measured slowdown and its half-width.
-fn by_cupti(cupti: f64, slowed: Option<(f64, f64)>) -> (Difference, Option<Reason>) {
-    let mut samples = samples(15_430.0);
-    samples.method.path = Path::Graph;
-    samples.cross_check = Some(samples.time.median);
-    let times = [cupti; 16].map(Nanoseconds);
-    let time = Summary::of(&times, Nanoseconds(1.0)).expect("there are some");
-    let times = CuptiTimes {
-        version: "13.0".to_owned(),
-        mean_ci: time.median_ci,
-        time,
-        activities: Vec::new(),
-        activity_count: 1,
-        gaps: Nanoseconds::ZERO,
-        streams: 1,
-        slowdown: slowed.map(|(by, _)| Nanoseconds(by)),
-        slowdown_half_width: slowed.map(|(_, half_width)| Nanoseconds(half_width)),
-        wall_time: Nanoseconds(1e8),
-    };
-    (times.difference(&samples), cupti_disagrees(&samples, &times))
-}
-
-#[test]
-fn cupti_is_compared_after_subtraction_of_the_slowdown() {
-    let agrees = |cupti, slowed| by_cupti(cupti, slowed).1.is_none();
-    // A slowdown of 2 µs explains its difference, and no other.
-    let (difference, reason) = by_cupti(17_500.0, Some((1980.0, 100.0)));
-    assert_eq!((difference.other.0, difference.by.0.round(), reason), (17_500.0, -90.0, None));
-    assert!(difference.half_width.0 >= 100.0 && difference.half_width.0 < 150.0, "{difference:?}");
-    assert!(!agrees(17_500.0, None) && !agrees(17_500.0, Some((0.0, 32.0))));
-    assert!(!agrees(17_500.0, Some((1000.0, 100.0))) && !agrees(18_000.0, Some((1980.0, 100.0))));
-    assert!(!agrees(15_430.0, Some((1980.0, 100.0))), "CUPTI has none of it");
-    // Its noise is within its interval, and a negative one is none.
-    for slowed in [-300.0, -20.0, 0.0, 20.0, 300.0] {
-        assert!(agrees(15_430.0, Some((slowed, 320.0))), "{slowed}");
-    }
-    assert_eq!(by_cupti(15_430.0, Some((-300.0, 320.0))).0.by, Nanoseconds::ZERO);
-    assert!(!agrees(14_900.0, Some((-300.0, 100.0))));
-}
-
-#[test]
-fn a_time_by_cupti_is_reported_with_its_slowdown() {
-    let words = |slowed| by_cupti(18_000.0, slowed).1.expect("they differ").to_string();
-    let beginning =
-        "CUPTI disagrees: the samples give 15.43 µs, and CUPTI's trace of later launches gives 18.00 µs";
-    let with = words(Some((1980.0, 100.0)));
-    let of_which = ", which includes 1.980 µs ± 100.0 ns of tracing overhead: they differ by more than the allowed 154.3 ns: ";
-    assert!(with.starts_with(&format!("{beginning}{of_which}")), "{with}");
-    let without = words(None);
-    assert!(
-        without.starts_with(&format!("{beginning}: they differ by more than the allowed 154.3 ns: ")),
-        "{without}"
-    );
 }

@@ -8,13 +8,16 @@
 use std::thread::{self, Builder, Scope};
 use std::{io, time::Duration};
 
-use super::supervisor::{LostWorker, ShowWarning, Supervisor};
+use super::supervisor::{ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
 use gpubench_records::threads::{self, Receiver, Sender, channel};
-use gpubench_records::{Cache, CuptiPass, DeviceInfo, Failure, Reason, Record, Stage};
+use gpubench_records::{Cache, DeviceInfo, Failure, Reason, Record, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::{Bytes, Map};
+
+#[cfg(feature = "verify")]
+mod traces;
 
 /// The stack size of a device thread, 8 MiB. With `--in-process`, user code runs on it and expects the stack of a
 /// main thread.
@@ -259,36 +262,27 @@ impl DeviceThread<'_> {
             let asked = Request::Measure(Box::new(MeasureRequest { job: job.clone(), ..request.clone() }));
             let (before, is_used) = (job.caches.len(), self.supervisor.has_run_benchmark(&job.device));
             let (mut refused, mut sampled) = (None, Vec::<Record>::new());
-            // Records whose launches are still to be traced.
-            let (mut untraced, mut was_traced) = (Vec::new(), false);
+            #[cfg(feature = "verify")]
+            let mut traces = traces::Traces::default();
             let ended = self.supervisor.ask(&asked, request.limit, &mut |reply| match reply {
                 Reply::Sampled(record) => sampled.push(*record),
                 Reply::Record(record) => {
                     sampled.retain(|sampled| sampled.case.cache != record.case.cache);
                     job.caches.retain(|cache| *cache != record.case.cache);
-                    if request.verify { untraced.push(*record) } else { attempts.accept(*record, false) }
+                    #[cfg(feature = "verify")]
+                    if request.verify {
+                        return traces.await_trace(*record);
+                    }
+                    attempts.accept(*record, false);
                 }
-                Reply::Traced { cache, pass } => {
-                    was_traced = true;
-                    let record = untraced.iter_mut().find(|record| record.case.cache == cache);
-                    record.into_iter().for_each(|record| record.set_cupti(pass.clone()));
-                }
+                #[cfg(feature = "verify")]
+                Reply::Traced { cache, pass } => traces.add(cache, pass),
                 Reply::NoDevice(message) => refused = Some(message),
                 Reply::Step(_) => (attempts.reply)(reply),
                 _ => {}
             });
-            if was_traced {
-                // Tracing changes the process.
-                self.supervisor.dismiss_worker_of(&job.device);
-            }
-            let lost = ended.as_ref().ok().and_then(Option::as_ref);
-            let why = lost.map_or_else(|| "nothing came of it".to_owned(), LostWorker::to_string);
-            for mut record in untraced {
-                if record.lacks_cupti() {
-                    record.set_cupti(CuptiPass::Failed(why.clone()));
-                }
-                attempts.accept(record, false);
-            }
+            #[cfg(feature = "verify")]
+            self.accept_traced(traces, &job.device, &ended, attempts);
             let lost = ended?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.step.is_none()) {
                 refused = Some(lost.to_string());
