@@ -42,7 +42,7 @@ pub use self::{
     environment::{Environment, Part, ShareMode, Task},
     failure::{Failure, Stage, Step},
     files::peaks::MeasuredPeak,
-    files::{Destination, EarlierRun, FormatError, ReadError, StoredRun},
+    files::{Destination, EarlierRun, ReadError, StoredRun},
     id::{Arg, BenchmarkId, CaseId, DeviceId, PlannedCase},
     launch::{LaunchInfo, LaunchedKernel, Multiprocessors, Observation, Relaunch, Reuse, Rewritten, Written},
     limits::DeclaredWork,

@@ -232,12 +232,6 @@ impl Timer {
         Self { empty_span, overhead: empty_span, ..self }
     }
 
-    /// Returns the same timer as one whose times are computed, so that they may be ahead of this machine's clock.
-    #[must_use]
-    pub fn simulated(self) -> Self {
-        Self { simulated: true, ..self }
-    }
-
     /// Returns all known times among the fields, except those of the DRAM stall, to change or check them.
     fn times(&mut self) -> impl Iterator<Item = &mut Nanoseconds> {
         let known = [

@@ -57,14 +57,6 @@ impl Exit {
             Self::Done => 0,
         }
     }
-
-    /// Returns the variant whose exit code is `code`; `None` for a code that no program of gpubench ends
-    /// with.
-    pub fn of_code(code: u8) -> Option<Self> {
-        let named = [Self::Usage, Self::NoDevice, Self::Nothing, Self::Failed, Self::Regression, Self::Done];
-        let interrupted = [1, 2, 15].map(Self::Interrupted);
-        named.into_iter().chain(interrupted).find(|exit| exit.code() == code)
-    }
 }
 
 impl From<Exit> for ExitCode {

@@ -256,15 +256,6 @@ impl Run {
     pub fn measured(&self) -> impl Iterator<Item = (&Record, &Measurement)> {
         self.records.iter().filter_map(|record| Some((record, record.measurement.as_ref()?)))
     }
-
-    /// Adds those of `devices` whose command-line names the run does not have yet.
-    pub fn add_devices(&mut self, devices: Vec<DeviceInfo>) {
-        for info in devices {
-            if self.device(&info.device).is_none() {
-                self.devices.push(info);
-            }
-        }
-    }
 }
 
 impl Skipped {

@@ -5,7 +5,7 @@ use std::fs::{self, DirEntry};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use gpubench_records::files::{self, LoadRunError, RUN, ReadError, validated};
+use gpubench_records::files::{self, Header, LoadRunError, RUN, ReadError, validated};
 use gpubench_records::{
     Cache, CaseSelection, DeviceInfo, Record, Run, StoredRun, device_info::UUID, selection::names_device,
 };
@@ -92,8 +92,37 @@ fn parse_runs(contents: &[u8]) -> Result<Vec<StoredRun>, ReadError> {
     if contents.starts_with(b"{\"run\":") {
         return Ok(vec![files::read(contents)?]);
     }
-    let runs: Vec<Run> = RUN.read_all(contents)?;
-    Ok(runs.into_iter().map(|run| validated(run).map(StoredRun::from)).collect::<Result<_, _>>()?)
+    if !contents.trim_ascii_start().starts_with(b"[") {
+        return Ok(vec![whole_run(Run::parse(contents)?)]);
+    }
+    let headers: Vec<Header> = RUN.parse(contents)?;
+    if headers.is_empty() {
+        return Err(RUN.foreign_error("it is a list of no runs"));
+    }
+    headers.into_iter().try_for_each(|header| RUN.check_header(header))?;
+    let runs: Vec<Run> = RUN.parse(contents)?;
+    runs.into_iter().map(|run| validated(run).map(whole_run)).collect()
+}
+
+/// Returns `run` as that of a file without faults.
+pub(crate) fn whole_run(run: Run) -> StoredRun {
+    StoredRun { run, remarks: Vec::new(), is_cut_off: false, has_ended: true }
+}
+
+/// Returns the faults of the run's file in words, a line that is cut off included.
+pub fn faults(stored: &StoredRun) -> Vec<String> {
+    let cut_off =
+        stored.is_cut_off.then(|| "its last line is cut off: the case in it is left out".to_owned());
+    stored.remarks.iter().cloned().chain(cut_off).collect()
+}
+
+/// Adds to `run` those of `devices` whose command-line names it does not have yet.
+pub(crate) fn add_devices(run: &mut Run, devices: Vec<DeviceInfo>) {
+    for info in devices {
+        if run.device(&info.device).is_none() {
+            run.devices.push(info);
+        }
+    }
 }
 
 /// Removes from `run` the cases and skipped benchmarks that `selection` does not take, and their comparisons

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use gpubench_records::baseline::{MeasuredRecord, differences};
 use gpubench_records::{DeviceInfo, PlannedCase, Program, Record, Run, device_info::UUID, merge::merged};
 
-use crate::stored_runs::NamedRun;
+use crate::{loading::add_devices, stored_runs::NamedRun};
 
 /// Several runs, repetitions or shares, joined into one.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(crate) fn join_repetitions(runs: Vec<NamedRun>) -> Result<JoinedRun, String>
     for run in runs {
         whole.started = whole.started.min(run.started);
         whole.wall_time += run.wall_time;
-        whole.add_devices(run.devices);
+        add_devices(&mut whole, run.devices);
         whole.records.extend(run.records);
         extend_new(&mut whole.skipped, run.skipped);
         extend_new(&mut whole.notes, run.notes);

@@ -11,7 +11,7 @@ use gpubench_records::files::{
 use gpubench_records::{PlannedCase, Record, Run, StoredRun, text::did_you_mean};
 use gpubench_stats::format::counted;
 
-use crate::loading::{STANDARD_INPUT, load_all, only_run};
+use crate::loading::{STANDARD_INPUT, add_devices, load_all, only_run, whole_run};
 
 /// A run with the name by which the user selected it, or under which it is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,7 +181,7 @@ impl StoredRuns {
         let baseline =
             self.baseline(name).load().map_err(|error| LoadRunError::Unusable(error.to_string()))?;
         let run = merge_baseline_runs(baseline.into_runs()).ok_or_else(|| self.unknown_name_error(name))?;
-        Ok(vec![run.into()])
+        Ok(vec![whole_run(run)])
     }
 
     /// Splits `runs.json#2` into the name of the file and the number of a run in it, from 1. Returns `wanted`
@@ -237,7 +237,7 @@ fn merge_baseline_runs(runs: Vec<Run>) -> Option<Run> {
     let mut indices: HashMap<PlannedCase, usize> =
         whole.records.iter().map(Record::planned).zip(0..).collect();
     for older in runs {
-        whole.add_devices(older.devices);
+        add_devices(&mut whole, older.devices);
         for record in older.records {
             match indices.get(&record.planned()).map(|index| &mut whole.records[*index]) {
                 None => {

@@ -17,5 +17,6 @@ mod variants;
 pub use self::command::extension;
 pub use self::race::PAIRS_OF_A_STEP;
 pub use self::tuning::{
-    RaceEnd, SCHEMA, Standing, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod, table,
+    RaceEnd, SCHEMA, Standing, TUNING, TunedBenchmark, TunedProblem, TunedVariant, Tuning, TuningMethod,
+    table,
 };

@@ -5,13 +5,16 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use gpubench_records::{
-    Answer, Arg, Cache, Counts, DeviceInfo, Environment, Exit, Failure, FormatError, Program, Sampling,
-    files::TUNING, text::printable,
+    Answer, Arg, Cache, Counts, DeviceInfo, Environment, Exit, Failure, Program, ReadError, Sampling,
+    files::FileFormat, text::printable,
 };
 use gpubench_stats::{Nanoseconds, Ratio, format};
 use gpubench_table::text::{NOTE, answer_style, heading, styled};
 use gpubench_table::{Page, columns, paragraph, wrapped};
 
+/// The format of the results of tuning.
+pub const TUNING: FileFormat =
+    FileFormat { schema: "gpubench-tuning/2", mismatch_message: "this is no tuning" };
 /// The name and version of the format, `gpubench-tuning/2`.
 pub const SCHEMA: &str = TUNING.schema;
 
@@ -222,7 +225,7 @@ impl Tuning {
     ///
     /// # Errors
     /// Returns an error if the document has another format or is damaged.
-    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
+    pub fn parse(json: &[u8]) -> Result<Self, ReadError> {
         TUNING.read(json)
     }
 
@@ -391,6 +394,6 @@ mod tests {
         tuning().write(&mut json).expect("a vector takes everything");
         assert_eq!(Tuning::parse(&json).expect("a tuning"), tuning());
         let newer = String::from_utf8(json).expect("UTF-8").replace("gpubench-tuning/2", "gpubench-tuning/9");
-        assert!(matches!(Tuning::parse(newer.as_bytes()), Err(FormatError::OtherSchema { .. })));
+        assert!(matches!(Tuning::parse(newer.as_bytes()), Err(ReadError::OtherSchema { .. })));
     }
 }

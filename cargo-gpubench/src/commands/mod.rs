@@ -19,7 +19,7 @@ use clap_complete::Shell;
 use gpubench_records::files::LAST;
 use gpubench_records::{CaseSelection, Exit, Run, StoredRun};
 use gpubench_report::{
-    loading::{retain_selected, unknown_arg},
+    loading::{faults, retain_selected, unknown_arg},
     stored_runs::{NamedRun, StoredRuns},
 };
 
@@ -224,7 +224,7 @@ fn load_all(stored: &StoredRuns, name: &str) -> Result<Vec<NamedRun>> {
 
 /// Returns a loaded run with its name, and prints a warning for each fault of its file.
 fn with_warnings(name: String, stored: StoredRun) -> NamedRun {
-    for fault in stored.faults() {
+    for fault in faults(&stored) {
         output::warn(&format!("{name}: {fault}"));
     }
     NamedRun { name, run: stored.run }

@@ -85,11 +85,18 @@ pub(super) fn received_signal() -> Option<Exit> {
 /// process; `None` without SIGHUP, SIGINT or SIGTERM. A terminal sends Ctrl-C to both processes, and the
 /// child may end before this program receives it.
 fn interruption(child: ExitStatus) -> Option<Exit> {
-    received_signal().or_else(|| Exit::of_code(u8::try_from(128 + child.signal()?).ok()?))
+    received_signal().or_else(|| exit_of_code(u8::try_from(128 + child.signal()?).ok()?))
+}
+
+/// Returns the variant whose exit code is `code`; `None` for a code that no program of gpubench ends with.
+fn exit_of_code(code: u8) -> Option<Exit> {
+    let named = [Exit::Usage, Exit::NoDevice, Exit::Nothing, Exit::Failed, Exit::Regression, Exit::Done];
+    let interrupted = [1, 2, 15].map(Exit::Interrupted);
+    named.into_iter().chain(interrupted).find(|exit| exit.code() == code)
 }
 
 /// Returns the exit code for a benchmark binary that ended with this status. After a signal to the binary or
 /// to this program, it is that of the signal. A crash and an unknown code count as [`Exit::Failed`].
 pub(super) fn exit_of_child(status: ExitStatus) -> Exit {
-    interruption(status).or_else(|| Exit::of_code(u8::try_from(status.code()?).ok()?)).unwrap_or(Exit::Failed)
+    interruption(status).or_else(|| exit_of_code(u8::try_from(status.code()?).ok()?)).unwrap_or(Exit::Failed)
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use gpubench_records::baseline::{Baseline, check};
 use gpubench_records::{
     ArgValues, BaselineFinding, CaseSelection, Exit, Run, Threshold, comparison::equivalence_margin,
-    files::TUNING, selection::parse_filters,
+    files::Header, selection::parse_filters,
 };
 use gpubench_report::{
     join::{JoinedRun, is_split_share, join},
@@ -18,7 +18,7 @@ use gpubench_report::{
 use gpubench_runner::CacheStates;
 use gpubench_stats::DECISION_ERROR;
 use gpubench_table::check_columns;
-use gpubench_tune::Tuning;
+use gpubench_tune::{TUNING, Tuning};
 
 use super::{load, load_all, select_cases};
 use crate::output::{self, CommandError, ExportArgs, PrintOptions, Result, ResultDestinations, bail};
@@ -188,7 +188,14 @@ pub(super) fn report(
 fn read_tuning(file: &str) -> Option<Vec<u8>> {
     // A pipe can be read only once, when it is loaded as a run.
     let json = Path::new(file).is_file().then(|| fs::read(file).ok())??;
-    TUNING.is_format_of(&json).then_some(json)
+    is_tuning(&json).then_some(json)
+}
+
+/// Returns true if the document states the format of a tuning in its `schema`, in any version.
+fn is_tuning(json: &[u8]) -> bool {
+    let name = |schema: &str| Some(schema.split_once('/')?.0.to_owned());
+    let schema = TUNING.parse(json).ok().and_then(Header::schema);
+    schema.is_some_and(|schema| name(&schema) == name(TUNING.schema))
 }
 
 impl LimitArgs {
@@ -267,4 +274,18 @@ pub(super) fn merge(stored: &StoredRuns, args: &MergeArgs, options: PrintOptions
     results.write_run(&run)?;
     results.print_file_names();
     Ok(if missing.is_none() { exit } else { Exit::Failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_tuning;
+
+    #[test]
+    fn the_format_of_a_document_is_told_by_its_schema_alone() {
+        let is_tuning = |json: &str| is_tuning(json.as_bytes());
+        assert!(is_tuning(r#"{"schema": "gpubench-tuning/2", "wanted": 3}"#));
+        assert!(is_tuning(r#"{"schema": "gpubench-tuning/9", "wanted": []}"#));
+        assert!(!is_tuning(r#"{"schema": "gpubench/3"}"#) && !is_tuning(r#"{"schema": "gpubench-tuning"}"#));
+        assert!(!is_tuning("") && !is_tuning("[]") && !is_tuning(r#"{"schema": 1}"#));
+    }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::folders::{self, RECORDS, run_names};
-use super::format::{FormatError, ReadError};
+use super::format::ReadError;
 use super::lines::{StoredRun, head_of, read as read_lines};
 use super::store;
 use crate::{Run, Task};
@@ -36,7 +36,7 @@ pub enum LoadRunError {
 /// another version of the format contains its own advice.
 fn advice(error: &ReadError) -> &'static str {
     match error {
-        ReadError::Format(FormatError::Foreign { .. }) => ". Give a file that --json wrote, or measure anew",
+        ReadError::Foreign { .. } => ". Give a file that --json wrote, or measure anew",
         _ => "",
     }
 }

@@ -14,7 +14,7 @@ pub struct FileFormat {
     /// The format's name and version, which its files have in the field `schema`.
     pub schema: &'static str,
     /// The beginning of the error about a file that is not of this format.
-    mismatch_message: &'static str,
+    pub mismatch_message: &'static str,
 }
 
 /// A run, as one JSON document or as JSON Lines.
@@ -24,16 +24,12 @@ pub const RUN: FileFormat = FileFormat { schema: SCHEMA, mismatch_message: "not 
 pub const MEASURED_PEAKS: FileFormat =
     FileFormat { schema: "gpubench-ceilings/1", mismatch_message: "this is no file of measured peaks" };
 
-/// The results of tuning: races of variants.
-pub const TUNING: FileFormat =
-    FileFormat { schema: "gpubench-tuning/2", mismatch_message: "this is no tuning" };
-/// A run in a history.
-pub const HISTORY: FileFormat =
-    FileFormat { schema: "gpubench-history/2", mismatch_message: "this is no run of a history" };
-
-/// The reason why a document cannot be read as one of the expected format.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum FormatError {
+pub enum ReadError {
+    /// The system cannot read it.
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// The document is something else, or damaged.
     #[error("{what}: {why}")]
     Foreign {
@@ -54,28 +50,17 @@ pub enum FormatError {
     },
 }
 
-/// The reason why a file cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The system cannot read it.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// It is of another format, or damaged.
-    #[error(transparent)]
-    Format(#[from] FormatError),
-}
-
 /// The field `schema` of a document: at the top, or in the object `run` with which the document begins.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with a `schema`")]
-struct Header {
+pub struct Header {
     schema: Option<String>,
     run: Option<Box<Self>>,
 }
 
 impl Header {
     /// Returns the schema at the top, or else the one in `run`; `None` if there is neither.
-    fn schema(self) -> Option<String> {
+    pub fn schema(self) -> Option<String> {
         self.schema.or_else(|| self.run?.schema)
     }
 }
@@ -85,62 +70,45 @@ impl FileFormat {
     ///
     /// # Errors
     /// If the file is of another format or version, or damaged.
-    pub fn read<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
+    pub fn read<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, ReadError> {
         self.check_schema(json)?;
         self.parse(json)
     }
 
-    /// Reads a document of this format, or a list of them.
-    ///
-    /// # Errors
-    /// If one is of another format or version, or damaged, or if the list is empty.
-    pub fn read_all<T: DeserializeOwned>(self, json: &[u8]) -> Result<Vec<T>, FormatError> {
-        if !json.trim_ascii_start().starts_with(b"[") {
-            return Ok(vec![self.read(json)?]);
-        }
-        let headers: Vec<Header> = self.parse(json)?;
-        if headers.is_empty() {
-            return Err(self.foreign_error("it is a list of no runs"));
-        }
-        headers.into_iter().try_for_each(|header| self.check_header(header))?;
-        self.parse(json)
-    }
-
-    /// Returns true if the document states this format in its `schema`, in any version.
-    pub fn is_format_of(self, json: &[u8]) -> bool {
-        let name = |schema: &str| Some(schema.split_once('/')?.0.to_owned());
-        let schema = self.parse(json).ok().and_then(Header::schema);
-        schema.is_some_and(|schema| name(&schema) == name(self.schema))
-    }
-
     /// Returns the error that a document is not of this format, or is damaged. `why` describes the fault.
-    pub(super) fn foreign_error(self, why: impl Into<String>) -> FormatError {
-        FormatError::Foreign { what: self.mismatch_message, why: why.into() }
+    pub fn foreign_error(self, why: impl Into<String>) -> ReadError {
+        ReadError::Foreign { what: self.mismatch_message, why: why.into() }
     }
 
     /// Returns an error unless the document states exactly this format and version.
-    pub(super) fn check_schema(self, json: &[u8]) -> Result<(), FormatError> {
+    pub(super) fn check_schema(self, json: &[u8]) -> Result<(), ReadError> {
         self.check_header(self.parse(json)?)
     }
 
     /// Returns an error unless the header states exactly this schema.
-    fn check_header(self, header: Header) -> Result<(), FormatError> {
+    ///
+    /// # Errors
+    /// If it states another one, or none.
+    pub fn check_header(self, header: Header) -> Result<(), ReadError> {
         match header.schema() {
             Some(schema) if schema == self.schema => Ok(()),
-            Some(schema) => Err(FormatError::OtherSchema { schema, current: self.schema }),
+            Some(schema) => Err(ReadError::OtherSchema { schema, current: self.schema }),
             None => Err(self.foreign_error("it has no `schema`, which each file of gpubench has")),
         }
     }
 
     /// Parses a document without a check of its schema. An error contains the line and the column of the
     /// fault.
-    pub(super) fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, FormatError> {
+    ///
+    /// # Errors
+    /// If the document is damaged, or not that of a `T`.
+    pub fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T, ReadError> {
         json::from_slice(json).map_err(|error| self.parse_error(&error, json))
     }
 
     /// Returns the error of a document that cannot be parsed. This function is separate from
     /// [`parse`](Self::parse), which is compiled anew for each type.
-    fn parse_error(self, error: &serde_json::Error, json: &[u8]) -> FormatError {
+    fn parse_error(self, error: &serde_json::Error, json: &[u8]) -> ReadError {
         let (line, column, why) = (error.line(), error.column(), json::message_without_position(error));
         let category = match json.last() {
             // serde_json reports a number that is cut off, such as `1.`, as a syntax error.
@@ -168,15 +136,6 @@ mod tests {
 
     fn told(json: &str) -> String {
         RUN.read::<TestDocument>(json.as_bytes()).expect_err("it is no such document").to_string()
-    }
-
-    #[test]
-    fn the_format_of_a_document_is_told_by_its_schema_alone() {
-        let is_tuning = |json: &str| TUNING.is_format_of(json.as_bytes());
-        assert!(is_tuning(r#"{"schema": "gpubench-tuning/2", "wanted": 3}"#));
-        assert!(is_tuning(r#"{"schema": "gpubench-tuning/9", "wanted": []}"#));
-        assert!(!is_tuning(r#"{"schema": "gpubench/3"}"#) && !is_tuning(r#"{"schema": "gpubench-tuning"}"#));
-        assert!(!is_tuning("") && !is_tuning("[]") && !is_tuning(r#"{"schema": 1}"#));
     }
 
     /// Wherever a file ends too early, also within a number.

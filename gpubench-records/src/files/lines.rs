@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::format::RUN;
 use crate::{
-    BaselineComparison, FormatError, Measurement, ReadError, Reason, Record, Run, State, Threshold, json,
+    BaselineComparison, Measurement, ReadError, Reason, Record, Run, State, Threshold, json,
     merge::RecordsByCase,
 };
 
@@ -66,13 +66,7 @@ pub struct StoredRun {
     /// True if the last line of its file is cut off, so that the case in it is left out.
     pub is_cut_off: bool,
     /// True if the file has the line that a run writes at its end, and the run came to the end of its plan.
-    has_ended: bool,
-}
-
-impl From<Run> for StoredRun {
-    fn from(run: Run) -> Self {
-        Self { run, remarks: Vec::new(), is_cut_off: false, has_ended: true }
-    }
+    pub has_ended: bool,
 }
 
 impl StoredRun {
@@ -81,14 +75,6 @@ impl StoredRun {
     pub(super) fn is_done(&self) -> bool {
         let records = self.run.records.len();
         records == 0 || self.has_ended && records >= self.run.planned_cases
-    }
-
-    /// Returns the faults of the run's file in words, a line that is cut off included. The messages are for a
-    /// program that shows the records, and does not resume the run.
-    pub fn faults(&self) -> Vec<String> {
-        let cut_off =
-            self.is_cut_off.then(|| "its last line is cut off: the case in it is left out".to_owned());
-        self.remarks.iter().cloned().chain(cut_off).collect()
     }
 }
 
@@ -171,17 +157,17 @@ struct FirstLine {
 fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
     let line = &*next_line(from)?;
     if !line.is_empty() && !line.ends_with(b"\n") {
-        return Err(RUN.foreign_error("its first line has no end").into());
+        return Err(RUN.foreign_error("its first line has no end"));
     }
     RUN.check_schema(line)?;
     let sum = check_line(line);
     match RUN.parse::<RunLine>(line)? {
         RunLine::Run(_) if sum == Checksum::Differs => {
-            Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")).into())
+            Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")))
         }
         RunLine::Run(run) => Ok(FirstLine { run, has_checksum: sum == Checksum::Fits }),
         RunLine::Record { .. } | RunLine::End { .. } => {
-            Err(RUN.foreign_error("line 1: that of a run is missing").into())
+            Err(RUN.foreign_error("line 1: that of a run is missing"))
         }
     }
 }
@@ -249,7 +235,7 @@ impl Run {
     ///
     /// # Errors
     /// If it is no run of this format.
-    pub fn parse(json: &[u8]) -> Result<Self, FormatError> {
+    pub fn parse(json: &[u8]) -> Result<Self, ReadError> {
         RUN.read(json).and_then(validated)
     }
 }
@@ -258,7 +244,7 @@ impl Run {
 ///
 /// # Errors
 /// If no run can contain one of the records, or if a case has the same measurement twice.
-pub fn validated(mut run: Run) -> Result<Run, FormatError> {
+pub fn validated(mut run: Run) -> Result<Run, ReadError> {
     let mut records = RecordsByCase::default();
     for record in std::mem::take(&mut run.records) {
         add_record(record, &mut records).map_err(|why| RUN.foreign_error(why))?;

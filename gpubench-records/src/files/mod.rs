@@ -20,7 +20,7 @@ pub use self::folders::{
     open_program, persistent_folder, program_folder, state_folder, time_of_day,
 };
 pub(crate) use self::folders::{parse_run_name, time_of_name};
-pub use self::format::{FileFormat, FormatError, HISTORY, MEASURED_PEAKS, RUN, ReadError, TUNING};
+pub use self::format::{FileFormat, Header, MEASURED_PEAKS, RUN, ReadError};
 pub use self::lines::{Checksum, StoredRun, add_checksum, check_line, head_of, read, validated};
 pub use self::replace::{Destination, WriteContents, create, fill, is_one_file, replace, resolved};
 pub use self::store::Store;

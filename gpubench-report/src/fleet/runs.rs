@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use gpubench_records::files::LoadRunError;
 use gpubench_records::{
-    Cache, CaseSelection, Counts, DeviceInfo, FormatError, Link, Measurement, Program, Quantity, ReadError,
-    Record, Run, State, StoredRun, device_info::UUID,
+    Cache, CaseSelection, Counts, DeviceInfo, Link, Measurement, Program, Quantity, ReadError, Record, Run,
+    State, StoredRun, device_info::UUID,
 };
 use gpubench_stats::{Bytes, Nanoseconds, format::joined};
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::FleetGpu;
 use crate::history::Circumstances;
-use crate::loading::{find_run_files, load_all, retain_selected};
+use crate::loading::{faults, find_run_files, load_all, retain_selected};
 
 /// The runs of a fleet, for [`FleetReport::new`](super::FleetReport::new).
 #[derive(Debug, Default)]
@@ -85,10 +85,8 @@ impl FleetRuns {
             match runs {
                 Ok(runs) => fleet.runs.extend(runs),
                 // The answer about a fleet, which users may write next to its runs.
-                Err(LoadRunError::Unreadable {
-                    error: ReadError::Format(FormatError::OtherSchema { schema, .. }),
-                    ..
-                }) if schema.starts_with("gpubench-fleet/") => {}
+                Err(LoadRunError::Unreadable { error: ReadError::OtherSchema { schema, .. }, .. })
+                    if schema.starts_with("gpubench-fleet/") => {}
                 Err(error) => fleet.unread.push(error.to_string()),
             }
         }
@@ -110,7 +108,7 @@ fn read_file(path: &Path, selection: &CaseSelection) -> Result<Vec<FleetRun>, Lo
 impl FleetRun {
     /// Collects the GPUs of a run with their measurements, and everything that is left out.
     fn new(name: String, stored: StoredRun, selection: &CaseSelection) -> Self {
-        let mut missing: Vec<_> = stored.faults().into_iter().map(|fault| (fault, None)).collect();
+        let mut missing: Vec<_> = faults(&stored).into_iter().map(|fault| (fault, None)).collect();
         let mut run = stored.run;
         let (measured, planned) = (run.records.len(), run.planned_cases);
         let unfinished =

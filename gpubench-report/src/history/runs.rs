@@ -8,13 +8,17 @@ use std::{fs, io};
 use gpubench_records::{
     CaseId, Counts, DeviceInfo, Measurement, NameFilter, Program, Record, Run, Value,
     device_info::{DRIVER, UUID},
-    files::{Checksum, HISTORY, add_checksum, check_line, create, name_candidates},
+    files::{Checksum, FileFormat, add_checksum, check_line, create, name_candidates},
 };
 use gpubench_stats::{Nanoseconds, format::joined, mean};
 use serde::{Deserialize, Serialize};
 
 use super::{CaseChange, RunLabel};
 use crate::loading::find_run_files;
+
+/// The format of a run in a history.
+const HISTORY: FileFormat =
+    FileFormat { schema: "gpubench-history/2", mismatch_message: "this is no run of a history" };
 
 /// The JSON document in a file of a history.
 #[derive(Deserialize, Serialize)]

@@ -42,7 +42,7 @@ struct FakeSampler {
 impl FakeSampler {
     fn new(time: fn(usize) -> f64) -> Self {
         let (cost, busy) = (Nanoseconds(1e6), Duration::ZERO);
-        let timer = Timer::new(STEP).with_empty_span(OVERHEAD).simulated();
+        let timer = Timer { simulated: true, ..Timer::new(STEP).with_empty_span(OVERHEAD) };
         Self {
             time,
             path: Path::Host,

@@ -106,14 +106,14 @@ mod lines_tests {
         let head = String::from_utf8(head.expect("a vector takes everything")).expect("UTF-8");
         let stored = |head: &str, record: &str| read(format!("{head}{record}").as_bytes());
         let whole = stored(&head, &record).expect("a run");
-        assert_eq!((whole.run.records.len(), whole.faults()), (1, vec![]));
+        assert_eq!((whole.run.records.len(), whole.remarks), (1, vec![]));
         let by_hand = record.replace("\"flops\":1600", "\"flops\":9999");
         let (unsummed, _) = record.rsplit_once(",\"crc32\"").expect("it has a checksum");
         for (record, why) in
             [(by_hand, CHECKSUM_DIFFERS), (format!("{unsummed}}}}}\n"), "it has no checksum")]
         {
             let found = stored(&head, &record).expect("a run");
-            let told = found.faults().concat();
+            let told = found.remarks.concat();
             assert!(
                 found.run.records.is_empty() && told.contains(&format!("line 2 is no record ({why}")),
                 "{told}"
@@ -123,7 +123,7 @@ mod lines_tests {
             .expect_err("it is no run");
         assert_eq!(told.to_string(), format!("not a stored run: line 1: {CHECKSUM_DIFFERS}"));
         let cut_off = stored(&head, &record[..record.len() - 9]).expect("a run");
-        assert_eq!(cut_off.faults(), ["its last line is cut off: the case in it is left out"]);
+        assert!(cut_off.is_cut_off && cut_off.remarks.is_empty());
     }
 
     /// The most samples that a user may ask for, each as long as a number can be.
