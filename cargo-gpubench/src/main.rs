@@ -8,15 +8,15 @@ mod output;
 use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches};
-use gpubench_runner::__private::{steps::Caller, with_conventions, with_hint};
+use gpubench_runner::__private::{Caller, keep_exit_statuses, run_as_child, with_conventions, with_hint};
 
 use self::commands::CargoArgs;
 
 fn main() -> ExitCode {
-    if let Some(exit) = gpubench_runner::__private::machine::run_as_child() {
+    if let Some(exit) = run_as_child() {
         return exit;
     }
-    gpubench_runner::__private::system::keep_exit_statuses();
+    keep_exit_statuses();
     let command = with_conventions(CargoArgs::command());
     let arguments = as_subcommand(env::args_os());
     let matches = command.try_get_matches_from(&arguments);

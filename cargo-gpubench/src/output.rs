@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, builder::ValueParser};
-use gpubench_records::files::{LoadRunError, WriteContents};
+use gpubench_records::files::{LoadRunError, WriteContents, is_one_file};
 use gpubench_records::{Destination, Exit, Run};
 use gpubench_report::{export::FORMATS, stored_runs::StoredRuns};
-pub(crate) use gpubench_runner::__private::system::{say as note, warn};
-use gpubench_runner::__private::{system, whole_number};
-use gpubench_table::export::{Export, ExportTo, Format, exports};
+use gpubench_runner::__private::{self as runner, whole_number};
+pub(crate) use gpubench_runner::__private::{say as note, warn};
+use gpubench_table::export::{Export, Format, exports};
 use gpubench_table::{Page, explain, no_records, paragraph, render};
 use serde::Serialize;
 
@@ -54,13 +54,13 @@ impl PrintOptions {
 pub(crate) struct ExportArgs(pub Vec<(Format, PathBuf)>);
 
 /// Returns the command-line flag of an export format, such as `--csv FILE`.
-fn format_flag(format: Format) -> Arg {
+fn format_flag((format, purpose): (Format, &'static str)) -> Arg {
     let name = format.name;
     Arg::new(name)
         .long(name)
         .value_name("FILE")
         .value_parser(ValueParser::path_buf())
-        .help(format.description)
+        .help(purpose)
         .help_heading("Results")
 }
 
@@ -76,7 +76,8 @@ impl Args for ExportArgs {
 
 impl FromArgMatches for ExportArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let file = |format: Format| Some((format, matches.get_one::<PathBuf>(format.name)?.clone()));
+        let file =
+            |(format, _): (Format, &str)| Some((format, matches.get_one::<PathBuf>(format.name)?.clone()));
         Ok(Self(FORMATS.into_iter().filter_map(file).collect()))
     }
 
@@ -94,9 +95,9 @@ pub(crate) struct ResultDestinations {
 
 impl ResultDestinations {
     /// Checks that every file can be written and is not one of `sources`, the files that the command reads.
-    pub(crate) fn new(files: &ExportArgs, sources: &[ExportTo], options: PrintOptions) -> Result<Self> {
+    pub(crate) fn new(files: &ExportArgs, sources: &[PathBuf], options: PrintOptions) -> Result<Self> {
         let exports = exports(files.0.clone()).map_err(CommandError::usage)?;
-        exports.iter().try_for_each(|export| check_destination(&export.to, sources))?;
+        exports.iter().try_for_each(|export| check_destination(export, sources))?;
         Ok(Self { exports, options })
     }
 
@@ -104,7 +105,7 @@ impl ResultDestinations {
     /// results are only printed.
     pub(crate) fn for_json(
         file: &Option<PathBuf>,
-        sources: &[ExportTo],
+        sources: &[PathBuf],
         options: PrintOptions,
     ) -> Result<Self> {
         let files = file.iter().map(|file| (Format::JSON, file.clone())).collect();
@@ -119,12 +120,12 @@ impl ResultDestinations {
             serde_json::to_writer(&mut *out, answer)?;
             out.write_all(b"\n")
         };
-        self.exports.iter().try_for_each(|export| write_to(&export.to, &write))
+        self.exports.iter().try_for_each(|export| write_to(export, &write))
     }
 
     /// Prints text, unless results are exported to standard output.
     pub(crate) fn print_unless_exported(&self, text: &str) -> Result<()> {
-        if self.exports.iter().any(|export| export.to == ExportTo::StandardOutput) {
+        if self.exports.iter().any(|export| export.file.is_none()) {
             return Ok(());
         }
         print(text, self.options)
@@ -150,7 +151,7 @@ impl ResultDestinations {
     /// Prints the names of the written files on standard error.
     pub(crate) fn print_file_names(&self) {
         for export in &self.exports {
-            if let ExportTo::File(path) = &export.to {
+            if let Some(path) = &export.file {
                 note(&format!("wrote {}", path.display()));
             }
         }
@@ -159,12 +160,12 @@ impl ResultDestinations {
 
 /// Writes a run to one destination.
 pub(crate) fn export_run(export: &Export, run: &Run) -> Result<()> {
-    write_to(&export.to, &|out| (export.format.write)(run, out))
+    write_to(export, &|out| (export.format.write)(run, out))
 }
 
 /// Prints `text`, coloured as the user and the terminal want it.
 pub(crate) fn print(text: &str, options: PrintOptions) -> Result<()> {
-    system::print(io::stdout(), text, options.color)
+    runner::print(io::stdout(), text, options.color)
         .map_err(|error| CommandError::failed(format!("the results cannot be printed: {error}")))
 }
 
@@ -174,15 +175,15 @@ pub(crate) fn error(error: &CommandError) {
 }
 
 /// Returns the files from which these runs are read. Leaves out standard input, baselines and unknown names.
-pub(crate) fn run_files(runs: &[String], stored: &StoredRuns) -> Vec<ExportTo> {
-    runs.iter().filter_map(|run| stored.file(run).ok()?).map(ExportTo::File).collect()
+pub(crate) fn run_files(runs: &[String], stored: &StoredRuns) -> Vec<PathBuf> {
+    runs.iter().filter_map(|run| stored.file(run).ok()?).collect()
 }
 
-/// Checks that `to` can be written and is not one of `sources`. Does not open a pipe, since its reader would
-/// take the closing for the end of the results.
-fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
-    let ExportTo::File(path) = to else { return Ok(()) };
-    if sources.iter().any(|source| source.is(to)) {
+/// Checks that the file of `export` can be written and is not one of `sources`. Does not open a pipe, since its reader
+/// would take the closing for the end of the results.
+fn check_destination(export: &Export, sources: &[PathBuf]) -> Result<()> {
+    let Some(path) = &export.file else { return Ok(()) };
+    if sources.iter().any(|source| is_one_file(source, path)) {
         bail!(
             Usage,
             "{} is one of the runs to read, and would be overwritten: write to another file",
@@ -197,12 +198,10 @@ fn check_destination(to: &ExportTo, sources: &[ExportTo]) -> Result<()> {
 }
 
 /// Writes `contents` to a destination. A regular file is replaced as a whole.
-pub(crate) fn write_to(to: &ExportTo, contents: WriteContents<'_>) -> Result<()> {
-    let file = match to {
-        ExportTo::StandardOutput => Ok(None),
-        ExportTo::File(path) => Destination::open(path).map(Some),
-    };
-    file.and_then(|file| system::write_to(file.as_ref(), io::stdout().lock(), contents))
+pub(crate) fn write_to(export: &Export, contents: WriteContents<'_>) -> Result<()> {
+    let to = export.file.as_ref().map_or("standard output".to_owned(), |file| file.display().to_string());
+    let file = export.file.as_deref().map(Destination::open).transpose();
+    file.and_then(|file| runner::write_to(file.as_ref(), io::stdout().lock(), contents))
         .map_err(|error| CommandError::failed(format!("{to}: {error}")))
 }
 

@@ -267,7 +267,7 @@ fn a_run_without_records_is_told_by_all() {
         let ended = project.run(command).code(4);
         assert!(ended.stdout().contains(none) && ended.stderr().is_empty(), "{}", ended.stdout());
     }
-    for format in FORMATS {
+    for (format, _) in FORMATS {
         let flag = format!("--{}", format.name);
         let ended = project.run(&["report", &empty, &flag, "-"]).code(4);
         assert_eq!(ended.stderr(), format!("warning: {none}\n"), "{}", format.name);
@@ -430,7 +430,7 @@ fn without_process(file: Vec<u8>) -> String {
 fn runs_are_written_in_every_format() {
     let project = TestProject::with_runs();
     let run = load(&recorded()).expect("a run").run;
-    for format in FORMATS {
+    for (format, _) in FORMATS {
         let mut expected = Vec::new();
         (format.write)(&run, &mut expected).expect("a vector takes everything");
         let (file, from) = (project.text(format.name), recorded());

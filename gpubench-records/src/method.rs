@@ -131,16 +131,7 @@ gpubench_stats::stored! {
 impl Method {
     /// Returns the method of samples that are timed on `path`, with no flush before them.
     pub fn new(path: Path) -> Self {
-        Self {
-            path,
-            path_reason: None,
-            batch: None,
-            kernel_count: None,
-            operations: None,
-            flush: Flush::None,
-            flush_reason: None,
-            flush_verification: None,
-        }
+        Self { path, flush: Flush::None, ..Self::default() }
     }
 
     /// Returns the same method with this flush before each sample.

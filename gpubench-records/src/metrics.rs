@@ -136,9 +136,8 @@ impl Metrics {
                 .and(counts.flops.zip(counts.bytes))
                 .map(|(flops, bytes)| flops as f64 / bytes as f64),
             roofline,
-            flops_per_joule: None,
-            bytes_per_joule: None,
             cold_over_hot: hot.map(|hot| time / hot),
+            ..Self::default()
         }
     }
 

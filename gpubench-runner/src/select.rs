@@ -127,15 +127,6 @@ impl FoundDevices {
         }
         Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
-
-    /// Selects the usual devices, and this machine's CPU in addition to a GPU, so that every benchmark whose device exists has one.
-    ///
-    /// # Errors
-    /// Returns an error if the search for a kind that benchmarks need did not come to its end.
-    pub(crate) fn one_of_each_kind(&self) -> Result<SelectedDevices, String> {
-        self.select_default(true)
-    }
-
     /// Selects GPUs for a task to which a scheduler has `given` them by `CUDA_VISIBLE_DEVICES`: if `all`,
     /// each GPU that is found, else the first. Adds a device of every kind that a program has added. If no
     /// benchmark is for a GPU, selects the usual devices.
@@ -173,8 +164,10 @@ impl FoundDevices {
 
     /// Selects the usual devices: the first GPU that works, a device of each kind that programs have added,
     /// and this machine's CPU `with_fallback` or if there is no GPU. Adds notes on missing and faulty GPUs.
+    ///
+    /// # Errors
     /// Returns an error if the search for a kind that benchmarks need did not come to its end.
-    fn select_default(&self, with_fallback: bool) -> Result<SelectedDevices, String> {
+    pub(crate) fn select_default(&self, with_fallback: bool) -> Result<SelectedDevices, String> {
         self.check_search_complete()?;
         let first = first_that_works(self.gpus());
         let devices = self.filter_by_choice(with_fallback || first.is_none(), &|gpu| first == Some(gpu));

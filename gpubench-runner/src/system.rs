@@ -140,12 +140,6 @@ pub(crate) fn is_external_signal(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| [SIGHUP, SIGINT, SIGKILL, SIGTERM].contains(&signal))
 }
 
-/// Takes this process out of reach of a terminal's Ctrl-C: makes it the leader of a new session.
-pub(crate) fn leave_terminal() {
-    // Fails if this process already leads a process group. That group is then its own.
-    _ = rustix::process::setsid();
-}
-
 /// The signals that ask this process to end.
 const STOP_SIGNALS: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// The same signal again within this time is the same request: `timeout` of GNU sends its signal to a process and to its group.

@@ -9,10 +9,8 @@ use crate::tuning::{SCHEMA, TunedBenchmark, TunedProblem, TunedVariant, Tuning, 
 use crate::{elimination::race, variants::Variants};
 use gpubench_core::Entry;
 use gpubench_records::{Arg, Cache, Destination, Exit};
-use gpubench_runner::__private::{
-    extension::{Extension, RunError, Session, SuiteError, environment},
-    parse_positive_time,
-};
+use gpubench_runner::__private::{Extension, RunError, Session, environment, parse_positive_time};
+use gpubench_runner::Error;
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Nanoseconds;
 
@@ -77,19 +75,19 @@ pub fn extension() -> Extension {
 /// Runs `--tune`: races all selected problems, prints the results, and writes them to the file of
 /// `--save-tuning`, even after an error. With `-` as the file, prints JSON in place of the table. Returns the
 /// exit code, which is [`Exit::Failed`] if a problem has no winner.
-fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, SuiteError> {
+fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, Error> {
     let began = Instant::now();
     let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let TuneArgs { budget, save_tuning, .. } =
-        TuneArgs::from_arg_matches(flags).map_err(|error| SuiteError::new(error, Exit::Usage))?;
+        TuneArgs::from_arg_matches(flags).map_err(|error| Error::new(error, Exit::Usage))?;
     let name = save_tuning.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    let not_saved = |error: io::Error, exit| SuiteError::new(format!("--save-tuning {name}: {error}"), exit);
+    let not_saved = |error: io::Error, exit| Error::new(format!("--save-tuning {name}: {error}"), exit);
     let is_standard_output = name == "-";
     let file = save_tuning.as_deref().filter(|_| !is_standard_output);
     let destination = file.map(Destination::open).transpose();
     let destination = destination.map_err(|error| not_saved(error, Exit::Usage))?;
     if session.jobs.is_empty() {
-        return Err(SuiteError::new(NOTHING_TO_TUNE, Exit::Usage));
+        return Err(Error::new(NOTHING_TO_TUNE, Exit::Usage));
     }
     let mut tuning = Tuning {
         schema: SCHEMA.to_owned(),
@@ -109,9 +107,9 @@ fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, Sui
     if is_standard_output {
         let mut json = Vec::new();
         tuning.write(&mut json).map_err(|error| not_saved(error, Exit::Failed))?;
-        session.print(&String::from_utf8_lossy(&json))?;
+        print(session, &String::from_utf8_lossy(&json))?;
     } else {
-        session.print(&table(&tuning, session.page()))?;
+        print(session, &table(&tuning, session.printer.page()))?;
     }
     if let Some(destination) = destination {
         let written = destination.write(&|out| tuning.write(out));
@@ -119,6 +117,11 @@ fn run_tuning(flags: &ArgMatches, session: &mut Session<'_>) -> Result<Exit, Sui
     }
     ended?;
     Ok(tuning.exit())
+}
+
+/// Prints text on standard output, while the line of progress is hidden.
+fn print(session: &Session<'_>, text: &str) -> Result<(), Error> {
+    session.progress.aside(|| session.printer.print(text))
 }
 
 /// The error message if no selected benchmark has `tune(…)`.
@@ -208,7 +211,7 @@ fn race_all(
 mod tests {
     use std::ffi::OsString;
 
-    use gpubench_runner::__private::steps::{Caller, parse};
+    use gpubench_runner::__private::{Caller, parse};
 
     use super::*;
 

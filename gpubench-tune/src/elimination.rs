@@ -4,7 +4,7 @@
 use crate::race::{Duel, Race};
 use crate::tuning::{RaceEnd, Standing, TunedProblem, TunedVariant};
 use gpubench_records::Counts;
-use gpubench_runner::__private::extension::{CaseResult, RunError};
+use gpubench_runner::__private::{CaseResult, RunError};
 use gpubench_stats::Nanoseconds;
 
 /// The rounds of one step, in which two variants were measured interleaved.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::elimination::{DuelRounds, MeasureVariants};
 use crate::race::{Duel, PAIRS_OF_A_STEP};
 use gpubench_records::{BenchmarkId, Counts, Failure, Record, Sampling, Stage};
-use gpubench_runner::__private::extension::{CaseResult, Session};
+use gpubench_runner::__private::{CaseResult, Session};
 use gpubench_runtime::Job;
 use gpubench_stats::{Nanoseconds, resolution_of_pairs};
 
@@ -44,12 +44,18 @@ impl<'a, 's> Variants<'a, 's> {
     pub(crate) fn new(session: &'a mut Session<'s>, jobs: &'a [Job]) -> Self {
         Self { session, jobs, began: Instant::now() }
     }
+
+    /// Measures a job of one case, and shows it in the line of progress.
+    fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
+        self.session.progress.try_job(job);
+        self.session.cases.measure(job, sampling)
+    }
 }
 
 impl MeasureVariants for Variants<'_, '_> {
     fn measure_coarsely(&mut self, variant: usize) -> CaseResult<(Nanoseconds, Counts)> {
         let sampling = alone_sampling(self.session.sampling);
-        let found = self.session.measure(&self.jobs[variant], sampling)?;
+        let found = self.measure(&self.jobs[variant], sampling)?;
         Ok(found.and_then(|record| {
             let measured = record.measurement.as_ref();
             let measured = measured.ok_or_else(|| Failure::new(Stage::Sampling, "took no samples"))?;
@@ -71,7 +77,7 @@ impl MeasureVariants for Variants<'_, '_> {
         let mut job = self.jobs[duel.contender].clone();
         job.with = Some(BenchmarkId { benchmark, args });
         let sampling = step_sampling(self.session.sampling, coarse, is_first);
-        Ok(self.session.measure(&job, sampling)?.and_then(|record| duel_rounds(&record)))
+        Ok(self.measure(&job, sampling)?.and_then(|record| duel_rounds(&record)))
     }
 
     fn elapsed(&self) -> Nanoseconds {

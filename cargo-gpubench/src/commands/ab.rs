@@ -145,7 +145,7 @@ fn write_results(results: &ResultDestinations, runs: &[(String, Run)], others: &
         match runs {
             [] if others.is_empty() => {}
             runs if export.format.name == Format::MARKDOWN.name => {
-                output::write_to(&export.to, &|out| write_markdown(runs, others, out))?;
+                output::write_to(export, &|out| write_markdown(runs, others, out))?;
             }
             [(_, run)] => output::export_run(export, run)?,
             _ => {}

@@ -32,7 +32,8 @@ pub(super) fn run(args: &RunArgs, options: PrintOptions) -> Result<Exit> {
     let cargo = Cargo::default();
     let workspace = cargo.metadata(&args.build)?;
     let targets = workspace.bench_targets(&args.build)?;
-    let format = FORMATS.into_iter().find(|format| is_flag_given(&args.flags, format.name));
+    let format =
+        FORMATS.into_iter().map(|(format, _)| format).find(|format| is_flag_given(&args.flags, format.name));
     refuse_shared_file(format, targets.len())?;
     let built = cargo.build(&targets, &args.build)?;
     let ends = run_binaries(&built, &args.flags)?;

@@ -3,7 +3,7 @@
 
 use clap::Args;
 use gpubench_records::{Exit, selection::names_device};
-use gpubench_runner::__private::machine::{self, Available, Finding, Level, clocked_devices, examine};
+use gpubench_runner::__private::{Available, Finding, Level, clocked_devices, examine};
 use gpubench_stats::format::counted;
 use gpubench_table::text::{Page, plain, wrapped};
 use serde_json::json;
@@ -79,7 +79,7 @@ fn reset_clocks(wanted: &[String], options: PrintOptions) -> Result<Exit> {
         if !wanted.is_empty() && !wanted.iter().any(|name| is_called(device, name)) {
             continue;
         }
-        match machine::reset_clocks(device) {
+        match gpubench_runner::__private::reset_clocks(device) {
             Ok(()) => {
                 let done = format!("{} ({}): clocks reset\n", device.device, device.name);
                 options.print_paragraph(&done)?;

@@ -13,7 +13,6 @@ use gpubench_report::{
 };
 use gpubench_runner::__private::whole_number;
 use gpubench_stats::format::joined;
-use gpubench_table::export::ExportTo;
 
 use super::load_all;
 use super::revision::{commit_order, full_hash};
@@ -147,7 +146,7 @@ fn report_changes(folder: &Path, args: &HistoryArgs, options: PrintOptions) -> R
 
 /// Runs the command `fleet`.
 pub(super) fn fleet(args: &FleetArgs, options: PrintOptions) -> Result<Exit> {
-    let sources: Vec<ExportTo> = find_run_files(&args.files).0.into_iter().map(ExportTo::File).collect();
+    let sources: Vec<PathBuf> = find_run_files(&args.files).0.into_iter().collect();
     let results = ResultDestinations::for_json(&args.json, &sources, options)?;
     let runs = FleetRuns::read(&args.files, &args.selection.selection()?);
     if let Some(first) = runs.unread.first().filter(|_| runs.is_empty()) {

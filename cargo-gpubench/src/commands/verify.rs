@@ -11,11 +11,7 @@ use std::{env, fs, io, thread};
 use clap::Args;
 use gpubench_records::{Cache, Exit, NcuPass, PlannedCase, Reason, Record, Run};
 use gpubench_report::{counters::store_ncu_counters, loading::load};
-use gpubench_runner::__private::{
-    parse_positive_time,
-    profiled::{FLAG, ProfiledCases},
-    system::ProcessGroup,
-};
+use gpubench_runner::__private::{PROFILED_FLAG, ProcessGroup, ProfiledCases, parse_positive_time};
 use gpubench_stats::format::counted;
 
 use super::benchmark_binaries::{BuildArgs, Cargo, is_benchmark_binary, refuse_shared_file};
@@ -285,7 +281,7 @@ fn run_ncu(
             .args(["--clock-control", "none", "--cache-control", if is_cold { "all" } else { "none" }])
             .args(["--metrics", &metrics.join(",")])
             .arg(binary.get_program())
-            .arg(FLAG)
+            .arg(PROFILED_FLAG)
             .arg(folder.path().join("cases"))
             .envs(binary.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .env("LC_ALL", "C")

@@ -46,7 +46,7 @@ pub fn check(
 }
 
 /// Returns the cases of `run` that seem to be regressions against `baseline`, which further processes should confirm.
-pub(crate) fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
+pub fn seem_regressed<'a>(run: &'a Run, baseline: &Baseline, threshold: Threshold) -> Vec<&'a Record> {
     let cases = RunCases::new(run, baseline);
     let rows = compared_cases(run, baseline, &cases, Some(threshold), DECISION_ERROR);
     let seems = |row: &ComparedCase<'_>| row.decision.is_some_and(|decision| decision.seems_regressed);

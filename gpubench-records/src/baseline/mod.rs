@@ -6,8 +6,7 @@
 mod check;
 mod decisions;
 
-pub(crate) use self::check::seem_regressed;
-pub use self::check::{MeasuredRecord, check, differences};
+pub use self::check::{MeasuredRecord, check, differences, seem_regressed};
 pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
 use gpubench_stats::{Map, Set};

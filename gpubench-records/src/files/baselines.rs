@@ -4,11 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::{cmp::Reverse, fs, io};
 
-use crate::baseline::{Baseline, check, seem_regressed, supersedes};
+use crate::baseline::{Baseline, supersedes};
 use crate::files::replace::parent_folder;
 use crate::files::{self, LoadRunError, name_candidates, parse_run_name, time_of_name};
-use crate::{Destination, ReadError, Record, Run, Threshold, text::did_you_mean};
-use gpubench_stats::DECISION_ERROR;
+use crate::{Destination, ReadError, Run, text::did_you_mean};
 
 /// The name of a baseline and its path: a folder of runs, or a `.json` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,61 +175,11 @@ fn baselines_folder() -> PathBuf {
     files::persistent_folder().join("baselines")
 }
 
-/// The baselines of a run: the one that it is compared with, already read, and the one that it is saved as.
-#[derive(Debug, Default)]
-pub struct RunBaselines {
-    against: Option<Baseline>,
-    save: Option<BaselineLocation>,
-}
-
-impl RunBaselines {
-    /// Opens the baselines of a run before it is measured. The run will be compared with `last` if it is
-    /// given, else with the baseline that `against` names, which is read now. It will be saved as the
-    /// baseline `save`, whose folder is created now, so that a fault shows before the measurement.
-    ///
-    /// # Errors
-    /// See [`LoadRunError`].
-    pub fn open(
-        against: Option<&str>,
-        save: Option<&str>,
-        last: Option<Baseline>,
-    ) -> Result<Self, LoadRunError> {
-        let against = match last {
-            None => against.map(|name| BaselineLocation::from_name(name).load()).transpose()?,
-            last => last,
-        };
-        let save = save.map(BaselineLocation::from_name);
-        save.as_ref().map(BaselineLocation::prepare).transpose()?;
-        Ok(Self { against, save })
-    }
-
-    /// Compares `run` with the baseline, if there is one, and stores the comparison in `run`. `wanted`
-    /// selects the cases of the baseline that the run should have.
-    pub fn check(&self, run: &mut Run, wanted: &dyn Fn(&Record) -> bool) {
-        let against = self.against.as_ref();
-        run.baseline_comparison = against.map(|baseline| check(run, baseline, wanted, DECISION_ERROR));
-    }
-
-    /// Returns the cases of `run` that seem to be regressions against the baseline, which further processes
-    /// should confirm; empty without a baseline.
-    pub fn seem_regressed<'a>(&self, run: &'a Run, threshold: Threshold) -> Vec<&'a Record> {
-        let against = self.against.as_ref();
-        against.map_or_else(Vec::new, |baseline| seem_regressed(run, baseline, threshold))
-    }
-
-    /// Saves `run` as a baseline, if the user asked for that.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn save(&self, run: &Run) -> Result<(), LoadRunError> {
-        self.save.as_ref().map_or(Ok(()), |place| place.save(run))
-    }
-}
-
 #[cfg(test)]
 mod open_tests {
     use super::*;
-    use crate::baseline::fixture::stored_run;
+    use crate::baseline::{check, fixture::stored_run};
+    use gpubench_stats::DECISION_ERROR;
 
     /// What was measured is compared with the one, stored as the other, and cases of the one that it lacks are named.
     #[test]
@@ -238,28 +187,21 @@ mod open_tests {
         let folder = tempfile::tempdir().expect("a folder");
         let whole = stored_run();
         let [old, new] = ["old", "new"].map(|name| folder.path().join(name).display().to_string());
-        let saving = RunBaselines::open(None, Some(&old), None).expect("it can be written");
-        saving.save(&whole).expect("it is written");
+        let [old_place, new_place] = [&old, &new].map(|name| BaselineLocation::from_name(name));
+        old_place.prepare().expect("it can be written");
+        old_place.save(&whole).expect("it is written");
 
-        let open = RunBaselines::open(Some(&old), Some(&new), None).expect("it was stored");
-        let mut part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
-        open.check(&mut part, &|_| true);
-        let check = part.baseline_comparison.as_ref().expect("it was compared with the baseline");
+        let baseline = old_place.load().expect("it was stored");
+        new_place.prepare().expect("it can be written");
+        let part = Run { records: whole.records[1..].to_vec(), ..whole.clone() };
+        let compare = |wanted| check(&part, &baseline, &move |_| wanted, DECISION_ERROR);
+        let check = compare(true);
         assert_eq!((&check.baseline, check.findings.len()), (&old, whole.records.len() - 1));
         assert_eq!(check.missing, [whole.records[0].case.to_string()]);
-        open.check(&mut part, &|_| false);
-        assert_eq!(
-            part.baseline_comparison.as_ref().map(|check| check.missing.len()),
-            Some(0),
-            "nobody wanted it"
-        );
-        open.save(&part).expect("it is written");
-        let stored = BaselineLocation::from_name(&new).load().expect("it was stored").into_runs();
+        assert_eq!(compare(false).missing.len(), 0, "nobody wanted it");
+        new_place.save(&part).expect("it is written");
+        let stored = new_place.load().expect("it was stored").into_runs();
         assert_eq!((stored.len(), stored[0].records.len()), (1, part.records.len()));
-
-        let mut alone = whole;
-        saving.check(&mut alone, &|_| true);
-        assert!(alone.baseline_comparison.is_none(), "there is nothing to hold it against");
     }
 }
 

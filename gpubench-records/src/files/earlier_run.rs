@@ -214,7 +214,7 @@ mod tests {
         let bare = Run { records: Vec::new(), ..run.clone() };
         let mut store = Store::create(folder, &bare, &[]).expect("it can be written");
         run.records[..records].iter().try_for_each(|record| store.add(record)).expect("it can be written");
-        store.path().to_owned()
+        store.path.clone()
     }
 
     #[test]

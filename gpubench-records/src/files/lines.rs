@@ -89,7 +89,7 @@ pub fn read(from: impl Read) -> Result<StoredRun, ReadError> {
 /// Reads the first line, then the others, up to the end or to a line that is cut off. Damaged lines become
 /// faults.
 fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
-    let FirstLine { mut run, has_checksum } = read_head(from)?;
+    let (mut run, has_checksum) = read_head(from)?;
     let (mut faults, mut records) = (Vec::new(), RecordsByCase::default());
     let (mut is_cut_off, mut has_ended) = (false, false);
     for number in 2.. {
@@ -122,7 +122,7 @@ fn read_lines(from: &mut dyn BufRead) -> Result<StoredRun, ReadError> {
 /// # Errors
 /// If the first line begins no run.
 pub fn head_of(path: &Path) -> Result<Run, ReadError> {
-    read_head(&mut BufReader::new(File::open(path)?)).map(|head| head.run)
+    read_head(&mut BufReader::new(File::open(path)?)).map(|(run, _)| run)
 }
 
 /// Reads a line with its line end. The line is empty at the end of the file, and has no line end if the file
@@ -146,15 +146,9 @@ fn read_line(line: &[u8], needs_checksum: bool) -> Result<RunLine, String> {
 /// The message about a line whose checksum does not fit.
 const CHECKSUM_DIFFERS: &str = "it was changed after it was written: its checksum is another";
 
-/// The first line of a run's file.
-struct FirstLine {
-    run: Run,
-    /// True if the first line has a checksum: then all other lines must have one too.
-    has_checksum: bool,
-}
-
-/// Reads the first line of a run's file.
-fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
+/// Reads the first line of a run's file: returns the run without its records, and true if the line has a checksum. Then
+/// all other lines must have one too.
+fn read_head(from: &mut dyn BufRead) -> Result<(Run, bool), ReadError> {
     let line = &*next_line(from)?;
     if !line.is_empty() && !line.ends_with(b"\n") {
         return Err(RUN.foreign_error("its first line has no end"));
@@ -165,7 +159,7 @@ fn read_head(from: &mut dyn BufRead) -> Result<FirstLine, ReadError> {
         RunLine::Run(_) if sum == Checksum::Differs => {
             Err(RUN.foreign_error(format!("line 1: {CHECKSUM_DIFFERS}")))
         }
-        RunLine::Run(run) => Ok(FirstLine { run, has_checksum: sum == Checksum::Fits }),
+        RunLine::Run(run) => Ok((run, sum == Checksum::Fits)),
         RunLine::Record { .. } | RunLine::End { .. } => {
             Err(RUN.foreign_error("line 1: that of a run is missing"))
         }

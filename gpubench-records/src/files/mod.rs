@@ -13,7 +13,7 @@ pub mod peaks;
 mod replace;
 mod store;
 
-pub use self::baselines::{BaselineLocation, RunBaselines};
+pub use self::baselines::BaselineLocation;
 pub use self::earlier_run::{EarlierRun, LAST, LoadRunError, file_of, is_name_of_run, run_before, runs_in};
 pub use self::folders::{
     RECORDS, cache_folder, cargo_target_folder, default_runs_folder, fingerprint, name_candidates,

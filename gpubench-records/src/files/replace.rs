@@ -11,13 +11,9 @@ use crate::files::disk;
 /// A function that writes the contents of a file to the given writer.
 pub type WriteContents<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
-/// A file, pipe or device that results are written to.
+/// A file, pipe or device that results are written to, by the way of writing to it.
 #[derive(Debug)]
-pub struct Destination(WriteMode);
-
-/// The way of writing to a destination.
-#[derive(Debug)]
-enum WriteMode {
+pub enum Destination {
     /// Replaces the regular file at this path as a whole, or creates it.
     Replaced(PathBuf),
     /// Writes to a pipe, a device, or a descriptor of an open file. It is opened once, because a reader takes
@@ -32,7 +28,7 @@ impl Destination {
     /// If it cannot; for a folder, and if the folder of the file is missing, with what to give instead.
     pub fn open(path: &Path) -> io::Result<Self> {
         let probe = |destination: Self| {
-            if let WriteMode::Replaced(path) = &destination.0 {
+            if let Self::Replaced(path) = &destination {
                 TemporaryFile::create_beside(path)?;
             }
             Ok(destination)
@@ -52,7 +48,7 @@ impl Destination {
 
     /// Returns true if the destination is a terminal.
     pub fn is_terminal(&self) -> bool {
-        matches!(&self.0, WriteMode::InPlace(file) if file.is_terminal())
+        matches!(self, Self::InPlace(file) if file.is_terminal())
     }
 
     /// Opens `path`. A regular file, also behind a link, is later replaced as a whole, and a missing file is
@@ -61,15 +57,15 @@ impl Destination {
     fn for_path(path: &Path) -> io::Result<Self> {
         let file = match OpenOptions::new().write(true).open(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Self(WriteMode::Replaced(resolved(path))));
+                return Ok(Self::Replaced(resolved(path)));
             }
             file => file?,
         };
         if is_descriptor(path) || !file.metadata()?.is_file() {
-            return Ok(Self(WriteMode::InPlace(file)));
+            return Ok(Self::InPlace(file));
         }
         // A link stays, and the file that it leads to is replaced.
-        Ok(Self(WriteMode::Replaced(resolved(path))))
+        Ok(Self::Replaced(resolved(path)))
     }
 
     /// Replaces the file, or creates it: the new contents go into a temporary file beside it, reach the disk,
@@ -80,9 +76,9 @@ impl Destination {
     /// only the sync of the folder failed, the file is replaced already. Pipes, devices and descriptors may
     /// have got a part.
     pub fn write(&self, contents: WriteContents<'_>) -> io::Result<()> {
-        let path = match &self.0 {
-            WriteMode::InPlace(file) => return overwrite(file, contents),
-            WriteMode::Replaced(path) => path,
+        let path = match self {
+            Self::InPlace(file) => return overwrite(file, contents),
+            Self::Replaced(path) => path,
         };
         let mut new = TemporaryFile::create_beside(path)?;
         if let Ok(existing) = fs::metadata(path) {

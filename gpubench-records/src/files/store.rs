@@ -16,7 +16,7 @@ use gpubench_stats::Nanoseconds;
 /// The file of the run in progress, to which records are appended.
 #[derive(Debug)]
 pub struct Store {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     file: File,
     /// The length of all whole lines.
     length: u64,
@@ -52,11 +52,6 @@ impl Store {
         remove_oldest_runs(folder, run);
         let path = path.join(RECORDS);
         Ok(Self { path, file, length: beginning.len() as u64, begin, before, syncing })
-    }
-
-    /// Returns the path of the file that records are written to.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Appends a record. The record stays in the file even if this process ends right after.
@@ -316,7 +311,7 @@ mod file_tests {
     fn a_run_in_progress_is_locked() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::create(folder.path(), &run(), &[]).expect("it is written");
-        let path = store.path().to_owned();
+        let path = store.path.clone();
         let other = File::open(&path).expect("it is there");
         assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
         store.end(&run(), false).expect("it is written");
@@ -335,13 +330,13 @@ mod file_tests {
         };
         let (mut removed, ended, mut replaced) = (store(), store(), store());
         for store in [&removed, &ended, &replaced] {
-            fs::remove_file(store.path()).expect("it is there");
+            fs::remove_file(&store.path).expect("it is there");
         }
-        fs::write(replaced.path(), "another\n").expect("it can be written");
+        fs::write(&replaced.path, "another\n").expect("it can be written");
         is_told(removed.add(&run.records[0]));
         is_told(ended.end(&run, false));
         is_told(replaced.add(&run.records[0]));
-        assert_eq!(fs::read_to_string(replaced.path()).expect("it is there"), "another\n");
+        assert_eq!(fs::read_to_string(&replaced.path).expect("it is there"), "another\n");
     }
 
     /// Whoever moves a run to another disk and leaves a link in its place keeps it.
@@ -352,7 +347,7 @@ mod file_tests {
         let bare = Run { records: Vec::new(), ..run() };
         let stored = || {
             let store = Store::create(folder.path(), &bare, &[]).expect("it is written");
-            let path = store.path().to_owned();
+            let path = store.path.clone();
             store.end(&bare, false).expect("it is written");
             path
         };
@@ -379,7 +374,7 @@ mod file_tests {
         let bare = Run { records: Vec::new(), wall_time: before, ..run.clone() };
         let mut store = Store::create(folder.path(), &bare, &[]).expect("it is written");
         store.add(&run.records[0]).expect("it is written");
-        let text = fs::read_to_string(store.path()).expect("it is there");
+        let text = fs::read_to_string(&store.path).expect("it is there");
         let at =
             text.lines().nth(1).and_then(|line| line.strip_prefix("{\"record\":{\"at\":")?.split(',').next());
         let at = Nanoseconds(at.expect("a record").parse().expect("a number"));
@@ -394,7 +389,7 @@ mod file_tests {
         let bare = Run { records: Vec::new(), ..run.clone() };
         let kept: Vec<&Record> = kept.iter().collect();
         let mut store = Store::create(folder.path(), &bare, &kept).expect("it is written");
-        let path = store.path().to_owned();
+        let path = store.path.clone();
         for (number, record) in (3..).zip(new) {
             store.add(record).expect("it is written");
             let length = fs::metadata(&path).expect("it is there").len();

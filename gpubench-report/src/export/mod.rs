@@ -6,31 +6,25 @@ mod trackers;
 
 use gpubench_table::export::Format;
 
-/// All formats, in the order in which help texts list them.
-pub const FORMATS: [Format; 8] =
-    [Format::JSON, Format::CSV, Format::MARKDOWN, HTML, BMF, GITHUB_BENCHMARK, CODSPEED, JUNIT];
+/// All formats, in the order in which help texts list them, with their purposes.
+pub const FORMATS: [(Format, &str); 8] = [
+    (Format::JSON, "Write everything, raw samples too, as JSON, which can be given as a RUN"),
+    (Format::CSV, "Write a line per result as CSV, with all digits"),
+    (Format::MARKDOWN, "Write the table as Markdown, for a pull request"),
+    (HTML, "Write a page with drawings, one file that needs no network, as HTML"),
+    (BMF, "Write the Bencher Metric Format"),
+    (GITHUB_BENCHMARK, "Write JSON for github-action-benchmark's tool customSmallerIsBetter"),
+    (CODSPEED, "Write CodSpeed's walltime results"),
+    (JUNIT, "Write JUnit XML, a test for each case"),
+];
 
 /// A page in one HTML file.
-pub const HTML: Format = Format {
-    name: "html",
-    description: "Write a page with drawings, one file that needs no network, as HTML",
-    write: crate::html::write,
-};
+pub const HTML: Format = Format { name: "html", write: crate::html::write };
 /// The Bencher Metric Format.
-pub const BMF: Format =
-    Format { name: "bmf", description: "Write the Bencher Metric Format", write: trackers::write_bmf };
+pub const BMF: Format = Format { name: "bmf", write: trackers::write_bmf };
 /// JSON for github-action-benchmark.
-pub const GITHUB_BENCHMARK: Format = Format {
-    name: "github-benchmark",
-    description: "Write JSON for github-action-benchmark's tool customSmallerIsBetter",
-    write: trackers::write_github,
-};
+pub const GITHUB_BENCHMARK: Format = Format { name: "github-benchmark", write: trackers::write_github };
 /// CodSpeed's walltime results.
-pub const CODSPEED: Format = Format {
-    name: "codspeed",
-    description: "Write CodSpeed's walltime results",
-    write: trackers::write_codspeed,
-};
+pub const CODSPEED: Format = Format { name: "codspeed", write: trackers::write_codspeed };
 /// JUnit XML, for CI systems.
-pub const JUNIT: Format =
-    Format { name: "junit", description: "Write JUnit XML, a test for each case", write: junit::write };
+pub const JUNIT: Format = Format { name: "junit", write: junit::write };

@@ -255,8 +255,8 @@ fn gated() -> Run {
 fn the_formats_are_documented() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/files.md");
     let page = fs::read_to_string(page).expect("it is there");
-    for format in FORMATS {
-        let row = format!("--{} <FILE>` | {} |", format.name, format.description);
+    for (format, purpose) in FORMATS {
+        let row = format!("--{} <FILE>` | {} |", format.name, purpose);
         assert!(page.contains(&row), "docs/book/files.md lacks {row}");
     }
 }

@@ -67,7 +67,7 @@ fn processor_time() -> Option<Duration> {
 #[expect(clippy::print_stdout, reason = "its figures are read by whoever runs it")]
 fn scale() {
     let run = large();
-    for format in FORMATS {
+    for (format, _) in FORMATS {
         // Has the system forget the earlier maximum.
         _ = fs::write("/proc/self/clear_refs", "5");
         let (begin, mut out) = (processor_time().unwrap_or_default(), io::BufWriter::new(CountingWriter(0)));

@@ -113,7 +113,9 @@ pub(crate) fn keep_clocks_locked(arguments: &[String]) -> io::Result<()> {
     let (target, gpus) = arguments.split_first().ok_or_else(|| invalid("no target"))?;
     let (gpus, _) = gpus.as_chunks();
     let target: ClockTarget = target.parse().map_err(invalid)?;
-    system::leave_terminal();
+    // A new session is out of reach of a terminal's Ctrl-C. The call fails if this process already leads a process group,
+    // which is then its own.
+    _ = rustix::process::setsid();
     system::ignore_stop_signals()?;
     let locked = lock_all(gpus, target);
     send(&locked);

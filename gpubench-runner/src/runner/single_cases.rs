@@ -70,7 +70,7 @@ impl<'a> SingleCases<'a> {
 
     /// Measures a job of one case, interleaved with its comparison target if it has one. Checks neither
     /// outputs nor writes. A record without a usable measurement counts as a failure.
-    pub(crate) fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
+    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
         let (limit, info) = (self.config.limit(job), self.info(&job.device)?);
         let request =
             MeasureRequest { job: job.clone(), sampling, info, limit, verify: false, unchecked: true };

@@ -209,12 +209,6 @@ impl ShareChoice {
     }
 }
 
-impl Default for ShareChoice {
-    fn default() -> Self {
-        Self::Scheduled(ShareMode::Replicate)
-    }
-}
-
 /// Reads `3/8`, `split`, `replicate`, `replicate:3/8` or `none`.
 impl FromStr for ShareChoice {
     type Err = &'static str;

@@ -8,7 +8,7 @@ use clap::{
 };
 
 use super::flag_hints::{bench_target_warning, with_hint};
-use super::{SuiteError, measure::Extension};
+use super::{Error, measure::Extension};
 use crate::settings::{Settings, ShareChoice, value_origin};
 use gpubench_records::selection::split_names;
 
@@ -171,10 +171,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
     Ok(Options { action, settings, warning })
 }
 
-/// Reads the settings of the environment and of the user's file, and not the command line of this process.
-pub(crate) fn from_env() -> Result<Settings, SuiteError> {
-    let options = parse([OsString::from("suite")], &Caller::default());
-    Ok(options.map_err(SuiteError::Environment)?.settings)
+impl Settings {
+    /// Reads the settings from the `GPUBENCH_…` variables and from the user's `gpubench.toml`, and not the command
+    /// line of this process.
+    ///
+    /// # Errors
+    /// Returns an error if a variable or the file has a wrong setting.
+    pub fn from_env() -> Result<Self, Error> {
+        let options = parse([OsString::from("suite")], &Caller::default());
+        Ok(options.map_err(Error::Environment)?.settings)
+    }
 }
 
 /// Returns the action that the flags request; if they request several, the first of a list, peaks, a test and

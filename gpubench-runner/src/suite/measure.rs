@@ -8,22 +8,20 @@ use clap::{ArgMatches, Command};
 
 use super::output::{MeasuredRun, Printer};
 use super::prepare::{Planner, Purpose, runs_folder, with_commit};
-use super::{SuiteError, peaks, progress::Progress, share::TaskShare};
+use super::{Error, peaks, progress::Progress, share::TaskShare};
 use crate::plan::{Plan, Selection};
-use crate::runner::single_cases::{CaseResult, SingleCases};
+use crate::runner::single_cases::SingleCases;
 use crate::runner::{
     self, RunConfig, RunEvent, RunEvents, RunFileStatus, RunSetup, clock_lock::ClockLock, lock,
 };
 use crate::settings::{RunsDir, Settings};
 use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
-use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
-use gpubench_records::files::{self as store, RunBaselines};
+use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES, check, seem_regressed};
+use gpubench_records::files::{self as store, BaselineLocation};
 use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
-use gpubench_stats::Set;
-use gpubench_stats::format::counted;
-use gpubench_table::Page;
+use gpubench_stats::{DECISION_ERROR, Set, format::counted};
 
 /// A run that can begin: only the devices themselves may still refuse it.
 pub(super) struct PreparedRun<'a> {
@@ -33,7 +31,10 @@ pub(super) struct PreparedRun<'a> {
     entries: Vec<&'static Entry>,
     setup: RunSetup,
     config: RunConfig,
-    baselines: RunBaselines,
+    /// The baseline that the run is compared with.
+    baseline: Option<Baseline>,
+    /// The baseline that the run is saved as.
+    save_to: Option<BaselineLocation>,
 }
 
 impl<'a> PreparedRun<'a> {
@@ -43,7 +44,7 @@ impl<'a> PreparedRun<'a> {
         mut program: Program,
         options: &'a Settings,
         events: &mut dyn RunEvents,
-    ) -> Result<Self, SuiteError> {
+    ) -> Result<Self, Error> {
         let entries = purpose.entries();
         // Measured peaks are stored elsewhere, and are no run of the suite.
         let is_run = purpose == Purpose::Measure;
@@ -64,21 +65,20 @@ impl<'a> PreparedRun<'a> {
         }
         let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
         setup.notes.extend(remarks.iter().cloned());
-        let baselines = match purpose {
-            Purpose::Extension => RunBaselines::default(),
-            _ => {
-                let last = last_baseline(&setup.program.suite, options)?;
-                RunBaselines::open(options.baseline.as_deref(), options.save_baseline.as_deref(), last)
-                    .map_err(SuiteError::usage)?
-            }
-        };
+        let (mut baseline, mut save_to) = (None, None);
+        if purpose != Purpose::Extension {
+            baseline = load_baseline(&setup.program.suite, options)?;
+            save_to = options.save_baseline.as_deref().map(BaselineLocation::from_name);
+            // A fault shows before the measurement.
+            save_to.as_ref().map_or(Ok(()), BaselineLocation::prepare).map_err(Error::usage)?;
+        }
         if setup.program.opt_level == "0" {
             let slow =
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
             setup.notes.push(slow.to_owned());
         }
         let config = RunConfig { settings: options.clone(), peak_sources, driver, ..RunConfig::default() };
-        Ok(Self { purpose, options, selection, entries, setup, config, baselines })
+        Ok(Self { purpose, options, selection, entries, setup, config, baseline, save_to })
     }
 
     /// Returns a sentence if this run is one of several tasks and no case is left for it.
@@ -98,8 +98,9 @@ impl<'a> PreparedRun<'a> {
         self,
         events: &mut dyn RunEvents,
         drops_samples: bool,
-    ) -> Result<MeasuredRun, SuiteError> {
-        let Self { purpose, options, selection, entries, mut setup, mut config, baselines } = self;
+    ) -> Result<MeasuredRun, Error> {
+        let Self { purpose, options, selection, entries, mut setup, mut config, baseline, save_to } = self;
+        let baseline = baseline.as_ref();
         system::watch_signals();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
@@ -111,10 +112,10 @@ impl<'a> PreparedRun<'a> {
         // Without worker processes there are no new ones.
         let threshold = options.fail_on_regression.filter(|_| !options.in_process && is_measured);
         let began = Instant::now();
-        let mut again = RetryPlanner { baselines: &baselines, threshold, began, measured: None, passes: 0 };
+        let mut again = RetryPlanner { baseline, threshold, began, measured: None, passes: 0 };
         let mut next = |plan: &Plan, run: &Run| again.next_plan(plan, run);
         let supervisor = |warn| config.supervisor(&system::has_stop_signal, warn);
-        let conclude = |run: &mut Run| compare_with_baseline(run, &baselines, &entries, options, &selection);
+        let conclude = |run: &mut Run| compare_with_baseline(run, baseline, &entries, options, &selection);
         let stop = &system::has_stop_signal;
         let (mut run, file, ended) =
             runner::measure(&supervisor, setup, &config, &mut next, &conclude, events, stop);
@@ -123,15 +124,16 @@ impl<'a> PreparedRun<'a> {
         // A repeated run cannot be resumed.
         let is_resumable = file == RunFileStatus::Stored && options.repeats() == 1;
         let hint = if is_resumable { " (--resume goes on with what is left)" } else { "" };
-        let mut problems: Vec<SuiteError> = Vec::new();
-        problems.extend(ended.err().map(|cause| SuiteError::ended(&cause, hint)));
+        let mut problems: Vec<Error> = Vec::new();
+        problems.extend(ended.err().map(|cause| Error::ended(&cause, hint)));
         problems.extend(unlock_clocks(clock_lock).err());
         if purpose == Purpose::MeasurePeaks {
             problems.extend(peaks::store(&mut run, options, events));
         }
         // An earlier baseline is worth more than part of a run.
         if problems.is_empty() {
-            problems.extend(baselines.save(&run).err().map(SuiteError::failed));
+            let saved = save_to.map_or(Ok(()), |place| place.save(&run));
+            problems.extend(saved.err().map(Error::failed));
             if let Some(name) = options.save_baseline.as_ref().filter(|_| problems.is_empty()) {
                 let results = counted(run.records.len(), "result");
                 let suspect = match run.counts().suspect {
@@ -153,7 +155,7 @@ impl<'a> PreparedRun<'a> {
         flags: &ArgMatches,
         printer: &Printer<'_>,
         progress: &mut Progress<'static>,
-    ) -> Result<Exit, SuiteError> {
+    ) -> Result<Exit, Error> {
         let Self { options, entries, mut setup, mut config, .. } = self;
         let mut jobs = Vec::new();
         for (job, status) in std::mem::take(&mut setup.plan.jobs) {
@@ -184,35 +186,36 @@ fn lock_devices_and_clocks(
     RunSetup { devices, program, .. }: &RunSetup,
     config: &mut RunConfig,
     events: &mut dyn RunEvents,
-) -> Result<(Vec<File>, Option<ClockLock>), SuiteError> {
+) -> Result<(Vec<File>, Option<ClockLock>), Error> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
     let wait = !config.settings.no_wait;
     let locks = lock::lock_devices(devices, &program.suite, wait, &mut warn, &system::has_stop_signal)?;
     // If clocks cannot be locked, nothing is measured with other clocks instead.
     let Some(target) = config.settings.lock_clocks else { return Ok((locks, None)) };
     let clocks = ClockLock::lock(devices, target)
-        .map_err(|why| SuiteError::usage(format_args!("--lock-clocks {target}: {why}")))?;
+        .map_err(|why| Error::usage(format_args!("--lock-clocks {target}: {why}")))?;
     config.locked.extend(clocks.locked.clone());
     Ok((locks, Some(clocks)))
 }
 
 /// Resets locked clocks, if there are any. Returns an error if they may still be locked.
-fn unlock_clocks(clock_lock: Option<ClockLock>) -> Result<(), SuiteError> {
-    clock_lock.map_or(Ok(()), ClockLock::release).map_err(SuiteError::failed)
+fn unlock_clocks(clock_lock: Option<ClockLock>) -> Result<(), Error> {
+    clock_lock.map_or(Ok(()), ClockLock::release).map_err(Error::failed)
 }
 
-/// Returns the baseline that `--baseline last` means: the newest complete run of `suite`. Returns an error if
-/// there is no such run, and `None` without `--baseline last`.
-fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, SuiteError> {
-    if options.baseline.as_deref() != Some(store::LAST) {
-        return Ok(None);
+/// Returns the baseline that `--baseline` names, if it is given. `last` is the newest complete run of `suite`. Returns an
+/// error if there is no such baseline or run.
+fn load_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Error> {
+    let Some(name) = &options.baseline else { return Ok(None) };
+    if name != store::LAST {
+        return BaselineLocation::from_name(name).load().map(Some).map_err(Error::usage);
     }
     let folder = match &options.runs_dir {
         Some(RunsDir::In(folder)) => folder.clone(),
         _ => store::default_runs_folder().unwrap_or_else(|| store::persistent_folder().join("runs")),
     };
     let (name, run) = store::run_before(&folder, suite, None)
-        .map_err(|error| SuiteError::usage(format_args!("--baseline last: {error}")))?;
+        .map_err(|error| Error::usage(format_args!("--baseline last: {error}")))?;
     Ok(Some(Baseline::new(name, run)))
 }
 
@@ -220,7 +223,7 @@ fn last_baseline(suite: &str, options: &Settings) -> Result<Option<Baseline>, Su
 /// baseline counts as missing only if the user now selects the case and its device.
 fn compare_with_baseline(
     run: &mut Run,
-    baselines: &RunBaselines,
+    baseline: Option<&Baseline>,
     entries: &[&Entry],
     options: &Settings,
     selection: &Selection,
@@ -234,7 +237,7 @@ fn compare_with_baseline(
             && selection.selects(entries, benchmark, args, *cache)
     };
     run.regression_threshold = options.fail_on_regression;
-    baselines.check(run, &is_selected);
+    run.baseline_comparison = baseline.map(|baseline| check(run, baseline, &is_selected, DECISION_ERROR));
 }
 
 /// The minimum time limit for retries of apparent regressions, which begins when the run's own plan is done.
@@ -243,7 +246,7 @@ const MIN_RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// Plans which apparent regressions are measured again.
 struct RetryPlanner<'a> {
-    baselines: &'a RunBaselines,
+    baseline: Option<&'a Baseline>,
     /// The regression threshold; without one nothing is measured again.
     threshold: Option<Threshold>,
     /// The time at which the run began.
@@ -268,7 +271,7 @@ impl RetryPlanner<'_> {
             return None;
         }
         self.passes += 1;
-        let slower = self.baselines.seem_regressed(run, threshold);
+        let slower = seem_regressed(run, self.baseline?, threshold);
         let slower: Set<_> = slower.into_iter().map(Record::planned).collect();
         let jobs = plan.jobs.iter().filter(|(job, _)| {
             job.with.is_none() && job.caches.iter().any(|cache| slower.contains(&job.case(*cache)))
@@ -288,7 +291,7 @@ pub struct Extension {
     /// Returns true for the benchmarks that the action is about.
     pub is_for: fn(&BenchmarkOptions) -> bool,
     /// Performs the action.
-    pub run: fn(&ArgMatches, &mut Session<'_>) -> Result<Exit, SuiteError>,
+    pub run: fn(&ArgMatches, &mut Session<'_>) -> Result<Exit, Error>,
 }
 
 /// The selected cases, on locked devices, and the ways to measure and to print.
@@ -303,32 +306,8 @@ pub struct Session<'a> {
     pub notes: Vec<String>,
     /// Measures and tests single cases, and has the properties of the devices that were used so far.
     pub cases: SingleCases<'a>,
-    progress: &'a mut Progress<'static>,
-    printer: &'a Printer<'a>,
-}
-
-impl Session<'_> {
-    /// Measures a job of one case, interleaved with its comparison target if it has one. Checks neither
-    /// outputs nor writes.
-    ///
-    /// # Errors
-    /// Returns an error if nothing more can be measured. The inner error is the job's own failure, after a
-    /// retry in a new worker if that can help.
-    pub fn measure(&mut self, job: &Job, sampling: Sampling) -> CaseResult<Record> {
-        self.progress.try_job(job);
-        self.cases.measure(job, sampling)
-    }
-
-    /// Returns the page that text is printed on.
-    pub fn page(&self) -> Page {
-        self.printer.page()
-    }
-
-    /// Prints text on standard output, while the line of progress is hidden.
-    ///
-    /// # Errors
-    /// Returns an error if standard output refuses it.
-    pub fn print(&self, text: &str) -> Result<(), SuiteError> {
-        self.progress.aside(|| self.printer.print(text))
-    }
+    /// The line of progress.
+    pub progress: &'a mut Progress<'static>,
+    /// Prints on standard output.
+    pub printer: &'a Printer<'a>,
 }

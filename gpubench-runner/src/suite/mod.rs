@@ -12,7 +12,7 @@ use crate::{settings::Settings, system};
 use gpubench_records::{Program, Run};
 use gpubench_runtime::worker;
 
-pub use self::output::SuiteError;
+pub use self::output::Error;
 
 pub(crate) mod cli;
 pub(crate) mod flag_hints;
@@ -38,7 +38,7 @@ pub fn main(program: Program, bench_target: bool, extension: Option<Extension>) 
             // If even this cannot be printed, the exit code still reports it.
             _ if message.use_stderr() => Exit::Usage.into(),
             Ok(()) => Exit::Done.into(),
-            Err(error) => conclude(Err(SuiteError::not_printed(error))).into(),
+            Err(error) => conclude(Err(Error::not_printed(error))).into(),
         },
     }
 }
@@ -57,7 +57,7 @@ pub fn run_as_child() -> Option<ExitCode> {
         }
         _ => return None,
     };
-    Some(conclude(served.map(|()| Exit::Done).map_err(SuiteError::failed)).into())
+    Some(conclude(served.map(|()| Exit::Done).map_err(Error::failed)).into())
 }
 
 /// Describes the program for its command line: its name, the command that starts it, its version and the
@@ -76,7 +76,7 @@ fn caller(program: &Program, is_bench_target: bool, extension: Option<Extension>
 }
 
 /// Performs the action that the command line requests, and prints its results. Returns the exit code.
-fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
+fn run(options: &Options, program: Program) -> Result<Exit, Error> {
     let Options { action, settings, warning } = options;
     let printer = Printer::new(settings)?;
     warning.iter().for_each(|warning| warn(warning));
@@ -87,7 +87,7 @@ fn run(options: &Options, program: Program) -> Result<Exit, SuiteError> {
         Action::MeasurePeaks => match peaks::device_with_kept_peaks(settings.device.as_deref()) {
             Some(device) if settings.device.is_some() => peaks::measure_again(device, settings, &printer),
             this_machine => match (measure(Purpose::MeasurePeaks), this_machine) {
-                (Err(SuiteError::NoGpu), Some(device)) => peaks::measure_again(device, settings, &printer),
+                (Err(Error::NoGpu), Some(device)) => peaks::measure_again(device, settings, &printer),
                 (measured, _) => measured,
             },
         },
@@ -119,7 +119,7 @@ fn measure_and_show(
     program: Program,
     options: &Settings,
     printer: &Printer<'_>,
-) -> Result<Exit, SuiteError> {
+) -> Result<Exit, Error> {
     let mut progress = progress(options);
     progress.printer = Some(printer);
     let prepared = PreparedRun::new(purpose, program, options, &mut progress)?;
@@ -130,56 +130,6 @@ fn measure_and_show(
     let outputs = printer.open_outputs()?;
     let measured = prepared.measure(&mut progress, printer.prints_rows_alone())?;
     printer.show(measured, std::mem::take(&mut progress.shown), &outputs)
-}
-
-/// Anything that keeps [`Suite::measure`] from its task, as a sentence.
-///
-/// ```
-/// # fn measure(suite: &gpubench_runner::Suite) -> Result<(), Box<dyn std::error::Error>> {
-/// let run = match suite.measure(&Default::default()) {
-///     Ok(run) => run,
-///     Err(error) => match error.into_run() {
-///         Ok(interrupted) => *interrupted,
-///         Err(error) => return Err(error.into()), // nothing was measured
-///     },
-/// };
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct Error(Box<SuiteError>);
-
-impl Error {
-    /// Returns the exit code of a program that ends with this error.
-    pub fn exit(&self) -> Exit {
-        self.0.exit()
-    }
-
-    /// Returns everything that was measured, if the run began.
-    pub fn run(&self) -> Option<&Run> {
-        match &*self.0 {
-            SuiteError::Incomplete { run, .. } => Some(run),
-            _ => None,
-        }
-    }
-
-    /// Returns everything that was measured, if the run began.
-    ///
-    /// # Errors
-    /// Returns the error itself if it did not begin.
-    pub fn into_run(self) -> Result<Box<Run>, Self> {
-        match *self.0 {
-            SuiteError::Incomplete { run, .. } => Ok(run),
-            other => Err(other.into()),
-        }
-    }
-}
-
-impl From<SuiteError> for Error {
-    fn from(error: SuiteError) -> Self {
-        Self(Box::new(error))
-    }
 }
 
 /// The benchmarks of this program, which its code can measure repeatedly and in any order.
@@ -206,22 +156,9 @@ impl Suite {
     /// # Errors
     /// Returns an [`Error`] in the same cases.
     pub fn measure_with(&self, options: &Settings, events: &mut dyn RunEvents) -> Result<Run, Error> {
-        let mut measured = || {
-            options.validate().map_err(SuiteError::usage)?;
-            let prepared = PreparedRun::new(Purpose::Measure, self.build.clone(), options, events)?;
-            prepared.measure(events, false)?.into_result()
-        };
-        Ok(measured()?)
-    }
-}
-
-impl Settings {
-    /// Reads the settings from the `GPUBENCH_…` variables and from the user's `gpubench.toml`.
-    ///
-    /// # Errors
-    /// Returns an error if a variable or the file has a wrong setting.
-    pub fn from_env() -> Result<Self, Error> {
-        Ok(cli::from_env()?)
+        options.validate().map_err(Error::usage)?;
+        let prepared = PreparedRun::new(Purpose::Measure, self.build.clone(), options, events)?;
+        prepared.measure(events, false)?.into_result()
     }
 }
 
@@ -241,7 +178,7 @@ fn conclude_any(error: Box<dyn StdError>) -> Exit {
         return *exit;
     }
     match error.downcast_ref::<Error>() {
-        Some(error) => print_problems(&error.0),
+        Some(error) => print_problems(error),
         None => say(&format!("error: {error}")),
     }
     let mut causes = iter::successors(Some(&*error as &(dyn StdError + 'static)), |&error| error.source());

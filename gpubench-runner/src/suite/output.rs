@@ -13,12 +13,26 @@ use gpubench_records::files::{WriteContents, fill};
 use gpubench_records::{Destination, Exit, Run, text::printable_lines};
 use gpubench_runtime::system::{RetryOnWouldBlock, take_output};
 use gpubench_stats::format;
-use gpubench_table::export::{Export, ExportTo, Format, exports, write_visibly};
+use gpubench_table::export::{Export, Format, exports, write_visibly};
 use gpubench_table::{self as report, Page, TableWriter};
 
-/// Anything that keeps a benchmark binary from its task.
+/// Anything that keeps a benchmark binary, or [`Suite::measure`](crate::Suite::measure), from its task, as a sentence.
+///
+/// ```
+/// # fn measure(suite: &gpubench_runner::Suite) -> Result<(), Box<dyn std::error::Error>> {
+/// let run = match suite.measure(&Default::default()) {
+///     Ok(run) => run,
+///     Err(error) => match error.into_run() {
+///         Ok(interrupted) => *interrupted,
+///         Err(error) => return Err(error.into()), // nothing was measured
+///     },
+/// };
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
-pub enum SuiteError {
+#[non_exhaustive]
+pub enum Error {
     /// A sentence for the user.
     #[error("{message}")]
     Message {
@@ -46,7 +60,7 @@ pub enum SuiteError {
     },
 }
 
-impl SuiteError {
+impl Error {
     /// Returns an error with this sentence and exit code.
     pub fn new(message: impl ToString, exit: Exit) -> Self {
         Self::Message { message: message.to_string(), exit }
@@ -79,6 +93,25 @@ impl SuiteError {
         Self::new(format_args!("{cause}{hint}"), exit)
     }
 
+    /// Returns everything that was measured, if the run began.
+    pub fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Incomplete { run, .. } => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Returns everything that was measured, if the run began.
+    ///
+    /// # Errors
+    /// Returns the error itself if it did not begin.
+    pub fn into_run(self) -> Result<Box<Run>, Self> {
+        match self {
+            Self::Incomplete { run, .. } => Ok(run),
+            other => Err(other),
+        }
+    }
+
     /// Returns the exit code of a program that ends with this error.
     pub fn exit(&self) -> Exit {
         match self {
@@ -95,13 +128,13 @@ impl SuiteError {
 }
 
 /// The error of a run that nothing can resume.
-impl From<RunError> for SuiteError {
+impl From<RunError> for Error {
     fn from(cause: RunError) -> Self {
         Self::ended(&cause, "")
     }
 }
 
-impl From<PlanError> for SuiteError {
+impl From<PlanError> for Error {
     fn from(error: PlanError) -> Self {
         let exit = match error {
             PlanError::Empty | PlanError::Nothing { .. } => Exit::Nothing,
@@ -112,7 +145,7 @@ impl From<PlanError> for SuiteError {
 }
 
 /// Returns the exit code of a benchmark binary. Prints the error, if it ended with one.
-pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
+pub(super) fn conclude(ended: Result<Exit, Error>) -> Exit {
     ended.unwrap_or_else(|error| {
         print_problems(&error);
         error.exit()
@@ -120,12 +153,12 @@ pub(super) fn conclude(ended: Result<Exit, SuiteError>) -> Exit {
 }
 
 /// Prints a line on standard error for each problem of an error.
-pub(super) fn print_problems(error: &SuiteError) {
+pub(super) fn print_problems(error: &Error) {
     match error {
-        SuiteError::Incomplete { problems, .. } => problems.iter().for_each(print_problems),
+        Error::Incomplete { problems, .. } => problems.iter().for_each(print_problems),
         // It brings its own words before the message.
-        SuiteError::Environment(error) => drop(error.print()),
-        SuiteError::Message { message, exit: Exit::Usage | Exit::NoDevice | Exit::Nothing } => {
+        Error::Environment(error) => drop(error.print()),
+        Error::Message { message, exit: Exit::Usage | Exit::NoDevice | Exit::Nothing } => {
             say(&format!("error: {message}{}", value_origin(message)));
         }
         error => say(&format!("error: {error}")),
@@ -149,17 +182,17 @@ pub(super) struct MeasuredRun {
     /// Everything that was measured.
     pub run: Run,
     /// The problems, in the order in which they happened.
-    pub problems: Vec<SuiteError>,
+    pub problems: Vec<Error>,
     /// The state of the file of the run.
     pub file: RunFileStatus,
 }
 
 impl MeasuredRun {
     /// Returns the run, or an error that holds it if there was a problem.
-    pub(super) fn into_result(self) -> Result<Run, SuiteError> {
+    pub(super) fn into_result(self) -> Result<Run, Error> {
         match self.problems.is_empty() {
             true => Ok(self.run),
-            false => Err(SuiteError::Incomplete { run: Box::new(self.run), problems: self.problems }),
+            false => Err(Error::Incomplete { run: Box::new(self.run), problems: self.problems }),
         }
     }
 }
@@ -170,12 +203,12 @@ pub(super) struct LiveOutput {
     /// The table with the rows so far; `None` if no rows are printed during the run.
     pub table: Option<TableWriter>,
     /// The first error of printing.
-    pub problem: Option<SuiteError>,
+    pub problem: Option<Error>,
 }
 
 /// Standard output and the exports of a benchmark binary.
 #[derive(Debug)]
-pub(super) struct Printer<'a> {
+pub struct Printer<'a> {
     /// Standard output. All other output of this process goes to standard error.
     stdout: File,
     options: &'a Settings,
@@ -185,45 +218,43 @@ pub(super) struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// Takes standard output away from all other code, whose output then goes to standard error: output of
     /// the user's benchmarks is no result. Returns an error if two exports have the same destination.
-    pub(super) fn new(options: &'a Settings) -> Result<Self, SuiteError> {
+    pub(super) fn new(options: &'a Settings) -> Result<Self, Error> {
         let files = [
             (Format::JSON, &options.json),
             (Format::CSV, &options.csv),
             (Format::MARKDOWN, &options.markdown),
         ];
         let given = files.into_iter().filter_map(|(format, file)| Some((format, file.clone()?)));
-        let exports = exports(given).map_err(SuiteError::usage)?;
+        let exports = exports(given).map_err(Error::usage)?;
         let taken = io::stdout().flush().and_then(|()| take_output());
-        Ok(Self { stdout: taken.map_err(SuiteError::not_printed)?, options, exports })
+        Ok(Self { stdout: taken.map_err(Error::not_printed)?, options, exports })
     }
 
     /// Prints `text`, coloured as the user and the terminal want it.
-    pub(super) fn print(&self, text: &str) -> Result<(), SuiteError> {
+    pub fn print(&self, text: &str) -> Result<(), Error> {
         let color = self.options.color.unwrap_or_default();
         let printed = self.stdout.try_clone().and_then(|stdout| print(stdout, text, color));
-        printed.map_err(SuiteError::not_printed)
+        printed.map_err(Error::not_printed)
     }
 
     /// Opens the file of each export, before anything is measured; `None` for standard output.
-    pub(super) fn open_outputs(&self) -> Result<Vec<Option<Destination>>, SuiteError> {
-        let open = |export: &Export| match &export.to {
-            ExportTo::StandardOutput => Ok(None),
-            ExportTo::File(path) => Destination::open(path)
-                .map(Some)
-                .map_err(|error| SuiteError::usage(format_args!("{export}: {error}"))),
+    pub(super) fn open_outputs(&self) -> Result<Vec<Option<Destination>>, Error> {
+        let open = |export: &Export| {
+            let opened = export.file.as_deref().map(Destination::open).transpose();
+            opened.map_err(|error| Error::usage(format_args!("{export}: {error}")))
         };
         self.exports.iter().map(open).collect()
     }
 
     /// Returns the page that results are printed on: as wide as `COLUMNS` or the terminal. In a file or a
     /// pipe without `COLUMNS`, lines have no end.
-    pub(super) fn page(&self) -> Page {
+    pub fn page(&self) -> Page {
         Page::of(&self.stdout, None)
     }
 
     /// Returns true unless another format uses standard output.
     pub(super) fn prints_rows(&self) -> bool {
-        self.exports.iter().all(|export| export.to != ExportTo::StandardOutput)
+        self.exports.iter().all(|export| export.file.is_some())
     }
 
     /// Returns true if rows are all that is shown of a run: there are no exports and no `--explain`, which
@@ -242,7 +273,7 @@ impl<'a> Printer<'a> {
         measured: MeasuredRun,
         mut shown: LiveOutput,
         outputs: &[Option<Destination>],
-    ) -> Result<Exit, SuiteError> {
+    ) -> Result<Exit, Error> {
         let MeasuredRun { run, mut problems, file } = measured;
         // A device that failed before any measurement leaves nothing to print, and gives no reason to overwrite an earlier file.
         if problems.is_empty() || !run.devices.is_empty() {
@@ -255,8 +286,7 @@ impl<'a> Printer<'a> {
                 // In a file, it replaces the former content.
                 let written =
                     write_to(destination.as_ref(), &self.stdout, &|out| (export.format.write)(&run, out));
-                problems
-                    .extend(written.err().map(|error| SuiteError::failed(format_args!("{export}: {error}"))));
+                problems.extend(written.err().map(|error| Error::failed(format_args!("{export}: {error}"))));
             }
         } else {
             problems.extend(shown.problem);
@@ -268,7 +298,7 @@ impl<'a> Printer<'a> {
 
     /// Prints the lines below `table`, whose rows are printed already; without a table, the whole run. Prints
     /// nothing if an export uses standard output.
-    fn print_run(&self, run: &Run, table: Option<&mut TableWriter>) -> Result<(), SuiteError> {
+    fn print_run(&self, run: &Run, table: Option<&mut TableWriter>) -> Result<(), Error> {
         if !self.prints_rows() {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Measured peaks: `--measure-peaks` measures and stores them, and any other run reads them.
 
 use super::prepare::{Purpose, kinds_of};
-use super::{SuiteError, output::Printer};
+use super::{Error, output::Printer};
 use crate::runner::{RunConfig, RunEvent, RunEvents, single_cases::info_with_peaks};
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings};
 use gpubench_core::Entry;
@@ -21,19 +21,19 @@ pub(super) fn set_cache_states(plan: &mut Plan) {
 }
 
 /// Returns the store of measured peaks, or an error if there is no folder for it.
-fn peak_cache(options: &Settings) -> Result<PeakCache, SuiteError> {
+fn peak_cache(options: &Settings) -> Result<PeakCache, Error> {
     measured_peaks::peak_cache(options.cache_dir.as_deref()).ok_or_else(|| {
-        SuiteError::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")
+        Error::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")
     })
 }
 
 /// Stores the peaks that a run has measured, and adds them to the devices of `run`, even if they could not be
 /// stored. Returns the problems.
-pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<SuiteError> {
+pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvents) -> Vec<Error> {
     let mut problems = Vec::new();
     let reached: Vec<_> = run.devices.iter().map(|info| kinds::peaks::reached(run, &info.device)).collect();
     for (info, reached) in run.devices.iter_mut().zip(reached) {
-        match peak_cache(options).and_then(|cache| cache.keep(info, &reached).map_err(SuiteError::failed)) {
+        match peak_cache(options).and_then(|cache| cache.keep(info, &reached).map_err(Error::failed)) {
             Ok(Some(file)) => {
                 events.event(&RunEvent::Remark(&format!("kept for later runs in {}", file.display())));
             }
@@ -68,11 +68,7 @@ pub(super) fn device_with_kept_peaks(wanted: Option<&str>) -> Option<&'static st
 
 /// Measures the peaks of `device`, prints them, and replaces the stored ones. If the new ones are too uncertain to be stored, the earlier
 /// ones stay.
-pub(super) fn measure_again(
-    device: &str,
-    options: &Settings,
-    printer: &Printer<'_>,
-) -> Result<Exit, SuiteError> {
+pub(super) fn measure_again(device: &str, options: &Settings, printer: &Printer<'_>) -> Result<Exit, Error> {
     let cache = peak_cache(options)?;
     let peak_sources = PeakSources { stored: Some(cache.clone()), ..PeakSources::default() };
     let config = RunConfig { settings: options.clone(), peak_sources, ..RunConfig::default() };
@@ -81,12 +77,12 @@ pub(super) fn measure_again(
     // The device knows which file is its own.
     let before = info()?.0;
     let stored = cache.read(&before).unwrap_or_default();
-    cache.forget(&before).map_err(SuiteError::failed)?;
+    cache.forget(&before).map_err(Error::failed)?;
     let measured = info()?.0;
     supervisor.dismiss();
     printer.print(&report::peaks_of(&measured))?;
     if !stored.is_empty() && cache.read(&measured).is_ok_and(|new| new.is_empty()) {
-        cache.keep(&measured, &stored).map_err(SuiteError::failed)?;
+        cache.keep(&measured, &stored).map_err(Error::failed)?;
         printer.print("not stored, since the processors were busy: later runs use the peaks of before\n")?;
     }
     Ok(Exit::Done)

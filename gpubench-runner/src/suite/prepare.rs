@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use super::{SuiteError, share::TaskShare};
+use super::{Error, share::TaskShare};
 use crate::plan::{Plan, PlanError, Selection};
 use crate::runner::{
     RunEvent, RunEvents, RunSetup, lister::WorkerLister, resume::ResumedRecords, supervisor::Supervisor,
@@ -57,8 +57,8 @@ impl<'a> Planner<'a> {
         entries: &'a [&'a Entry],
         options: &'a Settings,
         share: TaskShare,
-    ) -> Result<Self, SuiteError> {
-        let mut selection = options.selection().map_err(SuiteError::usage)?;
+    ) -> Result<Self, Error> {
+        let mut selection = options.selection().map_err(Error::usage)?;
         selection.absent_are_ignored = purpose == Purpose::Test;
         // A signal ends this process while it plans, and with it the worker.
         let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
@@ -73,7 +73,7 @@ impl<'a> Planner<'a> {
         &mut self,
         program: Program,
         store: Option<(PathBuf, bool)>,
-    ) -> Result<RunSetup, SuiteError> {
+    ) -> Result<RunSetup, Error> {
         let options = self.options;
         let earlier = match (&options.resume, &store) {
             (Some(name), Some((runs, _))) => self.earlier_run(runs, name, &program.suite)?,
@@ -88,7 +88,7 @@ impl<'a> Planner<'a> {
         let planned = planned?;
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
             let benchmarks = counted(planned.absent.len(), "selected benchmark");
-            return Err(SuiteError::new(
+            return Err(Error::new(
                 format!(
                     "{why}, needed by {benchmarks}\n\
                     check that `nvidia-smi` lists the GPU, with driver 515 or newer; or measure the CPU, with benchmarks that take\n\
@@ -112,14 +112,14 @@ impl<'a> Planner<'a> {
     /// Returns the run that `--resume` calls `name`, or an error if there is none. If this run is one of
     /// several tasks, `last` is the last run of the same task, and `None` if there is none: a script that can
     /// be started again says `--resume` the first time too.
-    fn earlier_run(&self, runs: &Path, name: &str, suite: &str) -> Result<Option<EarlierRun>, SuiteError> {
+    fn earlier_run(&self, runs: &Path, name: &str, suite: &str) -> Result<Option<EarlierRun>, Error> {
         let earlier = match &self.share.task {
             Some(task) if name == store::LAST => {
                 EarlierRun::of_task(runs, task, suite, host_name().as_deref())
             }
             _ => EarlierRun::open(runs, name, suite).map(Some),
         };
-        earlier.map_err(|error| SuiteError::usage(format_args!("--resume: {error}")))
+        earlier.map_err(|error| Error::usage(format_args!("--resume: {error}")))
     }
 
     /// Plans the selection on the requested devices, or on those that a task was given, and returns the
@@ -128,8 +128,8 @@ impl<'a> Planner<'a> {
     pub(super) fn plan_on_devices(
         &mut self,
         device: Option<&str>,
-    ) -> Result<(Result<Plan, PlanError>, SelectedDevices), SuiteError> {
-        let no_device = |error| SuiteError::new(error, super::Exit::NoDevice);
+    ) -> Result<(Result<Plan, PlanError>, SelectedDevices), Error> {
+        let no_device = |error| Error::new(error, super::Exit::NoDevice);
         let given = self.share.given_gpus().map(|(given, all)| (given.to_owned(), all));
         let selected = match (&given, device) {
             (Some((given, all)), None) => self.search_devices(None).select_given(given, *all),
@@ -139,7 +139,7 @@ impl<'a> Planner<'a> {
                 .select(device)
                 .or_else(|_| self.search_devices(None).select(device)),
             // Nothing is timed, so the CPU is tested in addition to a GPU.
-            (_, None) if self.purpose == Purpose::Test => self.search_devices(None).one_of_each_kind(),
+            (_, None) if self.purpose == Purpose::Test => self.search_devices(None).select_default(true),
             (_, None) => self.search_devices(None).select(None),
         };
         let mut selected = selected.map_err(no_device)?;
@@ -147,7 +147,7 @@ impl<'a> Planner<'a> {
         // A test runner starts a process for each listed name, whatever its device.
         let is_one_name = self.options.exact && device.is_none() && given.is_none();
         if is_one_name && matches!(planned, Err(PlanError::Nothing { .. })) {
-            let all = self.search_devices(None).one_of_each_kind().map_err(no_device)?;
+            let all = self.search_devices(None).select_default(true).map_err(no_device)?;
             let on_others = self.plan(&all);
             if let Ok(plan) = &on_others {
                 let is_used = |found: &Available| plan.jobs.iter().any(|(job, _)| job.device == found.device);
@@ -160,7 +160,7 @@ impl<'a> Planner<'a> {
             add_absent_note(plan, &mut selected.notes);
         }
         if self.purpose == Purpose::MeasurePeaks && selected.devices.is_empty() {
-            return Err(SuiteError::NoGpu);
+            return Err(Error::NoGpu);
         }
         Ok((planned, selected))
     }
@@ -205,7 +205,7 @@ fn unmatched_note(plan: &Plan) -> Option<String> {
 pub(super) fn runs_folder(
     options: &Settings,
     events: &mut dyn RunEvents,
-) -> Result<Option<(PathBuf, bool)>, SuiteError> {
+) -> Result<Option<(PathBuf, bool)>, Error> {
     let (folder, is_named) = match &options.runs_dir {
         Some(RunsDir::Nowhere) => return Ok(None),
         Some(RunsDir::In(folder)) => (Some(folder.clone()), true),
@@ -219,7 +219,7 @@ pub(super) fn runs_folder(
         },
     };
     if is_named || options.resume.is_some() {
-        return Err(SuiteError::usage(error));
+        return Err(Error::usage(error));
     }
     events.event(&RunEvent::Warning(&format!("this run is not kept: {error}")));
     Ok(None)

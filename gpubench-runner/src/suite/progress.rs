@@ -136,13 +136,13 @@ impl<'a> Progress<'a> {
 
     /// Shows the name of a job in the progress line and counts the job as done. For jobs without a
     /// [`RecordFinished`](RunEvent::RecordFinished), as with `--test`.
-    pub(super) fn try_job(&mut self, job: &Job) {
+    pub fn try_job(&mut self, job: &Job) {
         self.line.set_message(self.name(job));
         self.line.add_done(1);
     }
 
     /// Hides the line while `print` prints something else.
-    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.line.write("");
         let printed = print();
         self.line.draw();

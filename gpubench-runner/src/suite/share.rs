@@ -3,7 +3,7 @@
 
 use std::env;
 
-use super::SuiteError;
+use super::Error;
 use crate::plan::Plan;
 use crate::settings::{Settings, ShareChoice};
 use gpubench_records::{BenchmarkId, DeviceId, Part, ShareMode, Task};
@@ -31,10 +31,13 @@ impl TaskShare {
     ///
     /// # Errors
     /// Returns a usage error as [`choose_task`] does.
-    pub(super) fn new(options: &Settings) -> Result<Self, SuiteError> {
+    pub(super) fn new(options: &Settings) -> Result<Self, Error> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let task = choose_task(options.share.unwrap_or_default(), slurm_task(&variable))
-            .map_err(SuiteError::usage)?;
+        let task = choose_task(
+            options.share.unwrap_or(ShareChoice::Scheduled(ShareMode::Replicate)),
+            slurm_task(&variable),
+        )
+        .map_err(Error::usage)?;
         let given = variable("CUDA_VISIBLE_DEVICES").filter(|_| task.is_some());
         Ok(Self { task, given })
     }
@@ -180,7 +183,7 @@ mod tests {
             Some((task.share, task.number, task.of, task.job.is_some()))
         };
         let (replicate, split) = (ShareMode::Replicate, ShareMode::Split);
-        let usual = ShareChoice::default();
+        let usual = ShareChoice::Scheduled(ShareMode::Replicate);
         assert_eq!(told(usual, None), None, "a run on a desk");
         assert_eq!(told(usual, scheduled(second, true)), Some((replicate, 2, 4, true)));
         let splits = ShareChoice::Scheduled(split);

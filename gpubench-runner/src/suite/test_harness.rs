@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use super::prepare::{Planner, Purpose, kinds_of};
-use super::{SuiteError, cli::TextFormat, output::warn, progress::Progress, share::TaskShare};
+use super::{Error, cli::TextFormat, output::warn, progress::Progress, share::TaskShare};
 use crate::plan::{Ignored, Plan, PlanError};
 use crate::runner::RunConfig;
 use crate::runner::single_cases::{SingleCases, Trial, TrialOutcome, run_trials, trials_without_device};
@@ -25,7 +25,7 @@ macro_rules! json {
 
 /// Returns the list of the selected benchmarks, ignored ones included, whether or not this machine has their
 /// devices. With `--share`, lists only those of this task. Starts a worker for their arguments.
-pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, SuiteError> {
+pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Error> {
     let (entries, device) = (registry::entries(), options.device.as_deref());
     let mut kinds: Vec<_> = kinds_of(&entries)
         .into_iter()
@@ -37,7 +37,7 @@ pub(super) fn list(options: &Settings, format: TextFormat) -> Result<String, Sui
         let message = format!(
             "--device {device}: no benchmark of this program runs on such a device: leave out --device and GPUBENCH_DEVICE to list all"
         );
-        return Err(SuiteError::new(message, Exit::NoDevice));
+        return Err(Error::new(message, Exit::NoDevice));
     }
     let mut planner = Planner::new(Purpose::Measure, &entries, options, TaskShare::new(options)?)?;
     // A test runner learns here which benchmarks are ignored. On this machine these include the ones without a device.
@@ -126,7 +126,7 @@ pub(super) fn test(
     options: &Settings,
     format: TextFormat,
     fail_fast: bool,
-) -> Result<(String, Result<Exit, SuiteError>), SuiteError> {
+) -> Result<(String, Result<Exit, Error>), Error> {
     let began = Instant::now();
     let entries = Purpose::Test.entries();
     let mut planner = Planner::new(Purpose::Test, &entries, options, TaskShare::default())?;
@@ -157,7 +157,7 @@ pub(super) fn test(
         TextFormat::Pretty | TextFormat::Terse => text_report(&trials, &counts, format),
         TextFormat::Json => json_report(&trials, &counts, began.elapsed()),
     };
-    Ok((text, ended.map(|()| exit).map_err(SuiteError::from)))
+    Ok((text, ended.map(|()| exit).map_err(Error::from)))
 }
 
 /// The numbers of outcomes in test mode, for the report and the exit code.

@@ -6,15 +6,15 @@ use std::fs;
 use std::io::Cursor;
 use std::os::unix::ffi::OsStringExt;
 
-use gpubench_records::files::RunBaselines;
-use gpubench_records::files::{EarlierRun, read};
+use gpubench_records::baseline::check;
+use gpubench_records::files::{BaselineLocation, EarlierRun, read};
 use gpubench_records::id::DeviceId;
 use gpubench_records::record::Run;
-use gpubench_runner::__private::steps::{Caller, ResumedRecords, may_name_kind, parse};
+use gpubench_runner::__private::{Caller, ResumedRecords, may_name_kind, parse};
 use gpubench_runner::{Plan, Settings};
 use gpubench_runtime::JobStatus;
 use gpubench_runtime::worker::{Reply, Request};
-use gpubench_stats::units::Nanoseconds;
+use gpubench_stats::{DECISION_ERROR, units::Nanoseconds};
 
 /// Something that reads.
 pub(crate) struct Reader {
@@ -77,10 +77,10 @@ fn baseline(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("baseline.json");
     fs::write(&place, bytes).expect("it can be written");
-    match RunBaselines::open(place.to_str(), None, None) {
+    match BaselineLocation::from_name(place.to_str().expect("UTF-8")).load() {
         Ok(held) => {
             let mut run = Run::parse(bytes).expect("it was read");
-            held.check(&mut run, &|_| true);
+            run.baseline_comparison = Some(check(&run, &held, &|_| true, DECISION_ERROR));
             shown(&run);
             true
         }

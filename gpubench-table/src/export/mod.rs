@@ -18,73 +18,30 @@ pub use self::markdown::escaped;
 pub struct Format {
     /// The name, which is that of its flag.
     pub name: &'static str,
-    /// The purpose, as a sentence that begins with a verb and has no full stop.
-    pub description: &'static str,
     /// Writes a run. Fails if the destination takes no more.
     pub write: fn(&Run, &mut dyn Write) -> io::Result<()>,
 }
 
 impl Format {
     /// JSON, which [`Run::parse`] reads again.
-    pub const JSON: Self = Self {
-        name: "json",
-        description: "Write everything, raw samples too, as JSON, which can be given as a RUN",
-        write: |run, out| run.write(out),
-    };
+    pub const JSON: Self = Self { name: "json", write: |run, out| run.write(out) };
     /// CSV with a line for each result.
-    pub const CSV: Self = Self {
-        name: "csv",
-        description: "Write a line per result as CSV, with all digits",
-        write: csv::write,
-    };
+    pub const CSV: Self = Self { name: "csv", write: csv::write };
     /// Markdown for a pull request.
-    pub const MARKDOWN: Self = Self {
-        name: "markdown",
-        description: "Write the table as Markdown, for a pull request",
-        write: markdown::write_run,
-    };
+    pub const MARKDOWN: Self = Self { name: "markdown", write: markdown::write_run };
 }
 
 /// A request to export the results of a run: a format and a destination. Its text is the flag as the user gave it.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("--{} {}", format.name, match to {
-    ExportTo::StandardOutput => Path::new("-").display(),
-    ExportTo::File(path) => path.display(),
-})]
+#[error("--{} {}", format.name, file.as_deref().unwrap_or(Path::new("-")).display())]
 pub struct Export {
     /// The format.
     pub format: Format,
-    /// The destination.
-    pub to: ExportTo,
+    /// The file, pipe or device that it is written to. `None` is standard output, which then carries nothing else.
+    pub file: Option<PathBuf>,
 }
 
-/// The destination of an export.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExportTo {
-    /// Standard output, which then carries nothing else.
-    #[error("standard output")]
-    StandardOutput,
-    /// A file, a pipe or a device.
-    #[error("{}", .0.display())]
-    File(PathBuf),
-}
-
-impl ExportTo {
-    /// Returns the destination that the path on a command line names: `-` is standard output.
-    pub fn from_path(path: PathBuf) -> Self {
-        if path.as_os_str() == "-" { Self::StandardOutput } else { Self::File(path) }
-    }
-
-    /// Returns true if both are standard output, or one file, even if their paths differ.
-    pub fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::File(one), Self::File(other)) => is_one_file(one, other),
-            (one, other) => one == other,
-        }
-    }
-}
-
-/// Returns the formats with their destinations, in the order of `given`.
+/// Returns the formats with their destinations, in the order of `given`. The path `-` is standard output.
 ///
 /// # Errors
 /// Returns an error if two have the same destination: standard output takes one format, and so does each
@@ -92,8 +49,12 @@ impl ExportTo {
 pub fn exports(given: impl IntoIterator<Item = (Format, PathBuf)>) -> Result<Vec<Export>, String> {
     let mut exports: Vec<Export> = Vec::new();
     for (format, path) in given {
-        let export = Export { format, to: ExportTo::from_path(path) };
-        if let Some(first) = exports.iter().find(|other| other.to.is(&export.to)) {
+        let export = Export { format, file: Some(path).filter(|path| path.as_os_str() != "-") };
+        let is_same = |other: &&Export| match (&other.file, &export.file) {
+            (Some(one), Some(other)) => is_one_file(one, other),
+            (one, other) => one == other,
+        };
+        if let Some(first) = exports.iter().find(is_same) {
             return Err(format!("{first} and {export}: give each a file of its own"));
         }
         exports.push(export);

@@ -8,7 +8,7 @@
 
 use gpubench::{gpu_bench, host};
 use gpubench_records::selection::{CaseSelection, NameFilter};
-use gpubench_runner::__private::steps::{Ignored, Selection, plan};
+use gpubench_runner::__private::{Ignored, Selection, plan};
 use gpubench_runtime::device::Available;
 use protocol::engine::Engine;
 
