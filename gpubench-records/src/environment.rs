@@ -166,10 +166,8 @@ impl FromStr for Part {
 impl Task {
     /// Returns true if `other` is the same task of the same job, possibly started again or on another node.
     pub fn is(&self, other: &Self) -> bool {
-        let identity = |task: &Self| {
-            let Self { share, number, of, scheduler, job, .. } = task.clone();
-            (share, number, of, scheduler, job)
-        };
+        let identity =
+            |task: &Self| (task.share, task.number, task.of, task.scheduler.clone(), task.job.clone());
         identity(self) == identity(other)
     }
 

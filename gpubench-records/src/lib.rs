@@ -57,6 +57,18 @@ pub use self::{
     verification::{Counters, CuptiPass, CuptiTimes, NcuPass, Slowdown, TracedActivity, Verification},
 };
 
+/// Returns the items without repetitions, in the order in which they first come.
+#[doc(hidden)]
+pub fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
 /// Displays each variant of an enum by its name in stored JSON, which the table and the command line use too.
 macro_rules! display_as_stored {
     ($($name:ty),+) => {$(

@@ -7,7 +7,7 @@ use crate::select::MissingKind;
 use gpubench_core::{BenchmarkOptions, Entry, Variant};
 use gpubench_records::{
     Arg, BenchmarkId, Cache, CaseSelection, Failure, NameFilter, id::shown_name, selection::is_value,
-    text::did_you_mean,
+    text::did_you_mean, unique,
 };
 use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
@@ -185,13 +185,8 @@ fn invalid_generic(entry: &Entry, selection: &Selection) -> Option<(String, Stri
     entry.variants.first()?.generics.iter().find_map(|generic| {
         let name = generic.name;
         let wanted = &selection.cases.args.iter().find(|given| given.name == name)?.values;
-        let mut values: Vec<String> = Vec::new();
         let generics = entry.variants.iter().flat_map(|variant| variant.generics);
-        for value in generics.filter(|other| other.name == name).map(|other| (other.value)()) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        let values = unique(generics.filter(|other| other.name == name).map(|other| (other.value)()));
         let unknown = wanted.iter().find(|wanted| !values.iter().any(|value| is_value(wanted, value)))?;
         Some((name.to_owned(), format!("`{unknown}` is none of `{name}` (it has {})", values.join(", "))))
     })

@@ -1,6 +1,6 @@
 //! Chooses the devices for a run, from the user's wish and from the kinds that benchmarks are written for.
 
-use gpubench_records::{DeviceId, selection::names_device};
+use gpubench_records::{DeviceId, selection::names_device, unique};
 use gpubench_runtime::device::{Available, DeviceKind};
 use gpubench_runtime::{__private::DefaultChoice, devices::kinds};
 
@@ -109,7 +109,7 @@ impl FoundDevices {
             let missing = self.missing(Some(wanted));
             return Ok(SelectedDevices { devices: self.present.clone(), notes: Vec::new(), missing });
         }
-        let mut devices: Vec<Available> = Vec::new();
+        let mut devices = Vec::new();
         for name in wanted.split(',').map(str::trim) {
             let is_named = |found: &&Available| names_device(name, &found.device, found.uuid.as_deref());
             let mut named = self.present.iter().filter(is_named).peekable();
@@ -118,15 +118,13 @@ impl FoundDevices {
             if named.peek().is_none() {
                 return Err(self.missing_device_error(&format!("there is no device `{name}`")));
             }
-            for found in named.take(if is_kind { usize::MAX } else { 1 }) {
-                // Named twice, by its number and its UUID for instance, it is one device all the same.
-                if !devices.contains(found) {
-                    devices.push(found.clone());
-                }
-            }
+            devices.extend(named.take(if is_kind { usize::MAX } else { 1 }));
         }
+        // Named twice, by its number and its UUID for instance, it is one device all the same.
+        let devices = unique(devices).into_iter().cloned().collect();
         Ok(SelectedDevices { devices, ..SelectedDevices::default() })
     }
+
     /// Selects GPUs for a task to which a scheduler has `given` them by `CUDA_VISIBLE_DEVICES`: if `all`,
     /// each GPU that is found, else the first. Adds a device of every kind that a program has added. If no
     /// benchmark is for a GPU, selects the usual devices.

@@ -15,7 +15,7 @@ mod table;
 #[cfg(feature = "verify")]
 mod verification;
 
-use gpubench_records::{Record, Run};
+use gpubench_records::{Record, Run, unique};
 
 pub use self::columns::check as check_columns;
 pub use self::devices::{header, peaks_of};
@@ -46,8 +46,7 @@ pub fn end(run: &Run, table: &mut TableWriter, page: Page) -> String {
 /// Returns true if `run` has several devices. The devices that it opened count, and those of its records.
 pub fn has_several_devices(run: &Run) -> bool {
     let opened = run.devices.iter().map(|info| &info.device);
-    let mut devices = opened.chain(run.records.iter().map(|record| &record.device));
-    devices.next().is_some_and(|first| devices.any(|device| device != first))
+    unique(opened.chain(run.records.iter().map(|record| &record.device))).len() > 1
 }
 
 /// Returns the name that no other case of a run has, such as `kernels::saxpy[n=65536] cold on cuda:1`. It has the

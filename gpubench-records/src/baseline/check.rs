@@ -6,7 +6,7 @@ use crate::baseline::decisions::{CaseDecision, CaseMedians, decide_cases};
 use crate::metrics::{Link, count_differences, describe_changed_metrics, is_rate};
 use crate::{
     AssumedSpread, BaselineComparison, BaselineFinding, Cache, CaseFinding, CaseId, DeviceInfo, Measurement,
-    PlannedCase, Property, Reason, Record, Run, Threshold, Value, device_info::UUID,
+    PlannedCase, Property, Reason, Record, Run, Threshold, Value, device_info::UUID, unique,
 };
 use gpubench_stats::{DECISION_ERROR, Median, Nanoseconds, Set};
 
@@ -21,12 +21,7 @@ pub fn check(
 ) -> BaselineComparison {
     let cases = RunCases::new(run, baseline);
     let rows = compared_cases(run, baseline, &cases, run.regression_threshold, error);
-    let mut found: Vec<String> = Vec::new();
-    for remark in rows.iter().flatten().flat_map(|row| remarks_on_changes(row.now, row.then)) {
-        if !found.contains(&remark) {
-            found.push(remark);
-        }
-    }
+    let remarks = unique(rows.iter().flatten().flat_map(|row| remarks_on_changes(row.now, row.then)));
     let tested_together = rows.iter().flatten().count();
     let finding = |(record, row): (&Record, Result<ComparedCase<'_>, BaselineFinding>)| CaseFinding {
         name: record.case.name(),
@@ -39,7 +34,7 @@ pub fn check(
         baseline: baseline.name.clone(),
         equivalence_margin: run.sampling.equivalence_margin,
         tested_together,
-        remarks: found,
+        remarks,
         missing: missing.map(|record| record.case.to_string()).collect(),
         findings: run.records.iter().zip(rows).map(finding).collect(),
     }

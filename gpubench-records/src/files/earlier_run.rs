@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::folders::{self, RECORDS, run_names};
+use super::folders::{RECORDS, parse_run_name, run_names};
 use super::format::ReadError;
 use super::lines::{StoredRun, head_of, read as read_lines};
 use super::store;
@@ -61,7 +61,7 @@ pub fn file_of(folder: &Path, wanted: &str) -> Option<PathBuf> {
 pub fn is_name_of_run(name: &str) -> bool {
     let is_number = |name: &str| name.parse::<usize>().is_ok();
     let is_part = || name.rsplit_once('#').is_some_and(|(_, number)| is_number(number));
-    [LAST, "-"].contains(&name) || is_number(name) || is_part() || folders::is_run_name(name)
+    [LAST, "-"].contains(&name) || is_number(name) || is_part() || parse_run_name(name).is_some()
 }
 
 /// Returns the newest complete run of the benchmark binary `suite` in `folder` that has a measured result,

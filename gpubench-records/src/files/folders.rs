@@ -150,12 +150,6 @@ pub(crate) fn parse_run_name(name: &str) -> Option<(&str, u32)> {
 /// The form of the time in a run's name: each `0` stands for any digit.
 const TIME_FORM: &str = "0000-00-00T00-00-00Z";
 
-/// Returns true if gpubench gives names of this form to runs: a time, alone or followed by `-` and a number
-/// or a task's label.
-pub(super) fn is_run_name(name: &str) -> bool {
-    parse_run_name(name).is_some()
-}
-
 /// Sorts the names of runs by time and then by number, the latest last. Names that gpubench does not give
 /// come first. The clocks of hosts differ, so that only runs of one host are in the order in which they
 /// began.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::{process, time::Instant};
 
-use crate::files::folders::{RECORDS, is_run_name, name_candidates, oldest_beyond_limit, run_names};
+use crate::files::folders::{RECORDS, name_candidates, oldest_beyond_limit, parse_run_name, run_names};
 use crate::files::lines::{WrittenLine, head_of, read};
 use crate::files::{disk, disk::sync_folder, replace};
 use crate::threads::{self, Receiver, Sender, Thread};
@@ -139,7 +139,7 @@ fn remove_oldest_runs(folder: &Path, run: &Run) {
     ours.retain(|name| {
         let run_folder = folder.join(name);
         let records = run_folder.join(RECORDS);
-        if !is_run_name(name) || run_folder.is_symlink() || records.is_symlink() {
+        if parse_run_name(name).is_none() || run_folder.is_symlink() || records.is_symlink() {
             return false;
         }
         head_of(&records).is_ok_and(|other| is_removable_by(run, &other))

@@ -35,19 +35,6 @@ const SHORT_HELP_FLAGS: &str = "filter skip arg cache device quick precision max
     args_override_self = true
 )]
 struct SuiteArgs {
-    #[command(flatten)]
-    instead: InsteadArgs,
-    #[command(flatten)]
-    libtest: LibtestArgs,
-}
-
-/// The ids of the flags of results, which conflict with --list and --test, since only a measurement has results.
-const RESULT_FLAGS: [&str; 6] =
-    ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
-
-// The flags of actions in place of a measurement.
-#[derive(Debug, clap::Args)]
-struct InsteadArgs {
     /// List the selected benchmarks, with their arguments
     #[arg(long, conflicts_with_all = RESULT_FLAGS)]
     list: bool,
@@ -71,7 +58,32 @@ struct InsteadArgs {
     /// Print help: `-h` common flags, `--help` all
     #[arg(short, long, action = ArgAction::Help)]
     help: Option<bool>,
+
+    // Flags of libtest, besides those that mean the same here, such as `--exact`, `--skip` and `--list`.
+    /// Added by `cargo bench`: a bench target measures
+    #[arg(long, hide = true)]
+    bench: bool,
+
+    /// Test mode launches nothing more after a failure
+    #[arg(long, hide = true)]
+    fail_fast: bool,
+
+    /// Changes nothing
+    #[arg(long = "nocapture", aliases = ["no-capture", "show-output", "ensure-time", "shuffle", "force-run-in-process", "exclude-should-panic"], hide = true)]
+    ignored_flag: bool,
+
+    /// Changes nothing
+    #[arg(long = "test-threads", short = 'Z', aliases = ["logfile", "shuffle-seed"], value_name = "VALUE", hide = true)]
+    ignored_option: Option<String>,
+
+    /// Changes nothing
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "plain")]
+    report_time: Option<String>,
 }
+
+/// The ids of the flags of results, which conflict with --list and --test, since only a measurement has results.
+const RESULT_FLAGS: [&str; 6] =
+    ["json", "csv", "markdown", "baseline", "save_baseline", "fail_on_regression"];
 
 /// The format of `--list` and of test mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -159,7 +171,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> 
         return Err(refused("--measure-peaks and --share: each GPU has peaks of its own; leave out --share"));
     }
     let warning = match action {
-        Action::Measure if args.instead.format.is_some_and(|format| format != TextFormat::Pretty) => {
+        Action::Measure if args.format.is_some_and(|format| format != TextFormat::Pretty) => {
             Some("--format is for --list and --test; --json FILE writes results".to_owned())
         }
         // `cargo bench` without flags, which the next call may have.
@@ -186,18 +198,17 @@ impl Settings {
 /// Returns the action that the flags request; if they request several, the first of a list, peaks, a test and
 /// an extension. A bench target without `--bench` counts as a test.
 fn action(args: &SuiteArgs, matches: &ArgMatches, caller: &Caller) -> Action {
-    let SuiteArgs { instead, libtest } = args;
-    let format = instead.format.unwrap_or_default();
+    let format = args.format.unwrap_or_default();
     // `cargo test` runs a bench target without `--bench`.
-    let is_test = instead.test || (caller.is_bench_target && !libtest.bench);
-    if instead.list {
+    let is_test = args.test || (caller.is_bench_target && !args.bench);
+    if args.list {
         Action::List(format)
-    } else if instead.measure_peaks {
+    } else if args.measure_peaks {
         Action::MeasurePeaks
     } else if is_test {
         // `-q` of libtest prints a letter for each test.
         let format = if matches.get_flag("quiet") { TextFormat::Terse } else { format };
-        Action::Test { format, fail_fast: libtest.fail_fast }
+        Action::Test { format, fail_fast: args.fail_fast }
     } else if let Some(extension) = caller.extension.filter(|one| matches.get_flag(one.flag)) {
         Action::Extension(extension, matches.clone())
     } else {
@@ -333,30 +344,6 @@ pub(super) fn short_help(command: Command) -> Command {
         let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
         arg.hide_env(true).hide_possible_values(takes_value).help_heading(None)
     })
-}
-
-/// Flags of libtest, besides those that mean the same here, such as `--exact`, `--skip` and `--list`.
-#[derive(Debug, clap::Args)]
-struct LibtestArgs {
-    /// Added by `cargo bench`: a bench target measures
-    #[arg(long, hide = true)]
-    pub bench: bool,
-
-    /// Test mode launches nothing more after a failure
-    #[arg(long, hide = true)]
-    pub fail_fast: bool,
-
-    /// Changes nothing
-    #[arg(long = "nocapture", aliases = ["no-capture", "show-output", "ensure-time", "shuffle", "force-run-in-process", "exclude-should-panic"], hide = true)]
-    ignored_flag: bool,
-
-    /// Changes nothing
-    #[arg(long = "test-threads", short = 'Z', aliases = ["logfile", "shuffle-seed"], value_name = "VALUE", hide = true)]
-    ignored_option: Option<String>,
-
-    /// Changes nothing
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "plain")]
-    report_time: Option<String>,
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::runner::{
 use crate::select::{self, FoundDevices, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
-use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
+use gpubench_records::{EarlierRun, Package, Program, files as store, threads, unique};
 use gpubench_runtime::device::{Available, DeviceKind};
 use gpubench_runtime::{devices::kinds, registry, system::host_name};
 use gpubench_stats::format::counted;
@@ -138,9 +138,8 @@ impl<'a> Planner<'a> {
                 .search_devices(device)
                 .select(device)
                 .or_else(|_| self.search_devices(None).select(device)),
-            // Nothing is timed, so the CPU is tested in addition to a GPU.
-            (_, None) if self.purpose == Purpose::Test => self.search_devices(None).select_default(true),
-            (_, None) => self.search_devices(None).select(None),
+            // A test times nothing, so the CPU is tested in addition to a GPU.
+            (_, None) => self.search_devices(None).select_default(self.purpose == Purpose::Test),
         };
         let mut selected = selected.map_err(no_device)?;
         let mut planned = self.plan(&selected);
@@ -227,13 +226,7 @@ pub(super) fn runs_folder(
 
 /// Returns the kinds of device that the entries run on, in order of first appearance.
 pub(super) fn kinds_of(entries: &[&Entry]) -> Vec<&'static str> {
-    let mut kinds = Vec::new();
-    for variant in entries.iter().flat_map(|entry| entry.variants) {
-        if !kinds.contains(&variant.device) {
-            kinds.push(variant.device);
-        }
-    }
-    kinds
+    unique(entries.iter().flat_map(|entry| entry.variants).map(|variant| variant.device))
 }
 
 /// The endings of files that programs are built from. If such a file is newer than the program, the commit is

@@ -10,7 +10,7 @@ use terminal_size::{Width, terminal_size_of};
 use super::output::{LiveOutput, Printer, say};
 use crate::plan::Plan;
 use crate::runner::{RunEvent, RunEvents};
-use gpubench_records::{PlannedCase, Run, failure::Step, text::printable};
+use gpubench_records::{PlannedCase, Run, failure::Step, text::printable, unique};
 use gpubench_runtime::Job;
 use gpubench_stats::format;
 use gpubench_table::{self as report, TableWriter, text::shortened};
@@ -164,8 +164,7 @@ impl<'a> Progress<'a> {
     /// during the run.
     fn plan(&mut self, plan: &Plan, runs: usize) {
         self.begin(Some(plan.cases() * runs), "cases");
-        let mut devices = plan.jobs.iter().map(|(job, _)| &job.device);
-        self.several_devices = devices.next().is_some_and(|first| devices.any(|device| device != first));
+        self.several_devices = unique(plan.jobs.iter().map(|(job, _)| &job.device)).len() > 1;
         if runs == 1 && self.printer.is_some_and(Printer::prints_rows) {
             self.planned = plan.planned_cases().map(|(job, cache)| job.case(cache)).collect();
         }

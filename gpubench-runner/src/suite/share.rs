@@ -1,7 +1,7 @@
 //! The cases that a run measures as one of several tasks. The user states the task, or Slurm's variables number it; for other schedulers, the
 //! user's script sets `GPUBENCH_SHARE`. Tasks do not communicate: each computes the same distribution, which depends on the plan alone.
 
-use std::env;
+use std::{cmp::Reverse, env};
 
 use super::Error;
 use crate::plan::Plan;
@@ -126,31 +126,32 @@ fn case_group(job: &Job) -> CaseGroup {
     (DeviceId::parse(&job.device).kind.to_owned(), id)
 }
 
+/// Returns the number of cases of each group that are not skipped.
+fn cases_by_group(jobs: &[(Job, JobStatus)]) -> Map<CaseGroup, usize> {
+    let mut groups = Map::default();
+    for (job, status) in jobs {
+        let cases = if matches!(status, JobStatus::Skipped(_)) { 0 } else { job.caches.len() };
+        let most = groups.or_insert(case_group(job), cases);
+        *most = cases.max(*most);
+    }
+    groups
+}
+
 /// Returns the jobs of `part`. Groups with the most cases are distributed first, each to the first of the tasks with the fewest cases so far. Each
 /// kind of device is distributed separately, so that a task without such a device does not change the jobs of the others.
 fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobStatus)> {
-    let mut units: Vec<(usize, CaseGroup)> = Vec::new();
-    let mut seen = Set::default();
-    for (job, status) in &jobs {
-        let unit = case_group(job);
-        if seen.insert(unit.clone()) {
-            let cases = if matches!(status, JobStatus::Skipped(_)) { 0 } else { job.caches.len() };
-            units.push((cases, unit));
-        }
-    }
-    gpubench_stats::sort_by(&mut units, |(one, first), (other, second)| {
-        other.cmp(one).then_with(|| first.cmp(second))
-    });
+    let mut groups: Vec<_> = cases_by_group(&jobs).into_iter().collect();
+    gpubench_stats::sort_by_key(&mut groups, |(_, cases)| Reverse(*cases));
     // With more tasks than cases, the last ones get none.
-    let tasks = part.of().min(units.len());
+    let tasks = part.of().min(groups.len());
     let mut loads: Map<String, Vec<usize>> = Map::default();
     let mut own = Set::default();
-    for (cases, unit) in units {
-        let loads = loads.or_insert(unit.0.clone(), vec![0; tasks]);
+    for (group, cases) in groups {
+        let loads = loads.or_insert(group.0.clone(), vec![0; tasks]);
         let Some(task) = (0..loads.len()).min_by_key(|task| loads[*task]) else { continue };
         loads[task] += cases;
         if task + 1 == part.number() {
-            own.insert(unit);
+            own.insert(group);
         }
     }
     jobs.retain(|(job, _)| own.contains(&case_group(job)));
@@ -159,11 +160,7 @@ fn jobs_of_part(mut jobs: Vec<(Job, JobStatus)>, part: Part) -> Vec<(Job, JobSta
 
 /// Returns the number of cases of `jobs` that are not skipped. A case counts once for each kind of device, however many devices measure it.
 fn distinct_cases(jobs: &[(Job, JobStatus)]) -> usize {
-    let mut seen = Set::default();
-    let measured = jobs
-        .iter()
-        .filter(|(job, status)| !matches!(status, JobStatus::Skipped(_)) && seen.insert(case_group(job)));
-    measured.map(|(job, _)| job.caches.len()).sum()
+    cases_by_group(jobs).iter().map(|(_, cases)| cases).sum()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use gpubench_records::{Arg, Energy, Quantity, Record, Run, UserMetric};
+use gpubench_records::{Arg, Energy, Quantity, Record, Run, UserMetric, unique};
 use gpubench_stats::Map;
 use gpubench_stats::format::joined;
 use serde::Serialize;
@@ -113,12 +113,8 @@ const OWN_CELLS: [OwnCells; 2] = [
 /// Writes `run` as CSV.
 pub(super) fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     // In the order in which they first appear.
-    let mut own_heads: Vec<String> = Vec::new();
-    for (head, _) in OWN_CELLS.iter().flat_map(|of| run.records.iter().flat_map(of)) {
-        if !own_heads.contains(&head) {
-            own_heads.push(head);
-        }
-    }
+    let own_cells = OWN_CELLS.iter().flat_map(|of| run.records.iter().flat_map(of));
+    let own_heads = unique(own_cells.map(|(head, _)| head));
     let heads = COLUMNS.iter().map(|column| column.head.to_owned());
     write_row(out, heads.chain(own_heads.iter().cloned()))?;
     for record in &run.records {
