@@ -147,7 +147,6 @@ impl Part {
     }
 
     /// Divides this part into `part.of` parts and returns the one with the number `part.number`, as a part of the whole: 3/4 of 2/2 is 7/8.
-    #[must_use]
     pub fn divided(self, part: Self) -> Self {
         Self { number: (self.number - 1) * part.of + part.number, of: self.of * part.of }
     }

@@ -125,8 +125,7 @@ pub fn violated_limit(
 fn max_over_peak(peak: &Peak) -> f64 {
     match (&peak.quantity, peak.source) {
         (_, PeakSource::Measured) => MAX_OVER_MEASURED_PEAK,
-        (_, PeakSource::User) => 1.0,
-        (Quantity::Compute(_), _) => MAX_OVER_CLOCK_PEAK,
+        (Quantity::Compute(_), PeakSource::Attribute | PeakSource::Datasheet) => MAX_OVER_CLOCK_PEAK,
         _ => 1.0,
     }
 }

@@ -71,7 +71,6 @@ impl Sampling {
     /// Returns the rules for launches timed on `path`. On the host path, the precision is that of a CPU and
     /// the time may be the extended one, because other programs use the CPU too. On other paths, the rules
     /// stay as they are.
-    #[must_use]
     pub fn on(&self, path: Path) -> Self {
         if path != Path::Host {
             return *self;

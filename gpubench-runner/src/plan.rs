@@ -102,11 +102,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Marks all jobs as sharing the whole machine, so that no two run at the same time.
-    pub(crate) fn one_at_a_time(&mut self) {
-        self.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
-    }
-
     /// Returns the number of cases of all jobs that are not skipped. It includes
     /// [`Broken`](JobStatus::Broken) jobs, whose cases fail without a measurement.
     pub fn cases(&self) -> usize {

@@ -4,8 +4,8 @@ use super::devices::{above_peak, serving_cache};
 use super::rows::{device_list, grouped};
 use super::text::{Page, join_sections, paragraph, plain};
 use gpubench_records::{
-    Cache, CuptiPass, Energy, Environment, Flush, FlushVerification, Link, Measurement, Method, Path,
-    Property, Quantity, Run, ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts,
+    Cache, Energy, Environment, Flush, FlushVerification, Link, Measurement, Method, Path, Property,
+    Quantity, Run, ShareMode, Task, Value, environment::effect_on_times, outcome::ResultCounts,
     verdict::WIDEST,
 };
 use gpubench_stats::{COARSE_TIMER_STEP, format};
@@ -49,7 +49,8 @@ pub fn methods(run: &Run) -> String {
         text += &unavailable(run, "no cool-down", not_cooled);
     }
     text += &unavailable(run, "no energy", no_energy);
-    text += &unavailable(run, "no time by CUPTI", not_traced);
+    #[cfg(feature = "verify")]
+    let text = text + &unavailable(run, "no time by CUPTI", crate::verification::not_traced);
     // Where the user chose the path there is nothing to explain.
     if run.sampling.path.is_none() { text + &other_paths(run) } else { text }
 }
@@ -169,14 +170,6 @@ fn no_energy(measured: &Measurement) -> Option<&str> {
     match &measured.energy {
         Some(Energy::Unavailable(why)) => Some(why),
         _ => None,
-    }
-}
-
-/// Returns why CUPTI did not trace the launches; `None` if it traced them, or if that was not requested.
-fn not_traced(measured: &Measurement) -> Option<&str> {
-    match measured.verification.as_ref()?.cupti.as_ref()? {
-        CuptiPass::Failed(why) => Some(why),
-        CuptiPass::Traced(_) => None,
     }
 }
 

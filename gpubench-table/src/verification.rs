@@ -24,6 +24,14 @@ pub(super) fn verification(measured: &Measurement) -> Vec<(&'static str, String)
     lines
 }
 
+/// Returns why CUPTI did not trace the launches; `None` if it traced them, or if that was not requested.
+pub(super) fn not_traced(measured: &Measurement) -> Option<&str> {
+    match measured.verification.as_ref()?.cupti.as_ref()? {
+        CuptiPass::Failed(why) => Some(why),
+        CuptiPass::Traced(_) => None,
+    }
+}
+
 /// Returns the time of a launch according to each clock. Where that can be judged, says by how much the
 /// result differs from it, and whether they agree.
 fn clocks_sentence(measured: &Measurement, verification: &Verification) -> String {

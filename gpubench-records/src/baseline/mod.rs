@@ -8,7 +8,7 @@ mod decisions;
 
 pub use self::check::{MeasuredRecord, check, differences, seem_regressed};
 pub use self::decisions::{CaseDecision, CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
-use crate::{Cache, CaseId, DeviceInfo, PlannedCase, Record, Run, device_info::UUID};
+use crate::{Cache, CaseId, PlannedCase, Record, Run, device_info::UUID};
 use gpubench_stats::{Map, Set};
 
 /// A baseline in memory: the runs that were saved under one name. `files` reads it, and [`check()`] compares a
@@ -55,17 +55,14 @@ impl Baseline {
     /// device name, the newest run. `None` if there are no candidates.
     pub fn find(&self, run: &Run, record: &Record) -> Option<(&Run, &Record)> {
         let candidates = self.records_by_case.get(&name_and_cache(&record.case))?;
-        let info = run.device_of(record);
+        let own = uuid(run, record);
         let ranked = candidates.iter().filter_map(|(run, place)| {
             let (run, candidate) = (&self.runs[*run], &self.runs[*run].records[*place]);
             let is_same_case = candidate.case == record.case;
             let is_same_place = candidate.device == record.device;
-            let rank = (
-                is_same_case,
-                candidate.measurement.is_some(),
-                is_same_device(info, run.device_of(candidate)),
-                is_same_place,
-            );
+            // Two devices without a UUID, or not described, count as the same.
+            let is_same_device = uuid(run, candidate) == own;
+            let rank = (is_same_case, candidate.measurement.is_some(), is_same_device, is_same_place);
             (is_same_case || is_same_place).then_some((rank, (run, candidate)))
         });
         // Of the same rank, the last is the maximum: the newest comes last.
@@ -85,11 +82,9 @@ fn name_and_cache(case: &CaseId) -> (String, Cache) {
     (case.name(), case.cache)
 }
 
-/// Returns true if the UUIDs are equal. Two devices without a UUID, or not described, count as the same. A
-/// device with a UUID differs from one without.
-fn is_same_device(one: Option<&DeviceInfo>, other: Option<&DeviceInfo>) -> bool {
-    let uuid = |info: Option<&DeviceInfo>| info.and_then(|info| info.text(UUID).map(str::to_owned));
-    uuid(one) == uuid(other)
+/// Returns the UUID of the device that `record` of `run` was measured on.
+fn uuid<'a>(run: &'a Run, record: &Record) -> Option<&'a str> {
+    run.device_of(record)?.text(UUID)
 }
 
 /// Returns true if `newest` contains every case of `older` on a device of the same name, and has a

@@ -24,7 +24,8 @@ impl BaselineLocation {
 
     /// Returns the location of the baseline `name`, which is a folder in `folder` unless `name` is a path.
     pub fn within(folder: &Path, name: &str) -> Self {
-        let path = if is_path(name) { PathBuf::from(name) } else { folder.join(name) };
+        let is_path = name.contains('/') || is_json(Path::new(name));
+        let path = if is_path { PathBuf::from(name) } else { folder.join(name) };
         Self { name: name.to_owned(), path }
     }
 
@@ -158,11 +159,6 @@ fn file_stem(file: &Path) -> &str {
 fn order_of_file(file: &Path) -> Option<(&str, u32)> {
     let name = file_stem(file);
     parse_run_name(name).filter(|(time, number)| name == *time || name == format!("{time}-{number}"))
-}
-
-/// Returns true if `name` is a path: it has a `/` or ends in `.json`.
-fn is_path(name: &str) -> bool {
-    name.contains('/') || is_json(Path::new(name))
 }
 
 /// Returns true if the path ends in `.json`, whether or not there is a file.

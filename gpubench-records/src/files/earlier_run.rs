@@ -23,22 +23,17 @@ pub enum LoadRunError {
     #[error("{0}")]
     Unusable(String),
     /// A file cannot be read, or is no run.
-    #[error("{}: {error}{}", path.display(), advice(error))]
+    #[error("{}: {error}{}", path.display(), match error {
+        ReadError::Foreign { .. } => ". Give a file that --json wrote, or measure anew",
+        // The error about another version of the format contains its own advice.
+        _ => "",
+    })]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// The reason.
         error: ReadError,
     },
-}
-
-/// Returns the advice to add to `error` if the file is no run or is damaged; empty otherwise. The error about
-/// another version of the format contains its own advice.
-fn advice(error: &ReadError) -> &'static str {
-    match error {
-        ReadError::Foreign { .. } => ". Give a file that --json wrote, or measure anew",
-        _ => "",
-    }
 }
 
 /// Returns the name and the file of records of each run in `folder`, the newest first; empty if the folder

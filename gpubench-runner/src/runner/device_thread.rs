@@ -17,7 +17,7 @@ use gpubench_runtime::{Job, SharedResource, device::Available};
 use gpubench_stats::{Bytes, Map};
 
 #[cfg(feature = "verify")]
-mod traces;
+pub(super) mod traces;
 
 /// The stack size of a device thread, 8 MiB. With `--in-process`, user code runs on it and expects the stack of a
 /// main thread.
@@ -371,7 +371,7 @@ impl Scheduled {
 /// The jobs that have not begun, and those in progress.
 pub(super) struct Schedule {
     waiting: Vec<Scheduled>,
-    running: Vec<Scheduled>,
+    pub running: Vec<Scheduled>,
 }
 
 impl Schedule {
@@ -402,11 +402,6 @@ impl Schedule {
     pub(super) fn end_job(&mut self, job: Scheduled) -> bool {
         self.running.retain(|other| other.number != job.number);
         self.waiting.iter().chain(&self.running).all(|other| other.group != job.group)
-    }
-
-    /// Returns true if no job is in progress.
-    pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty()
     }
 
     /// Returns the job in progress on a thread; `None` if the thread has none.
@@ -482,6 +477,6 @@ mod tests {
         assert_eq!([next(&mut schedule), next(&mut schedule)], [Some(2), None]);
         assert!(!schedule.end_job(all[2]));
         assert_eq!([next(&mut schedule), schedule.running_on(1).map(|job| job.number)], [Some(6); 2]);
-        assert!(schedule.end_job(all[6]) && schedule.is_idle());
+        assert!(schedule.end_job(all[6]) && schedule.running.is_empty());
     }
 }

@@ -142,11 +142,9 @@ pub(crate) fn measure<'a>(
         baseline_comparison: None,
     };
     let mut results = RunResults::new(run, events, config.drops_samples);
-    let is_traced = |(job, status): &(Job, JobStatus)| {
-        *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled)
-    };
-    if config.settings.verify.is_some() && !plan.jobs.iter().any(is_traced) {
-        results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
+    #[cfg(feature = "verify")]
+    if config.settings.verify.is_some() {
+        device_thread::traces::warn_if_untraced(&plan, &mut results);
     }
     let ended = thread::scope(|scope| {
         let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
@@ -283,7 +281,7 @@ impl Runner<'_, '_> {
                 }
                 ended = begun.map(drop);
             }
-            if schedule.is_idle() {
+            if schedule.running.is_empty() {
                 return ended;
             }
             let (last, done) = loop {

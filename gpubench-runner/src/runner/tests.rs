@@ -370,7 +370,7 @@ fn devices_are_measured_side_by_side_and_one_that_shares_the_machine_alone() {
     for (job, others) in together(&plan) {
         assert_eq!(others, if job.starts_with("slow cpu") { 1 } else { 2 }, "{job}");
     }
-    plan.one_at_a_time();
+    plan.jobs.iter_mut().for_each(|(job, _)| job.shares = SharedResource::Machine);
     let order = together(&plan);
     assert!(order.iter().all(|(_, others)| *others == 1), "{order:?}");
     let jobs: Vec<&str> = order.iter().map(|(job, _)| &**job).collect();

@@ -9,6 +9,7 @@ use clap::{ArgMatches, Command};
 use super::output::{MeasuredRun, Printer};
 use super::prepare::{Planner, Purpose, runs_folder, with_commit};
 use super::{Error, peaks, progress::Progress, share::TaskShare};
+use crate::peaks::PeakSources;
 use crate::plan::{Plan, Selection};
 use crate::runner::single_cases::SingleCases;
 use crate::runner::{
@@ -20,7 +21,7 @@ use gpubench_core::{BenchmarkOptions, Entry};
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES, check, seem_regressed};
 use gpubench_records::files::{self as store, BaselineLocation};
 use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
-use gpubench_runtime::{Job, JobStatus};
+use gpubench_runtime::{Job, JobStatus, SharedResource, devices::kinds::peaks::cache as peak_cache_state};
 use gpubench_stats::{DECISION_ERROR, Set, format::counted};
 
 /// A run that can begin: only the devices themselves may still refuse it.
@@ -57,14 +58,21 @@ impl<'a> PreparedRun<'a> {
         let Planner { selection, mut lister, .. } = planner;
         let driver = lister.library.take();
         drop(lister);
-        if purpose == Purpose::MeasurePeaks {
-            peaks::set_cache_states(&mut setup.plan);
+        for (job, _) in &mut setup.plan.jobs {
+            // Each peak is measured in one cache state.
+            if let Some(cache) = peak_cache_state(&job.benchmark).filter(|_| purpose == Purpose::MeasurePeaks)
+            {
+                job.caches = vec![cache];
+            }
+            if options.one_at_a_time || options.in_process {
+                job.shares = SharedResource::Machine;
+            }
         }
-        if options.one_at_a_time || options.in_process {
-            setup.plan.one_at_a_time();
-        }
-        let (peak_sources, remarks) = peaks::sources(purpose, &entries, options);
-        setup.notes.extend(remarks.iter().cloned());
+        // Stored peaks are left out if peaks are to be measured.
+        let stored = peaks::peak_cache(options).ok().filter(|_| purpose != Purpose::MeasurePeaks);
+        let peak_sources = PeakSources { stated: options.peaks.clone(), stored };
+        let used = entries.iter().map(|entry| entry.options.data_type);
+        setup.notes.extend(peak_sources.unknown_data_type_remarks(used).iter().cloned());
         let (mut baseline, mut save_to) = (None, None);
         if purpose != Purpose::Extension {
             baseline = load_baseline(&setup.program.suite, options)?;

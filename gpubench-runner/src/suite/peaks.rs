@@ -3,25 +3,14 @@
 use super::prepare::{Purpose, kinds_of};
 use super::{Error, output::Printer};
 use crate::runner::{RunConfig, RunEvent, RunEvents, single_cases::info_with_peaks};
-use crate::{peaks::PeakSources, plan::Plan, settings::Settings};
-use gpubench_core::Entry;
+use crate::{peaks::PeakSources, settings::Settings};
 use gpubench_records::{Exit, Run};
 use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{self, PeakCache};
-use gpubench_stats::Set;
 use gpubench_table as report;
 
-/// Sets the cache state of each peak benchmark to the one in which its peak is measured.
-pub(super) fn set_cache_states(plan: &mut Plan) {
-    for (job, _) in &mut plan.jobs {
-        if let Some(cache) = kinds::peaks::cache(&job.benchmark) {
-            job.caches = vec![cache];
-        }
-    }
-}
-
 /// Returns the store of measured peaks, or an error if there is no folder for it.
-fn peak_cache(options: &Settings) -> Result<PeakCache, Error> {
+pub(super) fn peak_cache(options: &Settings) -> Result<PeakCache, Error> {
     measured_peaks::peak_cache(options.cache_dir.as_deref()).ok_or_else(|| {
         Error::failed("there is no folder to store measured peaks in: set GPUBENCH_CACHE_DIR to one")
     })
@@ -43,19 +32,6 @@ pub(super) fn store(run: &mut Run, options: &Settings, events: &mut dyn RunEvent
         info.add(reached.into_iter().map(|measured| measured.peak).collect());
     }
     problems
-}
-
-/// Returns the peaks that devices do not report, without stored ones if peaks are to be measured. Also
-/// returns remarks on stated peaks whose data type no benchmark uses.
-pub(super) fn sources(
-    purpose: Purpose,
-    entries: &[&Entry],
-    options: &Settings,
-) -> (PeakSources, Set<String>) {
-    let stored = peak_cache(options).ok().filter(|_| purpose != Purpose::MeasurePeaks);
-    let sources = PeakSources { stated: options.peaks.clone(), stored };
-    let remarks = sources.unknown_data_type_remarks(entries.iter().map(|entry| entry.options.data_type));
-    (sources, remarks)
 }
 
 /// Returns `host`, the CPU: that device measures and stores its peaks itself. `None` if no benchmark of this

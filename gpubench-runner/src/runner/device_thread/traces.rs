@@ -1,8 +1,20 @@
 //! Delays the records of a request until CUPTI has traced their launches, for `--verify cupti`.
 
 use super::{DeviceThread, JobAttempts, RunError};
-use crate::runner::supervisor::LostWorker;
+use crate::plan::Plan;
+use crate::runner::{results::RunResults, supervisor::LostWorker};
 use gpubench_records::{Cache, CuptiPass, Record};
+use gpubench_runtime::{Job, JobStatus, devices::kinds};
+
+/// Warns if no case of the plan is measured on a device that CUPTI traces.
+pub(in crate::runner) fn warn_if_untraced(plan: &Plan, results: &mut RunResults<'_>) {
+    let is_traced = |(job, status): &(Job, JobStatus)| {
+        *status == JobStatus::Measured && kinds::kind_of(&job.device).is_some_and(|kind| kind.profiled)
+    };
+    if !plan.jobs.iter().any(is_traced) {
+        results.warn("--verify: no case is on a device that CUPTI traces, so that none is verified");
+    }
+}
 
 /// The records of a request whose launches are traced after the samples of all its cases.
 #[derive(Default)]
