@@ -62,6 +62,7 @@ pub enum Error {
 
 impl Error {
     /// Returns an error with this sentence and exit code.
+    #[doc(hidden)]
     pub fn new(message: impl ToString, exit: Exit) -> Self {
         Self::Message { message: message.to_string(), exit }
     }

@@ -136,12 +136,14 @@ impl<'a> Progress<'a> {
 
     /// Shows the name of a job in the progress line and counts the job as done. For jobs without a
     /// [`RecordFinished`](RunEvent::RecordFinished), as with `--test`.
+    #[doc(hidden)]
     pub fn try_job(&mut self, job: &Job) {
         self.line.set_message(self.name(job));
         self.line.add_done(1);
     }
 
     /// Hides the line while `print` prints something else.
+    #[doc(hidden)]
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.line.write("");
         let printed = print();
