@@ -1,14 +1,12 @@
 //! The valid part of an earlier run. A record is valid if the same build measured the same case in the same way on the same device.
 
-use std::collections::HashMap;
-
 use crate::{peaks::PeakSources, plan::Plan};
 use gpubench_records::{
     BenchmarkId, Cache, DeviceInfo, EarlierRun, Peak, PeakSource, PlannedCase, Program, Property, Record,
     Run, Sampling, Stage, device_info::OTHER_PROCESSES, record::Resumed,
 };
 use gpubench_runtime::Job;
-use gpubench_stats::{Nanoseconds, Set, format};
+use gpubench_stats::{Map, Nanoseconds, Set, format};
 
 /// A case, and the benchmark that it is compared with, if there is one.
 type CaseKey = (PlannedCase, Option<BenchmarkId>);
@@ -22,7 +20,7 @@ pub struct ResumedRecords {
     pub wall_time: Nanoseconds,
     /// The devices of the earlier run, as it stored them.
     devices: Vec<DeviceInfo>,
-    records: HashMap<CaseKey, Record>,
+    records: Map<Box<CaseKey>, Box<Record>>,
     remarks: Vec<String>,
 }
 
@@ -55,7 +53,7 @@ impl ResumedRecords {
             if unclear || may_succeed_now(&record, other_limit) {
                 again += 1;
             } else if planned.contains(&case) {
-                resumed.records.insert(case, record);
+                resumed.records.insert(Box::new(case), Box::new(record));
             } else {
                 others.insert(case);
             }
@@ -94,7 +92,7 @@ impl ResumedRecords {
     ) -> Option<DeviceInfo> {
         let mut ours = plan.planned_cases().filter(|(job, _)| job.device == device).peekable();
         ours.peek()?;
-        if !ours.all(|(job, cache)| self.records.contains_key(&key_of_job(job, cache))) {
+        if !ours.all(|(job, cache)| self.records.get(&key_of_job(job, cache)).is_some()) {
             return None;
         }
         let info = self.info(device)?;
@@ -113,7 +111,8 @@ impl ResumedRecords {
         let Some(theirs) = self.info(&info.device).cloned() else { return info };
         let Some(difference) = device_difference(&theirs, &info) else { return theirs };
         let before = self.records.len();
-        self.records.retain(|(case, _), _| case.device != info.device);
+        let records = std::mem::take(&mut self.records).into_iter();
+        self.records = records.filter(|(key, _)| key.0.device != info.device).collect();
         let cases = format::counted(before - self.records.len(), "case");
         self.remarks.push(format!("{difference}: {cases} measured again"));
         info
@@ -126,13 +125,15 @@ impl ResumedRecords {
 
     /// Removes and returns the record of a case; `None` if the case must be measured.
     pub fn take(&mut self, job: &Job, cache: Cache) -> Option<Record> {
-        self.records.remove(&key_of_job(job, cache))
+        self.records.remove(&key_of_job(job, cache)).map(|record| *record)
     }
 
     /// Returns the records of the cases in `plan`, in the order of the plan. Cases without a record are left
     /// out.
     pub fn for_plan(&self, plan: &Plan) -> Vec<&Record> {
-        plan.planned_cases().filter_map(|(job, cache)| self.records.get(&key_of_job(job, cache))).collect()
+        plan.planned_cases()
+            .filter_map(|(job, cache)| self.records.get(&key_of_job(job, cache)).map(|record| &**record))
+            .collect()
     }
 
     /// Returns the note of a run that took `kept` of its `planned` cases from the earlier one; `None` if it

@@ -159,11 +159,11 @@ fn value_texts(value: &Value) -> Result<Vec<String>, String> {
 }
 
 /// Returns the message of an error of clap, without `error: `, usage and hints.
-fn plain_message(error: &clap::Error) -> String {
+pub(crate) fn plain_message(error: &clap::Error) -> String {
     let text = error.to_string();
     let text =
         text.split("\n\nFor more").next().and_then(|text| text.split("\n\nUsage").next()).unwrap_or_default();
-    text.strip_prefix("error: ").unwrap_or(text).to_owned()
+    text.strip_prefix("error: ").unwrap_or(text).trim_end().to_owned()
 }
 
 /// Returns the file that `GPUBENCH_CONFIG` names, existing or not, else the nearest one at or above the package's folder, else at or above the

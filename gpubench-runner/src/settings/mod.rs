@@ -12,7 +12,7 @@ use gpubench_records::{
 use gpubench_runtime::device::ClockTarget;
 use gpubench_stats::Nanoseconds;
 
-pub(crate) use self::file::value_origin;
+pub(crate) use self::file::{plain_message, value_origin};
 pub use self::values::{
     CacheStates, FlushChoice, PathChoice, Percent, RunsDir, ShareChoice, Verifier, WarmUp,
     parse_positive_time, whole_number,

@@ -9,7 +9,7 @@ use clap::{
 
 use super::flag_hints::{bench_target_warning, with_hint};
 use super::{Error, measure::Extension};
-use crate::settings::{Settings, ShareChoice, value_origin};
+use crate::settings::{Settings, ShareChoice, plain_message, value_origin};
 use gpubench_records::selection::split_names;
 
 pub(crate) use gpubench_records::Exit;
@@ -191,7 +191,7 @@ impl Settings {
     /// Returns an error if a variable or the file has a wrong setting.
     pub fn from_env() -> Result<Self, Error> {
         let options = parse([OsString::from("suite")], &Caller::default());
-        Ok(options.map_err(Error::Environment)?.settings)
+        Ok(options.map_err(|error| Error::Environment(plain_message(&error)))?.settings)
     }
 }
 

@@ -42,8 +42,8 @@ pub enum Error {
         exit: Exit,
     },
     /// The environment or the user's file has a wrong setting.
-    #[error(transparent)]
-    Environment(clap::Error),
+    #[error("{0}")]
+    Environment(String),
     /// Peaks are to be measured, and no GPU was found. The user sees it only if no benchmark runs on the CPU:
     /// otherwise the peaks of the CPU are measured instead.
     #[error(
@@ -158,7 +158,6 @@ pub(super) fn print_problems(error: &Error) {
     match error {
         Error::Incomplete { problems, .. } => problems.iter().for_each(print_problems),
         // It brings its own words before the message.
-        Error::Environment(error) => drop(error.print()),
         Error::Message { message, exit: Exit::Usage | Exit::NoDevice | Exit::Nothing } => {
             say(&format!("error: {message}{}", value_origin(message)));
         }
