@@ -36,7 +36,8 @@ impl StatedPeak {
         let (units, otherwise) = match quantity {
             Quantity::Compute(_) => (
                 &COMPUTE_UNITS,
-                "is neither a bandwidth (memory, l2, h2d, d2h or p2p) nor a data type with a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
+                "is no bandwidth (those are memory, l2, h2d, d2h and p2p), so it is read as a data type, and the peak of a data type is above 0, in \
+                 GFLOP/s, TFLOP/s or PFLOP/s",
             ),
             _ => (&BANDWIDTH_UNITS, "needs a bandwidth above 0 in MB/s, GB/s or TB/s"),
         };

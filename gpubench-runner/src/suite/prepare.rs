@@ -87,13 +87,13 @@ impl<'a> Planner<'a> {
         let (planned, SelectedDevices { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
         let planned = planned?;
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
-            let benchmarks = counted(planned.absent.len(), "selected benchmark");
+            let benchmarks = counted(planned.absent_benchmarks(), "selected benchmark");
             return Err(SuiteError::new(
                 format!(
                     "{why}, needed by {benchmarks}\n\
-                    check that `nvidia-smi` lists the GPU, with driver 515 or newer; or measure the CPU, with benchmarks that take\n\
-                    `&host::Stream`; or use the fake driver, which invents times: run `cargo build -p fake-cuda` in gpubench's folder,\n\
-                    and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
+                    check that `nvidia-smi` lists the GPU, with driver 515 or newer: if it does, restart the machine; or measure the CPU,\n\
+                    with benchmarks that take `&host::Stream`; or use the fake driver, which invents times: run\n\
+                    `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
                 ),
                 super::Exit::NoDevice,
             ));
@@ -186,7 +186,7 @@ impl<'a> Planner<'a> {
 /// nothing if none is left out.
 fn add_absent_note(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
-    let left_out = format!("{} left out", counted(plan.absent.len(), "benchmark"));
+    let left_out = format!("{} left out", counted(plan.absent_benchmarks(), "benchmark"));
     match notes.iter_mut().find(|note| note.starts_with(why)) {
         Some(note) => *note += &format!("; {left_out}"),
         None => notes.push(format!("{why}: {left_out}")),
