@@ -166,7 +166,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     );
     let share = format::percent(error / measured.median());
     Some(format!(
-        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from {other}, the time without the correction"
+        "at most {error} ({share}): half of the interval + twice the timer's resolution + {gap}, the correction (without it, the time is {other}), which ± % leaves out"
     ))
 }
 

@@ -91,9 +91,11 @@ impl<'a> Planner<'a> {
             return Err(SuiteError::new(
                 format!(
                     "{why}, needed by {benchmarks}\n\
-                    check that `nvidia-smi` lists the GPU, with driver 515 or newer: if it does, restart the machine; or measure the CPU,\n\
-                    with benchmarks that take `&host::Stream`; or use the fake driver, which invents times: run\n\
-                    `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
+                    with a GPU: install NVIDIA's driver, 515 or newer; if `nvidia-smi` already lists the GPU, unset CUDA_VISIBLE_DEVICES,\n\
+                    or set GPUBENCH_LIBCUDA to the path of libcuda.so.1, or restart the machine\n\
+                    without a GPU: measure the CPU, with benchmarks that take `&host::Stream`; or use the fake driver, which invents\n\
+                    times: run `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its\n\
+                    target/debug/libfake_cuda.so"
                 ),
                 super::Exit::NoDevice,
             ));
