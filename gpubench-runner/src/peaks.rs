@@ -47,7 +47,8 @@ impl StatedPeak {
             };
             format!("peaks.\"{device}\".\"{name}\" = \"{value}\": {why}")
         };
-        Ok((quantity, peak.ok_or_else(refused)?))
+        let peak = peak.ok_or_else(refused)?;
+        Ok((quantity, peak))
     }
 }
 
