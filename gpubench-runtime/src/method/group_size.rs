@@ -195,7 +195,7 @@ mod tests {
             (warm_up, first, size.samples)
         };
         let found = [100e3, 4e6, 60e6, 70e6, 200e6, 2e9].map(of);
-        assert_eq!(found, [(8, 8, 32), (2, 4, 4), (1, 4, 4), (1, 2, 2), (1, 1, 1), (1, 1, 1)]);
+        assert_eq!(found, [(8, 8, 16), (2, 4, 4), (1, 4, 4), (1, 2, 2), (1, 1, 1), (1, 1, 1)]);
     }
 
     /// A launch of 10 µs that keeps the host busy for 100 ms.
