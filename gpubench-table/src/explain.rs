@@ -165,8 +165,10 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
         measured.samples.cross_check_error()?,
     );
     let share = format::percent(error / measured.median());
+    let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}): half of the interval + twice the timer's resolution + {gap}, the correction (without it, the time is {other}), which ± % leaves out"
+        "at most {error} ({share}) = {} (half of the interval: ± %) + {resolution} (twice the timer's resolution) + {gap} (the correction; without it, the time is {other})",
+        error - gap - resolution
     ))
 }
 

@@ -94,8 +94,8 @@ impl<'a> Planner<'a> {
             return Err(SuiteError::new(
                 format!(
                     "{why}, needed by {benchmarks}\n\
-                    with a GPU: install NVIDIA's driver, 515 or newer; if `nvidia-smi` already lists the GPU, unset CUDA_VISIBLE_DEVICES,\n\
-                    or set GPUBENCH_LIBCUDA to the path of libcuda.so.1, or restart the machine\n\
+                    with a GPU: check that `nvidia-smi` lists it, with driver 515 or newer, that CUDA_VISIBLE_DEVICES is not set, and that\n\
+                    the machine was restarted after the last update of the driver (in a container: that the driver is passed in)\n\
                     without a GPU: measure the CPU, with benchmarks that take `&host::Stream`; or use the fake driver, which invents\n\
                     times: run `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its\n\
                     target/debug/libfake_cuda.so"

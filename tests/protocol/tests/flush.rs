@@ -125,7 +125,7 @@ fn explain_tells_how_each_number_came_about() {
         " µs between two events around launches that only read a parameter − 550.0 ns that such a launch itself takes ",
         " of correction from events to the GPU's clock); the timer steps by 32.00 ns",
         "  error     at most ",
-        "), which ± % leaves out",
+        " (the correction; without it, the time is ",
         "  path      graph",
         "  flush     discard; verified: reading a quarter of the cache takes ",
         "from an empty one (",
