@@ -7,7 +7,8 @@
 //! of the groups.
 
 use crate::estimators::{
-    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile, variance,
+    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile,
+    variance,
 };
 use crate::{autocorrelation::effective_samples, modes::Modes, units::Nanoseconds};
 

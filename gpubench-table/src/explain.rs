@@ -167,7 +167,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}) = {} (half of the interval: ± %) + {resolution} (twice the timer's resolution) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
+        "at most {error} ({share}), even if the timer has a constant error: {} (half of the interval: ± %) + {resolution} (two steps of the timer) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
         error - gap - resolution
     ))
 }
@@ -315,7 +315,7 @@ fn sampling_sentence(measured: &Measurement) -> String {
         moves => format!(", between which inputs moved {moves} times"),
     };
     format!(
-        "{count}{worth} in {}{moves}; {} on the device, including flushes and empty launches; {} wall time{left_out}",
+        "{count}{worth} in {}{moves}; {} on the device, including everything between samples; {} wall time{left_out}",
         format::counted(measured.samples.groups, "group"),
         measured.samples.device_time,
         measured.samples.wall_time

@@ -130,7 +130,7 @@ fn explain_tells_how_each_number_came_about() {
         "  flush     discard; verified: reading a quarter of the cache takes ",
         "from an empty one (",
         ", steady",
-        "on the device, including flushes and empty launches; ",
+        "on the device, including everything between samples; ",
     ] {
         ended.shows(words);
     }
