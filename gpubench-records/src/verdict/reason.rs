@@ -268,7 +268,7 @@ gpubench_stats::stored! {
             throttle_reasons: Vec<String>,
         },
         /// Other processes had work on the device.
-        #[error("other processes: {count} used the device during sampling: stop them, and measure again")]
+        #[error("other processes: {count} had a context on the device during sampling: stop them, and measure again")]
         OtherProcesses {
             /// The number of them.
             count: u32,

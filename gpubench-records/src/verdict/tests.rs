@@ -144,7 +144,7 @@ fn sensors_speak_against_a_case_where_clocks_fell_or_others_were_there() {
         [fell(&capped), other_processes(&capped)].map(|reason| reason.map(|reason| reason.to_string())),
         [
             Some("clocks: multiprocessors ran at 1980 MHz, held down by power cap: lock a clock that the GPU can keep (--lock-clocks base)".to_owned()),
-            Some("other processes: 2 used the device during sampling: stop them, and measure again".to_owned())
+            Some("other processes: 2 had a context on the device during sampling: stop them, and measure again".to_owned())
         ]
     );
 }

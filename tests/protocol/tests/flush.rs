@@ -123,14 +123,14 @@ fn explain_tells_how_each_number_came_about() {
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
         " µs between two events around launches that only read a parameter − 550.0 ns that such a launch itself takes ",
-        " of correction from events to the GPU's clock); the timer steps by 32.00 ns",
+        " by which events differ from the GPU's timer); the timer steps by 32.00 ns",
         "  error     at most ",
-        ", the time without the correction",
+        " (the difference of events from the GPU's timer; uncorrected, the time is ",
         "  path      graph",
         "  flush     discard; verified: reading a quarter of the cache takes ",
         "from an empty one (",
         ", steady",
-        "on the device, including flushes and empty launches; ",
+        "on the device, including everything between samples; ",
     ] {
         ended.shows(words);
     }

@@ -101,7 +101,7 @@ fn another_process_on_the_gpu_makes_a_row_suspect() {
     assert_eq!(reasons(&copies(&[("PROCESSES", "1")])), Vec::<String>::new());
     assert_eq!(
         reasons(&copies(&[("PROCESSES", "3")])),
-        ["other processes: 2 used the device during sampling: stop them, and measure again"]
+        ["other processes: 2 had a context on the device during sampling: stop them, and measure again"]
     );
 }
 
