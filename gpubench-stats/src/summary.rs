@@ -272,18 +272,6 @@ fn central_weights(count: usize) -> Vec<f64> {
     weights
 }
 
-/// Returns the 95 % interval of the mean of independent times, by Student's t. For one time it is the time
-/// itself; `None` for no times.
-pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
-    let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
-    let half_width = match times.len() {
-        0 => return None,
-        1 => Nanoseconds::ZERO,
-        count => student_quantile(CONFIDENCE, count - 1) * standard_error(times),
-    };
-    Some(Interval { low: mean - half_width, high: mean + half_width })
-}
-
 /// Returns the half-width of the 95 % prediction interval for the median of one more process (Hahn & Meeker,
 /// *Statistical Intervals*, 1991, chapter 4). `medians` are those of at least two processes.
 pub fn prediction_half_width(medians: &[Nanoseconds]) -> Nanoseconds {

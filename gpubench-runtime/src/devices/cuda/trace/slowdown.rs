@@ -3,11 +3,11 @@
 
 use crate::devices::cuda::trace::launches::GPU_TIMER_STEP;
 use crate::devices::cuda::trace::{
-    MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, wait_for_context,
+    MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, interval_of_mean, wait_for_context,
 };
 use crate::devices::cuda::{Cuda, driver::EventPair, guarded::Guarded, kernels::EmptyLaunch};
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
-use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
+use gpubench_stats::{Interval, Nanoseconds, median, timer_step};
 
 /// The number of launches in an ABBA pattern: a launch of the work, two empty launches, and another launch of
 /// the work. In every second group, the pattern is two launches of the work between two empty launches.
