@@ -19,7 +19,7 @@ const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 /// The code of a successful call: `NVML_SUCCESS`.
 const SUCCESS: u32 = 0;
 /// The code of a call that needs a permission which the user lacks: `NVML_ERROR_NO_PERMISSION`.
-const NO_PERMISSION: u32 = 4;
+pub const NO_PERMISSION: u32 = 4;
 /// The code of a call whose result does not fit into the given buffer: `NVML_ERROR_INSUFFICIENT_SIZE`. The
 /// call has then stored the number of results.
 const INSUFFICIENT_SIZE: u32 = 7;
@@ -51,14 +51,6 @@ pub enum NvmlError {
     /// A call returned this error code.
     #[error("NVML: {}", error_text(*.0))]
     Code(u32),
-}
-
-impl NvmlError {
-    /// Returns true if NVML refused the call because the user lacks a permission.
-    #[must_use]
-    pub fn is_no_permission(&self) -> bool {
-        *self == Self::Code(NO_PERMISSION)
-    }
 }
 
 /// The result of a call of NVML.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
+use crate::device::kind::{Available, ClockControl, DefaultChoice, DeviceKind};
 use gpubench_core::{StreamSource as _, cuda::Gpu, host::Stream, inventory};
 use gpubench_records::DeviceId;
 
@@ -25,7 +25,7 @@ pub const KINDS: [DeviceKind; 2] = [
     DeviceKind {
         name: Stream::KIND,
         open: |_| Ok(Box::new(Host::open()?)),
-        list: || Ok(vec![host::this_machine()]),
+        list: || Ok(vec![Available::new(Stream::KIND, Stream::KIND).with_name(host::cpu_name())]),
         noun: "CPU",
         // It launches the work of all others.
         runs_concurrently: false,

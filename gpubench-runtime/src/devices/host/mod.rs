@@ -20,8 +20,7 @@ use gpubench_stats::{Nanoseconds, median};
 
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
-    Available, Device, DeviceError, InputState, SampleOptions, Sampler, StreamSource as _, Work,
-    single_launch_sampler,
+    Device, DeviceError, InputState, SampleOptions, Sampler, StreamSource as _, Work, single_launch_sampler,
 };
 use crate::devices::host::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
 #[doc(hidden)]
@@ -42,11 +41,6 @@ pub struct Host {
     spinning_workers: SpinningWorkers,
     /// The processors that the threads of the pool may use.
     processors: Vec<usize>,
-}
-
-/// Returns the CPU of this machine as an available device.
-pub(super) fn this_machine() -> Available {
-    Available::new(Stream::KIND, Stream::KIND).with_name(cpu_name())
 }
 
 impl Host {

@@ -1,7 +1,7 @@
 //! The sensors, settings, clock locks and link limits of a GPU, through NVIDIA's management library. A machine may
 //! lack the library, and a GPU may not support every query.
 
-use gpubench_driver::nvml::{self, BASE_CLOCK, ClockDomain, NvmlDevice, NvmlError};
+use gpubench_driver::nvml::{self, BASE_CLOCK, ClockDomain, NO_PERMISSION, NvmlDevice, NvmlError};
 
 use crate::device::{ClockTarget, DeviceError, Monitor};
 use gpubench_records::device_info::{DRIVER, OTHER_PROCESSES};
@@ -137,9 +137,9 @@ pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
 /// Converts an error of a call that locks or resets clocks. If the permission is missing, the message says
 /// that only root locks clocks.
 fn clock_lock_error(error: NvmlError) -> DeviceError {
-    match error.is_no_permission() {
-        true => DeviceError::new("clocks are locked by root only"),
-        false => DeviceError::new(error),
+    match error {
+        NvmlError::Code(NO_PERMISSION) => DeviceError::new("clocks are locked by root only"),
+        error => DeviceError::new(error),
     }
 }
 

@@ -151,16 +151,6 @@ impl WriteDetector {
         self.wait()
     }
 
-    /// Returns the total size of all blocks of `regions` whose fingerprints differ from those in `table`.
-    pub(crate) fn changed_bytes(
-        &self,
-        table: FingerprintTable,
-        regions: &Regions,
-    ) -> Result<Bytes, CallError> {
-        let each = self.changed_regions(table, regions)?;
-        Ok(each.into_iter().map(|(_, changed)| changed).sum())
-    }
-
     /// Returns the regions in which fingerprints differ from those in `table`, each with the total size of
     /// its changed blocks.
     pub(crate) fn changed_regions(

@@ -214,7 +214,7 @@ fn relaunch_with_baseline(
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
     let regions = baseline.regions.intersection(&reachable);
     // The result is not used. Without this work, later samples would meet the DRAM stall at other moments.
-    device.write_detector.changed_bytes(FingerprintTable::After, &regions)?;
+    device.write_detector.changed_regions(FingerprintTable::After, &regions)?;
     let rewritten = match baseline.largest_output().filter(|(region, _)| regions.contains(region)) {
         Some((largest, changed)) => {
             Some(relaunch_on_replaced_output(device, work, baseline, (&regions, largest, changed))?)
