@@ -65,7 +65,6 @@ impl Stream {
     }
 
     /// Returns the number of threads of the pool.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
@@ -73,7 +72,6 @@ impl Stream {
     /// Returns the number of elements in a block, to divide `len` elements of type `T` among the threads: one
     /// block for each thread, but no block smaller than about 64 KiB. The block may thus be longer than
     /// `len`.
-    #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
         len.div_ceil(self.threads()).max(MIN_BLOCK_BYTES / size_of::<T>().max(1))
     }
