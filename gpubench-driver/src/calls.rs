@@ -148,7 +148,6 @@ pub struct StreamOps {
 
 impl Enqueued {
     /// Returns this work as an operation; `None` for allocations, which are no operations.
-    #[must_use]
     pub fn stream_op(&self) -> Option<StreamOp> {
         Some(match self {
             Self::Kernel(kernel) => StreamOp::Kernel(kernel.shape),

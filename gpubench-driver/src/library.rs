@@ -50,7 +50,6 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 /// Returns the path of the driver's library, for a child process that is to call
 /// [`interpose`](crate::interpose). `None` if this process has not opened the library, or if the loader does
 /// not know its path.
-#[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
     find_symbol(library, "cuInit").and_then(|function| library_path_of(function as *const c_void))
@@ -283,7 +282,6 @@ pub enum LoadError {
 
 impl LoadError {
     /// Returns the error as a few words to use within a line, such as `libcuda.so.1 not found`.
-    #[must_use]
     pub fn short(&self) -> String {
         match self {
             Self::NotFound { library, reason, .. } if is_absent(library, reason) => {
@@ -359,7 +357,6 @@ pub fn detect_forks() {
 }
 
 /// Returns true if `fork` created this process from one that had called [`detect_forks`].
-#[must_use]
 pub fn is_forked_copy() -> bool {
     IS_FORKED_COPY.load(Ordering::Relaxed)
 }

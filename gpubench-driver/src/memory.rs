@@ -77,7 +77,6 @@ fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
 
 /// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
 /// [`first_unlisted_call`] says whether some memory may be missing.
-#[must_use]
 pub fn memory() -> Vec<MemoryRange> {
     let mut ranges: Vec<MemoryRange> =
         with_allocations(|known| known.ranges.values().map(|(memory, _)| *memory).collect());
@@ -88,7 +87,6 @@ pub fn memory() -> Vec<MemoryRange> {
 /// Returns the most device memory that this process had allocated at once since the previous call of this
 /// function, minus what was allocated at that call, in bytes. Managed memory counts. Memory that is allocated
 /// or freed in the order of a stream counts, or no longer counts, from the call on.
-#[must_use]
 pub fn memory_growth() -> u64 {
     with_allocations(|known| {
         let bytes = &mut known.on_devices;
@@ -101,7 +99,6 @@ pub fn memory_growth() -> u64 {
 /// Returns the C name of the first call, such as `cuArrayCreate_v2`, that may have made the list of
 /// [`memory`] incomplete: its memory, or memory that follows from it, is not listed. `None` if the list is
 /// complete.
-#[must_use]
 pub fn first_unlisted_call() -> Option<&'static str> {
     with_allocations(|known| known.first_unlisted_call)
 }
