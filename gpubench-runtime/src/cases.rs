@@ -344,13 +344,6 @@ impl Job {
     }
 }
 
-/// Converts a case into a job of one case, without a timeout, a comparison or a shared resource.
-impl From<PlannedCase> for Job {
-    fn from(PlannedCase { benchmark, args, device, cache }: PlannedCase) -> Self {
-        Self::new(benchmark, args, device, vec![cache])
-    }
-}
-
 /// Whether a case is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

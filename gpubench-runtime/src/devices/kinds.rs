@@ -36,17 +36,6 @@ pub const KINDS: [DeviceKind; 2] = [
     },
 ];
 
-/// Examines the devices of the kind `kind` without changing anything. Returns findings on what measurements
-/// need and what affects them; none for a kind that does not come with gpubench.
-#[cfg(feature = "doctor")]
-pub(crate) fn examine(kind: &str) -> Vec<crate::devices::doctor::Finding> {
-    match kind {
-        Gpu::KIND => cuda::examine::examine(),
-        Stream::KIND => host::examine::examine(),
-        _ => Vec::new(),
-    }
-}
-
 /// The benchmarks that measure the limits of a GPU, for `--measure-peaks`. Only CUDA GPUs have them.
 pub mod peaks {
     pub use crate::devices::cuda::limits::{cache, entries, reached};

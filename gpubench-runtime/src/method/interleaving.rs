@@ -12,7 +12,7 @@ use super::checked::{CheckedGroups, GroupCost};
 use super::{
     clock::ClockReadings, group_size::GroupSize, no_samples_failure, warm_up::warm_up, watch::SensorWatch,
 };
-use crate::device::{Monitor, Sampler};
+use crate::device::{Monitor, Sampler, SamplerResult};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUpSummary, comparison::Round,
     samples,
@@ -37,11 +37,7 @@ pub trait Rounds {
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
-    fn begin(
-        &mut self,
-        layout: RoundLayout,
-        report_step: &mut dyn FnMut(Step),
-    ) -> Result<Box<dyn Sampler + '_>, Failure>;
+    fn begin(&mut self, layout: RoundLayout, report_step: &mut dyn FnMut(Step)) -> SamplerResult<'_>;
 }
 
 /// The memory layout and the launch order of a round. Rounds 2k and 2k + 1 form a pair: they have the same

@@ -283,7 +283,7 @@ impl WorkerState {
                 kinds.iter().for_each(|kind| reply(Reply::Devices(list_devices(kind))));
             }
             #[cfg(feature = "doctor")]
-            Request::Examine { kind } => reply(Reply::Examined(kinds::examine(kind))),
+            Request::Examine { kind } => reply(Reply::Examined(crate::devices::doctor::examine(kind))),
             Request::End => {}
         }
         reply(Reply::Done);

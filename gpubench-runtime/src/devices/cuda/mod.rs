@@ -21,7 +21,7 @@ mod watch;
 
 use std::{any::Any, ptr, rc::Rc};
 
-use gpubench_core::cuda::{Handle, StreamFunctions};
+use gpubench_core::cuda::StreamFunctions;
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
@@ -29,7 +29,9 @@ pub(super) use self::device_info::list;
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
 pub use self::graph::Replay;
-use crate::device::{Calibration, Device, DeviceError, InputState, Monitor, SampleOptions, Sampler, Work};
+use crate::device::{
+    Calibration, Device, DeviceError, InputState, Monitor, SampleOptions, SamplerResult, Work,
+};
 use crate::devices::cuda::clocks::{ClockProbe, Dither, Stamps};
 use crate::devices::cuda::device_info::nvml::{Sensors, link_peaks};
 use crate::devices::cuda::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
@@ -148,14 +150,43 @@ impl Cuda {
         }
         Ok(device)
     }
+
+    /// Returns the number of the GPU among those that the driver lists, from 0.
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Creates a stream, and begins a case on it.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn stream<S: LaunchStream<Source = Gpu>>(&mut self) -> Result<S::Owned, DeviceError> {
+        let stream = S::open(&mut self.gpu).map_err(DeviceError::new)?;
+        self.begin_case();
+        Ok(stream)
+    }
+
+    /// Returns the flush before cold samples if the user requests none: [`Flush::Discard`] if the GPU can
+    /// drop lines of its L2, otherwise [`Flush::Read`].
+    fn usual_flush(&self) -> Flush {
+        if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
+    }
 }
 
 /// The functions with which `gpubench_core` creates and destroys the streams of cases, and records a graph of
 /// a library. The recording runs a function in which the library instantiates a graph, and returns a function
 /// that launches this graph. It fails unless the library instantiates exactly one graph.
 const STREAM_CALLS: StreamFunctions = StreamFunctions {
-    create: create_stream,
-    destroy: destroy_stream,
+    create: || {
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is valid for writing a handle.
+        let created = unsafe { sys::cuStreamCreate(&raw mut stream, sys::CU_STREAM_DEFAULT) };
+        check_for("a stream", created).map_err(CaseError::new)?;
+        Ok(stream.cast())
+    },
+    // SAFETY: `create` made the stream, and nothing uses it any more. Its work goes on, and after a sticky error there is nothing
+    // left to destroy.
+    destroy: |stream| _ = unsafe { sys::cuStreamDestroy_v2(stream.cast()) },
     record: |capture| {
         let (done, executables) = gpubench_driver::new_executables(capture);
         done?;
@@ -172,24 +203,6 @@ const STREAM_CALLS: StreamFunctions = StreamFunctions {
         }))
     },
 };
-
-/// Creates a stream in the current context.
-fn create_stream() -> Result<Handle, CaseError> {
-    let mut stream = ptr::null_mut();
-    // SAFETY: `stream` is valid for writing a handle.
-    let created = unsafe { sys::cuStreamCreate(&raw mut stream, sys::CU_STREAM_DEFAULT) };
-    check_for("a stream", created).map_err(CaseError::new)?;
-    Ok(stream.cast())
-}
-
-/// Destroys a stream. Its work is not waited for.
-///
-/// # Safety
-/// The stream is one that [`create_stream`] made, and nothing uses it any more.
-unsafe fn destroy_stream(stream: Handle) {
-    // SAFETY: see above. Its work goes on, and after a sticky error there is nothing left to destroy.
-    _ = unsafe { sys::cuStreamDestroy_v2(stream.cast()) };
-}
 
 impl Device for Cuda {
     fn stream_source(&mut self) -> Option<&mut dyn Any> {
@@ -292,11 +305,7 @@ impl Device for Cuda {
         Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))
     }
 
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, wanted: &SampleOptions) -> SamplerResult<'a> {
         sampling::sampler(self, work, wanted)
     }
 
@@ -304,7 +313,7 @@ impl Device for Cuda {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    ) -> SamplerResult<'a> {
         sampling::pair_sampler(self, works, wanted)
     }
 
@@ -324,30 +333,6 @@ impl Drop for Cuda {
     fn drop(&mut self) {
         // Resources are released in the primary context; if that context is lost, nothing is released.
         _ = self.context.restore();
-    }
-}
-
-impl Cuda {
-    /// Returns the number of the GPU among those that the driver lists, from 0.
-    #[must_use]
-    pub fn ordinal(&self) -> usize {
-        self.ordinal
-    }
-
-    /// Creates a stream, and begins a case on it.
-    ///
-    /// # Errors
-    /// Returns the driver's error.
-    pub fn stream<S: LaunchStream<Source = Gpu>>(&mut self) -> Result<S::Owned, DeviceError> {
-        let stream = S::open(&mut self.gpu).map_err(DeviceError::new)?;
-        self.begin_case();
-        Ok(stream)
-    }
-
-    /// Returns the flush before cold samples if the user requests none: [`Flush::Discard`] if the GPU can
-    /// drop lines of its L2, otherwise [`Flush::Read`].
-    fn usual_flush(&self) -> Flush {
-        if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
     }
 }
 

@@ -33,7 +33,7 @@ impl FlushSweep {
             let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
             self.buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
             let block = stream.stream.block_of::<u64>(self.buffer.len());
-            stream.run(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
+            stream.pool.install(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
         }
         &mut self.buffer
     }
@@ -42,14 +42,10 @@ impl FlushSweep {
     pub(super) fn flush(&mut self, stream: &PinnedPool) {
         let buffer = &*self.buffer(stream);
         let block = stream.stream.block_of::<u64>(buffer.len());
-        let sum: u64 = stream.run(|| buffer.par_chunks(block).map(sum_first_words).sum());
+        let first_words = |part: &[u64]| part.iter().step_by(WORDS_PER_LINE).sum::<u64>();
+        let sum: u64 = stream.pool.install(|| buffer.par_chunks(block).map(first_words).sum());
         black_box(sum);
     }
-}
-
-/// Returns the sum of the first words of the cache lines of a part of the buffer.
-fn sum_first_words(part: &[u64]) -> u64 {
-    part.iter().step_by(WORDS_PER_LINE).sum()
 }
 
 /// The bytes of a cache line on x86-64.
@@ -78,7 +74,7 @@ pub(super) fn drop_input_lines(stream: &PinnedPool, work: &dyn Work) {
     work.memory(&mut |memory: Memory<'_>| {
         let lines = memory.lines(LINE_BYTES);
         let block = stream.stream.block_of::<[u8; LINE_BYTES]>(lines);
-        stream.run(|| {
+        stream.pool.install(|| {
             let parts = (0..lines).into_par_iter().step_by(block);
             parts.for_each(|begin| instruction::drop_lines(&memory, begin..lines.min(begin + block)));
         });

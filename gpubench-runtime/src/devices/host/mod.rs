@@ -20,7 +20,8 @@ use gpubench_stats::{Nanoseconds, median};
 
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
-    Device, DeviceError, InputState, SampleOptions, Sampler, StreamSource as _, Work, single_launch_sampler,
+    Device, DeviceError, InputState, SampleOptions, SamplerResult, StreamSource as _, Work,
+    single_launch_sampler,
 };
 use crate::devices::host::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
 #[doc(hidden)]
@@ -110,11 +111,7 @@ impl Device for Host {
         Ok(seen)
     }
 
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, wanted: &SampleOptions) -> SamplerResult<'a> {
         self.spinning_workers = SpinningWorkers::new(&self.pool, wanted.cache);
         single_launch_sampler::sampler(self, work, wanted)
     }
@@ -123,7 +120,7 @@ impl Device for Host {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    ) -> SamplerResult<'a> {
         self.spinning_workers = SpinningWorkers::new(&self.pool, wanted.cache);
         single_launch_sampler::pair_sampler(self, works, wanted)
     }

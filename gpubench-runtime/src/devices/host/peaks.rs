@@ -89,7 +89,7 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     repeat_for(COPY_BUDGET, LEAST_COPIES, || {
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = seconds_of(stream, || {
-                stream.run(|| {
+                stream.pool.install(|| {
                     let parts = target.par_chunks_mut(block).zip(source.par_chunks(block));
                     parts.for_each(|(target, source)| target.copy_from_slice(source));
                 });

@@ -110,23 +110,11 @@ impl LoadedKernel {
         stream: CUstream,
         mut arguments: [u64; N],
     ) -> Result<(), CallError> {
-        let none = std::ptr::null_mut();
         let mut pointers = arguments.each_mut().map(|argument| std::ptr::from_mut(argument).cast::<c_void>());
+        let (function, pointers, none) = (self.function, pointers.as_mut_ptr(), std::ptr::null_mut());
         // SAFETY: the function is part of a loaded module; the caller vouches for the arguments.
         check(unsafe {
-            sys::cuLaunchKernel(
-                self.function,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                0,
-                stream,
-                pointers.as_mut_ptr(),
-                none,
-            )
+            sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, none)
         })
     }
 }
