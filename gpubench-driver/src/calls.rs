@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::library::unrecorded;
-use crate::result::last_symbol;
+use crate::result::called_function;
 use crate::types::{CU_STREAM_CAPTURE_STATUS_NONE, CUcontext, CUstream, CUstreamCaptureStatus};
 
 /// A call to the driver, as [`watch`] reports it.
@@ -262,11 +262,6 @@ pub(crate) fn add_failed_call(code: u32) {
     let call = called_function();
     add_call(|| DriverCall::Failed { call, code });
     with_stream_ops(|ops| ops.failed = ops.failed.or(Some((call, code))));
-}
-
-/// Returns the C name of the driver function that this thread called last; `the driver` if there was no call.
-pub(crate) fn called_function() -> &'static str {
-    last_symbol().unwrap_or("the driver")
 }
 
 /// Adds a call to the watch if its result `code` is 0. `call` gets the C name of the function.

@@ -125,7 +125,9 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     if code != 0 {
         return Err(LoadError::NoVersion { library: name.to_owned(), code });
     }
-    let found = Version::from_number(number);
+    // 11070 is 11.7.
+    let number = u32::try_from(number).unwrap_or(0);
+    let found = Version { major: number / 1000, minor: number % 1000 / 10 };
     if found < MINIMUM_VERSION {
         return Err(LoadError::TooOld { library: name.to_owned(), found });
     }
@@ -221,14 +223,6 @@ pub struct Version {
     pub major: u32,
     /// The minor version: 7 in 11.7.
     pub minor: u32,
-}
-
-impl Version {
-    /// Converts CUDA's number of a version: 11070 becomes 11.7. A negative number becomes 0.0.
-    fn from_number(number: i32) -> Self {
-        let number = u32::try_from(number).unwrap_or(0);
-        Self { major: number / 1000, minor: number % 1000 / 10 }
-    }
 }
 
 impl fmt::Display for Version {

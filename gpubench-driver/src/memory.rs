@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
 use crate::calls::{self, DriverCall, Enqueued, is_capturing, lock};
-use crate::result::{last_symbol, set_detail};
+use crate::result::{called_function, set_detail};
 
 /// A contiguous range of memory that kernels can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ pub(crate) fn remove_module_variables(module: CUmodule) {
 /// Stores the C name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
 pub(crate) fn keep_unlisted_call(code: u32) {
     if code == 0 {
-        with_allocations(|known| known.first_unlisted_call = known.first_unlisted_call.or_else(last_symbol));
+        with_allocations(|known| _ = known.first_unlisted_call.get_or_insert_with(called_function));
     }
 }
 

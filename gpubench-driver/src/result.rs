@@ -117,9 +117,9 @@ pub fn last_call() -> Option<Call> {
     LAST_CALL.get().map(|returned| Call::new(returned, None))
 }
 
-/// Returns the C name of the last driver call of this thread; `None` before the first.
-pub(crate) fn last_symbol() -> Option<&'static str> {
-    LAST_CALL.get().map(|returned| returned.entry.symbol)
+/// Returns the C name of the driver function that this thread called last; `the driver` if there was no call.
+pub(crate) fn called_function() -> &'static str {
+    LAST_CALL.get().map_or("the driver", |returned| returned.entry.symbol)
 }
 
 /// Returns and forgets the last failed driver call of this thread, even if later calls succeeded, such as

@@ -1,9 +1,9 @@
 //! Examines the GPUs of this machine, without changing anything. The findings come from the driver, the
 //! management library of NVIDIA, and files of the operating system.
 
+use super::device_info::nvml::Sensors;
+use super::device_info::{count, list};
 use crate::device::{Available, Monitor};
-use crate::devices::cuda::device_info::nvml::Sensors;
-use crate::devices::cuda::device_info::{count, list};
 use crate::devices::doctor::{Finding, Level, Machine};
 use crate::system::time_variables;
 use gpubench_driver::sys::{CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS};
@@ -80,7 +80,7 @@ fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
         Value::Text(text) => setting_finding(&property.name, text),
         _ => None,
     });
-    let processes = sensors.processes().map(|processes| match processes {
+    let processes = sensors.0.compute_processes().ok().map(|processes| match processes {
         0 => Finding::good("other processes", "none"),
         _ => {
             let advice = "`nvidia-smi` lists them; results are suspect while they use the GPU";

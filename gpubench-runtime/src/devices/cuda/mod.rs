@@ -25,19 +25,19 @@ use gpubench_core::cuda::StreamFunctions;
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
+use self::clocks::{ClockProbe, Dither, Stamps};
 pub(super) use self::device_info::list;
+use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
+use self::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
 pub use self::graph::Replay;
+use self::guarded::{Guarded, LaunchOp};
+use self::{flush::Flusher, kernels::Kernels, queue::QueueState};
+use self::{watch::memory::WriteDetector, watch::relaunch::LaunchBaseline};
 use crate::device::{
     Calibration, Device, DeviceError, InputState, Monitor, SampleOptions, SamplerResult, Work,
 };
-use crate::devices::cuda::clocks::{ClockProbe, Dither, Stamps};
-use crate::devices::cuda::device_info::nvml::{Sensors, link_peaks};
-use crate::devices::cuda::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
-use crate::devices::cuda::guarded::{Guarded, LaunchOp};
-use crate::devices::cuda::{flush::Flusher, kernels::Kernels, queue::QueueState};
-use crate::devices::cuda::{watch::memory::WriteDetector, watch::relaunch::LaunchBaseline};
 use crate::method::{calibration::search_dram_stall, marginal::marginal_empty_launch};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{

@@ -5,11 +5,11 @@ use std::{rc::Rc, time::Duration};
 
 use gpubench_driver::sys;
 
+use super::Cuda;
+use super::driver::{CallError, Event, EventPair, check};
+use super::graph::{Capture, Executable};
+use super::kernels::{EmptyKernels, EmptyLaunch};
 use crate::device::{Batch, Calibration, Clock, OwnLaunch, Queue, QueueProperties, Readings, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
-use crate::devices::cuda::graph::{Capture, Executable};
-use crate::devices::cuda::kernels::{EmptyKernels, EmptyLaunch};
 use gpubench_records::{Failure, Flush};
 use gpubench_stats::{Bytes, Hertz, Nanoseconds};
 

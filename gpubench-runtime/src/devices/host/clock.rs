@@ -8,8 +8,8 @@
 use std::fs::{self, File};
 use std::{hint::black_box, os::unix::fs::FileExt as _, path::Path, time::Instant};
 
+use super::{PinnedPool, time_launch};
 use crate::device::{Work, single_launch_sampler::ThreadTime};
-use crate::devices::host::{PinnedPool, time_launch};
 use crate::registry::CaughtCase;
 use crate::system::Stat;
 use gpubench_core::{Bound, Case as _, host::Stream};

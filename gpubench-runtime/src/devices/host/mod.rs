@@ -18,15 +18,15 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
+use self::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
+#[doc(hidden)]
+pub use self::topology::cpu_name;
+use self::{pool::PinnedPool, spinning_workers::SpinningWorkers};
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
     Device, DeviceError, InputState, SampleOptions, SamplerResult, StreamSource as _, Work,
     single_launch_sampler,
 };
-use crate::devices::host::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
-#[doc(hidden)]
-pub use crate::devices::host::topology::cpu_name;
-use crate::devices::host::{pool::PinnedPool, spinning_workers::SpinningWorkers};
 use crate::system::Stat;
 pub use gpubench_core::host::Plain;
 pub use gpubench_core::host::Stream;

@@ -14,7 +14,7 @@ use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};
 use rayon::prelude::*;
 
-use crate::devices::host::{PinnedPool, clock::other_programs_time};
+use super::{PinnedPool, clock::other_programs_time};
 use crate::system::thread_time;
 
 /// The number of measurements of a peak, of which the best counts.

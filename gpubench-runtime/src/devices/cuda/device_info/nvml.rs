@@ -24,7 +24,7 @@ const COMPUTE_MODES: [&str; 4] = ["default", "exclusive thread", "prohibited", "
 
 /// The sensors of one GPU.
 #[derive(Clone, Copy)]
-pub(crate) struct Sensors(NvmlDevice);
+pub(crate) struct Sensors(pub(crate) NvmlDevice);
 
 impl Sensors {
     /// Opens the sensors of the GPU with this UUID. Returns an error if the library is missing, does not
@@ -34,13 +34,6 @@ impl Sensors {
             NvmlError::Code(_) => DeviceError::new(format!("this GPU is unknown: {error}")),
             error => DeviceError::new(error),
         })
-    }
-
-    /// Returns the number of processes that have a context on the GPU, or `None` if the library does not
-    /// report it. This process counts if it has a context there.
-    #[cfg(feature = "doctor")]
-    pub(crate) fn processes(self) -> Option<u32> {
-        self.0.compute_processes().ok()
     }
 
     /// Returns the release of the driver, the settings of the GPU that affect its times, and the number of

@@ -7,9 +7,9 @@ use std::{rc::Rc, time::Duration};
 use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 use gpubench_records::{Cache, Failure};
 
+use super::driver::{CallError, check, check_for};
+use super::graph::{Capture, Executable};
 use crate::device::{DeviceError, Work};
-use crate::devices::cuda::driver::{CallError, check, check_for};
-use crate::devices::cuda::graph::{Capture, Executable};
 
 /// The kernels that every GPU can run.
 const MEASURE_PTX: &str = include_str!("measure.ptx");

@@ -1,11 +1,11 @@
 //! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
 //! again during tracing.
 
-use crate::devices::cuda::trace::launches::GPU_TIMER_STEP;
-use crate::devices::cuda::trace::{
+use super::super::trace::launches::GPU_TIMER_STEP;
+use super::super::trace::{
     MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, interval_of_mean, wait_for_context,
 };
-use crate::devices::cuda::{Cuda, driver::EventPair, guarded::Guarded, kernels::EmptyLaunch};
+use super::super::{Cuda, driver::EventPair, guarded::Guarded, kernels::EmptyLaunch};
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, median, timer_step};
 

@@ -8,7 +8,7 @@ use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 use gpubench_stats::{Map, Set};
 
-use crate::devices::cuda::driver::{CallError, Event, check};
+use super::super::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
 
 /// The longest time for which the driver may report that a stream is busy after the work of the stream has

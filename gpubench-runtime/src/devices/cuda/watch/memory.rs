@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUstream};
 use gpubench_driver::{MemoryKind, MemoryRange};
 
+use super::super::driver::{CallError, DeviceMemory, check, pointer_attribute};
+use super::super::kernels::{LoadedKernel, Module};
 use crate::device::DeviceError;
-use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attribute};
-use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::Bytes;
 
 /// The kernels that compute fingerprints and invert bits.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use gpubench_driver::{MemoryKind, MemoryRange, sys};
 
+use super::super::Cuda;
+use super::super::driver::{CallError, DeviceMemory, EventPair, check};
 use super::memory::{FingerprintTable, Region, Regions, WriteDetector, free_and_total_memory};
 use super::reset;
 use crate::device::{Device, InputState, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
 use gpubench_stats::{Bytes, Nanoseconds};
 
