@@ -18,7 +18,7 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
-use self::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
+use self::flush::{allocate_sweep_buffer, drop_input_lines, reason_not_to_drop_lines, sweep};
 #[doc(hidden)]
 pub use self::topology::cpu_name;
 use self::{pool::PinnedPool, spinning_workers::SpinningWorkers};
@@ -34,7 +34,8 @@ pub use gpubench_core::host::Stream;
 /// The CPU of this machine as a device.
 pub struct Host {
     pool: PinnedPool,
-    sweep: FlushSweep,
+    /// The buffer that is read to flush the caches; empty until its first use.
+    sweep_buffer: Vec<u64>,
     /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
     /// The files with the times of the threads of the pool; empty if one of them cannot be opened.
@@ -56,7 +57,7 @@ impl Host {
             spinning_workers: SpinningWorkers::new(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
             pool,
-            sweep: FlushSweep::default(),
+            sweep_buffer: Vec::new(),
             clock_step: None,
         })
     }
@@ -97,7 +98,8 @@ impl Device for Host {
     }
 
     fn measure_peaks(&mut self) -> Vec<Peak> {
-        peaks::measure(&self.pool, self.sweep.buffer(&self.pool), &self.processors)
+        allocate_sweep_buffer(&mut self.sweep_buffer, &self.pool);
+        peaks::measure(&self.pool, &mut self.sweep_buffer, &self.processors)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
@@ -175,7 +177,10 @@ impl LaunchTimer for Host {
         self.pool.move_to_own_processor();
         match flush {
             Flush::Lines => drop_input_lines(&self.pool, work),
-            _ => self.sweep.flush(&self.pool),
+            _ => {
+                allocate_sweep_buffer(&mut self.sweep_buffer, &self.pool);
+                sweep(&self.sweep_buffer, &self.pool);
+            }
         }
         Ok(())
     }

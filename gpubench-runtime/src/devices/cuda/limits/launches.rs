@@ -173,14 +173,8 @@ impl PeakLaunch {
                 let (from, to) = (allocate_filled(memory, WRITTEN_WORD)?, allocate_filled(memory, 0)?);
                 let arguments = [from.address(), to.address(), memory / 16, 0];
                 let work = Counts { reads: Some(memory), writes: Some(memory), ..Counts::default() };
-                ReadyLaunch::load(
-                    PEAKS_PTX,
-                    "copy",
-                    WRITE_MOVER.grid_of_one_pass(memory),
-                    arguments,
-                    work,
-                    vec![from, to],
-                )
+                let grid = WRITE_MOVER.grid_of_one_pass(memory);
+                ReadyLaunch::load(PEAKS_PTX, "copy", grid, arguments, work, vec![from, to])
             }
             PeakLimit::Compute { flops, steps, .. } => {
                 let grid = (COMPUTE_BLOCKS_PER_SM * multiprocessors, COMPUTE_THREADS_PER_BLOCK);
