@@ -72,7 +72,6 @@ pub(crate) fn examine(kind: &str) -> Vec<Finding> {
 }
 
 /// The file system of a machine: of this one, or of a test.
-#[derive(Clone)]
 pub(crate) struct Machine {
     root: PathBuf,
 }

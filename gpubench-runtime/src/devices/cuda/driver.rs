@@ -14,7 +14,7 @@ use gpubench_records::{Failure, Stage};
 use gpubench_stats::Nanoseconds;
 
 /// The error of a driver call, with its source location.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("{cause}, at {}:{}", location.file(), location.line())]
 pub(crate) struct CallError {
     /// The call and its result.

@@ -87,7 +87,6 @@ fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failur
 }
 
 /// The numbers of kernels and of all operations that the capture of a launch contains.
-#[derive(Clone, Copy)]
 struct CapturedWork {
     /// The number of kernels of the launch, without its reset.
     kernels: usize,

@@ -68,7 +68,7 @@ const MULTIPLY_ADDS_PER_STEP: u64 = 128;
 const TILES_PER_STEP: u64 = 32;
 
 /// A launch that reaches a limit of the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PeakLaunch {
     /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
     pub name: &'static str,

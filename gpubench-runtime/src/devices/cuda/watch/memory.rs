@@ -43,7 +43,7 @@ pub(crate) struct Regions {
 }
 
 /// One of the two tables of fingerprints of a [`WriteDetector`].
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum FingerprintTable {
     /// The fingerprints from before a launch.
     Before,
