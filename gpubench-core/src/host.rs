@@ -51,10 +51,7 @@ impl Stream {
         }
         let (mut work, mut result) = (Some(work), None);
         (self.install)(&mut || result = work.take().map(|work| work()));
-        match result {
-            Some(result) => result,
-            None => unreachable!("a pool runs its work once"),
-        }
+        result.expect("a pool runs its work once")
     }
 
     /// Returns true if [`Self::run`] was called, on this stream or a clone, since the last call of `take_ran`

@@ -286,10 +286,8 @@ pub struct Job {
     /// The benchmark's own limit on the wall time of each case, if it has one.
     pub timeout: Option<Duration>,
     /// The benchmark to compare the cases with.
-    #[serde(default)]
     pub with: Option<BenchmarkId>,
     /// The resource that the job shares with jobs on other devices.
-    #[serde(default)]
     pub shares: SharedResource,
 }
 
