@@ -52,11 +52,6 @@ const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 /// a hint.
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
-/// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
-fn capability(ordinal: usize) -> Option<(u64, u64)> {
-    device_info::device(ordinal).and_then(device_info::capability).ok()
-}
-
 /// An NVIDIA GPU as a device.
 pub struct Cuda {
     ordinal: usize,

@@ -11,7 +11,7 @@ use super::graph::{Capture, Executable};
 use super::kernels::{EmptyKernels, EmptyLaunch};
 use crate::device::{Batch, Calibration, Clock, OwnLaunch, Queue, QueueProperties, Readings, Work};
 use gpubench_records::{Failure, Flush};
-use gpubench_stats::{Bytes, Hertz, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The most slots, and so the most timed launches, in a graph. The queue has slots and events for two such
 /// graphs. Larger groups of samples are reduced to this number of launches.
@@ -196,7 +196,7 @@ impl Queue for Cuda {
         let QueueState { pairs, whole, previous_start, since_first, .. } = &mut self.queue;
         let start = |slot: &usize| Ok(*since_first + whole.start.until(&pairs[*slot].start)?);
         let starts = starts.iter().map(start).collect::<Result<_, Failure>>()?;
-        let (elapsed, clock) = (whole.read()?, self.clock.take().map(Hertz));
+        let (elapsed, clock) = (whole.read()?, self.clock.take());
         let next = previous_start.take().map_or_else(Event::new, Ok)?;
         *previous_start = Some(std::mem::replace(&mut whole.start, next));
         Ok(Readings { times, starts, elapsed, clock })

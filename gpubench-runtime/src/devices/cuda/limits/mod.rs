@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use self::launches::{PEAK_LAUNCHES, PeakLaunch, PeakLimit, ReadyLaunch};
 use super::RawStream;
-use super::device_info::CAPABILITY;
+use super::device_info::{self, CAPABILITY};
 use crate::device::listed_ordinal;
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_core::{Bound, CaseError, Variant, Visitor};
@@ -45,7 +45,7 @@ impl<const N: usize> PeakBenchmark<N> {
     /// Passes the case of the benchmark to `visitor`.
     fn visit(visitor: &mut Visitor<'_>) {
         let peak_launch = &PEAK_LAUNCHES[N];
-        let capability = || super::capability(listed_ordinal()?);
+        let capability = || device_info::device(listed_ordinal()?).and_then(device_info::capability).ok();
         let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
             |_| peak_launch.prepare().map_err(CaseError::new),
             |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
