@@ -8,7 +8,7 @@ use gpubench_driver::sys;
 use super::Cuda;
 use super::driver::{CallError, Event, EventPair, check};
 use super::graph::{Capture, Executable};
-use super::kernels::{EmptyKernels, EmptyLaunch};
+use super::kernels::EmptyKernels;
 use crate::device::{Batch, Calibration, Clock, OwnLaunch, Queue, QueueProperties, Readings, Work};
 use gpubench_records::{Failure, Flush};
 use gpubench_stats::{Bytes, Nanoseconds};
@@ -80,11 +80,15 @@ impl Queue for Cuda {
         let (stream, flusher) = (self.stream, Rc::clone(&self.flusher));
         Ok(Some(match launch {
             OwnLaunch::Empty(mode, cache) => {
-                let empty = EmptyLaunch::new(self.kernels.empty.matching(mode.recorded, cache), stream);
-                Box::new(if mode.nested { empty.into_graph()? } else { empty })
+                let empty = self.kernels.empty.matching(mode.recorded, cache);
+                if mode.nested {
+                    Box::new(empty.work_in_graph(stream)?)
+                } else {
+                    Box::new(empty.work(stream))
+                }
             }
             OwnLaunch::EmptyAtNewAddress(cache) => {
-                Box::new(EmptyLaunch::new(EmptyKernels::load()?.matching(true, cache), stream))
+                Box::new(EmptyKernels::load()?.matching(true, cache).work(stream))
             }
             // For devices without gaps.
             OwnLaunch::EmptyBackToBack(_) => return Ok(None),

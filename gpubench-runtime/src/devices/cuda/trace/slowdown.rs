@@ -5,7 +5,7 @@ use super::super::trace::launches::GPU_TIMER_STEP;
 use super::super::trace::{
     MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, interval_of_mean, wait_for_context,
 };
-use super::super::{Cuda, driver::EventPair, guarded::Guarded, kernels::EmptyLaunch};
+use super::super::{Cuda, driver::EventPair, guarded::Guarded};
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
 use gpubench_stats::{Interval, Nanoseconds, median, timer_step};
 
@@ -58,7 +58,7 @@ impl EventTimer {
     /// more, whatever is launched. The difference of two groups would contain that error; the difference
     /// within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
-        let mut empty = EmptyLaunch::new(device.kernels.empty.bare.clone(), device.stream);
+        let mut empty = device.kernels.empty.bare.clone().work(device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());
