@@ -66,7 +66,8 @@ pub mod cuda {
 
 /// Defines `main` of a benchmark binary: a bench target with `harness = false`, an example or a binary.
 ///
-/// The benchmark binary measures the benchmarks of its own crate, and of the library crates that the arguments name.
+/// The benchmark binary measures all benchmarks that it links: those of its own crate, and of library crates. The arguments name
+/// crates that would not be linked otherwise.
 ///
 /// ```
 /// # mod my_kernels {}

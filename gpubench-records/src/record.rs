@@ -16,6 +16,12 @@ use crate::{
 };
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
+/// The relative standard deviation of the medians of processes that share processors with other programs, as far as it is known
+/// before they are measured: a process in ten is slower by 2 to 7 %, which the others do not show.
+const SHARED_PROCESSORS_SPREAD: f64 = 0.02;
+/// The degrees of freedom of [`SHARED_PROCESSORS_SPREAD`]: it weighs as much as three processes.
+const SHARED_PROCESSORS_FREEDOM: usize = 2;
+
 /// The name and version of the format of stored runs, in their field `schema`. Readers refuse any other.
 pub const SCHEMA: &str = "gpubench/3";
 
@@ -432,7 +438,11 @@ impl Record {
             return own;
         }
         let medians: Vec<_> = self.measurements().map(Measurement::median).collect();
-        own.max(prediction_half_width(&medians) / measured.median())
+        let known = match measured.samples.shares_processors() {
+            true => (SHARED_PROCESSORS_SPREAD * measured.median(), SHARED_PROCESSORS_FREEDOM),
+            false => (Nanoseconds::ZERO, 0),
+        };
+        own.max(prediction_half_width(&medians, known) / measured.median())
     }
 
     /// Returns the range of the medians of all processes that measured the case, and the number of these

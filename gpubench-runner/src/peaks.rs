@@ -33,16 +33,22 @@ impl StatedPeak {
     pub(crate) fn read(&self) -> Result<(Quantity, f64), String> {
         let Self { device, quantity: name, value } = self;
         let quantity = Quantity::named(name);
-        let (units, otherwise) = match quantity {
-            Quantity::Compute(_) => (
-                &COMPUTE_UNITS,
-                "is neither a bandwidth (memory, l2, h2d, d2h or p2p) nor a data type with a peak above 0 in GFLOP/s, TFLOP/s or PFLOP/s",
-            ),
-            _ => (&BANDWIDTH_UNITS, "needs a bandwidth above 0 in MB/s, GB/s or TB/s"),
+        let (units, needs) = match quantity {
+            Quantity::Compute(_) => (&COMPUTE_UNITS, "a number above 0 in GFLOP/s, TFLOP/s or PFLOP/s"),
+            _ => (&BANDWIDTH_UNITS, "a bandwidth above 0 in MB/s, GB/s or TB/s"),
         };
         let peak = parse_with_unit(value, units).filter(|_| !name.trim().is_empty());
-        let refused = || format!("peaks.\"{device}\".\"{name}\" = \"{value}\": `{name}` {otherwise}");
-        Ok((quantity, peak.ok_or_else(refused)?))
+        let refused = || {
+            let why = match (&quantity, parse_with_unit(value, &BANDWIDTH_UNITS)) {
+                (Quantity::Compute(_), Some(_)) => {
+                    format!("no bandwidth is called `{name}`: write memory, l2, h2d, d2h or p2p")
+                }
+                _ => format!("`{name}` needs {needs}"),
+            };
+            format!("peaks.\"{device}\".\"{name}\" = \"{value}\": {why}")
+        };
+        let peak = peak.ok_or_else(refused)?;
+        Ok((quantity, peak))
     }
 }
 

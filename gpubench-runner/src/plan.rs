@@ -113,6 +113,11 @@ impl Plan {
         self.planned_cases().count()
     }
 
+    /// Returns the number of benchmarks with [`absent`](Self::absent) jobs.
+    pub(crate) fn absent_benchmarks(&self) -> usize {
+        self.absent.chunk_by(|(one, _), (next, _)| one.benchmark == next.benchmark).count()
+    }
+
     /// Returns the cases that [`cases`](Self::cases) counts, each as its job and its cache state.
     pub(crate) fn planned_cases(&self) -> impl Iterator<Item = (&Job, Cache)> {
         let planned = self.jobs.iter().filter(|(_, status)| !matches!(status, JobStatus::Skipped(_)));

@@ -7,7 +7,7 @@
 //! of the groups.
 
 use crate::estimators::{
-    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile,
+    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, student_quantile, variance,
 };
 use crate::{autocorrelation::effective_samples, modes::Modes, units::Nanoseconds};
 
@@ -259,11 +259,15 @@ fn central_weights(count: usize) -> Vec<f64> {
     weights
 }
 
-/// Returns the half-width of the 95 % prediction interval for the median of one more process (Hahn & Meeker,
-/// *Statistical Intervals*, 1991, chapter 4). `medians` are those of at least two processes.
-pub fn prediction_half_width(medians: &[Nanoseconds]) -> Nanoseconds {
-    let count = medians.len();
-    student_quantile(CONFIDENCE, count - 1) * standard_error(medians) * ((count + 1) as f64).sqrt()
+/// Returns the half-width of the 95 % prediction interval for the median of one more process. `medians` are those of at least two
+/// processes. `prior` is a standard deviation of processes that is known beforehand, with its degrees of freedom; 0 degrees if
+/// nothing is known (Hahn & Meeker, *Statistical Intervals*, 1991, chapter 4; Gelman et al., *Bayesian Data Analysis*, 2013,
+/// section 3.3).
+pub fn prediction_half_width(medians: &[Nanoseconds], prior: (Nanoseconds, usize)) -> Nanoseconds {
+    let (known, freedom) = (prior.0.as_f64(), prior.1 + medians.len() - 1);
+    let squares = prior.1 as f64 * known.powi(2) + (medians.len() - 1) as f64 * variance(medians);
+    let next = (1.0 + 1.0 / medians.len() as f64).sqrt();
+    student_quantile(CONFIDENCE, freedom) * next * Nanoseconds((squares / freedom as f64).sqrt())
 }
 
 /// The division of samples into groups. A group is the samples that were enqueued together, such as the

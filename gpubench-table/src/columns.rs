@@ -34,7 +34,7 @@ pub(super) struct Column {
     tables: Tables,
     /// True for a column that is left out where it would be empty.
     optional: bool,
-    /// The rank in which columns fill a narrow page: those of the highest ranks are dropped first. Columns of rank 0 are always shown.
+    /// The rank in which columns fill a narrow page: those of a low rank get the width first. Columns of rank 0 are always shown.
     pub rank: u8,
     cell: CellSource,
 }

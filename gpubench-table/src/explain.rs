@@ -137,7 +137,7 @@ fn time_sentence(measured: &Measurement) -> String {
             if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
             samples.correction.map_or_else(String::new, |by| {
                 let sign = if by < Nanoseconds::ZERO { '−' } else { '+' };
-                format!(" {sign} {} of correction from events to the GPU's clock", by.abs())
+                format!(" {sign} {} by which events differ from the GPU's timer", by.abs())
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
@@ -165,8 +165,10 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
         measured.samples.cross_check_error()?,
     );
     let share = format::percent(error / measured.median());
+    let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}), which unlike ± % includes the difference between two methods: half of the interval + twice the timer's resolution + {gap}, the difference from {other}, the time without the correction"
+        "at most {error} ({share}) = {} (half of the interval: ± %) + {resolution} (twice the timer's resolution) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
+        error - gap - resolution
     ))
 }
 

@@ -344,7 +344,7 @@ mod file_tests {
             ),
             (
                 "[peaks.x]\nf32 = \"1TFLOP/s\"\nmem = \"1GB/s\"",
-                "line 3: peaks.\"x\".\"mem\" = \"1GB/s\": `mem` is neither a bandwidth (memory, l2, h2d, d2h or p2p) nor a data type with ",
+                "line 3: peaks.\"x\".\"mem\" = \"1GB/s\": no bandwidth is called `mem`: write memory, l2, h2d, d2h or p2p",
             ),
             ("samples = 0", "line 1: invalid value '0' for '--samples <N>': give a whole number from 1 to"),
             ("quick = ", "line 1"),

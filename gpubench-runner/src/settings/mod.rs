@@ -145,7 +145,7 @@ pub struct Settings {
     #[arg(long, value_name = "N", value_parser = whole_number(1..=MAX_RUNS))]
     pub runs: Option<usize>,
 
-    /// Measure in this process, for debuggers: a crash ends the run, and --timeout has no effect
+    /// Measure in this process, for debuggers: a crash ends the run, and nothing ends a launch that hangs
     #[arg(long)]
     pub in_process: bool,
 

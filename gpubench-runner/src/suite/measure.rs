@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use clap::{ArgMatches, Command};
 
 use super::output::{MeasuredRun, Printer};
-use super::prepare::{Planner, Purpose, runs_folder, with_commit};
+use super::prepare::{
+    BuiltCommit, Planner, Purpose, runs_folder, start_commit_search, start_search, with_commit,
+};
 use super::{SuiteError, peaks, progress::Progress, share::TaskShare};
 use crate::plan::{Plan, Selection};
 use crate::runner::single_cases::{CaseResult, SingleCases};
@@ -19,6 +21,7 @@ use crate::system;
 use gpubench_core::{BenchmarkOptions, Entry};
 use gpubench_records::baseline::{Baseline, MAX_REMEASURING_PROCESSES};
 use gpubench_records::files::{self as store, RunBaselines};
+use gpubench_records::threads::Receiver;
 use gpubench_records::{Cache, CaseId, Exit, Program, Record, Run, Sampling, Threshold};
 use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::Set;
@@ -32,6 +35,8 @@ pub(super) struct PreparedRun<'a> {
     selection: Selection,
     entries: Vec<&'static Entry>,
     setup: RunSetup,
+    /// Receives the commit of the program's package, if it has a package.
+    commit: Option<Receiver<BuiltCommit>>,
     config: RunConfig,
     baselines: RunBaselines,
 }
@@ -40,7 +45,7 @@ impl<'a> PreparedRun<'a> {
     /// Plans the run: searches for devices, lists arguments in a worker, and reads the earlier run and baselines. Locks and measures nothing.
     pub(super) fn new(
         purpose: Purpose,
-        mut program: Program,
+        program: Program,
         options: &'a Settings,
         events: &mut dyn RunEvents,
     ) -> Result<Self, SuiteError> {
@@ -51,8 +56,9 @@ impl<'a> PreparedRun<'a> {
         let mut planner = Planner::new(purpose, &entries, options, share)?;
         let store = if is_run { runs_folder(options, events)? } else { None };
         let is_stored = store.is_some() || purpose == Purpose::Extension;
-        program.fingerprint = is_stored.then(store::fingerprint).flatten();
-        let mut setup = planner.run_setup(program, store)?;
+        let commit = program.package.as_ref().map(start_commit_search);
+        let fingerprint = start_search("fingerprint", move || is_stored.then(store::fingerprint).flatten());
+        let mut setup = planner.run_setup(program, store, &fingerprint)?;
         let Planner { selection, mut lister, .. } = planner;
         let driver = lister.library.take();
         drop(lister);
@@ -78,7 +84,7 @@ impl<'a> PreparedRun<'a> {
             setup.notes.push(slow.to_owned());
         }
         let config = RunConfig { settings: options.clone(), peak_sources, driver, ..RunConfig::default() };
-        Ok(Self { purpose, options, selection, entries, setup, config, baselines })
+        Ok(Self { purpose, options, selection, entries, setup, commit, config, baselines })
     }
 
     /// Returns a sentence if this run is one of several tasks and no case is left for it.
@@ -99,13 +105,13 @@ impl<'a> PreparedRun<'a> {
         events: &mut dyn RunEvents,
         drops_samples: bool,
     ) -> Result<MeasuredRun, SuiteError> {
-        let Self { purpose, options, selection, entries, mut setup, mut config, baselines } = self;
+        let Self { purpose, options, selection, entries, mut setup, commit, mut config, baselines } = self;
         system::watch_signals();
         let is_measured = setup.resumed.for_plan(&setup.plan).len() < setup.plan.planned_cases().count();
         events.event(&RunEvent::Planned(&setup.plan, options.repeats()));
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, &mut config, events)?;
         events.event(&RunEvent::DevicesOpening);
-        setup.program.package = setup.program.package.map(with_commit);
+        setup.program.package = setup.program.package.zip(commit).map(with_commit);
         let is_compared = options.baseline.is_some() || options.save_baseline.is_some();
         config.drops_samples = drops_samples && !is_compared && options.repeats() == 1;
         // Without worker processes there are no new ones.
@@ -154,7 +160,7 @@ impl<'a> PreparedRun<'a> {
         printer: &Printer<'_>,
         progress: &mut Progress<'static>,
     ) -> Result<Exit, SuiteError> {
-        let Self { options, entries, mut setup, mut config, .. } = self;
+        let Self { options, entries, mut setup, commit, mut config, .. } = self;
         let mut jobs = Vec::new();
         for (job, status) in std::mem::take(&mut setup.plan.jobs) {
             let entry = entries.iter().find(|entry| entry.path() == job.benchmark);
@@ -166,7 +172,7 @@ impl<'a> PreparedRun<'a> {
         setup.devices.retain(|found| jobs.iter().any(|(_, job, _)| job.device == found.device));
         system::watch_signals();
         let (_locks, clock_lock) = lock_devices_and_clocks(&setup, &mut config, progress)?;
-        setup.program.package = setup.program.package.map(with_commit);
+        setup.program.package = setup.program.package.zip(commit).map(with_commit);
         progress.begin(None, "measurements");
         let cases = SingleCases::new(config.supervisor(&system::has_stop_signal, Box::new(drop)), &config);
         let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);

@@ -13,7 +13,8 @@ use crate::runner::{
 use crate::select::{self, FoundDevices, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
-use gpubench_records::{EarlierRun, Package, Program, files as store, threads};
+use gpubench_records::threads::{self, Receiver};
+use gpubench_records::{EarlierRun, Package, Program, files as store};
 use gpubench_runtime::device::{Available, DeviceKind};
 use gpubench_runtime::{devices::kinds, registry, system::host_name};
 use gpubench_stats::format::counted;
@@ -68,11 +69,12 @@ impl<'a> Planner<'a> {
 
     /// Sets up a run of the selection. With `--resume`, the setup also has the valid records of an earlier
     /// run, and the devices of that run unless the user or the scheduler names others. If the run is one of
-    /// several tasks, its plan has only this task's cases.
+    /// several tasks, its plan has only this task's cases. `fingerprint` is that of the program, if it is needed.
     pub(super) fn run_setup(
         &mut self,
-        program: Program,
+        mut program: Program,
         store: Option<(PathBuf, bool)>,
+        fingerprint: &Receiver<Option<String>>,
     ) -> Result<RunSetup, SuiteError> {
         let options = self.options;
         let earlier = match (&options.resume, &store) {
@@ -86,14 +88,17 @@ impl<'a> Planner<'a> {
         let device = options.device.clone().or_else(|| (!names.is_empty()).then(|| names.join(",")));
         let (planned, SelectedDevices { devices, notes, .. }) = self.plan_on_devices(device.as_deref())?;
         let planned = planned?;
+        program.fingerprint = fingerprint.receive(None).ok().flatten();
         if let (Some((_, why)), true) = (planned.absent.first(), planned.jobs.is_empty()) {
-            let benchmarks = counted(planned.absent.len(), "selected benchmark");
+            let benchmarks = counted(planned.absent_benchmarks(), "selected benchmark");
             return Err(SuiteError::new(
                 format!(
                     "{why}, needed by {benchmarks}\n\
-                    check that `nvidia-smi` lists the GPU, with driver 515 or newer; or measure the CPU, with benchmarks that take\n\
-                    `&host::Stream`; or use the fake driver, which invents times: run `cargo build -p fake-cuda` in gpubench's folder,\n\
-                    and set GPUBENCH_LIBCUDA to its target/debug/libfake_cuda.so"
+                    with a GPU: check that `nvidia-smi` lists it, with driver 515 or newer, that CUDA_VISIBLE_DEVICES is not set, and that\n\
+                    the machine was restarted after the last update of the driver (in a container: that the driver is passed in)\n\
+                    without a GPU: measure the CPU, with benchmarks that take `&host::Stream`; or use the fake driver, which invents\n\
+                    times: run `cargo build -p fake-cuda` in gpubench's folder, and set GPUBENCH_LIBCUDA to its\n\
+                    target/debug/libfake_cuda.so"
                 ),
                 super::Exit::NoDevice,
             ));
@@ -186,7 +191,7 @@ impl<'a> Planner<'a> {
 /// nothing if none is left out.
 fn add_absent_note(plan: &Plan, notes: &mut Vec<String>) {
     let Some((_, why)) = plan.absent.first() else { return };
-    let left_out = format!("{} left out", counted(plan.absent.len(), "benchmark"));
+    let left_out = format!("{} left out", counted(plan.absent_benchmarks(), "benchmark"));
     match notes.iter_mut().find(|note| note.starts_with(why)) {
         Some(note) => *note += &format!("; {left_out}"),
         None => notes.push(format!("{why}: {left_out}")),
@@ -244,24 +249,37 @@ const SOURCE_ENDINGS: [&str; 13] =
 /// The longest wait for git, which answers in milliseconds. After it, the commit is unknown.
 const GIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Returns the package with the commit that this program was built from, and whether files had changed since
-/// it. Both are `None` if git does not know them or does not answer in [`GIT_TIMEOUT`], or if a source is
-/// newer than the program.
-pub(crate) fn with_commit(package: Package) -> Package {
-    let (sender, answer) = threads::channel();
+/// Starts a search for the commit that the program of `package` was built from. Meanwhile the run is planned.
+pub(super) fn start_commit_search(package: &Package) -> Receiver<BuiltCommit> {
     let folder = package.folder.clone();
-    // If no thread can be started, there is no answer. A late answer is ignored.
-    _ = threads::start("git", move || {
+    start_search("git", move || {
         let built = store::open_program().and_then(|program| program.metadata()?.modified()).ok();
-        _ = sender.send(built.and_then(|built| built_commit("git", Path::new(&folder), built)));
-    });
-    let (commit, dirty) = answer.receive(Some(GIT_TIMEOUT)).ok().flatten().unzip();
+        built.and_then(|built| built_commit("git", Path::new(&folder), built))
+    })
+}
+
+/// Starts a thread that sends the result of `search`. If no thread can be started, there is no answer.
+pub(super) fn start_search<T: Send + 'static>(
+    name: &str,
+    search: impl FnOnce() -> T + Send + 'static,
+) -> Receiver<T> {
+    let (sender, answer) = threads::channel();
+    _ = threads::start(name, move || _ = sender.send(search()));
+    answer
+}
+
+/// A commit, and true if files had changed since it. `None` if git does not know them, or if a source is newer than the program.
+pub(super) type BuiltCommit = Option<(String, bool)>;
+
+/// Returns the package with the commit that `found` sends. The commit stays unknown if git does not answer in [`GIT_TIMEOUT`].
+pub(super) fn with_commit((package, found): (Package, Receiver<BuiltCommit>)) -> Package {
+    let (commit, dirty) = found.receive(Some(GIT_TIMEOUT)).ok().flatten().unzip();
     Package { commit, dirty, ..package }
 }
 
 /// Returns the commit of the checkout with the package in `folder`, and true if tracked files have changed since. `None` if git does not track
 /// the package, or if a source file is newer than the program, which was `built` at this time.
-fn built_commit(git: &str, folder: &Path, built: SystemTime) -> Option<(String, bool)> {
+fn built_commit(git: &str, folder: &Path, built: SystemTime) -> BuiltCommit {
     // The paths of all files of the checkout, as seen from `folder`.
     let files = run_git(git, folder, &["ls-files", "-z", ":/"])?;
     let files = files.split('\0').filter(|file| !file.is_empty());

@@ -80,6 +80,6 @@ fn the_peaks_of_a_cpu_are_measured_on_request() {
     for arguments in [&["--measure-peaks"][..], &["--measure-peaks", "--device", "host"]] {
         let ended = run(SUITE, arguments).with_code(0);
         ended.shows("  peak DRAM bandwidth ");
-        ended.shows("(measured: copy, bytes read + written, best of 5 on 20");
+        ended.shows("(measured: y += x, bytes read + written, best of 5 on 20");
     }
 }

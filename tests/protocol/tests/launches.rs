@@ -115,6 +115,10 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
         assert!(place == "first launch" || place.starts_with("launch ("), "{reason}");
     }
 
+    // The stream of `--path stream` misses it too.
+    let on_the_stream = measure(LAUNCHES, &["--quick", "join", "beside", "--path", "stream"], &[]);
+    assert_eq!(protocol::fake::failed(&on_the_stream.run), failed);
+
     // On the fake, what is captured runs one after the other.
     for (name, time, kernels) in [("forks_and_joins", 80_000.0, 2), ("works_beside_and_joins", 40_000.0, 1)] {
         let joined = of(&measured, name);

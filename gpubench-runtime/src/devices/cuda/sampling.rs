@@ -104,11 +104,13 @@ fn choose_path(
     work: &mut Guarded<'_>,
     wanted: &SampleOptions,
 ) -> Result<Result<CapturedWork, String>, Failure> {
-    let chosen = match wanted.path {
-        Some(Path::Stream) => Err("asked for".into()),
-        _ if wanted.host_work => Err("the host's part belongs to the launch (`host_work`)".into()),
-        _ => inspect_launch(stream, work)?,
+    let chosen = match wanted.host_work {
+        true => Err("the host's part belongs to the launch (`host_work`)".into()),
+        false => inspect_launch(stream, work)?,
     };
+    if wanted.path == Some(Path::Stream) {
+        return Ok(Err("asked for".into()));
+    }
     if let (Err(reason), Some(Path::Graph)) = (&chosen, wanted.path) {
         return Err(Failure::new(Stage::Sampling, format_args!("--path graph cannot be had: {reason}")));
     }

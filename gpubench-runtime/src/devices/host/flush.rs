@@ -58,16 +58,22 @@ pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> 
     }
 }
 
-/// Drops the cache lines of the inputs of `work` from all caches, a part on each thread. Modified lines are
-/// written back.
+/// Drops the cache lines of the inputs of `work` from all caches.
 pub(super) fn drop_input_lines(stream: &PinnedPool, work: &dyn Work) {
-    work.memory(&mut |memory: Memory<'_>| {
-        let lines = memory.lines(LINE_BYTES);
-        let block = stream.stream.block_of::<[u8; LINE_BYTES]>(lines);
-        stream.pool.install(|| {
-            let parts = (0..lines).into_par_iter().step_by(block);
-            parts.for_each(|begin| instruction::drop_lines(&memory, begin..lines.min(begin + block)));
-        });
+    work.memory(&mut |memory: Memory<'_>| drop_lines(stream, &memory));
+}
+
+/// Drops the cache lines of `memory` from all caches, a part on each thread. Modified lines are written back. Does nothing on
+/// processors that cannot drop lines.
+pub(super) fn drop_lines(stream: &PinnedPool, memory: &Memory<'_>) {
+    if !instruction::is_supported() {
+        return;
+    }
+    let lines = memory.lines(LINE_BYTES);
+    let block = stream.stream.block_of::<[u8; LINE_BYTES]>(lines);
+    stream.pool.install(|| {
+        let parts = (0..lines).into_par_iter().step_by(block);
+        parts.for_each(|begin| instruction::drop_lines(memory, begin..lines.min(begin + block)));
     });
 }
 

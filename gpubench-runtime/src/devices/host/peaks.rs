@@ -1,4 +1,4 @@
-//! Measures the peaks of the CPU of this machine: the rate at which all threads together copy memory, and the
+//! Measures the peaks of the CPU of this machine: the rate at which all threads together update memory, and the
 //! rates of fused multiply-adds on vector registers. Each peak is the best of five measurements, since a peak is the
 //! most that the hardware can do.
 //!
@@ -14,7 +14,8 @@ use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};
 use rayon::prelude::*;
 
-use super::{PinnedPool, clock::other_programs_time};
+use super::{PinnedPool, clock::other_programs_time, flush::drop_lines};
+use crate::device::Memory;
 use crate::system::thread_time;
 
 /// The number of measurements of a peak, of which the best counts.
@@ -24,28 +25,28 @@ const LARGEST_DIFFERENCE: f64 = 0.1;
 /// If other programs use more than this fraction of the processor time during the measurements, all peaks are
 /// uncertain.
 const LARGEST_OTHERS_PART: f64 = 0.1;
-/// The processor time of the measuring thread for one measurement of the copy rate.
-const COPY_BUDGET: Duration = Duration::from_millis(60);
+/// The processor time of the measuring thread for one measurement of the update rate.
+const UPDATE_BUDGET: Duration = Duration::from_millis(60);
 /// The processor time of the measuring thread for one measurement of the rate of fused multiply-adds.
 const MULTIPLY_ADD_BUDGET: Duration = Duration::from_millis(13);
-/// The fewest copies in one measurement, unless it ends by [`CLOCK_TIME_FACTOR`]. With a cache of half a
-/// gigabyte, a copy takes 30 ms.
-const LEAST_COPIES: usize = 2;
+/// The fewest updates in one measurement, unless it ends by [`CLOCK_TIME_FACTOR`]. With a cache of half a
+/// gigabyte, an update takes 30 ms.
+const LEAST_UPDATES: usize = 2;
 /// A measurement ends after this many times its budget according to the clock, even if the measuring thread
 /// has used less processor time.
 const CLOCK_TIME_FACTOR: u32 = 5;
-/// The number of pieces of the copied array, each timed separately. A piece takes a third of a millisecond,
+/// The number of pieces of the updated array, each timed separately. A piece takes a third of a millisecond,
 /// less than the time slice that a scheduler gives to one program.
-const PIECES_PER_COPY: usize = 16;
+const PIECES_PER_UPDATE: usize = 16;
 
-/// Measures all peaks of the CPU: the rate of copies, and the rates of fused multiply-adds in f32 and f64 if
-/// [`vectors::widest`] has them. Copies one half of `buffer` over the other. Both halves together must be
+/// Measures all peaks of the CPU: the rate of updates, and the rates of fused multiply-adds in f32 and f64 if
+/// [`vectors::widest`] has them. Adds one half of `buffer` to the other. Both halves together must be
 /// larger than the last-level cache, and their pages must exist. `processors` are those that this process may
 /// use.
 pub(super) fn measure(stream: &PinnedPool, buffer: &mut [u64], processors: &[usize]) -> Vec<Peak> {
     let (begin, before) = (Instant::now(), other_programs_time(processors));
-    let copies = std::array::from_fn(|_| copy_rate(stream, buffer));
-    let mut peaks = vec![best_as_peak(Quantity::MemoryBandwidth, "copy, bytes read + written", copies)];
+    let updates = std::array::from_fn(|_| update_rate(stream, buffer));
+    let mut peaks = vec![best_as_peak(Quantity::MemoryBandwidth, "y += x, bytes read + written", updates)];
     for (precision, work) in ["f32", "f64"].into_iter().zip(vectors::widest().into_iter().flatten()) {
         let rates = std::array::from_fn(|_| multiply_add_rate(stream, work));
         let quantity = Quantity::Compute(precision.to_owned());
@@ -78,20 +79,26 @@ fn best_as_peak(quantity: Quantity, method: &str, mut rates: [f64; MEASUREMENTS_
     if best - second <= LARGEST_DIFFERENCE * best { peak } else { peak.uncertain() }
 }
 
-/// Measures a copy of one half of `buffer` to the other. Returns the bytes read and written per second, from
-/// the best time of each piece over all copies, so that a piece needs only one copy that nothing disturbed.
-fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
+/// Measures an update of one half of `buffer` by the other. Returns the bytes read and written per second, from
+/// the best time of each piece over all updates, so that a piece needs only one update that nothing disturbed.
+///
+/// A copy would read more than its source: a store reads its line first. An update reads that line itself, so that all its traffic
+/// counts. Drops the lines of both halves before each update, if the processor can. Otherwise the caches may serve a part.
+fn update_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     let (source, target) = buffer.split_at_mut(buffer.len() / 2);
     let source = &*source;
-    let piece = source.len().div_ceil(PIECES_PER_COPY);
+    let piece = source.len().div_ceil(PIECES_PER_UPDATE);
     let block = stream.stream.block_of::<u64>(piece);
-    let mut best = [f64::INFINITY; PIECES_PER_COPY];
-    repeat_for(COPY_BUDGET, LEAST_COPIES, || {
+    let update = |(target, source): (&mut [u64], &[u64])| {
+        target.iter_mut().zip(source).for_each(|(target, source)| *target = target.wrapping_add(*source));
+    };
+    let mut best = [f64::INFINITY; PIECES_PER_UPDATE];
+    repeat_for(UPDATE_BUDGET, LEAST_UPDATES, || {
+        [source, target].iter().for_each(|half| drop_lines(stream, &Memory::of(half)));
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = seconds_of(stream, || {
                 stream.pool.install(|| {
-                    let parts = target.par_chunks_mut(block).zip(source.par_chunks(block));
-                    parts.for_each(|(target, source)| target.copy_from_slice(source));
+                    target.par_chunks_mut(block).zip(source.par_chunks(block)).for_each(update);
                 });
             });
             *best = best.min(seconds);
@@ -99,7 +106,7 @@ fn copy_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
     });
     black_box(target);
     let seconds: f64 = best.iter().filter(|seconds| seconds.is_finite()).sum();
-    2.0 * size_of_val(source) as f64 / seconds
+    3.0 * size_of_val(source) as f64 / seconds
 }
 
 /// Measures `work` on all threads of the pool at once. Returns floating-point operations per second, from the
