@@ -1,9 +1,9 @@
 //! Tells the library which commit it is built from, whether files have changed since, and how far it is optimised: every
 //! run records it. Outside a checkout of its own the commit is unknown.
 
-use std::env;
 use std::path::Path;
 use std::process::Command;
+use std::{env, fs};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -14,21 +14,11 @@ fn main() {
         return;
     }
     let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) else { return };
-    let sources = [
-        "gpubench-core",
-        "gpubench-driver",
-        "gpubench-kernels",
-        "gpubench-macros",
-        "gpubench-records",
-        "gpubench-report",
-        "gpubench-runner",
-        "gpubench-runtime",
-        "gpubench-stats",
-        "gpubench-table",
-        "gpubench-tune",
-    ];
-    for watched in sources.iter().chain(&["Cargo.toml", "src", "examples"]) {
-        println!("cargo:rerun-if-changed=../{watched}");
+    for watched in fs::read_dir("..").into_iter().flatten().flatten().map(|entry| entry.file_name()) {
+        let name = watched.to_string_lossy();
+        if name.starts_with("gpubench-") || ["Cargo.toml", "src", "examples"].contains(&&*name) {
+            println!("cargo:rerun-if-changed=../{name}");
+        }
     }
     println!("cargo:rerun-if-changed={log}");
     if let Some(commit) = git(&["rev-parse", "HEAD"]) {

@@ -179,8 +179,8 @@ pub mod __private {
     #[cfg(feature = "runtime")]
     pub use super::runtime::main;
     pub use gpubench_core::bind::{
-        Checked, Exact, Launched, Values, axis, count, exact, exact_count, exact_metric, memory, metric,
-        pow2, set_up,
+        Checked, Launched, Values, axis, count, exact, exact_count, exact_metric, memory, metric, pow2,
+        set_up,
     };
     #[cfg(feature = "runtime")]
     pub use gpubench_core::inventory;

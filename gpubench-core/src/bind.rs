@@ -250,13 +250,6 @@ pub fn exact_metric<T: Count>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exact(Option<i128>);
 
-impl Exact {
-    /// Wraps a known number.
-    pub const fn from_number(number: i128) -> Self {
-        Self(Some(number))
-    }
-}
-
 /// Implements arithmetic operators for [`Exact`] by checked functions. The result is unknown if an operand is
 /// unknown or the function returns `None`.
 macro_rules! operators {
@@ -461,18 +454,14 @@ mod tests {
 
     #[test]
     fn arithmetic_goes_beyond_64_bits_and_ends_in_nothing() {
-        let big = Exact::from_number(i128::from(u64::MAX));
-        assert_eq!((big * Exact::from_number(4)).0, Some(i128::from(u64::MAX) * 4));
-        assert_eq!((Exact::from_number(3) << Exact::from_number(40)).0, Some(3 << 40));
-        assert_eq!(
-            (Exact::from_number(17) / Exact::from_number(5) + Exact::from_number(17) % Exact::from_number(5))
-                .0,
-            Some(5)
-        );
+        let big = Exact(Some(i128::from(u64::MAX)));
+        assert_eq!((big * Exact(Some(4))).0, Some(i128::from(u64::MAX) * 4));
+        assert_eq!((Exact(Some(3)) << Exact(Some(40))).0, Some(3 << 40));
+        assert_eq!((Exact(Some(17)) / Exact(Some(5)) + Exact(Some(17)) % Exact(Some(5))).0, Some(5));
         for nothing in [
             big * big * big,
-            Exact::from_number(1) / Exact::from_number(0),
-            Exact::from_number(1) << Exact::from_number(-1),
+            Exact(Some(1)) / Exact(Some(0)),
+            Exact(Some(1)) << Exact(Some(-1)),
             Exact(None) + big,
         ] {
             assert_eq!(nothing.0, None);

@@ -209,14 +209,12 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     }
 
     fn launch(&mut self) -> Result<(), CaseError> {
-        match (&mut self.inputs, &self.stream) {
-            (Some(inputs), Some(stream)) => {
-                let output = (self.launch)(&mut inputs.value, (**stream).borrow())?;
-                self.output = self.keeps_output.then_some(output);
-                Ok(())
-            }
-            _ => Err(not_set_up()),
-        }
+        let (Some(inputs), Some(stream)) = (&mut self.inputs, &self.stream) else {
+            return Err(not_set_up());
+        };
+        let output = (self.launch)(&mut inputs.value, (**stream).borrow())?;
+        self.output = self.keeps_output.then_some(output);
+        Ok(())
     }
 
     fn keep_output(&mut self, keeps: bool) {

@@ -47,7 +47,6 @@ impl Gpu {
     }
 
     /// Returns the number of the GPU among those that the driver lists, from 0.
-    #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }
@@ -114,19 +113,16 @@ unsafe impl Sync for RawStream {}
 
 impl RawStream {
     /// Returns the stream's handle: a `CUstream`, which the CUDA runtime calls `cudaStream_t`.
-    #[must_use]
     pub fn stream(&self) -> Handle {
         self.stream
     }
 
     /// Returns the primary context of the GPU: a `CUcontext`.
-    #[must_use]
     pub fn context(&self) -> Handle {
         self.context
     }
 
     /// Returns the number of the GPU among those that the driver lists, from 0.
-    #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }

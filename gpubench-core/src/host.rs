@@ -51,10 +51,7 @@ impl Stream {
         }
         let (mut work, mut result) = (Some(work), None);
         (self.install)(&mut || result = work.take().map(|work| work()));
-        match result {
-            Some(result) => result,
-            None => unreachable!("a pool runs its work once"),
-        }
+        result.expect("a pool runs its work once")
     }
 
     /// Returns true if [`Self::run`] was called, on this stream or a clone, since the last call of `take_ran`
@@ -65,7 +62,6 @@ impl Stream {
     }
 
     /// Returns the number of threads of the pool.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
     }
@@ -73,7 +69,6 @@ impl Stream {
     /// Returns the number of elements in a block, to divide `len` elements of type `T` among the threads: one
     /// block for each thread, but no block smaller than about 64 KiB. The block may thus be longer than
     /// `len`.
-    #[must_use]
     pub fn block_of<T>(&self, len: usize) -> usize {
         len.div_ceil(self.threads()).max(MIN_BLOCK_BYTES / size_of::<T>().max(1))
     }

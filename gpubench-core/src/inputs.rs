@@ -13,7 +13,6 @@ pub struct Memory<'a> {
 
 impl<'a> Memory<'a> {
     /// Returns the memory of these values, without memory that they refer to.
-    #[must_use]
     pub fn of<T>(values: &'a [T]) -> Self {
         let Range { start, end } = values.as_ptr_range();
         Self { addresses: start.addr()..end.addr(), borrowed: PhantomData }
@@ -21,7 +20,6 @@ impl<'a> Memory<'a> {
 
     /// Returns the memory of a vector's whole capacity, which a launch may fill, without memory that its
     /// values refer to.
-    #[must_use]
     pub fn of_vec<T>(values: &'a Vec<T>) -> Self {
         let start = values.as_ptr().addr();
         // A vector of values without a size has any number of them.
@@ -30,20 +28,17 @@ impl<'a> Memory<'a> {
     }
 
     /// Returns the number of cache lines of `size` bytes that the memory overlaps; 0 if it is empty.
-    #[must_use]
     pub fn lines(&self, size: usize) -> usize {
         let Range { start, end } = self.addresses;
         if start == end { 0 } else { end.div_ceil(size) - start / size }
     }
 
     /// Returns the size of the memory in bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.addresses.len() as u64
     }
 
     /// Returns the range of addresses.
-    #[must_use]
     pub fn addresses(&self) -> Range<usize> {
         self.addresses.clone()
     }

@@ -291,7 +291,6 @@ pub struct Counts {
 impl Counts {
     /// Returns `bytes` minus `intermediates`: the traffic of the inputs and outputs. In it, each byte
     /// counts at most twice: as read and as written. Returns `None` if no bytes are counted.
-    #[must_use]
     pub fn without_intermediates(&self) -> Option<u64> {
         self.bytes.map(|bytes| bytes.saturating_sub(self.intermediates.unwrap_or_default()))
     }
@@ -344,7 +343,6 @@ impl Link {
     /// bus, it is the larger of reads and writes, since a copied byte is read at one end and written at the
     /// other; if the counts do not separate them, all bytes but the intermediates. Without a bus, it is all
     /// bytes moved.
-    #[must_use]
     pub fn crossed(link: Option<Self>, counts: &Counts) -> Option<u64> {
         match link {
             Some(Self::H2d | Self::D2h | Self::P2p) => {

@@ -76,19 +76,16 @@ pub struct Peer {
 
 impl Peer {
     /// Returns all peers of a device among `devices` devices: the distances from 1 to `devices` − 1.
-    #[must_use]
     pub fn all(devices: usize) -> Vec<Self> {
         (1..devices).map(|distance| Self { distance, devices }).collect()
     }
 
     /// Returns the number of all devices, the measured one included.
-    #[must_use]
     pub fn of(self) -> usize {
         self.devices
     }
 
     /// Returns the number of the device that is this peer of the device with the number `own`.
-    #[must_use]
     pub fn after(self, own: usize) -> usize {
         (own + self.distance) % self.devices
     }
@@ -125,7 +122,6 @@ thread_local! {
 /// Returns the number of the device whose cases are being listed, among devices of its kind; `None` while no
 /// cases are listed. Expressions in `skip_if` and `args` use it if they depend on the device, such as for a
 /// copy to another GPU.
-#[must_use]
 pub fn listed_ordinal() -> Option<usize> {
     ORDINAL.get()
 }

@@ -3,13 +3,13 @@
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::{cell::RefCell, ffi::c_int};
 
 use crate::library::unrecorded;
-use crate::result::last_symbol;
-use crate::types::{CUcontext, CUstream};
+use crate::result::called_function;
+use crate::types::{CU_STREAM_CAPTURE_STATUS_NONE, CUcontext, CUstream, CUstreamCaptureStatus};
 
 /// A call to the driver, as [`watch`] reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,6 @@ pub struct StreamOps {
 
 impl Enqueued {
     /// Returns this work as an operation; `None` for allocations, which are no operations.
-    #[must_use]
     pub fn stream_op(&self) -> Option<StreamOp> {
         Some(match self {
             Self::Kernel(kernel) => StreamOp::Kernel(kernel.shape),
@@ -265,11 +264,6 @@ pub(crate) fn add_failed_call(code: u32) {
     with_stream_ops(|ops| ops.failed = ops.failed.or(Some((call, code))));
 }
 
-/// Returns the C name of the driver function that this thread called last; `the driver` if there was no call.
-pub(crate) fn called_function() -> &'static str {
-    last_symbol().unwrap_or("the driver")
-}
-
 /// Adds a call to the watch if its result `code` is 0. `call` gets the C name of the function.
 pub(crate) fn add_if_successful(code: u32, call: impl FnOnce(&'static str) -> DriverCall) {
     if code == 0 {
@@ -315,16 +309,15 @@ pub(crate) fn add_work(
     });
 }
 
-/// The status of a stream that is not captured: `CU_STREAM_CAPTURE_STATUS_NONE`.
-const CAPTURE_STATUS_NONE: c_int = 0;
-
 /// Returns true if the stream is captured, so that enqueued work becomes part of a graph. Returns false if
 /// the driver cannot be asked.
 pub(crate) fn is_capturing(stream: CUstream) -> bool {
-    let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut c_int)) else { return false };
-    let mut status = CAPTURE_STATUS_NONE;
+    let Some(function) = unrecorded!(cuStreamIsCapturing(CUstream, *mut CUstreamCaptureStatus)) else {
+        return false;
+    };
+    let mut status = CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: work was just put on the stream, and `status` is a place for an int.
-    (unsafe { function(stream, &raw mut status) }) == 0 && status != CAPTURE_STATUS_NONE
+    (unsafe { function(stream, &raw mut status) }) == 0 && status != CU_STREAM_CAPTURE_STATUS_NONE
 }
 
 /// Returns the handle of the current context of this thread; 0 if there is none, or if the driver cannot be

@@ -155,29 +155,21 @@ fn may_allocate(name: &[u8]) -> bool {
     VERBS.iter().any(|verb| name.windows(verb.len()).any(|part| part == *verb))
 }
 
-/// The UUIDs of the export tables that the CUDA runtime and cuBLAS request in every program. With these
-/// tables, a program's memory is still allocated by functions that have forwarders: tested on driver
+/// The UUIDs, as big-endian numbers, of the export tables that the CUDA runtime and cuBLAS request in every
+/// program. With these tables, a program's memory is still allocated by functions that have forwarders: tested on driver
 /// 580.159.04 with the libraries of CUDA 13.0.
-const CUDA_RUNTIME_TABLES: [[u8; 16]; 10] = [
-    uuid_bytes("6bd5fb6c5bf4e74a8987d93912fd9df9"),
-    uuid_bytes("f8cff95121468b4eb9e2fb469e7c0dd9"),
-    uuid_bytes("a094798c2e742e7493f20800200c0a66"),
-    uuid_bytes("42d85a8123f6cb478298f6e78a3aecdc"),
-    uuid_bytes("c693336e1121df11a8c368f355d89593"),
-    uuid_bytes("263e88607cd2614392f6bbd5006dfa7e"),
-    uuid_bytes("d4082055bde6704b8d34ba123c66e1f2"),
-    uuid_bytes("69a28e9f24498b47b030c5da330ea4e9"),
-    uuid_bytes("21318c60971432488ca641ff7324c8f2"),
-    uuid_bytes("1734dc26800d47458726c0f1e7dd8bca"),
+const CUDA_RUNTIME_TABLES: [u128; 10] = [
+    0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9,
+    0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9,
+    0xa094_798c_2e74_2e74_93f2_0800_200c_0a66,
+    0x42d8_5a81_23f6_cb47_8298_f6e7_8a3a_ecdc,
+    0xc693_336e_1121_df11_a8c3_68f3_55d8_9593,
+    0x263e_8860_7cd2_6143_92f6_bbd5_006d_fa7e,
+    0xd408_2055_bde6_704b_8d34_ba12_3c66_e1f2,
+    0x69a2_8e9f_2449_8b47_b030_c5da_330e_a4e9,
+    0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2,
+    0x1734_dc26_800d_4745_8726_c0f1_e7dd_8bca,
 ];
-
-/// Converts 32 hexadecimal digits to 16 bytes. Panics on anything else.
-const fn uuid_bytes(digits: &str) -> [u8; 16] {
-    match u128::from_str_radix(digits, 16) {
-        Ok(number) => number.to_be_bytes(),
-        Err(_) => panic!("32 hexadecimal digits"),
-    }
-}
 
 /// Stores a successful call of `cuGetExportTable` for [`first_unlisted_call`](crate::first_unlisted_call),
 /// unless the table is one of [`CUDA_RUNTIME_TABLES`].
@@ -189,8 +181,8 @@ pub(crate) unsafe fn check_found_table(code: u32, table: *const CUuuid) {
         return;
     }
     // SAFETY: the driver has just read it under the same contract.
-    let table: [u8; 16] = unsafe { table.cast::<[u8; 16]>().read() };
-    if !CUDA_RUNTIME_TABLES.contains(&table) {
+    let table = unsafe { (*table).bytes };
+    if !CUDA_RUNTIME_TABLES.contains(&u128::from_be_bytes(table)) {
         keep_unlisted_call(code);
     }
 }

@@ -8,11 +8,11 @@ use std::ffi::{c_int, c_uint};
 
 use crate::calls::{
     DriverCall, Enqueued, KernelInfo, KernelLaunch, Shape, StreamOp, add_enqueued, add_failed_call,
-    add_if_successful, add_poll, add_work, called_function, next_kernel_number, stream_used, watched_context,
+    add_if_successful, add_poll, add_work, next_kernel_number, stream_used, watched_context,
 };
 use crate::library::unrecorded;
 use crate::modules::{kernel_name, kernel_number};
-use crate::result::set_detail;
+use crate::result::{called_function, set_detail};
 use crate::types::{
     CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUfunction, CUkernel,
     CUlaunchConfig, CUstream,

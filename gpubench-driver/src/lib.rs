@@ -64,7 +64,7 @@ pub use calls::{
     DriverCall, Enqueued, KernelInfo, KernelLaunch, Shape, StreamOp, StreamOps, stream_ops, watch,
 };
 pub use graphs::{capture_graphs, instantiate_without_clone, new_executables};
-pub use interpose::{NotInterposed, interpose, interposed};
+pub use interpose::{interpose, interposed};
 pub use library::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version, library_path, load};
 pub use library::{detect_forks, is_forked_copy};
 pub use memory::{MemoryKind, MemoryRange, first_unlisted_call, memory, memory_growth};

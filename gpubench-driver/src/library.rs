@@ -50,7 +50,6 @@ pub fn load() -> Result<&'static Driver, &'static LoadError> {
 /// Returns the path of the driver's library, for a child process that is to call
 /// [`interpose`](crate::interpose). `None` if this process has not opened the library, or if the loader does
 /// not know its path.
-#[must_use]
 pub fn library_path() -> Option<PathBuf> {
     let library = &OPENED.get()?.as_ref().ok()?.library;
     find_symbol(library, "cuInit").and_then(|function| library_path_of(function as *const c_void))
@@ -126,7 +125,9 @@ fn identify(library: &Library, name: &Path) -> Result<Driver, LoadError> {
     if code != 0 {
         return Err(LoadError::NoVersion { library: name.to_owned(), code });
     }
-    let found = Version::from_number(number);
+    // 11070 is 11.7.
+    let number = u32::try_from(number).unwrap_or(0);
+    let found = Version { major: number / 1000, minor: number % 1000 / 10 };
     if found < MINIMUM_VERSION {
         return Err(LoadError::TooOld { library: name.to_owned(), found });
     }
@@ -224,14 +225,6 @@ pub struct Version {
     pub minor: u32,
 }
 
-impl Version {
-    /// Converts CUDA's number of a version: 11070 becomes 11.7. A negative number becomes 0.0.
-    fn from_number(number: i32) -> Self {
-        let number = u32::try_from(number).unwrap_or(0);
-        Self { major: number / 1000, minor: number % 1000 / 10 }
-    }
-}
-
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
@@ -283,7 +276,6 @@ pub enum LoadError {
 
 impl LoadError {
     /// Returns the error as a few words to use within a line, such as `libcuda.so.1 not found`.
-    #[must_use]
     pub fn short(&self) -> String {
         match self {
             Self::NotFound { library, reason, .. } if is_absent(library, reason) => {
@@ -359,7 +351,6 @@ pub fn detect_forks() {
 }
 
 /// Returns true if `fork` created this process from one that had called [`detect_forks`].
-#[must_use]
 pub fn is_forked_copy() -> bool {
     IS_FORKED_COPY.load(Ordering::Relaxed)
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use crate::types::{CUdeviceptr, CUmodule, CUstream};
 
 use crate::calls::{self, DriverCall, Enqueued, is_capturing, lock};
-use crate::result::{last_symbol, set_detail};
+use crate::result::{called_function, set_detail};
 
 /// A contiguous range of memory that kernels can access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,35 +40,29 @@ pub enum MemoryKind {
 /// The memory that calls of this process allocated and did not free, and the first call that makes this list
 /// incomplete. The forwarders fill it; [`memory`], [`memory_growth`] and [`first_unlisted_call`] read it.
 struct Allocations {
-    /// The ranges by address, each with the handle of the module that it is a variable of, or [`NO_MODULE`].
+    /// The ranges by address, each with the handle of the module that it is a variable of, or 0.
     ranges: BTreeMap<u64, (MemoryRange, usize)>,
     /// The number of the next range.
     next_number: u64,
-    on_devices: DeviceBytes,
+    /// The bytes that are allocated on devices, managed memory included.
+    device_bytes: u64,
+    /// The device bytes at the last call of [`memory_growth`].
+    device_bytes_before: u64,
+    /// The most device bytes at once since the last call of [`memory_growth`].
+    peak_device_bytes: u64,
     /// The C name of the first call that led, or may have led, to memory which is not in `ranges`.
     first_unlisted_call: Option<&'static str>,
-}
-
-/// The numbers of bytes that are allocated on devices, managed memory included.
-struct DeviceBytes {
-    /// The bytes at present.
-    now: u64,
-    /// The bytes at the last call of [`memory_growth`].
-    before: u64,
-    /// The most bytes at once since the last call of [`memory_growth`].
-    peak: u64,
 }
 
 /// The allocations of this process.
 static ALLOCATIONS: Mutex<Allocations> = Mutex::new(Allocations {
     ranges: BTreeMap::new(),
     next_number: 0,
-    on_devices: DeviceBytes { now: 0, before: 0, peak: 0 },
+    device_bytes: 0,
+    device_bytes_before: 0,
+    peak_device_bytes: 0,
     first_unlisted_call: None,
 });
-
-/// The module handle of memory that belongs to no module.
-const NO_MODULE: usize = 0;
 
 /// Runs `look` on the locked allocations, and returns its result.
 fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
@@ -77,7 +71,6 @@ fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
 
 /// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
 /// [`first_unlisted_call`] says whether some memory may be missing.
-#[must_use]
 pub fn memory() -> Vec<MemoryRange> {
     let mut ranges: Vec<MemoryRange> =
         with_allocations(|known| known.ranges.values().map(|(memory, _)| *memory).collect());
@@ -88,12 +81,11 @@ pub fn memory() -> Vec<MemoryRange> {
 /// Returns the most device memory that this process had allocated at once since the previous call of this
 /// function, minus what was allocated at that call, in bytes. Managed memory counts. Memory that is allocated
 /// or freed in the order of a stream counts, or no longer counts, from the call on.
-#[must_use]
 pub fn memory_growth() -> u64 {
     with_allocations(|known| {
-        let bytes = &mut known.on_devices;
-        let growth = bytes.peak - bytes.before;
-        (bytes.before, bytes.peak) = (bytes.now, bytes.now);
+        let growth = known.peak_device_bytes - known.device_bytes_before;
+        known.device_bytes_before = known.device_bytes;
+        known.peak_device_bytes = known.device_bytes;
         growth
     })
 }
@@ -101,22 +93,20 @@ pub fn memory_growth() -> u64 {
 /// Returns the C name of the first call, such as `cuArrayCreate_v2`, that may have made the list of
 /// [`memory`] incomplete: its memory, or memory that follows from it, is not listed. `None` if the list is
 /// complete.
-#[must_use]
 pub fn first_unlisted_call() -> Option<&'static str> {
     with_allocations(|known| known.first_unlisted_call)
 }
 
 /// Adds a range of memory with the next number, in place of a listed range that begins at the same address.
-/// `module` is the handle of the module that the range is a variable of, or [`NO_MODULE`].
+/// `module` is the handle of the module that the range is a variable of, or 0.
 fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
     with_allocations(|known| {
         let memory = MemoryRange { address, bytes: bytes as u64, kind, number: known.next_number };
         known.next_number += 1;
         let replaced = known.ranges.insert(address, (memory, module));
-        let bytes = &mut known.on_devices;
-        bytes.now -= replaced.map_or(0, |(memory, _)| device_bytes(&memory));
-        bytes.now += device_bytes(&memory);
-        bytes.peak = bytes.peak.max(bytes.now);
+        known.device_bytes -= replaced.map_or(0, |(memory, _)| device_bytes(&memory));
+        known.device_bytes += device_bytes(&memory);
+        known.peak_device_bytes = known.peak_device_bytes.max(known.device_bytes);
     });
 }
 
@@ -130,7 +120,7 @@ fn remove_range(code: u32, address: u64) {
     if code == 0 {
         with_allocations(|known| {
             if let Some((memory, _)) = known.ranges.remove(&address) {
-                known.on_devices.now -= device_bytes(&memory);
+                known.device_bytes -= device_bytes(&memory);
             }
         });
     }
@@ -147,7 +137,7 @@ unsafe fn add_range_at<Pointer>(code: u32, out: *const Pointer, bytes: usize, ki
         return set_requested_size_detail(bytes);
     }
     // SAFETY: the caller's contract.
-    add_range(unsafe { out.cast::<u64>().read() }, bytes, kind, NO_MODULE);
+    add_range(unsafe { out.cast::<u64>().read() }, bytes, kind, 0);
 }
 
 /// Sets the detail of the failed call to the requested size, such as `48.0 GiB asked for`.
@@ -235,15 +225,15 @@ pub(crate) fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: C
     calls::add_enqueued(code, stream, Enqueued::Allocation);
 }
 
-/// Removes the variables of an unloaded module.
+/// Removes the variables of a module that was unloaded. `module` is not null.
 pub(crate) fn remove_module_variables(module: CUmodule) {
-    with_allocations(|known| known.ranges.retain(|_, (_, of)| *of == NO_MODULE || *of != module as usize));
+    with_allocations(|known| known.ranges.retain(|_, (_, of)| *of != module as usize));
 }
 
 /// Stores the C name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
 pub(crate) fn keep_unlisted_call(code: u32) {
     if code == 0 {
-        with_allocations(|known| known.first_unlisted_call = known.first_unlisted_call.or_else(last_symbol));
+        with_allocations(|known| _ = known.first_unlisted_call.get_or_insert_with(called_function));
     }
 }
 

@@ -12,10 +12,7 @@ use crate::calls::{DriverCall, add_if_successful, lock};
 use crate::library::unrecorded;
 use crate::memory::{add_variable, remove_module_variables};
 use crate::result::set_detail;
-use crate::types::{CUdeviceptr, CUfunction, CUkernel, CUmodule};
-
-/// The driver's result if a module lacks the requested kernel: `CUDA_ERROR_NOT_FOUND`.
-const NOT_FOUND: u32 = 500;
+use crate::types::{CUDA_ERROR_NOT_FOUND, CUdeviceptr, CUfunction, CUkernel, CUmodule};
 
 /// The modules that this process loaded, and the kernels that it looked up, by their handles.
 #[derive(Default)]
@@ -93,7 +90,7 @@ pub(crate) unsafe fn keep_kernel_name(
     module: CUmodule,
     name: *const c_char,
 ) {
-    if code != 0 && code != NOT_FOUND {
+    if code != 0 && code != CUDA_ERROR_NOT_FOUND {
         return;
     }
     // SAFETY: the driver has just read the name under the same contract.

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "opens a shared library and calls its C functions")]
 
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::{env, path::PathBuf, ptr, sync::OnceLock};
+use std::{env, ptr, sync::OnceLock};
 
 use libloading::Library;
 
@@ -19,7 +19,7 @@ const DEFAULT_LIBRARY: &str = "libnvidia-ml.so.1";
 /// The code of a successful call: `NVML_SUCCESS`.
 const SUCCESS: u32 = 0;
 /// The code of a call that needs a permission which the user lacks: `NVML_ERROR_NO_PERMISSION`.
-const NO_PERMISSION: u32 = 4;
+pub const NO_PERMISSION: u32 = 4;
 /// The code of a call whose result does not fit into the given buffer: `NVML_ERROR_INSUFFICIENT_SIZE`. The
 /// call has then stored the number of results.
 const INSUFFICIENT_SIZE: u32 = 7;
@@ -39,26 +39,12 @@ pub const BASE_CLOCK: u32 = 0xffff_ff01;
 /// The reason that NVML gives no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvmlError {
-    /// The library cannot be opened.
-    #[error("{} not found", .0.display())]
-    NoLibrary(PathBuf),
-    /// The library has no function of this name.
-    #[error("NVML has no {0}")]
-    NoFunction(&'static str),
-    /// The library failed to initialise. The text is the library's text for the error code.
-    #[error("NVML does not start: {0}")]
-    NotStarted(String),
+    /// The library is not found, fails to initialise or lacks a function, as the text says.
+    #[error("{0}")]
+    Unusable(String),
     /// A call returned this error code.
     #[error("NVML: {}", error_text(*.0))]
     Code(u32),
-}
-
-impl NvmlError {
-    /// Returns true if NVML refused the call because the user lacks a permission.
-    #[must_use]
-    pub fn is_no_permission(&self) -> bool {
-        *self == Self::Code(NO_PERMISSION)
-    }
 }
 
 /// The result of a call of NVML.
@@ -241,12 +227,16 @@ fn open() -> NvmlResult<Library> {
     let variable = env::var_os(NVML_VARIABLE).filter(|value| !value.is_empty());
     let name = variable.unwrap_or_else(|| DEFAULT_LIBRARY.into());
     // SAFETY: the library is NVML, or the user named it as such: its initialisers may run anywhere.
-    let library = unsafe { Library::new(&name) }.map_err(|_| NvmlError::NoLibrary(name.into()))?;
+    let library = unsafe { Library::new(&name) }
+        .map_err(|_| NvmlError::Unusable(format!("{} not found", name.display())))?;
     let init: unsafe extern "C" fn() -> u32 = function_of(&library, "nvmlInit_v2")?;
     // SAFETY: it has no arguments.
     match unsafe { init() } {
         SUCCESS => Ok(library),
-        code => Err(NvmlError::NotStarted(library_error_text(&library, code))),
+        code => {
+            let text = library_error_text(&library, code);
+            Err(NvmlError::Unusable(format!("NVML does not start: {text}")))
+        }
     }
 }
 
@@ -254,7 +244,7 @@ fn open() -> NvmlResult<Library> {
 fn function_of<F: Copy>(library: &Library, symbol: &'static str) -> NvmlResult<F> {
     // SAFETY: each caller in this file gives the type that NVML declares for the function.
     let found = unsafe { library.get::<F>(symbol) };
-    found.map(|function| *function).map_err(|_| NvmlError::NoFunction(symbol))
+    found.map(|function| *function).map_err(|_| NvmlError::Unusable(format!("NVML has no {symbol}")))
 }
 
 /// Converts a result code of NVML: `Ok` for `NVML_SUCCESS`, and otherwise an error with the code.

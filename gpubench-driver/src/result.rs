@@ -113,14 +113,13 @@ impl fmt::Display for Call {
 /// Returns the last driver call of this thread and its raw code; `None` before the first.
 ///
 /// `cuGetErrorName` and `cuGetErrorString` do not count, because code that prints an error calls them.
-#[must_use]
 pub fn last_call() -> Option<Call> {
     LAST_CALL.get().map(|returned| Call::new(returned, None))
 }
 
-/// Returns the C name of the last driver call of this thread; `None` before the first.
-pub(crate) fn last_symbol() -> Option<&'static str> {
-    LAST_CALL.get().map(|returned| returned.entry.symbol)
+/// Returns the C name of the driver function that this thread called last; `the driver` if there was no call.
+pub(crate) fn called_function() -> &'static str {
+    LAST_CALL.get().map_or("the driver", |returned| returned.entry.symbol)
 }
 
 /// Returns and forgets the last failed driver call of this thread, even if later calls succeeded, such as
@@ -139,14 +138,12 @@ type GetString = unsafe extern "C" fn(u32, *mut *const c_char) -> u32;
 
 /// Returns the name of a result code, such as `CUDA_ERROR_NO_DEVICE`; for an unknown code a phrase with its
 /// number.
-#[must_use]
 pub fn error_name(code: u32) -> Cow<'static, str> {
     name_of(code).map_or_else(|| describe_unknown_code(code), CStr::to_string_lossy)
 }
 
 /// Returns the meaning of a result code in words, such as `out of memory`; for an unknown code a phrase with
 /// its number.
-#[must_use]
 pub fn error_text(code: u32) -> Cow<'static, str> {
     text_of(code).map_or_else(|| describe_unknown_code(code), CStr::to_string_lossy)
 }

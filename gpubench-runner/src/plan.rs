@@ -88,7 +88,7 @@ impl Plan {
         if let Some(name) =
             selection.cases.args.iter().map(|given| &given.name).find(|name| !axes_seen.contains(name))
         {
-            let others = match &*joined(&axes_seen, ", ") {
+            let others = match &*joined(&*axes_seen, ", ") {
                 "" => String::new(),
                 names => format!("; their arguments: {names}"),
             };
@@ -323,8 +323,8 @@ impl Selection {
             return None;
         }
         let tags: Set<&str> = entries.iter().flat_map(|entry| entry.options.tags()).collect();
-        let near = did_you_mean(&joined(&self.tags, ","), &tags);
-        Some(match &*joined(&tags, ", ") {
+        let near = did_you_mean(&joined(&self.tags, ","), &*tags);
+        Some(match &*joined(&*tags, ", ") {
             "" => ": no benchmark of this program has a tag".to_owned(),
             _ if !near.is_empty() => near,
             tags => format!(": the tags of this program: {tags}"),

@@ -286,10 +286,8 @@ pub struct Job {
     /// The benchmark's own limit on the wall time of each case, if it has one.
     pub timeout: Option<Duration>,
     /// The benchmark to compare the cases with.
-    #[serde(default)]
     pub with: Option<BenchmarkId>,
     /// The resource that the job shares with jobs on other devices.
-    #[serde(default)]
     pub shares: SharedResource,
 }
 
@@ -341,13 +339,6 @@ impl Job {
     pub fn case(&self, cache: Cache) -> PlannedCase {
         let Self { benchmark, args, device, .. } = self;
         PlannedCase { benchmark: benchmark.clone(), args: args.clone(), device: device.clone(), cache }
-    }
-}
-
-/// Converts a case into a job of one case, without a timeout, a comparison or a shared resource.
-impl From<PlannedCase> for Job {
-    fn from(PlannedCase { benchmark, args, device, cache }: PlannedCase) -> Self {
-        Self::new(benchmark, args, device, vec![cache])
     }
 }
 

@@ -33,7 +33,7 @@ fn begin_catching() -> usize {
 fn end_catching() {
     // The code may itself have caught panics of this thread.
     let own = thread::current().id();
-    remembered_panics().retain(|panic| panic.thread != own);
+    remembered_panics().retain(|(thread, _)| *thread != own);
     ACTIVE_CATCHES.fetch_sub(1, Ordering::SeqCst);
 }
 
@@ -48,8 +48,8 @@ fn failure_of_panic(stage: Stage, payload: Box<dyn Any + Send>, before: usize) -
     let mut new = panics.split_off(before);
     drop(panics);
     // A pool passes on the panic of one of its threads: the last is the one that arrives.
-    let index = new.iter().rposition(|panic| panic.thread == own).or(new.len().checked_sub(1));
-    let recorded = index.map(|index| new.swap_remove(index).text);
+    let index = new.iter().rposition(|(thread, _)| *thread == own).or(new.len().checked_sub(1));
+    let recorded = index.map(|index| new.swap_remove(index).1);
     let mut message = recorded.unwrap_or_else(|| payload_text(payload.as_ref()).to_owned());
     drop_payload(payload);
     // The system's error has no path.
@@ -72,22 +72,16 @@ fn drop_payload(payload: Box<dyn Any + Send>) {
 static INSTALL_HOOK: Once = Once::new();
 /// The number of calls of [`catch`] in progress, on all threads.
 static ACTIVE_CATCHES: AtomicUsize = AtomicUsize::new(0);
-/// The panics since the job began that no failure has reported, oldest first.
-static REMEMBERED_PANICS: Mutex<Vec<RememberedPanic>> = Mutex::new(Vec::new());
+/// The panics since the job began that no failure has reported, oldest first: of each, the thread, and the
+/// source location and the message.
+static REMEMBERED_PANICS: Mutex<Vec<(ThreadId, String)>> = Mutex::new(Vec::new());
 
 /// The most panics that are remembered at a time. Later panics are not remembered: a launch may start thread
 /// after thread that panics.
 const MOST_REMEMBERED_PANICS: usize = 100;
 
-/// A panic that no failure has reported yet.
-struct RememberedPanic {
-    thread: ThreadId,
-    /// The source location and the message of the panic.
-    text: String,
-}
-
 /// Locks and returns the remembered panics.
-fn remembered_panics() -> MutexGuard<'static, Vec<RememberedPanic>> {
+fn remembered_panics() -> MutexGuard<'static, Vec<(ThreadId, String)>> {
     REMEMBERED_PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -117,7 +111,7 @@ fn remember_panic(info: &PanicHookInfo<'_>) {
     let text = format!("{location}: {}", payload_text(info.payload()));
     let mut panics = remembered_panics();
     if panics.len() < MOST_REMEMBERED_PANICS {
-        panics.push(RememberedPanic { thread: thread::current().id(), text });
+        panics.push((thread::current().id(), text));
     }
 }
 
@@ -132,7 +126,7 @@ pub(crate) fn forget_panics() {
 /// waits for. Returns `None` if no panic is remembered.
 pub(crate) fn panic_in_detached_thread() -> Option<Failure> {
     let panics = remembered_panics();
-    let text = &panics.first()?.text;
+    let (_, text) = panics.first()?;
     Some(Failure::new(Stage::Launch, format_args!("a thread that nobody waits for panicked at {text}")))
 }
 

@@ -73,16 +73,11 @@ pub fn cpu_quota(read: &dyn Fn(&str) -> Option<String>) -> Option<f64> {
         let both = read(&format!("/sys/fs/cgroup{folder}/cpu.max"))
             .or_else(|| Some(format!("{} {}", first("quota")?.trim(), first("period")?)))?;
         let (quota, period) = both.trim().split_once(' ')?;
-        quota_in_processors(quota, period)
+        // A quota of `max`, or one that is not positive, is no limit.
+        let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
+        (quota > 0.0 && period > 0.0).then(|| quota / period)
     });
     limits.reduce(f64::min)
-}
-
-/// Returns a quota of processor time divided by its period. Returns `None` if the quota sets no limit (`max`,
-/// or not positive), or if a value cannot be parsed.
-fn quota_in_processors(quota: &str, period: &str) -> Option<f64> {
-    let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// Returns the processor time that the calling thread has used so far.

@@ -151,15 +151,6 @@ impl<K> Deref for Set<K> {
     }
 }
 
-impl<'a, K> IntoIterator for &'a Set<K> {
-    type Item = &'a K;
-    type IntoIter = std::slice::Iter<'a, K>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
-    }
-}
-
 impl<K: Ord> Extend<K> for Set<K> {
     fn extend<I: IntoIterator<Item = K>>(&mut self, items: I) {
         items.into_iter().for_each(|item| _ = self.insert(item));

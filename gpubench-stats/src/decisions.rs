@@ -46,8 +46,8 @@ impl StopRule {
         }
         if summary.samples != self.checked_samples {
             self.checked_samples = summary.samples;
-            self.consecutive_passes =
-                if self.passes(summary, step) { self.consecutive_passes + 1 } else { 0 };
+            let passes = summary.samples >= self.min_samples && self.is_precise(summary, step);
+            self.consecutive_passes = if passes { self.consecutive_passes + 1 } else { 0 };
         }
         self.consecutive_passes >= CONSECUTIVE_CHECKS
     }
@@ -64,11 +64,6 @@ impl StopRule {
     pub fn growth(&self, summary: &Summary, step: Nanoseconds) -> f64 {
         let wanted = (self.precision * summary.median).max(step);
         (summary.median_ci.half_width() / wanted).powi(2)
-    }
-
-    /// Returns true if `summary` has enough samples and is precise enough, whatever earlier checks found.
-    fn passes(&self, summary: &Summary, step: Nanoseconds) -> bool {
-        summary.samples >= self.min_samples && self.is_precise(summary, step)
     }
 
     /// Returns true if the half-width of the median's interval is at most the required one, or at most one

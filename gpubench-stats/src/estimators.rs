@@ -8,7 +8,7 @@ use crate::units::Nanoseconds;
 /// Returns `times` in nanoseconds from the smallest to the largest. NaNs are at the ends, according to their
 /// sign.
 pub(super) fn ascending(times: &[Nanoseconds]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = times.iter().copied().map(Nanoseconds::as_f64).collect();
+    let mut sorted = to_numbers(times);
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }

@@ -60,14 +60,14 @@ pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, r
 pub use self::stall::{DramStall, DramStallPeriod};
 pub use self::summary::{
     COARSE_TIMER_STEP, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary,
-    greatest_common_divisor, interpolated_median, interval_of_mean, prediction_half_width, timer_step,
+    greatest_common_divisor, interpolated_median, prediction_half_width, timer_step,
 };
 pub use self::units::{
     Bytes, BytesPerSecond, FlopsPerSecond, Hertz, ItemsPerSecond, Joules, Nanoseconds, Rate, Watts,
 };
 
-/// Returns the `SplitMix64` hash of `number`: a pseudo-random number that is the same in each run. Different
-/// numbers have different hashes.
+/// Returns the `SplitMix64` hash of `number` (Steele, Lea & Flood, *Fast splittable pseudorandom number generators*,
+/// OOPSLA 2014): a pseudo-random number that is the same in each run. Different numbers have different hashes.
 #[doc(hidden)]
 pub fn random(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);

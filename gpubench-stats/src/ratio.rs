@@ -28,6 +28,29 @@ impl Ratio {
         let exp = |log: f64| log.clamp(f64::MIN_POSITIVE.ln(), f64::MAX.ln()).exp();
         Self { value: exp(log), low: exp(log - below), high: exp(log + above), confidence }
     }
+
+    /// Returns the ratio that `rounds` agree on. Each round is the natural logarithm of a ratio, and
+    /// `resolution` the smallest difference of logarithms that rounds resolve. `None` for fewer than two
+    /// pairs of rounds; a last round without a partner does not count.
+    ///
+    /// The first and the second round are a pair, the third and the fourth, and so on. In the second round of
+    /// a pair, the launches swap the addresses of their inputs. So an address adds the same time to one
+    /// launch in the first round and to the other in the second, and the mean of the pair is free of it.
+    /// Pairs are at random addresses and thus independent of each other; rounds and samples are not.
+    ///
+    /// The ratio is the trimmed mean of the pairs, since disturbances may affect a few, with Student's
+    /// interval, which is never narrower than ± `resolution`.
+    pub fn from_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
+        Some(Self::from_mean(mean_of_rounds(rounds)?, resolution, confidence))
+    }
+
+    /// Returns the ratio whose logarithm is `mean`, with Student's interval of this `confidence`. The
+    /// half-width of the interval is at least `resolution`.
+    pub fn from_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
+        let TrimmedMean { mean, error, freedom } = mean;
+        let half = (student_quantile(confidence, freedom) * error).max(resolution);
+        Self::from_log(mean, half, half, confidence)
+    }
 }
 
 /// The degrees of freedom that the interval of one process's median is assumed to have. With a hundred samples or
@@ -232,31 +255,6 @@ pub fn resolution_of_pairs(pairs: &[[Nanoseconds; 2]], step: Nanoseconds) -> f64
         part * (step / Nanoseconds(kept[kept.len() / 2]))
     };
     if pairs.is_empty() { f64::INFINITY } else { of(0).max(of(1)) }
-}
-
-impl Ratio {
-    /// Returns the ratio that `rounds` agree on. Each round is the natural logarithm of a ratio, and
-    /// `resolution` the smallest difference of logarithms that rounds resolve. `None` for fewer than two
-    /// pairs of rounds; a last round without a partner does not count.
-    ///
-    /// The first and the second round are a pair, the third and the fourth, and so on. In the second round of
-    /// a pair, the launches swap the addresses of their inputs. So an address adds the same time to one
-    /// launch in the first round and to the other in the second, and the mean of the pair is free of it.
-    /// Pairs are at random addresses and thus independent of each other; rounds and samples are not.
-    ///
-    /// The ratio is the trimmed mean of the pairs, since disturbances may affect a few, with Student's
-    /// interval, which is never narrower than ± `resolution`.
-    pub fn from_rounds(rounds: &[f64], resolution: f64, confidence: f64) -> Option<Self> {
-        Some(Self::from_mean(mean_of_rounds(rounds)?, resolution, confidence))
-    }
-
-    /// Returns the ratio whose logarithm is `mean`, with Student's interval of this `confidence`. The
-    /// half-width of the interval is at least `resolution`.
-    pub fn from_mean(mean: TrimmedMean, resolution: f64, confidence: f64) -> Self {
-        let TrimmedMean { mean, error, freedom } = mean;
-        let half = (student_quantile(confidence, freedom) * error).max(resolution);
-        Self::from_log(mean, half, half, confidence)
-    }
 }
 
 /// Returns the trimmed mean of pairs of `rounds`, each the natural logarithm of a ratio. The first and the

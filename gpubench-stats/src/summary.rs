@@ -7,8 +7,7 @@
 //! of the groups.
 
 use crate::estimators::{
-    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, standard_error, student_quantile,
-    variance,
+    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, student_quantile, variance,
 };
 use crate::{autocorrelation::effective_samples, modes::Modes, units::Nanoseconds};
 
@@ -81,7 +80,7 @@ impl Summary {
             effective_samples: Some(effective),
             groups: None,
             median: at(0.5),
-            median_ci: median_interval(&sorted, effective, step, CONFIDENCE),
+            median_ci: rank_interval(&sorted, effective, step, CONFIDENCE).widened_to(step),
             min: Nanoseconds(min),
             max: Nanoseconds(max),
             mean: Nanoseconds(mean),
@@ -169,18 +168,6 @@ impl Interval {
     }
 }
 
-/// Returns the interval that contains the median with this `confidence`, from `sorted` samples (ascending,
-/// not empty). `effective` is the effective number of samples, and `step` the resolution of the timer; the
-/// half-width is at least one step.
-pub(super) fn median_interval(
-    sorted: &[f64],
-    effective: f64,
-    step: Nanoseconds,
-    confidence: f64,
-) -> Interval {
-    rank_interval(sorted, effective, step, confidence).widened_to(step)
-}
-
 /// Returns the interval between two order statistics of `sorted` (ascending, not empty) that contains the
 /// median with this `confidence`. `effective` is the effective number of samples, and `step` the resolution
 /// of the timer.
@@ -234,16 +221,15 @@ fn fractional_rank(count: f64, confidence: f64) -> Option<f64> {
 /// − d)·I / (d + (n − 2d)·I), where I = (γ(d) − c) / (γ(d) − γ(d + 1)).
 fn lower_rank(count: usize, confidence: f64) -> Option<f64> {
     let weights = central_weights(count);
-    let twice = |sum: f64| 2.0 * sum;
     // With an even count the middle term stands alone; all others come in pairs.
     let unpaired = if count.is_multiple_of(2) { 1.0 } else { 0.0 };
-    let total = twice(weights.iter().sum()) - unpaired;
+    let total = 2.0 * weights.iter().sum::<f64>() - unpaired;
 
     let mut sum = 0.0;
     let mut inner = 0.0; // γ(d + 1)
     for (distance, weight) in weights.iter().enumerate() {
         sum += weight;
-        let outer = (twice(sum) - unpaired) / total; // γ(d)
+        let outer = (2.0 * sum - unpaired) / total; // γ(d)
         let rank = count / 2 - distance; // d
         if outer >= confidence && rank > 0 {
             let (n, d) = (count as f64, rank as f64);
@@ -273,18 +259,6 @@ fn central_weights(count: usize) -> Vec<f64> {
     weights
 }
 
-/// Returns the 95 % interval of the mean of independent times, by Student's t. For one time it is the time
-/// itself; `None` for no times.
-pub fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
-    let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
-    let half_width = match times.len() {
-        0 => return None,
-        1 => Nanoseconds::ZERO,
-        count => student_quantile(CONFIDENCE, count - 1) * standard_error(times),
-    };
-    Some(Interval { low: mean - half_width, high: mean + half_width })
-}
-
 /// Returns the half-width of the 95 % prediction interval for the median of one more process. `medians` are those of at least two
 /// processes. `prior` is a standard deviation of processes that is known beforehand, with its degrees of freedom; 0 degrees if
 /// nothing is known (Hahn & Meeker, *Statistical Intervals*, 1991, chapter 4; Gelman et al., *Bayesian Data Analysis*, 2013,
@@ -294,6 +268,16 @@ pub fn prediction_half_width(medians: &[Nanoseconds], prior: (Nanoseconds, usize
     let squares = prior.1 as f64 * known.powi(2) + (medians.len() - 1) as f64 * variance(medians);
     let next = (1.0 + 1.0 / medians.len() as f64).sqrt();
     student_quantile(CONFIDENCE, freedom) * next * Nanoseconds((squares / freedom as f64).sqrt())
+}
+
+/// The division of samples into groups. A group is the samples that were enqueued together, such as the
+/// launches of one CUDA graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups<'a> {
+    /// The number of samples of each group, in the order they ran.
+    pub sizes: &'a [usize],
+    /// The standard error that all groups of a process have in common, such as that of the overhead.
+    pub shared_error: Nanoseconds,
 }
 
 /// The median of a case in one process, with its interval.
@@ -315,21 +299,10 @@ impl Median {
         let sorted = ascending(times);
         let time = Nanoseconds(quantile(&sorted, 0.5));
         let effective = effective_samples(times, time);
-        Some(Self { time, interval: median_interval(&sorted, effective, step, confidence) })
+        let interval = rank_interval(&sorted, effective, step, confidence).widened_to(step);
+        Some(Self { time, interval })
     }
-}
 
-/// The division of samples into groups. A group is the samples that were enqueued together, such as the
-/// launches of one CUDA graph.
-#[derive(Clone, Copy, Debug)]
-pub struct Groups<'a> {
-    /// The number of samples of each group, in the order they ran.
-    pub sizes: &'a [usize],
-    /// The standard error that all groups of a process have in common, such as that of the overhead.
-    pub shared_error: Nanoseconds,
-}
-
-impl Median {
     /// Returns the median of `times`, in the order they ran, with the interval of this `confidence` for the
     /// medians of other processes. `step` is the resolution of the timer; the median is
     /// [interpolated within a step](interpolated_median).
@@ -375,7 +348,6 @@ impl Median {
 
 /// Returns the resolution of a timer: the greatest common divisor of all event `readings`, which are cut to
 /// whole nanoseconds and taken without their sign. 1 ns if all are zero, or if there are none.
-#[must_use]
 pub fn timer_step<'a>(readings: impl Iterator<Item = &'a Nanoseconds>) -> Nanoseconds {
     let divisor = readings.map(|reading| reading.abs().as_f64() as u64).fold(0, greatest_common_divisor);
     Nanoseconds(divisor.max(1) as f64)

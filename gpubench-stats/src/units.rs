@@ -272,14 +272,6 @@ impl Bytes {
         self.0 as usize
     }
 
-    /// Returns the number of whole pieces of the size `piece` that fit into the amount.
-    ///
-    /// # Panics
-    /// Panics if `piece` is zero.
-    pub const fn pieces(self, piece: Self) -> u64 {
-        self.0 / piece.0
-    }
-
     /// Returns the rate at which this amount moves in `time`.
     pub fn per(self, time: Nanoseconds) -> BytesPerSecond {
         BytesPerSecond(self.0 as f64 / time.as_seconds())
@@ -336,6 +328,5 @@ mod whole_tests {
     #[test]
     fn arithmetic_keeps_the_unit() {
         assert_eq!([Bytes(3), 2 * Bytes(4)].into_iter().sum::<Bytes>() / 4, Bytes(2));
-        assert_eq!(Bytes(11).pieces(Bytes(4)), 2);
     }
 }

@@ -82,14 +82,12 @@ impl Cupti {
     }
 
     /// Returns the path from which the library was opened.
-    #[must_use]
     pub fn library(&self) -> &Path {
         &self.functions.library
     }
 
     /// Returns the library's version as text, such as `13.5`. Before CUDA 13 that is the number of the
     /// interface, such as `28`.
-    #[must_use]
     pub fn version(&self) -> String {
         match self.version {
             FIRST_CUDA_NUMBERED_VERSION.. => {

@@ -42,7 +42,6 @@ const ABSOLUTE_SECTION: u16 = 0xfff1;
 
 /// An entry of the ELF symbol table.
 #[repr(C)]
-#[derive(Clone, Copy)]
 pub(super) struct ElfSymbol {
     name: u32,
     kind: u8,

@@ -20,33 +20,14 @@ use crate::table::forwarders;
 mod elf;
 
 /// The result of [`interpose`], which the first call of it stores.
-static INTERPOSED: OnceLock<Result<(), NotInterposed>> = OnceLock::new();
+static INTERPOSED: OnceLock<Result<(), String>> = OnceLock::new();
 
-/// The reason that this crate does not see the calls of libraries that open the driver themselves.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotInterposed {
-    /// This process has not called [`interpose`].
-    #[error("this process did not take the driver's name before it ran other code")]
-    NotRequested,
-    /// `GPUBENCH_LIBCUDA` is not set, or is a name without a folder.
-    #[error("{LIBCUDA_VARIABLE} does not hold the path of the driver's library")]
-    UnknownPath,
-    /// A library with this name of the driver was loaded before [`interpose`] was called.
-    #[error(
-        "{0} was loaded before: by a library that the program links with, or by a tool that watches the program"
-    )]
-    AlreadyLoaded(&'static str),
-    /// The system's loader does not support the objects that [`interpose`] loads.
-    #[error("the system's loader is not that of glibc 2.28 or newer on x86-64 or aarch64")]
-    OtherLoader,
-    /// A file in memory, which could be loaded as a library, cannot be created.
-    #[error("memory for a library cannot be made ({0})")]
-    NoMemoryFile(String),
-    /// The loader cannot load the object that has the driver's name, or the driver that this object needs.
-    #[error("the object with the driver's name cannot be loaded ({0})")]
-    NotLoaded(String),
-}
+/// The reason if [`interpose`] was not called.
+const NOT_REQUESTED: &str = "this process did not take the driver's name before it ran other code";
+/// The reason if `GPUBENCH_LIBCUDA` is not set, or is a name without a folder.
+const UNKNOWN_PATH: &str = "GPUBENCH_LIBCUDA does not hold the path of the driver's library";
+/// The reason if the system's loader does not support the objects that [`interpose`] loads.
+const OTHER_LOADER: &str = "the system's loader is not that of glibc 2.28 or newer on x86-64 or aarch64";
 
 /// Makes later calls of `dlopen` for `libcuda.so.1` and `libcuda.so` in this process return the functions of
 /// this crate, so that [`watch`](crate::watch) and [`memory()`](crate::memory()) see the calls of libraries
@@ -59,17 +40,16 @@ pub enum NotInterposed {
 /// # Errors
 /// Returns the reason if this is not possible. Calls of code that is linked with this crate are watched even
 /// then.
-pub fn interpose() -> Result<(), &'static NotInterposed> {
-    INTERPOSED.get_or_init(load_objects).as_ref().copied()
+pub fn interpose() -> Result<(), &'static str> {
+    INTERPOSED.get_or_init(load_objects).as_ref().copied().map_err(String::as_str)
 }
 
-/// Returns the result of the earlier call of [`interpose`], or [`NotInterposed::NotRequested`] if there was
-/// none.
+/// Returns the result of the earlier call of [`interpose`]; an error if there was none.
 ///
 /// # Errors
 /// Returns the reason why calls of libraries that open the driver themselves are not watched.
-pub fn interposed() -> Result<(), &'static NotInterposed> {
-    INTERPOSED.get().map_or(Err(&NotInterposed::NotRequested), |state| state.as_ref().copied())
+pub fn interposed() -> Result<(), &'static str> {
+    INTERPOSED.get().map_or(Err(NOT_REQUESTED), |state| state.as_ref().copied().map_err(String::as_str))
 }
 
 /// The driver's own name (`DT_SONAME`), by which most libraries open the driver.
@@ -80,14 +60,16 @@ const LINK_NAME: &str = "libcuda.so";
 /// Loads two objects that have the driver's names, and sets the forwarders as the addresses of their symbols.
 /// Returns an error if a library with one of the names is loaded already. If the loader does not use the
 /// addresses as they are, removes them and returns an error.
-fn load_objects() -> Result<(), NotInterposed> {
+fn load_objects() -> Result<(), String> {
     let machine = ELF_MACHINE.filter(|_| cfg!(all(target_env = "gnu", target_pointer_width = "64")));
-    let machine = machine.ok_or(NotInterposed::OtherLoader)?;
+    let machine = machine.ok_or(OTHER_LOADER)?;
     // For a name without a folder, the loader would find the object itself.
     let driver = env::var_os(LIBCUDA_VARIABLE).map(OsStringExt::into_vec).filter(|path| path.contains(&b'/'));
-    let driver = driver.ok_or(NotInterposed::UnknownPath)?;
+    let driver = driver.ok_or(UNKNOWN_PATH)?;
     if let Some(name) = [DRIVER_NAME, LINK_NAME].into_iter().find(|name| is_loaded(name)) {
-        return Err(NotInterposed::AlreadyLoaded(name));
+        return Err(format!(
+            "{name} was loaded before: by a library that the program links with, or by a tool that watches the program"
+        ));
     }
     let names: Vec<&str> = forwarders().map(|(name, _)| *name).collect();
     let named = LoadedObject::new(DRIVER_NAME, &shared_object(machine, DRIVER_NAME, &driver, &names))?;
@@ -104,7 +86,7 @@ fn load_objects() -> Result<(), NotInterposed> {
     }
     // A loader that adds an object's own address to every other. Without any, it finds the driver's functions.
     set_addresses(&named, |_, _| None)?;
-    Err(NotInterposed::OtherLoader)
+    Err(OTHER_LOADER.to_owned())
 }
 
 /// Sets the address of each forwarder's symbol in `object`, which must have all of these symbols. `address`
@@ -113,8 +95,8 @@ fn load_objects() -> Result<(), NotInterposed> {
 fn set_addresses(
     object: &LoadedObject,
     address: impl Fn(&str, Function) -> Option<usize>,
-) -> Result<(), NotInterposed> {
-    let table = object.symbol(TABLE_SYMBOL).ok_or(NotInterposed::OtherLoader)?.cast::<ElfSymbol>();
+) -> Result<(), String> {
+    let table = object.symbol(TABLE_SYMBOL).ok_or(OTHER_LOADER)?.cast::<ElfSymbol>();
     for (index, (name, forwarder)) in forwarders().enumerate() {
         // SAFETY: the object has a symbol for each forwarder behind the unused first, in memory that stays and may be
         // written; the loader reads it only to look a name up, and no other code runs yet.
@@ -138,9 +120,9 @@ struct LoadedObject(ManuallyDrop<Library>);
 impl LoadedObject {
     /// Loads the shared object with these bytes from a file in memory, which stays open. `name` is the name
     /// of this file.
-    fn new(name: &str, bytes: &[u8]) -> Result<Self, NotInterposed> {
-        let file =
-            memory_file(name, bytes).map_err(|error| NotInterposed::NoMemoryFile(error.to_string()))?;
+    fn new(name: &str, bytes: &[u8]) -> Result<Self, String> {
+        let file = memory_file(name, bytes)
+            .map_err(|error| format!("memory for a library cannot be made ({error})"))?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         // The loader remembers this path as the object's. Another file with this number would be taken for the object,
         // so this one stays open.
@@ -149,7 +131,10 @@ impl LoadedObject {
         // one: its initialisers may run anywhere.
         match unsafe { Library::open(Some(&*path), RTLD_LAZY | RTLD_LOCAL) } {
             Ok(library) => Ok(Self(ManuallyDrop::new(library))),
-            Err(error) => Err(NotInterposed::NotLoaded(library::loader_message(&error))),
+            Err(error) => {
+                let error = library::loader_message(&error);
+                Err(format!("the object with the driver's name cannot be loaded ({error})"))
+            }
         }
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn lock_devices(
     let wanted: Set<(&str, &str)> =
         devices.iter().filter_map(|found| Some((found.uuid.as_deref()?, &*found.device))).collect();
     let mut locks = Vec::new();
-    for &(uuid, device) in &wanted {
+    for &(uuid, device) in &*wanted {
         let path = env::temp_dir().join(format!("gpubench-{uuid}.lock"));
         match lock_or_wait(&path, suite, device, wait, warn, stop)? {
             Ok(lock) => locks.push(lock),

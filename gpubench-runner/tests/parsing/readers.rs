@@ -6,14 +6,15 @@ use std::fs;
 use std::io::Cursor;
 use std::os::unix::ffi::OsStringExt;
 
+use gpubench_records::PlannedCase;
 use gpubench_records::baseline::check;
 use gpubench_records::files::{BaselineLocation, EarlierRun, read};
 use gpubench_records::id::DeviceId;
-use gpubench_records::record::Run;
+use gpubench_records::record::{Record, Run};
 use gpubench_runner::__private::{Caller, ResumedRecords, may_name_kind, parse};
 use gpubench_runner::{Plan, Settings};
-use gpubench_runtime::JobStatus;
 use gpubench_runtime::worker::{Reply, Request};
+use gpubench_runtime::{Job, JobStatus};
 use gpubench_stats::{DECISION_ERROR, units::Nanoseconds};
 
 /// Something that reads.
@@ -102,7 +103,11 @@ fn shown(run: &Run) {
 /// Goes on from a run in which just those cases are planned that it has.
 fn resumed(run: Run) {
     let mut plan = Plan::default();
-    plan.jobs = run.records.iter().map(|record| (record.planned().into(), JobStatus::Measured)).collect();
+    let job = |record: &Record| {
+        let PlannedCase { benchmark, args, device, cache } = record.planned();
+        Job::new(benchmark, args, device, vec![cache])
+    };
+    plan.jobs = run.records.iter().map(|record| (job(record), JobStatus::Measured)).collect();
     let (program, sampling) = (run.program.clone(), run.sampling);
     let info = run.devices.first().cloned();
     let earlier = EarlierRun { name: "earlier".to_owned(), run, remarks: Vec::new() };

@@ -45,7 +45,6 @@ impl DeviceKind {
     ///
     /// If the user names no device, the first device of this kind that works is measured, in addition to
     /// devices of other kinds.
-    #[must_use]
     pub const fn new<D: DeviceType>() -> Self {
         Self {
             name: D::KIND,

@@ -20,6 +20,7 @@ const EMPTY_READINGS_BUDGET: Duration = Duration::from_millis(20);
 /// A device that times one launch at a time with its own clock. It needs no `Sampler` of its own: its
 /// [`Device`](super::Device) implementation calls [`sampler`](super::single_launch_sampler::sampler) and
 /// [`pair_sampler`](super::single_launch_sampler::pair_sampler), which reset, flush and interleave.
+#[expect(unused_variables, reason = "defaults use none")]
 pub trait LaunchTimer {
     /// The path that results of this device report.
     const PATH: Path = Path::Device;
@@ -67,9 +68,7 @@ pub trait LaunchTimer {
     ///
     /// Called between samples, so it should take microseconds. A sample during which a thread waited is left
     /// out if [other programs](Self::others_time) used the processors.
-    fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {
-        _ = times;
-    }
+    fn thread_times(&mut self, times: &mut Vec<ThreadTime>) {}
 
     /// Makes each thread of [`Self::thread_times`] run once, so that a wait in progress ends and is counted.
     /// Called once, after the samples. The default does nothing.
@@ -85,7 +84,6 @@ pub trait LaunchTimer {
     /// Returns the reason, as a phrase, why samples of `work` cannot use `flush`, which is one of
     /// [`Self::FLUSHES`]; `None`, the default, if they can. Called once per case, before its samples.
     fn refuses(&mut self, flush: Flush, work: &dyn Work) -> Option<String> {
-        _ = (flush, work);
         None
     }
 
@@ -96,7 +94,6 @@ pub trait LaunchTimer {
     /// # Errors
     /// Returns the error that occurred on the device.
     fn flush(&mut self, flush: Flush, work: &dyn Work) -> Result<(), Failure> {
-        _ = (flush, work);
         Ok(())
     }
 

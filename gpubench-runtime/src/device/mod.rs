@@ -9,18 +9,20 @@ pub(crate) mod launch_timer;
 mod queue;
 mod sampler;
 pub mod single_launch_sampler;
+#[cfg(feature = "verify")]
+mod trace;
 
 use std::{any::Any, error::Error, sync::Arc, time::Instant};
 
 pub use kind::{Available, ClockTarget, DeviceKind};
 pub(crate) use queue::MarginalEmptyLaunch;
 pub use queue::{Batch, Calibration, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings};
-pub use sampler::{OtherTimes, SampleOptions, SampledGroup, Sampler, swapped};
+pub use sampler::{OtherTimes, SampleOptions, SampledGroup, Sampler, SamplerResult, swapped};
+#[cfg(feature = "verify")]
+pub use trace::{RELOCATIONS_PER_TRACE, TraceOptions};
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
-use gpubench_records::{
-    Cache, CuptiTimes, DeviceInfo, Failure, Flush, LaunchInfo, Observation, Peak, Reading, Relaunch, Stage,
-};
+use gpubench_records::{Cache, DeviceInfo, Failure, LaunchInfo, Observation, Peak, Reading, Relaunch, Stage};
 use gpubench_stats::{Bytes, Joules, Nanoseconds};
 
 /// A [`Device`] type in a crate of your own, which also makes the streams of its kind. Register its kind with
@@ -38,6 +40,7 @@ pub trait DeviceType: Device + StreamSource + Sized {
 ///
 /// Methods for one kind of device, such as those for CUPTI, have defaults and are hidden: they change without
 /// notice.
+#[expect(unused_variables, reason = "defaults use none")]
 pub trait Device: Any {
     /// Returns the object that makes the streams of this device; `None`, the default, if the device makes
     /// them itself.
@@ -140,7 +143,6 @@ pub trait Device: Any {
         work: &mut dyn Work,
         inputs: InputState,
     ) -> Result<Option<Nanoseconds>, Failure> {
-        _ = inputs;
         if let Ok(mut sampler) = self.sampler(work, &SampleOptions::new(Cache::Cold)) {
             return Ok(sampler.group(1)?.events.pop());
         }
@@ -168,7 +170,6 @@ pub trait Device: Any {
     /// Returns the launch's own error, or the error that occurred on the device.
     #[doc(hidden)]
     fn relaunch(&mut self, work: &mut dyn Work) -> Result<Option<Relaunch>, Failure> {
-        _ = work;
         Ok(None)
     }
 
@@ -178,9 +179,13 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns the launch's own error, or the reason why the tool measured no times.
+    #[cfg(feature = "verify")]
     #[doc(hidden)]
-    fn traced(&mut self, work: &mut dyn Work, wanted: &TraceOptions) -> Result<Option<CuptiTimes>, Failure> {
-        _ = (work, wanted);
+    fn traced(
+        &mut self,
+        work: &mut dyn Work,
+        wanted: &TraceOptions,
+    ) -> Result<Option<gpubench_records::CuptiTimes>, Failure> {
         Ok(None)
     }
 
@@ -191,7 +196,6 @@ pub trait Device: Any {
     /// Returns the launch's own error, or an error that no profiler supports this device.
     #[doc(hidden)]
     fn profile(&mut self, work: &mut dyn Work, number: usize, launches: usize) -> Result<(), Failure> {
-        _ = (work, number, launches);
         Err(Failure::new(Stage::Device, "no profiler counts what this device does"))
     }
 
@@ -205,7 +209,6 @@ pub trait Device: Any {
     /// # Errors
     /// Returns the launch's own error, or the error that occurred on the device.
     fn writes(&mut self, work: &mut dyn Work, enough: Bytes) -> Result<Option<Bytes>, Failure> {
-        _ = (work, enough);
         Ok(None)
     }
 
@@ -228,11 +231,7 @@ pub trait Device: Any {
     ///
     /// # Errors
     /// Returns an error if the work cannot be sampled at all, or not as wanted.
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure>;
+    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, wanted: &SampleOptions) -> SamplerResult<'a>;
 
     /// Returns a sampler that times launches of two `works` with the options `wanted`, interleaved in the
     /// order of [`swapped`]. Both launch on one stream. Before each hot sample, the sampled work is launched
@@ -245,17 +244,14 @@ pub trait Device: Any {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
-        _ = (works, wanted);
+    ) -> SamplerResult<'a> {
         Err(Failure::new(Stage::Device, "this device cannot interleave two benchmarks"))
     }
 
     /// Makes the addresses of the inputs that are allocated from now on depend on `allocation_seed`, a random
     /// number, as far as the device can. Inputs of equal sizes that are allocated in the same order after the
     /// same seed get equal addresses, if no other inputs exist. The default does nothing.
-    fn set_allocation_seed(&mut self, allocation_seed: u64) {
-        _ = allocation_seed;
-    }
+    fn set_allocation_seed(&mut self, allocation_seed: u64) {}
 }
 
 /// Reads the sensors of a device, on a thread of its own during a measurement.
@@ -278,26 +274,6 @@ pub enum InputState {
     Fresh,
     /// A launch has used the inputs, and may have changed them.
     Used,
-}
-
-/// The number of times that inputs are relocated while launches are traced. They are relocated only if they
-/// were relocated between the samples too.
-#[doc(hidden)]
-pub const RELOCATIONS_PER_TRACE: usize = 7;
-
-/// The options for tracing launches with another tool.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-#[doc(hidden)]
-pub struct TraceOptions {
-    /// The state of the cache before each launch.
-    pub cache: Cache,
-    /// The flush before each launch, the same as before the samples.
-    pub flush: Flush,
-    /// The time of a launch according to its samples, which determines the number of traced launches.
-    pub time: Nanoseconds,
-    /// The allocation seeds for the inputs if they were relocated between the samples, otherwise `None`.
-    pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
 /// Returns `done`, the result of a step of the user's code, unless the step made another device current and
@@ -326,6 +302,7 @@ pub(crate) fn check_context_unchanged<T>(
 }
 
 /// The launches of one case, with their reset and their inputs.
+#[expect(unused_variables, reason = "defaults use none")]
 pub trait Work {
     /// Returns true if [`Self::reset`] does anything; false is the default.
     fn resets(&self) -> bool {
@@ -350,16 +327,13 @@ pub trait Work {
     /// Drops the output that is kept from an earlier launch. From now on, the output of each launch is kept
     /// until the next launch if `keeps` is true, and dropped right after the launch if `keeps` is false. The
     /// default does nothing.
-    fn keep_output(&mut self, keeps: bool) {
-        _ = keeps;
-    }
+    fn keep_output(&mut self, keeps: bool) {}
 
     /// Calls `set_allocation_seed`, and then makes new inputs, at other addresses. Returns true if later
     /// launches use the new inputs. Returns false, the default, if new inputs cannot be made or have other
     /// sizes; later launches then use the first inputs. The first inputs are kept for
     /// [`Self::restore_inputs`].
     fn relocate_inputs(&mut self, set_allocation_seed: &mut dyn FnMut()) -> bool {
-        _ = set_allocation_seed;
         false
     }
 
@@ -376,7 +350,6 @@ pub trait Work {
     /// Calls `visit` with each piece of host memory that the inputs consist of, and returns true. Returns
     /// false, the default, if some memory of the inputs is unknown.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        _ = visit;
         false
     }
 }

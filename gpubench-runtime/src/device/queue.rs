@@ -12,6 +12,7 @@ use gpubench_stats::{Bytes, DramStallPeriod, Hertz, Nanoseconds};
 ///
 /// Each timed launch has a slot, which holds the clock readings before and after the launch. A queue has
 /// twice [`QueueProperties::capacity`] slots, so that a batch can be recorded while the previous one runs.
+#[expect(unused_variables, reason = "defaults use none")]
 pub trait Queue: Device {
     /// Returns the properties of the queue. Some of them depend on the open case.
     fn properties(&self) -> QueueProperties;
@@ -58,7 +59,6 @@ pub trait Queue: Device {
     /// # Errors
     /// Returns an error if the device fails.
     fn hold(&mut self, time: Duration) -> Result<(), Failure> {
-        _ = time;
         Ok(())
     }
 
@@ -69,7 +69,6 @@ pub trait Queue: Device {
     /// # Errors
     /// Returns an error if the device fails.
     fn gap(&mut self, time: Duration, number: usize) -> Result<(), Failure> {
-        _ = (time, number);
         Ok(())
     }
 

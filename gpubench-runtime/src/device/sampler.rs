@@ -24,7 +24,6 @@ pub struct SampleOptions {
 impl SampleOptions {
     /// Returns the options for samples in this state of the cache, with the path and the flush that the
     /// device chooses.
-    #[must_use]
     pub fn new(cache: Cache) -> Self {
         Self { cache, flush: None, path: None, host_work: false, relocates_inputs: false }
     }
@@ -54,13 +53,13 @@ pub struct SampledGroup {
 
 impl SampledGroup {
     /// Returns a group with these event times, which took the time `elapsed` on the device.
-    #[must_use]
     pub fn new(events: Vec<Nanoseconds>, elapsed: impl Into<Nanoseconds>) -> Self {
         Self { events, elapsed: elapsed.into(), ..Self::default() }
     }
 }
 
 /// Times the launches of one case, or the interleaved launches of two.
+#[expect(unused_variables, reason = "defaults use none")]
 pub trait Sampler {
     /// Takes a group of `samples` samples or pairs, or of as many as can be submitted at once. Waits once,
     /// after the last one, and then reads all of them.
@@ -77,7 +76,6 @@ pub trait Sampler {
     /// # Errors
     /// Returns an error if the device fails.
     fn relocate_inputs(&mut self, allocation_seed: u64) -> Result<bool, Failure> {
-        _ = allocation_seed;
         Ok(false)
     }
 
@@ -140,7 +138,6 @@ pub trait Sampler {
     /// # Errors
     /// Returns an error if a launch or the device fails.
     fn back_to_back(&mut self, launches: usize) -> Result<Option<usize>, Failure> {
-        _ = launches;
         Ok(None)
     }
 
@@ -150,10 +147,12 @@ pub trait Sampler {
     /// # Errors
     /// Returns an error if a launch or the device fails.
     fn other_times(&mut self, time: Nanoseconds) -> Result<OtherTimes, Failure> {
-        _ = time;
         Ok(OtherTimes::default())
     }
 }
+
+/// A new sampler, or the reason that launches cannot be sampled.
+pub type SamplerResult<'a> = Result<Box<dyn Sampler + 'a>, Failure>;
 
 /// The times of a launch that were measured in other ways than by samples. Each is `None` if it has no
 /// meaning for the launch, or could not be measured.
@@ -180,7 +179,6 @@ pub struct OtherTimes {
 /// even pairs. So a steady drift over a group affects both launches equally. The errors of slots do so too:
 /// in two successive groups of 2ⁿ pairs, each launch has in the second group exactly the slots that the other
 /// launch had in the first.
-#[must_use]
 pub const fn swapped(pair: usize) -> bool {
     pair.count_ones() % 2 == 1
 }

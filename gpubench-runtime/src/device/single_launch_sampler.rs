@@ -4,7 +4,8 @@ use std::time::Instant;
 
 pub use super::launch_timer::{LaunchTimer, ThreadTime};
 use super::{
-    SampleOptions, SampledGroup, Sampler, Work, interruptions::Interruptions, launch_timer, swapped,
+    SampleOptions, SampledGroup, Sampler, SamplerResult, Work, interruptions::Interruptions, launch_timer,
+    swapped,
 };
 use gpubench_records::{Cache, Failure, Flush, Method, Stage, Timer};
 use gpubench_stats::Nanoseconds;
@@ -22,7 +23,7 @@ pub fn sampler<'a, D: LaunchTimer>(
     device: &'a mut D,
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
+) -> SamplerResult<'a> {
     let method = choose_flush(device, &[&*work], wanted)?;
     Ok(Box::new(SingleLaunchSampler {
         device,
@@ -44,7 +45,7 @@ pub fn pair_sampler<'a, D: LaunchTimer>(
     device: &'a mut D,
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
+) -> SamplerResult<'a> {
     let method = choose_flush(device, &works.each_ref().map(|work| &**work as &dyn Work), wanted)?;
     Ok(Box::new(PairSampler { device, works, cache: wanted.cache, method }))
 }

@@ -3,7 +3,10 @@
 
 use std::{fs, path::PathBuf};
 
+use gpubench_core::{StreamSource as _, cuda::Gpu, host::Stream};
 use serde::{Deserialize, Serialize};
+
+use super::{cuda, host};
 
 /// A fact about a device or the machine that affects measurements, with advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,8 +61,17 @@ impl Finding {
     }
 }
 
+/// Examines the devices of the kind `kind` without changing anything. Returns findings on what measurements
+/// need and what affects them; none for a kind that does not come with gpubench.
+pub(crate) fn examine(kind: &str) -> Vec<Finding> {
+    match kind {
+        Gpu::KIND => cuda::examine::examine(),
+        Stream::KIND => host::examine::examine(),
+        _ => Vec::new(),
+    }
+}
+
 /// The file system of a machine: of this one, or of a test.
-#[derive(Clone)]
 pub(crate) struct Machine {
     root: PathBuf,
 }

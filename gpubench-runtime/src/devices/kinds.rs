@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::cuda::{self, Cuda};
 use super::host::{self, Host};
-use crate::device::kind::{ClockControl, DefaultChoice, DeviceKind};
+use crate::device::kind::{Available, ClockControl, DefaultChoice, DeviceKind};
 use gpubench_core::{StreamSource as _, cuda::Gpu, host::Stream, inventory};
 use gpubench_records::DeviceId;
 
@@ -25,7 +25,7 @@ pub const KINDS: [DeviceKind; 2] = [
     DeviceKind {
         name: Stream::KIND,
         open: |_| Ok(Box::new(Host::open()?)),
-        list: || Ok(vec![host::this_machine()]),
+        list: || Ok(vec![Available::new(Stream::KIND, Stream::KIND).with_name(host::cpu_name())]),
         noun: "CPU",
         // It launches the work of all others.
         runs_concurrently: false,
@@ -35,17 +35,6 @@ pub const KINDS: [DeviceKind; 2] = [
         profiled: false,
     },
 ];
-
-/// Examines the devices of the kind `kind` without changing anything. Returns findings on what measurements
-/// need and what affects them; none for a kind that does not come with gpubench.
-#[cfg(feature = "doctor")]
-pub(crate) fn examine(kind: &str) -> Vec<crate::devices::doctor::Finding> {
-    match kind {
-        Gpu::KIND => cuda::examine::examine(),
-        Stream::KIND => host::examine::examine(),
-        _ => Vec::new(),
-    }
-}
 
 /// The benchmarks that measure the limits of a GPU, for `--measure-peaks`. Only CUDA GPUs have them.
 pub mod peaks {

@@ -3,7 +3,6 @@
 
 pub mod cuda;
 #[cfg(feature = "doctor")]
-#[cfg(feature = "doctor")]
 pub(crate) mod doctor;
 pub mod host;
 #[doc(hidden)]

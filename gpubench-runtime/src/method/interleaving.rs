@@ -12,14 +12,14 @@ use super::checked::{CheckedGroups, GroupCost};
 use super::{
     clock::ClockReadings, group_size::GroupSize, no_samples_failure, warm_up::warm_up, watch::SensorWatch,
 };
-use crate::device::{Monitor, Sampler};
+use crate::device::{Monitor, Sampler, SamplerResult};
 use gpubench_records::{
     Answer, Comparison, Failure, Method, Samples, Sampling, Stage, Step, WarmUpSummary, comparison::Round,
     samples,
 };
 use gpubench_stats::{
     DECISION_ERROR, MAX_ROUNDS, Nanoseconds, Ratio, analysis_confidence, final_analysis_confidence,
-    log_ratio_of_pairs, resolution_of_pairs,
+    log_ratio_of_pairs, random, resolution_of_pairs,
 };
 
 /// The fewest A/B pairs of a round: two, in the order AB BA.
@@ -37,11 +37,7 @@ pub trait Rounds {
     ///
     /// # Errors
     /// Returns an error if inputs cannot be made, or if a launch fails.
-    fn begin(
-        &mut self,
-        layout: RoundLayout,
-        report_step: &mut dyn FnMut(Step),
-    ) -> Result<Box<dyn Sampler + '_>, Failure>;
+    fn begin(&mut self, layout: RoundLayout, report_step: &mut dyn FnMut(Step)) -> SamplerResult<'_>;
 }
 
 /// The memory layout and the launch order of a round. Rounds 2k and 2k + 1 form a pair: they have the same
@@ -73,17 +69,8 @@ impl RoundLayout {
     /// Returns allocation seed number `number` of the case or comparison with the seed `seed`. Equal
     /// arguments give equal results.
     pub(crate) fn derive_allocation_seed(number: usize, seed: u64) -> u64 {
-        split_mix(seed.wrapping_add(split_mix(number as u64)))
+        random(seed.wrapping_add(random(number as u64)))
     }
-}
-
-/// Returns a pseudorandom number that depends on `number` alone: the output function of `SplitMix64` (Steele,
-/// Lea & Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014).
-fn split_mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 /// The samples of two compared launches, and their comparison.

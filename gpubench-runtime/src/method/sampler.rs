@@ -10,6 +10,7 @@ use gpubench_stats::{Nanoseconds, median};
 
 use crate::device::{
     LaunchMode, OtherTimes, OwnLaunch, Queue, QueueProperties, SampleOptions, SampledGroup, Sampler,
+    SamplerResult,
 };
 use crate::method::calibration::{COUNTED_GROUPS, SAMPLES_PER_GROUP, median_time, timer};
 use crate::method::group::{AnyWork, GroupRunner, Partner, WorkWithPartner, require_own_launch};
@@ -51,7 +52,7 @@ pub fn sampler<'a>(
     work: AnyWork<'a>,
     wanted: &SampleOptions,
     chosen: Chosen,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
+) -> SamplerResult<'a> {
     let empty = require_own_launch(queue, OwnLaunch::Empty(chosen.mode, wanted.cache))?;
     let works = WorkWithPartner { first: work, partner: Partner::Empty(empty) };
     Ok(new_sampler(queue, works, wanted, chosen, None))

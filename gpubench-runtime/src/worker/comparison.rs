@@ -7,7 +7,7 @@ use super::job::{JobInProgress, StepReporter, benchmark_sampling, derive_measure
 use super::prepared::{PreparedCase, launch_and_wait, make_inputs, time_until, with_driver_message};
 use super::{MeasureRequest, Reply};
 use crate::catch::catch;
-use crate::device::{Device, SampleOptions, Sampler};
+use crate::device::{Device, SampleOptions, SamplerResult};
 use crate::method::{self, RoundLayout, Rounds};
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args};
 use gpubench_core::Variant;
@@ -142,11 +142,7 @@ struct InterleavedCases<'a> {
 }
 
 impl Rounds for InterleavedCases<'_> {
-    fn begin(
-        &mut self,
-        layout: RoundLayout,
-        report_step: &mut dyn FnMut(Step),
-    ) -> Result<Box<dyn Sampler + '_>, Failure> {
+    fn begin(&mut self, layout: RoundLayout, report_step: &mut dyn FnMut(Step)) -> SamplerResult<'_> {
         // The inputs that are made first get the addresses of the other's inputs in the previous round.
         let order = if layout.swapped { [1, 0] } else { [0, 1] };
         for index in order {

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::catch::catch;
-use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler, TraceOptions};
-use crate::method::{self, RoundLayout};
+use crate::device::{Device, DeviceError, Monitor, SampleOptions, Sampler};
+use crate::method;
 use crate::registry::{BenchmarkOptions, CaughtCase, Entry, select_args, visit_case};
 use crate::worker::between_jobs::{READING_INTERVAL, wait_until_cool};
 use crate::worker::follow_up::FollowUpLaunches;
@@ -17,8 +17,8 @@ use crate::worker::{MeasureRequest, Reply};
 use gpubench_core::{ArgAxis, Variant};
 use gpubench_records::verdict::{judge, launches, methods_disagree, missing_work};
 use gpubench_records::{
-    Cache, CoolDown, CuptiPass, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record,
-    Samples, Sampling, Stage, Step, Verdict,
+    Cache, CoolDown, DeviceInfo, Energy, Failure, Measurement, Metrics, Path, Reason, Record, Samples,
+    Sampling, Stage, Step, Verdict,
     metrics::{resolved, user_metrics},
 };
 use gpubench_stats::{Bytes, Nanoseconds};
@@ -179,33 +179,35 @@ pub(super) fn run(
         };
         let send = if request.unchecked { JobInProgress::send_record } else { JobInProgress::send_sampled };
         if job.for_each_case(sample, send) {
-            let traced = launch_after_samples(job, case, options, prepared.setup_time);
-            traced.iter().for_each(|wanted| trace_case(job, case, options, wanted));
+            let records = launch_after_samples(job, case, options, prepared.setup_time);
+            #[cfg(feature = "verify")]
+            let traced = super::trace::trace_options(request, &records);
+            records.into_iter().for_each(|record| (job.reply)(Reply::Record(Box::new(record))));
+            #[cfg(feature = "verify")]
+            traced.iter().for_each(|wanted| super::trace::trace_case(job, case, options, wanted));
         }
         Ok(())
     });
 }
 
-/// Launches again after the samples of all cases of a job, to find faults, and sends the records of the cases, to which the findings
-/// apply alike. Returns the options of the launches that CUPTI is to trace: without `verify`, or without inputs, none.
+/// Launches again after the samples of all cases of a job, to find faults. Returns the records of the cases, to which the findings apply
+/// alike.
 fn launch_after_samples(
     job: &mut JobInProgress<'_>,
     case: &mut CaughtCase<'_>,
     options: &BenchmarkOptions,
     setup_time: Duration,
-) -> Vec<TraceOptions> {
-    let MeasureRequest { info, verify, .. } = job.request;
-    let records = std::mem::take(&mut job.sampled);
+) -> Vec<Record> {
+    let mut records = std::mem::take(&mut job.sampled);
     let budget = benchmark_sampling(options, &job.request.sampling, job.deadline).max_time;
     let samples = || records.iter().filter_map(|record| Some(&record.measurement.as_ref()?.samples));
-    let Some(last) = samples().next_back() else { return Vec::new() };
+    let Some(last) = samples().next_back() else { return records };
     let relocated = samples().any(|samples| samples.relocations > 0);
     let on_used_inputs = samples().any(|samples| has_time_for_used_inputs(budget, samples));
     let launches = FollowUpLaunches::new(case.reborrow(), job.device, options.host_work, last);
-    let found = launches.run((on_used_inputs, relocated), (setup_time, job.deadline), info);
-    let has_inputs = !found.reasons.iter().any(|reason| matches!(reason, Reason::SetupNotRepeatable(_)));
-    let finish = |mut record: Record| {
-        let measurement = record.measurement.as_mut()?;
+    let found = launches.run((on_used_inputs, relocated), (setup_time, job.deadline), &job.request.info);
+    for record in &mut records {
+        let Some(measurement) = &mut record.measurement else { continue };
         (measurement.relaunch, measurement.call_time) = (found.relaunch.clone(), found.call_time);
         record.verdict.add(found.reasons.iter().cloned());
         // A launch that drifts during sampling would also disagree with a later measurement.
@@ -213,12 +215,8 @@ fn launch_after_samples(
         if !record.verdict.reasons.iter().any(is_unsteady) {
             record.verdict.add(methods_disagree(&measurement.samples));
         }
-        let valid = record.usable_measurement().filter(|_| *verify && has_inputs);
-        let traced = valid.map(|measured| trace_options(record.case.cache, measured));
-        (job.reply)(Reply::Record(Box::new(record)));
-        traced
-    };
-    records.into_iter().filter_map(finish).collect()
+    }
+    records
 }
 
 /// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to
@@ -233,28 +231,6 @@ pub(super) fn benchmark_sampling(
     let most = (time_until(deadline) / 2).into();
     let extended_max_time = sampling.extended_max_time.min(most);
     Sampling { max_time: max_time.min(most), extended_max_time, ..*sampling }
-}
-
-/// Traces launches of a sampled case with CUPTI, restores the first inputs, and replies with the trace or
-/// with the reason why it failed.
-fn trace_case(
-    job: &mut JobInProgress<'_>,
-    case: &mut CaughtCase<'_>,
-    options: &BenchmarkOptions,
-    wanted: &TraceOptions,
-) {
-    let pass = if options.host_work {
-        CuptiPass::Failed("it does not see the host's part, which belongs to this launch".to_owned())
-    } else {
-        case.0.keep_output(false);
-        match catch(Stage::Launch, || job.device.traced(case, wanted)) {
-            Ok(Some(times)) => CuptiPass::Traced(Box::new(times)),
-            Ok(None) => CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
-            Err(failure) => CuptiPass::Failed(failure.message),
-        }
-    };
-    restore_inputs(case, job.device);
-    (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
 /// Samples one case, and returns its record. `hot` is the median time of the job's hot case, if that is
@@ -404,17 +380,6 @@ fn can_relocate(cache: Cache, prepared: &PreparedCase, accumulates: bool, info: 
     let little =
         prepared.launch_info.written.as_ref().is_some_and(|written| written.examined <= MAX_RELOCATED_MEMORY);
     cache == Cache::Hot && quick && little && !accumulates
-}
-
-/// Returns the options with which CUPTI traces launches of a case: the cache state and the flush of its
-/// samples. If the inputs were relocated between the samples, they are also relocated here, but with newly
-/// drawn allocation seeds. On a simulated device, the seeds are the same.
-fn trace_options(cache: Cache, measured: &Measurement) -> TraceOptions {
-    let samples = &measured.samples;
-    let seed = RoundLayout::random_seed(samples.timer.simulated);
-    let drawn = || std::array::from_fn(|number| RoundLayout::derive_allocation_seed(number, seed));
-    let allocation_seeds = (samples.relocations > 0).then(drawn);
-    TraceOptions { cache, flush: samples.method.flush, time: measured.median(), allocation_seeds }
 }
 
 /// Reports the steps of a case to the supervisor. Reports the number of samples only when it has doubled: a

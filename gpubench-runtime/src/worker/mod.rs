@@ -7,6 +7,8 @@ mod follow_up;
 mod job;
 mod pipe;
 mod prepared;
+#[cfg(feature = "verify")]
+mod trace;
 
 use std::collections::hash_map::Entry as Slot;
 use std::{collections::HashMap, path::PathBuf, time::Duration};
@@ -281,7 +283,7 @@ impl WorkerState {
                 kinds.iter().for_each(|kind| reply(Reply::Devices(list_devices(kind))));
             }
             #[cfg(feature = "doctor")]
-            Request::Examine { kind } => reply(Reply::Examined(kinds::examine(kind))),
+            Request::Examine { kind } => reply(Reply::Examined(crate::devices::doctor::examine(kind))),
             Request::End => {}
         }
         reply(Reply::Done);

@@ -9,6 +9,7 @@ use std::process;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cases::Job;
 use crate::system::{self, RetryOnWouldBlock};
 use crate::worker::{Reply, Request, WorkerState};
 use gpubench_records::threads::{self, Sender, channel};
@@ -118,7 +119,9 @@ pub fn serve_profiled(file: &Path) -> io::Result<()> {
     let mut failures = File::create(failures)?;
     let mut worker = WorkerState::begin();
     for (number, case) in cases.into_iter().enumerate() {
-        let request = Request::Profile { job: case.into(), number, launches };
+        let PlannedCase { benchmark, args, device, cache } = case;
+        let job = Job::new(benchmark, args, device, vec![cache]);
+        let request = Request::Profile { job, number, launches };
         let mut failed = None;
         worker.answer(&request, &mut |reply| match reply {
             Reply::Tested(Err(failure)) => failed = Some(failure.to_string()),

@@ -15,6 +15,7 @@ use gpubench_records::{
 use gpubench_stats::Bytes;
 
 /// The results of the untimed steps of a job, which all of its cases share.
+#[derive(Default)]
 pub(super) struct PreparedCase {
     pub counts: Counts,
     /// The benchmark's own metrics, of one launch.
@@ -72,24 +73,15 @@ impl PreparedCase {
         let metrics = run_user_step(device, Stage::Counts, || case.metrics())?;
         report_step(Step::CheckedLaunch);
         let begin = Instant::now();
-        let prepared = |launch_info| Self {
-            counts,
-            metrics,
-            checked: false,
-            launch_info,
-            setup_memory: None,
-            setup_time: Duration::ZERO,
-            first_launch_time: begin.elapsed(),
-        };
+        let mut prepared = Self { counts, metrics, ..Self::default() };
         let Some(options) = options else {
             launch_and_wait(case, device).map_err(|failure| failure.at(Step::CheckedLaunch))?;
-            return Ok(prepared(LaunchInfo::default()));
+            return Ok(Self { first_launch_time: begin.elapsed(), ..prepared });
         };
         case.0.keep_output(true);
-        let mut prepared = prepared(
-            catch(Stage::Launch, || device.observe(case))
-                .map_err(|failure| with_driver_message(failure, device).at(Step::CheckedLaunch))?,
-        );
+        prepared.launch_info = catch(Stage::Launch, || device.observe(case))
+            .map_err(|failure| with_driver_message(failure, device).at(Step::CheckedLaunch))?;
+        prepared.first_launch_time = begin.elapsed();
         let launch_info = &mut prepared.launch_info;
         let refusal = |launch_info: &LaunchInfo| {
             launches::first_invalid_observation(launch_info, options.host_work)

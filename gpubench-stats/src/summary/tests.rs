@@ -117,7 +117,7 @@ mod median_ci_tests {
     use super::super::*;
 
     fn median_ci(sorted: &[f64], effective: f64, step: f64) -> Interval {
-        median_interval(sorted, effective, Nanoseconds(step), CONFIDENCE)
+        rank_interval(sorted, effective, Nanoseconds(step), CONFIDENCE).widened_to(Nanoseconds(step))
     }
 
     /// γ(d) from Pascal's triangle, in exact integers.

@@ -15,8 +15,8 @@ use gpubench_core::{StreamSource, inventory};
 use gpubench_records::device_info::DRIVER;
 use gpubench_records::{DeviceInfo, Failure, Flush, LaunchInfo, Stage, Value};
 use gpubench_runtime::device::{
-    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, InputState, SampleOptions, Sampler,
-    Work,
+    Available, Calibration, Device, DeviceError, DeviceKind, DeviceType, InputState, SampleOptions,
+    SamplerResult, Work,
 };
 use gpubench_runtime::method::{self, AnyWork, time_once};
 use gpubench_stats::{Bytes, Nanoseconds};
@@ -207,11 +207,7 @@ impl Device for Wgpu {
         self.encoder.untaken_error()
     }
 
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, wanted: &SampleOptions) -> SamplerResult<'a> {
         let chosen = queue::choose(self, wanted)?;
         method::sampler(self, AnyWork::Borrowed(work), wanted, chosen)
     }
@@ -220,7 +216,7 @@ impl Device for Wgpu {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    ) -> SamplerResult<'a> {
         let chosen = queue::choose(self, wanted)?;
         let partner = chosen.method.clone();
         Ok(method::pair_sampler(self, works.map(AnyWork::Borrowed), wanted, chosen, partner))

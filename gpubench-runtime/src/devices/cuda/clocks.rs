@@ -1,11 +1,11 @@
 //! Clocks and delays of the GPU's own: stamps around launches, the clock of the multiprocessors, and delays
 //! for a coarse timer.
 
-use std::time::Duration;
+use std::{ptr, time::Duration};
 
-use gpubench_driver::sys::CUstream;
+use gpubench_driver::sys::{self, CUstream};
 
-use super::driver::{CallError, DeviceMemory, PinnedWords};
+use super::driver::{CallError, DeviceMemory, check_for};
 use super::kernels::{Kernels, LoadedKernel, Module};
 use crate::device::DeviceError;
 use gpubench_stats::{COARSE_TIMER_STEP, Hertz, Nanoseconds};
@@ -99,30 +99,46 @@ const CLOCK_PROBE_NANOSECONDS: u64 = 32_000;
 pub(crate) struct ClockProbe {
     /// Two words: the number of cycles, and the nanoseconds that they took. Both are 0 before the kernel
     /// runs. If the timer advances too slowly for the kernel, only the nanoseconds are 0. The words are in
-    /// host memory, so that reading them needs no copy.
-    counts: PinnedWords,
+    /// page-locked host memory, which has the same address on the device, so that reading them needs no copy.
+    counts: *mut [u64; 2],
 }
 
 impl ClockProbe {
     /// Allocates the host memory for the counts.
     pub(crate) fn new() -> Result<Self, DeviceError> {
-        Ok(Self { counts: PinnedWords::new("memory for the clock of the multiprocessors")? })
+        let mut address = ptr::null_mut();
+        // SAFETY: `address` is valid for writing an address.
+        let allocated = unsafe { sys::cuMemAllocHost_v2(&raw mut address, size_of::<[u64; 2]>()) };
+        check_for("memory for the clock of the multiprocessors", allocated)?;
+        let mut probe = Self { counts: address.cast() };
+        probe.take();
+        Ok(probe)
     }
 
     /// Enqueues the counting kernel on `stream`.
     pub(crate) fn enqueue(&self, kernels: &Kernels, stream: CUstream) -> Result<(), CallError> {
         // SAFETY: the kernel takes a number and a pointer to two words, and terminates; the words live as
         // long as the device.
-        unsafe {
-            kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.counts.address() as u64])
-        }
+        unsafe { kernels.clock.launch((1, 1), stream, [CLOCK_PROBE_NANOSECONDS, self.counts as u64]) }
     }
 
-    /// Returns the clock in hertz; `None` if the kernel has not run since the last call, or if the timer
+    /// Returns the clock; `None` if the kernel has not run since the last call, or if the timer
     /// advanced too slowly for it. The stream must be synchronized.
-    pub(crate) fn take(&mut self) -> Option<u64> {
-        let [cycles, nanoseconds] = self.counts.take();
-        (nanoseconds > 0).then(|| (cycles as f64 / nanoseconds as f64 * 1e9).round() as u64)
+    pub(crate) fn take(&mut self) -> Option<Hertz> {
+        // SAFETY: the words are allocated, and the device does not write them now.
+        let [cycles, nanoseconds] = unsafe {
+            let counts = self.counts.read_volatile();
+            self.counts.write_volatile([0; 2]);
+            counts
+        };
+        (nanoseconds > 0).then(|| Hertz((cycles as f64 / nanoseconds as f64 * 1e9).round() as u64))
+    }
+}
+
+impl Drop for ClockProbe {
+    fn drop(&mut self) {
+        // SAFETY: nothing else has the address.
+        _ = unsafe { sys::cuMemFreeHost(self.counts.cast()) };
     }
 }
 

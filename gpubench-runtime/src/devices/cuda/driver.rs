@@ -14,7 +14,7 @@ use gpubench_records::{Failure, Stage};
 use gpubench_stats::Nanoseconds;
 
 /// The error of a driver call, with its source location.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("{cause}, at {}:{}", location.file(), location.line())]
 pub(crate) struct CallError {
     /// The call and its result.
@@ -247,43 +247,5 @@ impl Drop for DeviceMemory {
         // SAFETY: nothing else has the address. After a sticky error this fails, and there is nothing left to
         // free.
         _ = unsafe { sys::cuMemFree_v2(self.address) };
-    }
-}
-
-/// Two 64-bit words in page-locked host memory, which have the same address on the device.
-pub(crate) struct PinnedWords(*mut u64);
-
-impl PinnedWords {
-    /// Allocates two words that are 0. `purpose` begins an error message.
-    pub(crate) fn new(purpose: &str) -> Result<Self, DeviceError> {
-        let mut address = std::ptr::null_mut();
-        // SAFETY: `address` is valid for writing an address.
-        check_for(purpose, unsafe { sys::cuMemAllocHost_v2(&raw mut address, size_of::<[u64; 2]>()) })?;
-        let mut words = Self(address.cast());
-        words.take();
-        Ok(words)
-    }
-
-    /// Returns the address of the first word.
-    pub(crate) fn address(&self) -> *mut u64 {
-        self.0
-    }
-
-    /// Returns both words, and sets them to 0. The device must not write them meanwhile.
-    pub(crate) fn take(&mut self) -> [u64; 2] {
-        // SAFETY: both words are part of the allocation.
-        unsafe {
-            let words = [self.0.read_volatile(), self.0.add(1).read_volatile()];
-            self.0.write_volatile(0);
-            self.0.add(1).write_volatile(0);
-            words
-        }
-    }
-}
-
-impl Drop for PinnedWords {
-    fn drop(&mut self) {
-        // SAFETY: nothing else has the address.
-        _ = unsafe { sys::cuMemFreeHost(self.0.cast()) };
     }
 }

@@ -1,12 +1,13 @@
 //! Examines the GPUs of this machine, without changing anything. The findings come from the driver, the
 //! management library of NVIDIA, and files of the operating system.
 
+use super::device_info::nvml::Sensors;
+use super::device_info::{count, list};
 use crate::device::{Available, Monitor};
-use crate::devices::cuda::device_info::nvml::Sensors;
-use crate::devices::cuda::device_info::{NoGpu, count, list};
 use crate::devices::doctor::{Finding, Level, Machine};
 use crate::system::time_variables;
-use gpubench_driver::{LoadError, sys::CUDA_ERROR_NO_DEVICE};
+use gpubench_driver::sys::{CUDA_ERROR_NO_DEVICE, CUDA_SUCCESS};
+use gpubench_driver::{Driver, LoadError, last_call};
 use gpubench_records::{Value, device_info::DRIVER, environment::effect_on_times};
 
 /// The number of the capability `CAP_SYS_ADMIN`, with which a process may read performance counters.
@@ -16,10 +17,10 @@ const CAP_SYS_ADMIN_BIT: u32 = 21;
 /// the driver cannot be loaded, this is the only finding.
 pub(in crate::devices) fn examine() -> Vec<Finding> {
     let machine = Machine::this();
-    let none = count().err();
+    let (none, driver) = (count().err(), gpubench_driver::load());
     // A machine without a GPU measures its CPU.
-    let level = if none.as_ref().is_some_and(is_absence) { Level::Note } else { Level::Problem };
-    let driver = match gpubench_driver::load() {
+    let level = if is_absence(driver) { Level::Note } else { Level::Problem };
+    let driver = match driver {
         Ok(driver) => driver,
         Err(error) => {
             return vec![Finding::with_advice("driver", level, error.short(), format!("for a GPU: {error}"))];
@@ -43,13 +44,12 @@ pub(in crate::devices) fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Returns true if `error` means that the machine has no GPU or no driver. Returns false if a driver or a GPU
-/// exists but cannot be used, or if the library that `GPUBENCH_LIBCUDA` names is missing.
-fn is_absence(error: &NoGpu) -> bool {
-    match error {
-        NoGpu::NoDriver(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
-        NoGpu::DriverError(call) => call.code == CUDA_ERROR_NO_DEVICE,
-        NoGpu::None => true,
+/// Returns true if [`count`] has just failed because the machine has no GPU or no driver. Returns false if a
+/// driver or a GPU exists but cannot be used, or if the library that `GPUBENCH_LIBCUDA` names is missing.
+fn is_absence(driver: Result<&Driver, &LoadError>) -> bool {
+    match driver {
+        Err(error) => matches!(error, LoadError::NotFound { from_variable: false, .. }),
+        Ok(_) => last_call().is_some_and(|call| [CUDA_SUCCESS, CUDA_ERROR_NO_DEVICE].contains(&call.code)),
     }
 }
 
@@ -80,7 +80,7 @@ fn sensor_findings(sensors: &mut Sensors) -> Vec<Finding> {
         Value::Text(text) => setting_finding(&property.name, text),
         _ => None,
     });
-    let processes = sensors.processes().map(|processes| match processes {
+    let processes = sensors.0.compute_processes().ok().map(|processes| match processes {
         0 => Finding::good("other processes", "none"),
         _ => {
             let advice = "`nvidia-smi` lists them; results are suspect while they use the GPU";

@@ -78,9 +78,6 @@ impl Drop for Capture {
     }
 }
 
-/// A driver function that instantiates a graph with flags.
-type InstantiateFn = unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
-
 /// A captured graph.
 pub(crate) struct Graph(CUgraph);
 
@@ -91,8 +88,11 @@ impl Graph {
         self.instantiate_with(gpubench_driver::instantiate_without_clone)
     }
 
-    /// Instantiates the graph with the driver function `instantiate`.
-    fn instantiate_with(&self, instantiate: InstantiateFn) -> Result<Executable, CallError> {
+    /// Instantiates the graph with the driver function `instantiate`, which takes flags.
+    fn instantiate_with(
+        &self,
+        instantiate: unsafe extern "C" fn(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult,
+    ) -> Result<Executable, CallError> {
         let mut executable = ptr::null_mut();
         // SAFETY: the graph lives, and `executable` is valid for writing a handle.
         check(unsafe { instantiate(&raw mut executable, self.0, 0) })?;
@@ -185,7 +185,7 @@ impl Drop for Replay<'_> {
 }
 
 /// The kind of a captured graph node, as far as it affects a measurement.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) enum Node {
     Kernel,
     Copy,

@@ -21,21 +21,23 @@ mod watch;
 
 use std::{any::Any, ptr, rc::Rc};
 
-use gpubench_core::cuda::{Handle, StreamFunctions};
+use gpubench_core::cuda::StreamFunctions;
 use gpubench_core::{CaseError, LaunchStream};
 use gpubench_driver::sys::{self, CUstream};
 
+use self::clocks::{ClockProbe, Dither, Stamps};
 pub(super) use self::device_info::list;
+use self::device_info::nvml::{Sensors, link_peaks};
 pub(crate) use self::device_info::nvml::{lock_clocks, reset_clocks};
 pub(crate) use self::device_info::peaks::DATA_TYPES;
+use self::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
 pub use self::graph::Replay;
-use crate::device::{Calibration, Device, DeviceError, InputState, Monitor, SampleOptions, Sampler, Work};
-use crate::devices::cuda::clocks::{ClockProbe, Dither, Stamps};
-use crate::devices::cuda::device_info::nvml::{Sensors, link_peaks};
-use crate::devices::cuda::driver::{DeviceMemory, PrimaryContext, check_for, wait_for_context};
-use crate::devices::cuda::guarded::{Guarded, LaunchOp};
-use crate::devices::cuda::{flush::Flusher, kernels::Kernels, queue::QueueState};
-use crate::devices::cuda::{watch::memory::WriteDetector, watch::relaunch::LaunchBaseline};
+use self::guarded::{Guarded, LaunchOp};
+use self::{flush::Flusher, kernels::Kernels, queue::QueueState};
+use self::{watch::memory::WriteDetector, watch::relaunch::LaunchBaseline};
+use crate::device::{
+    Calibration, Device, DeviceError, InputState, Monitor, SampleOptions, SamplerResult, Work,
+};
 use crate::method::{calibration::search_dram_stall, marginal::marginal_empty_launch};
 pub use gpubench_core::cuda::{CudaStream, Gpu, RawStream};
 use gpubench_records::{
@@ -49,11 +51,6 @@ const DISCARD_CAPABILITY: (u64, u64) = (8, 0);
 /// The driver result `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`: the PTX is newer than the driver. Its message gets
 /// a hint.
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
-
-/// Returns the compute capability of GPU `ordinal`, such as (9, 0), or `None` if it cannot be read.
-fn capability(ordinal: usize) -> Option<(u64, u64)> {
-    device_info::device(ordinal).and_then(device_info::capability).ok()
-}
 
 /// An NVIDIA GPU as a device.
 pub struct Cuda {
@@ -148,14 +145,43 @@ impl Cuda {
         }
         Ok(device)
     }
+
+    /// Returns the number of the GPU among those that the driver lists, from 0.
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// Creates a stream, and begins a case on it.
+    ///
+    /// # Errors
+    /// Returns the driver's error.
+    pub fn stream<S: LaunchStream<Source = Gpu>>(&mut self) -> Result<S::Owned, DeviceError> {
+        let stream = S::open(&mut self.gpu).map_err(DeviceError::new)?;
+        self.begin_case();
+        Ok(stream)
+    }
+
+    /// Returns the flush before cold samples if the user requests none: [`Flush::Discard`] if the GPU can
+    /// drop lines of its L2, otherwise [`Flush::Read`].
+    fn usual_flush(&self) -> Flush {
+        if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
+    }
 }
 
 /// The functions with which `gpubench_core` creates and destroys the streams of cases, and records a graph of
 /// a library. The recording runs a function in which the library instantiates a graph, and returns a function
 /// that launches this graph. It fails unless the library instantiates exactly one graph.
 const STREAM_CALLS: StreamFunctions = StreamFunctions {
-    create: create_stream,
-    destroy: destroy_stream,
+    create: || {
+        let mut stream = ptr::null_mut();
+        // SAFETY: `stream` is valid for writing a handle.
+        let created = unsafe { sys::cuStreamCreate(&raw mut stream, sys::CU_STREAM_DEFAULT) };
+        check_for("a stream", created).map_err(CaseError::new)?;
+        Ok(stream.cast())
+    },
+    // SAFETY: `create` made the stream, and nothing uses it any more. Its work goes on, and after a sticky error there is nothing
+    // left to destroy.
+    destroy: |stream| _ = unsafe { sys::cuStreamDestroy_v2(stream.cast()) },
     record: |capture| {
         let (done, executables) = gpubench_driver::new_executables(capture);
         done?;
@@ -172,24 +198,6 @@ const STREAM_CALLS: StreamFunctions = StreamFunctions {
         }))
     },
 };
-
-/// Creates a stream in the current context.
-fn create_stream() -> Result<Handle, CaseError> {
-    let mut stream = ptr::null_mut();
-    // SAFETY: `stream` is valid for writing a handle.
-    let created = unsafe { sys::cuStreamCreate(&raw mut stream, sys::CU_STREAM_DEFAULT) };
-    check_for("a stream", created).map_err(CaseError::new)?;
-    Ok(stream.cast())
-}
-
-/// Destroys a stream. Its work is not waited for.
-///
-/// # Safety
-/// The stream is one that [`create_stream`] made, and nothing uses it any more.
-unsafe fn destroy_stream(stream: Handle) {
-    // SAFETY: see above. Its work goes on, and after a sticky error there is nothing left to destroy.
-    _ = unsafe { sys::cuStreamDestroy_v2(stream.cast()) };
-}
 
 impl Device for Cuda {
     fn stream_source(&mut self) -> Option<&mut dyn Any> {
@@ -292,11 +300,7 @@ impl Device for Cuda {
         Some(format!("{call}; {} of {} are free", format::bytes(free), format::bytes(total)))
     }
 
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, wanted: &SampleOptions) -> SamplerResult<'a> {
         sampling::sampler(self, work, wanted)
     }
 
@@ -304,7 +308,7 @@ impl Device for Cuda {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    ) -> SamplerResult<'a> {
         sampling::pair_sampler(self, works, wanted)
     }
 
@@ -324,30 +328,6 @@ impl Drop for Cuda {
     fn drop(&mut self) {
         // Resources are released in the primary context; if that context is lost, nothing is released.
         _ = self.context.restore();
-    }
-}
-
-impl Cuda {
-    /// Returns the number of the GPU among those that the driver lists, from 0.
-    #[must_use]
-    pub fn ordinal(&self) -> usize {
-        self.ordinal
-    }
-
-    /// Creates a stream, and begins a case on it.
-    ///
-    /// # Errors
-    /// Returns the driver's error.
-    pub fn stream<S: LaunchStream<Source = Gpu>>(&mut self) -> Result<S::Owned, DeviceError> {
-        let stream = S::open(&mut self.gpu).map_err(DeviceError::new)?;
-        self.begin_case();
-        Ok(stream)
-    }
-
-    /// Returns the flush before cold samples if the user requests none: [`Flush::Discard`] if the GPU can
-    /// drop lines of its L2, otherwise [`Flush::Read`].
-    fn usual_flush(&self) -> Flush {
-        if self.kernels.discard.is_some() { Flush::Discard } else { Flush::Read }
     }
 }
 

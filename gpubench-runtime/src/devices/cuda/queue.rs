@@ -5,13 +5,13 @@ use std::{rc::Rc, time::Duration};
 
 use gpubench_driver::sys;
 
+use super::Cuda;
+use super::driver::{CallError, Event, EventPair, check};
+use super::graph::{Capture, Executable};
+use super::kernels::EmptyKernels;
 use crate::device::{Batch, Calibration, Clock, OwnLaunch, Queue, QueueProperties, Readings, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::{CallError, Event, EventPair, check};
-use crate::devices::cuda::graph::{Capture, Executable};
-use crate::devices::cuda::kernels::{EmptyKernels, EmptyLaunch};
 use gpubench_records::{Failure, Flush};
-use gpubench_stats::{Bytes, Hertz, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds};
 
 /// The most slots, and so the most timed launches, in a graph. The queue has slots and events for two such
 /// graphs. Larger groups of samples are reduced to this number of launches.
@@ -80,16 +80,18 @@ impl Queue for Cuda {
         let (stream, flusher) = (self.stream, Rc::clone(&self.flusher));
         Ok(Some(match launch {
             OwnLaunch::Empty(mode, cache) => {
-                let empty = EmptyLaunch::new(self.kernels.empty.matching(mode.recorded, cache), stream);
-                Box::new(if mode.nested { empty.into_graph()? } else { empty })
+                let empty = self.kernels.empty.matching(mode.recorded, cache);
+                if mode.nested {
+                    Box::new(empty.work_in_graph(stream)?)
+                } else {
+                    Box::new(empty.work(stream))
+                }
             }
             OwnLaunch::EmptyAtNewAddress(cache) => {
-                Box::new(EmptyLaunch::new(EmptyKernels::load()?.matching(true, cache), stream))
+                Box::new(EmptyKernels::load()?.matching(true, cache).work(stream))
             }
-            OwnLaunch::EmptyBackToBack(launches) => {
-                let mut empty = EmptyLaunch::new(self.kernels.empty.bare.clone(), stream);
-                Box::new(move || (0..launches).try_for_each(|_| empty.launch()))
-            }
+            // For devices without gaps.
+            OwnLaunch::EmptyBackToBack(_) => return Ok(None),
             OwnLaunch::ReadQuarters(quarters) => {
                 Box::new(move || Ok(flusher.read_quarters(quarters, stream)?))
             }
@@ -198,7 +200,7 @@ impl Queue for Cuda {
         let QueueState { pairs, whole, previous_start, since_first, .. } = &mut self.queue;
         let start = |slot: &usize| Ok(*since_first + whole.start.until(&pairs[*slot].start)?);
         let starts = starts.iter().map(start).collect::<Result<_, Failure>>()?;
-        let (elapsed, clock) = (whole.read()?, self.clock.take().map(Hertz));
+        let (elapsed, clock) = (whole.read()?, self.clock.take());
         let next = previous_start.take().map_or_else(Event::new, Ok)?;
         *previous_start = Some(std::mem::replace(&mut whole.start, next));
         Ok(Readings { times, starts, elapsed, clock })

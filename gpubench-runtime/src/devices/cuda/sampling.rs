@@ -8,7 +8,7 @@ use gpubench_driver::{StreamOp, sys::CUstream};
 use super::flush::PersistingL2Disabled;
 use super::graph::{Capture, Node};
 use super::{Cuda, guarded::Guarded, watch::calls};
-use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, Sampler, Work};
+use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, SamplerResult, Work};
 use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 use gpubench_stats::format;
@@ -24,7 +24,7 @@ pub(crate) fn sampler<'a>(
     device: &'a mut Cuda,
     work: &'a mut dyn Work,
     wanted: &SampleOptions,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
+) -> SamplerResult<'a> {
     let mut work = Guarded::checked(work, device);
     let flush = choose_flush(device, Path::Stream, wanted)?;
     let chosen = choose_path(device.stream, &mut work, wanted)?;
@@ -50,7 +50,7 @@ pub(crate) fn pair_sampler<'a>(
     device: &'a mut Cuda,
     works: [&'a mut dyn Work; 2],
     wanted: &SampleOptions,
-) -> Result<Box<dyn Sampler + 'a>, Failure> {
+) -> SamplerResult<'a> {
     let flush = choose_flush(device, Path::Stream, wanted)?;
     let of_partner = |reason: &str| format!("the benchmark of --compare-with needs it: {reason}");
     let [mut a, mut b] = works.map(|work| Guarded::checked(work, device));
@@ -87,7 +87,6 @@ fn disable_persisting_l2(method: &Method) -> Result<Option<Box<dyn Any>>, Failur
 }
 
 /// The numbers of kernels and of all operations that the capture of a launch contains.
-#[derive(Clone, Copy)]
 struct CapturedWork {
     /// The number of kernels of the launch, without its reset.
     kernels: usize,

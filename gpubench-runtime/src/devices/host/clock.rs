@@ -6,11 +6,10 @@
 //! rounded to whole nanoseconds. Such differences do not show a step of 1 ns.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek};
-use std::{hint::black_box, path::Path, time::Instant};
+use std::{hint::black_box, os::unix::fs::FileExt as _, path::Path, time::Instant};
 
+use super::{PinnedPool, time_launch};
 use crate::device::{Work, single_launch_sampler::ThreadTime};
-use crate::devices::host::{PinnedPool, time_launch};
 use crate::registry::CaughtCase;
 use crate::system::Stat;
 use gpubench_core::{Bound, Case as _, host::Stream};
@@ -159,7 +158,9 @@ pub(super) fn open_schedstats(stream: &PinnedPool) -> Vec<File> {
 /// Reads from a `schedstat` file how long its thread ran and waited since it started. A wait is counted once
 /// it has ended. Returns `None` if the file cannot be read or parsed.
 pub(super) fn thread_time(schedstat: &File) -> Option<ThreadTime> {
-    parse_schedstat(&read_from_start(schedstat)?)
+    let mut text = [0; 96];
+    let length = schedstat.read_at(&mut text, 0).ok()?;
+    parse_schedstat(str::from_utf8(&text[..length]).ok()?)
 }
 
 /// Opens the `schedstat` file of the calling thread, by the number of the thread. `None` if that fails.
@@ -167,15 +168,6 @@ fn open_own_schedstat() -> Option<File> {
     // By its number: `thread-self` would be whoever reads.
     let thread = fs::read_link("/proc/thread-self").ok()?;
     File::open(Path::new("/proc").join(thread).join("schedstat")).ok()
-}
-
-/// Reads the text of a file from its start, at most 96 bytes; the rest of a longer file is left out. Returns
-/// `None` if that fails.
-fn read_from_start(mut file: &File) -> Option<String> {
-    let mut room = [0; 96];
-    file.rewind().ok()?;
-    let length = file.read(&mut room).ok()?;
-    String::from_utf8(room[..length].to_vec()).ok()
 }
 
 /// Parses the text of a `schedstat` file, such as `989850 3021 2`: the nanoseconds that the thread ran, the

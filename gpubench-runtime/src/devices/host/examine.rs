@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use gpubench_records::environment::shown_quota;
 
+use super::{cpu_name, topology::allowed_processors};
 use crate::devices::doctor::{Finding, Level, Machine};
-use crate::devices::host::{cpu_name, topology::allowed_processors};
 use crate::system::cpu_quota;
 
 /// Returns the findings on this machine.

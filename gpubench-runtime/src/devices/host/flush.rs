@@ -18,38 +18,24 @@ const ASSUMED_CACHE_SIZE: Bytes = Bytes(64 << 20);
 /// line; reading all words takes half as long again.
 const WORDS_PER_LINE: usize = 64 / size_of::<u64>();
 
-/// A buffer that is read to flush the last-level cache. It is allocated at first use, since its new pages
-/// take a second for a cache of half a gigabyte.
-#[derive(Default)]
-pub(super) struct FlushSweep {
-    buffer: Vec<u64>,
-}
-
-impl FlushSweep {
-    /// Returns the buffer, which has twice the size of the last-level cache, or of [`ASSUMED_CACHE_SIZE`] if
-    /// that is unknown. The first call allocates the buffer and writes all its pages.
-    pub(super) fn buffer(&mut self, stream: &PinnedPool) -> &mut [u64] {
-        if self.buffer.is_empty() {
-            let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
-            self.buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
-            let block = stream.stream.block_of::<u64>(self.buffer.len());
-            stream.run(|| self.buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
-        }
-        &mut self.buffer
-    }
-
-    /// Reads one word of each cache line of the buffer, a part on each thread.
-    pub(super) fn flush(&mut self, stream: &PinnedPool) {
-        let buffer = &*self.buffer(stream);
+/// Allocates the buffer that is read to flush the last-level cache, if it is empty, and writes all its pages.
+/// It gets twice the size of the last-level cache, or of [`ASSUMED_CACHE_SIZE`] if that is unknown. It is
+/// allocated at first use, since its new pages take a second for a cache of half a gigabyte.
+pub(super) fn allocate_sweep_buffer(buffer: &mut Vec<u64>, stream: &PinnedPool) {
+    if buffer.is_empty() {
+        let cache = topology::last_level_cache().unwrap_or(ASSUMED_CACHE_SIZE);
+        *buffer = vec![0; 2 * cache.as_usize() / size_of::<u64>()];
         let block = stream.stream.block_of::<u64>(buffer.len());
-        let sum: u64 = stream.run(|| buffer.par_chunks(block).map(sum_first_words).sum());
-        black_box(sum);
+        stream.pool.install(|| buffer.par_chunks_mut(block).for_each(|part| part.fill(1)));
     }
 }
 
-/// Returns the sum of the first words of the cache lines of a part of the buffer.
-fn sum_first_words(part: &[u64]) -> u64 {
-    part.iter().step_by(WORDS_PER_LINE).sum()
+/// Reads one word of each cache line of the buffer, a part on each thread.
+pub(super) fn sweep(buffer: &[u64], stream: &PinnedPool) {
+    let block = stream.stream.block_of::<u64>(buffer.len());
+    let first_words = |part: &[u64]| part.iter().step_by(WORDS_PER_LINE).sum::<u64>();
+    let sum: u64 = stream.pool.install(|| buffer.par_chunks(block).map(first_words).sum());
+    black_box(sum);
 }
 
 /// The bytes of a cache line on x86-64.
@@ -85,7 +71,7 @@ pub(super) fn drop_lines(stream: &PinnedPool, memory: &Memory<'_>) {
     }
     let lines = memory.lines(LINE_BYTES);
     let block = stream.stream.block_of::<[u8; LINE_BYTES]>(lines);
-    stream.run(|| {
+    stream.pool.install(|| {
         let parts = (0..lines).into_par_iter().step_by(block);
         parts.for_each(|begin| instruction::drop_lines(memory, begin..lines.min(begin + block)));
     });

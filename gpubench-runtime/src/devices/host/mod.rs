@@ -18,15 +18,15 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
+use self::flush::{allocate_sweep_buffer, drop_input_lines, reason_not_to_drop_lines, sweep};
+#[doc(hidden)]
+pub use self::topology::cpu_name;
+use self::{pool::PinnedPool, spinning_workers::SpinningWorkers};
 use crate::device::launch_timer::{self, LaunchTimer, ThreadTime};
 use crate::device::{
-    Available, Device, DeviceError, InputState, SampleOptions, Sampler, StreamSource as _, Work,
+    Device, DeviceError, InputState, SampleOptions, SamplerResult, StreamSource as _, Work,
     single_launch_sampler,
 };
-use crate::devices::host::flush::{FlushSweep, drop_input_lines, reason_not_to_drop_lines};
-#[doc(hidden)]
-pub use crate::devices::host::topology::cpu_name;
-use crate::devices::host::{pool::PinnedPool, spinning_workers::SpinningWorkers};
 use crate::system::Stat;
 pub use gpubench_core::host::Plain;
 pub use gpubench_core::host::Stream;
@@ -34,7 +34,8 @@ pub use gpubench_core::host::Stream;
 /// The CPU of this machine as a device.
 pub struct Host {
     pool: PinnedPool,
-    sweep: FlushSweep,
+    /// The buffer that is read to flush the caches; empty until its first use.
+    sweep_buffer: Vec<u64>,
     /// The step of the clock; `None` until it was measured.
     clock_step: Option<Nanoseconds>,
     /// The files with the times of the threads of the pool; empty if one of them cannot be opened.
@@ -42,11 +43,6 @@ pub struct Host {
     spinning_workers: SpinningWorkers,
     /// The processors that the threads of the pool may use.
     processors: Vec<usize>,
-}
-
-/// Returns the CPU of this machine as an available device.
-pub(super) fn this_machine() -> Available {
-    Available::new(Stream::KIND, Stream::KIND).with_name(cpu_name())
 }
 
 impl Host {
@@ -61,7 +57,7 @@ impl Host {
             spinning_workers: SpinningWorkers::new(&pool, Cache::Hot),
             processors: topology::allowed_processors(),
             pool,
-            sweep: FlushSweep::default(),
+            sweep_buffer: Vec::new(),
             clock_step: None,
         })
     }
@@ -102,7 +98,8 @@ impl Device for Host {
     }
 
     fn measure_peaks(&mut self) -> Vec<Peak> {
-        peaks::measure(&self.pool, self.sweep.buffer(&self.pool), &self.processors)
+        allocate_sweep_buffer(&mut self.sweep_buffer, &self.pool);
+        peaks::measure(&self.pool, &mut self.sweep_buffer, &self.processors)
     }
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
@@ -116,11 +113,7 @@ impl Device for Host {
         Ok(seen)
     }
 
-    fn sampler<'a>(
-        &'a mut self,
-        work: &'a mut dyn Work,
-        wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    fn sampler<'a>(&'a mut self, work: &'a mut dyn Work, wanted: &SampleOptions) -> SamplerResult<'a> {
         self.spinning_workers = SpinningWorkers::new(&self.pool, wanted.cache);
         single_launch_sampler::sampler(self, work, wanted)
     }
@@ -129,7 +122,7 @@ impl Device for Host {
         &'a mut self,
         works: [&'a mut dyn Work; 2],
         wanted: &SampleOptions,
-    ) -> Result<Box<dyn Sampler + 'a>, Failure> {
+    ) -> SamplerResult<'a> {
         self.spinning_workers = SpinningWorkers::new(&self.pool, wanted.cache);
         single_launch_sampler::pair_sampler(self, works, wanted)
     }
@@ -184,7 +177,10 @@ impl LaunchTimer for Host {
         self.pool.move_to_own_processor();
         match flush {
             Flush::Lines => drop_input_lines(&self.pool, work),
-            _ => self.sweep.flush(&self.pool),
+            _ => {
+                allocate_sweep_buffer(&mut self.sweep_buffer, &self.pool);
+                sweep(&self.sweep_buffer, &self.pool);
+            }
         }
         Ok(())
     }

@@ -14,8 +14,8 @@ use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::{Nanoseconds, Rate};
 use rayon::prelude::*;
 
+use super::{PinnedPool, clock::other_programs_time, flush::drop_lines};
 use crate::device::Memory;
-use crate::devices::host::{PinnedPool, clock::other_programs_time, flush::drop_lines};
 use crate::system::thread_time;
 
 /// The number of measurements of a peak, of which the best counts.
@@ -97,7 +97,7 @@ fn update_rate(stream: &PinnedPool, buffer: &mut [u64]) -> f64 {
         [source, target].iter().for_each(|half| drop_lines(stream, &Memory::of(half)));
         for ((target, source), best) in target.chunks_mut(piece).zip(source.chunks(piece)).zip(&mut best) {
             let seconds = seconds_of(stream, || {
-                stream.run(|| {
+                stream.pool.install(|| {
                     target.par_chunks_mut(block).zip(source.par_chunks(block)).for_each(update);
                 });
             });

@@ -17,7 +17,7 @@ use gpubench_records::threads;
 /// The thread pool of the calling thread, and the stream that runs work on it.
 #[derive(Clone)]
 pub(super) struct PinnedPool {
-    pool: Arc<ThreadPool>,
+    pub(super) pool: Arc<ThreadPool>,
     /// The processor that is left for the measuring thread; `None` if the other threads are not pinned.
     own_processor: Option<usize>,
     /// The stream that launch functions take, and the source of the streams of cases.
@@ -56,11 +56,6 @@ impl PinnedPool {
     /// pin the thread there. Does nothing if the other threads are not pinned.
     pub(super) fn move_to_own_processor(&self) {
         self.own_processor.into_iter().for_each(move_calling_thread);
-    }
-
-    /// Runs `work` with this pool as the current pool of rayon, and waits for it.
-    pub(super) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(work)
     }
 
     /// Runs `work` once on every thread of the pool, and waits for all. Returns their results, that of the

@@ -6,7 +6,6 @@ pub(crate) mod peaks;
 use std::ffi::CStr;
 
 use gpubench_driver::sys::{self, CUdevice, CUdevice_attribute};
-use gpubench_driver::{Call, LoadError};
 
 use self::peaks::{Attributes, peaks};
 use super::Gpu;
@@ -19,26 +18,6 @@ use gpubench_stats::{Bytes, Hertz};
 /// The name of the device property with the compute capability.
 pub(crate) const CAPABILITY: &str = "compute capability";
 
-/// The reason why no GPU can be used, in a few words.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NoGpu {
-    /// The driver cannot be loaded.
-    #[error("{}", .0.short())]
-    NoDriver(&'static LoadError),
-    /// The driver returned an error. Without a GPU it is usually `CUDA_ERROR_NO_DEVICE`.
-    #[error("{0}")]
-    DriverError(Call),
-    /// The driver counted 0 GPUs.
-    #[error("the driver lists none")]
-    None,
-}
-
-impl From<NoGpu> for DeviceError {
-    fn from(error: NoGpu) -> Self {
-        Self::new(error)
-    }
-}
-
 /// Lists the GPUs of this machine.
 ///
 /// # Errors
@@ -47,11 +26,11 @@ pub(in crate::devices) fn list() -> Result<Vec<Available>, DeviceError> {
     Ok((0..count()?).map(describe_gpu).collect())
 }
 
-/// Loads and initializes the driver, and returns the number of GPUs, at least 1. Returns the reason if there
-/// is no GPU.
-pub(super) fn count() -> Result<usize, NoGpu> {
-    gpubench_driver::load().map_err(NoGpu::NoDriver)?;
-    let driver_error = |error: CallError| NoGpu::DriverError(error.cause);
+/// Loads and initializes the driver, and returns the number of GPUs, at least 1. Returns the reason, in a few
+/// words, if there is no GPU.
+pub(super) fn count() -> Result<usize, DeviceError> {
+    gpubench_driver::load().map_err(|error| DeviceError::new(error.short()))?;
+    let driver_error = |error: CallError| DeviceError::new(error.cause.to_string());
     let mut count = 0;
     // SAFETY: there are no flags yet, and `count` is valid for writing a number.
     unsafe {
@@ -59,7 +38,7 @@ pub(super) fn count() -> Result<usize, NoGpu> {
         check(sys::cuDeviceGetCount(&raw mut count)).map_err(driver_error)?;
     }
     if count == 0 {
-        return Err(NoGpu::None);
+        return Err(DeviceError::new("the driver lists none"));
     }
     Ok(count as usize)
 }

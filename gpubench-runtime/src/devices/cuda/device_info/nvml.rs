@@ -1,7 +1,7 @@
 //! The sensors, settings, clock locks and link limits of a GPU, through NVIDIA's management library. A machine may
 //! lack the library, and a GPU may not support every query.
 
-use gpubench_driver::nvml::{self, BASE_CLOCK, ClockDomain, NvmlDevice, NvmlError};
+use gpubench_driver::nvml::{self, BASE_CLOCK, ClockDomain, NO_PERMISSION, NvmlDevice, NvmlError};
 
 use crate::device::{ClockTarget, DeviceError, Monitor};
 use gpubench_records::device_info::{DRIVER, OTHER_PROCESSES};
@@ -24,7 +24,7 @@ const COMPUTE_MODES: [&str; 4] = ["default", "exclusive thread", "prohibited", "
 
 /// The sensors of one GPU.
 #[derive(Clone, Copy)]
-pub(crate) struct Sensors(NvmlDevice);
+pub(crate) struct Sensors(pub(crate) NvmlDevice);
 
 impl Sensors {
     /// Opens the sensors of the GPU with this UUID. Returns an error if the library is missing, does not
@@ -34,13 +34,6 @@ impl Sensors {
             NvmlError::Code(_) => DeviceError::new(format!("this GPU is unknown: {error}")),
             error => DeviceError::new(error),
         })
-    }
-
-    /// Returns the number of processes that have a context on the GPU, or `None` if the library does not
-    /// report it. This process counts if it has a context there.
-    #[cfg(feature = "doctor")]
-    pub(crate) fn processes(self) -> Option<u32> {
-        self.0.compute_processes().ok()
     }
 
     /// Returns the release of the driver, the settings of the GPU that affect its times, and the number of
@@ -137,9 +130,9 @@ pub(crate) fn reset_clocks(uuid: &str) -> Result<(), DeviceError> {
 /// Converts an error of a call that locks or resets clocks. If the permission is missing, the message says
 /// that only root locks clocks.
 fn clock_lock_error(error: NvmlError) -> DeviceError {
-    match error.is_no_permission() {
-        true => DeviceError::new("clocks are locked by root only"),
-        false => DeviceError::new(error),
+    match error {
+        NvmlError::Code(NO_PERMISSION) => DeviceError::new("clocks are locked by root only"),
+        error => DeviceError::new(error),
     }
 }
 

@@ -9,7 +9,6 @@ use gpubench_records::{Peak, PeakSource, Quantity};
 use gpubench_stats::Rate;
 
 /// The attributes of the driver from which peaks are computed. An attribute that the driver hides is 0.
-#[derive(Clone, Copy)]
 pub(crate) struct Attributes {
     /// The compute capability, such as (9, 0).
     pub capability: (u64, u64),

@@ -7,9 +7,9 @@ use std::{rc::Rc, time::Duration};
 use gpubench_driver::sys::{self, CUfunction, CUmodule, CUstream};
 use gpubench_records::{Cache, Failure};
 
-use crate::device::{DeviceError, Work};
-use crate::devices::cuda::driver::{CallError, check, check_for};
-use crate::devices::cuda::graph::{Capture, Executable};
+use super::driver::{CallError, check, check_for};
+use super::graph::Capture;
+use crate::device::DeviceError;
 
 /// The kernels that every GPU can run.
 const MEASURE_PTX: &str = include_str!("measure.ptx");
@@ -110,23 +110,11 @@ impl LoadedKernel {
         stream: CUstream,
         mut arguments: [u64; N],
     ) -> Result<(), CallError> {
-        let none = std::ptr::null_mut();
         let mut pointers = arguments.each_mut().map(|argument| std::ptr::from_mut(argument).cast::<c_void>());
+        let (function, pointers, none) = (self.function, pointers.as_mut_ptr(), std::ptr::null_mut());
         // SAFETY: the function is part of a loaded module; the caller vouches for the arguments.
         check(unsafe {
-            sys::cuLaunchKernel(
-                self.function,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                0,
-                stream,
-                pointers.as_mut_ptr(),
-                none,
-            )
+            sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, none)
         })
     }
 }
@@ -143,6 +131,27 @@ impl EmptyKernel {
     pub(crate) fn launch(&self, grid: (u32, u32), stream: CUstream) -> Result<(), CallError> {
         // SAFETY: each parameter has eight bytes, and a kernel that is given zero touches no memory.
         unsafe { self.0.launch(grid, stream, [0; 4]) }
+    }
+
+    /// Returns work that launches one block of 32 threads on `stream`.
+    pub(crate) fn work(self, stream: CUstream) -> impl FnMut() -> Result<(), Failure> {
+        move || Ok(self.launch((1, 32), stream)?)
+    }
+
+    /// Captures a launch as in [`Self::work`] in a graph, and returns work that launches this graph: each
+    /// launch has the overhead of a graph launch on the stream.
+    pub(crate) fn work_in_graph(
+        self,
+        stream: CUstream,
+    ) -> Result<impl FnMut() -> Result<(), Failure>, Failure> {
+        let capture = Capture::begin(stream)?;
+        self.launch((1, 32), stream)?;
+        let graph = capture.end()?.instantiate()?;
+        Ok(move || {
+            // Keeps the module of the kernel loaded.
+            let _kernel = &self;
+            Ok(graph.launch(stream)?)
+        })
     }
 }
 
@@ -174,38 +183,5 @@ impl EmptyKernels {
     pub(crate) fn matching(&self, recorded: bool, cache: Cache) -> EmptyKernel {
         let waits = recorded && cache == Cache::Cold;
         if waits { self.reads_parameter.clone() } else { self.bare.clone() }
-    }
-}
-
-/// A launch of one block of 32 threads that do nothing.
-pub(crate) struct EmptyLaunch {
-    kernel: EmptyKernel,
-    stream: CUstream,
-    /// The graph that contains the launch; `None` if the kernel is launched without a graph.
-    graph: Option<Executable>,
-}
-
-impl EmptyLaunch {
-    /// Returns the launch of `kernel` on `stream`, without a graph.
-    pub(crate) fn new(kernel: EmptyKernel, stream: CUstream) -> Self {
-        Self { kernel, stream, graph: None }
-    }
-
-    /// Captures the launch in a graph. Later launches are launches of this graph: each has the overhead of a
-    /// graph launch on the stream.
-    pub(crate) fn into_graph(mut self) -> Result<Self, Failure> {
-        let capture = Capture::begin(self.stream)?;
-        self.launch()?;
-        self.graph = Some(capture.end()?.instantiate()?);
-        Ok(self)
-    }
-}
-
-impl Work for EmptyLaunch {
-    fn launch(&mut self) -> Result<(), Failure> {
-        match &self.graph {
-            Some(graph) => Ok(graph.launch(self.stream)?),
-            None => Ok(self.kernel.launch((1, 32), self.stream)?),
-        }
     }
 }

@@ -3,9 +3,9 @@
 
 use gpubench_driver::sys;
 
-use crate::devices::cuda::device_info;
-use crate::devices::cuda::driver::{DeviceMemory, current_device};
-use crate::devices::cuda::kernels::{LoadedKernel, Module};
+use super::super::device_info;
+use super::super::driver::{DeviceMemory, current_device};
+use super::super::kernels::{LoadedKernel, Module};
 use crate::{device::DeviceError, devices::cuda::RawStream};
 use gpubench_core::Counts;
 
@@ -68,7 +68,7 @@ const MULTIPLY_ADDS_PER_STEP: u64 = 128;
 const TILES_PER_STEP: u64 = 32;
 
 /// A launch that reaches a limit of the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PeakLaunch {
     /// The name of the benchmark. The kernel of a compute limit is named `gpubench_ceiling_NAME`.
     pub name: &'static str,
@@ -113,11 +113,6 @@ impl PeakLimit {
     }
 }
 
-/// Returns a launch that reaches a limit of the memory or the L2.
-const fn moving_launch(name: &'static str, limit: PeakLimit) -> PeakLaunch {
-    PeakLaunch { name, limit }
-}
-
 /// Returns a launch that reaches the compute limit of a data type. `flops` is the number of operations of an
 /// instruction, `steps` the number of steps of the launch.
 const fn compute_launch(name: &'static str, data_type: &'static str, flops: u64, steps: u64) -> PeakLaunch {
@@ -127,11 +122,11 @@ const fn compute_launch(name: &'static str, data_type: &'static str, flops: u64,
 /// The launches for all limits. A multiply-add counts as two operations. An instruction does one or two
 /// multiply-adds, or multiplies two tiles.
 pub(crate) const PEAK_LAUNCHES: [PeakLaunch; 13] = [
-    moving_launch("read", PeakLimit::Read),
-    moving_launch("write", PeakLimit::Write),
-    moving_launch("copy", PeakLimit::Copy),
-    moving_launch("l2_read", PeakLimit::CacheRead),
-    moving_launch("l2_write", PeakLimit::CacheWrite),
+    PeakLaunch { name: "read", limit: PeakLimit::Read },
+    PeakLaunch { name: "write", limit: PeakLimit::Write },
+    PeakLaunch { name: "copy", limit: PeakLimit::Copy },
+    PeakLaunch { name: "l2_read", limit: PeakLimit::CacheRead },
+    PeakLaunch { name: "l2_write", limit: PeakLimit::CacheWrite },
     compute_launch("f64", "f64", 2, 2000),
     compute_launch("f32", "f32", 2, 4000),
     compute_launch("f16", "f16", 2 * 2, 4000),
@@ -178,14 +173,8 @@ impl PeakLaunch {
                 let (from, to) = (allocate_filled(memory, WRITTEN_WORD)?, allocate_filled(memory, 0)?);
                 let arguments = [from.address(), to.address(), memory / 16, 0];
                 let work = Counts { reads: Some(memory), writes: Some(memory), ..Counts::default() };
-                ReadyLaunch::load(
-                    PEAKS_PTX,
-                    "copy",
-                    WRITE_MOVER.grid_of_one_pass(memory),
-                    arguments,
-                    work,
-                    vec![from, to],
-                )
+                let grid = WRITE_MOVER.grid_of_one_pass(memory);
+                ReadyLaunch::load(PEAKS_PTX, "copy", grid, arguments, work, vec![from, to])
             }
             PeakLimit::Compute { flops, steps, .. } => {
                 let grid = (COMPUTE_BLOCKS_PER_SM * multiprocessors, COMPUTE_THREADS_PER_BLOCK);

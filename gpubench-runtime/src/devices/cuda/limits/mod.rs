@@ -6,9 +6,9 @@ pub(crate) mod launches;
 use std::marker::PhantomData;
 
 use self::launches::{PEAK_LAUNCHES, PeakLaunch, PeakLimit, ReadyLaunch};
-use super::device_info::CAPABILITY;
+use super::RawStream;
+use super::device_info::{self, CAPABILITY};
 use crate::device::listed_ordinal;
-use crate::devices::cuda::{self, RawStream};
 use crate::registry::{BenchmarkOptions, Entry};
 use gpubench_core::{Bound, CaseError, Variant, Visitor};
 use gpubench_records::{
@@ -44,22 +44,26 @@ impl<const N: usize> PeakBenchmark<N> {
 
     /// Passes the case of the benchmark to `visitor`.
     fn visit(visitor: &mut Visitor<'_>) {
-        let peak_launch = &PEAK_LAUNCHES[N];
-        let capability = || cuda::capability(listed_ordinal()?);
-        let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
-            |_| peak_launch.prepare().map_err(CaseError::new),
-            |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
-        )
-        .counts(|launch| Ok(launch.work))
-        .skip_if(
-            || peak_launch.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0)),
-            "its instructions need compute capability 8.0",
-        );
-        if matches!(peak_launch.limit, PeakLimit::Write | PeakLimit::Copy | PeakLimit::CacheWrite) {
-            case = case.check(|launch, ()| launch.check().map_err(CaseError::new));
-        }
-        visitor(&[], &mut case);
+        visit(&PEAK_LAUNCHES[N], visitor);
     }
+}
+
+/// Passes the case of `peak_launch` to `visitor`. Not generic, so that it is compiled once.
+fn visit(peak_launch: &PeakLaunch, visitor: &mut Visitor<'_>) {
+    let capability = || device_info::device(listed_ordinal()?).and_then(device_info::capability).ok();
+    let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
+        |_| peak_launch.prepare().map_err(CaseError::new),
+        |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
+    )
+    .counts(|launch| Ok(launch.work))
+    .skip_if(
+        || peak_launch.limit.needs_8_0() && capability().is_some_and(|capability| capability < (8, 0)),
+        "its instructions need compute capability 8.0",
+    );
+    if matches!(peak_launch.limit, PeakLimit::Write | PeakLimit::Copy | PeakLimit::CacheWrite) {
+        case = case.check(|launch, ()| launch.check().map_err(CaseError::new));
+    }
+    visitor(&[], &mut case);
 }
 
 /// Returns an array of the entries of the limits with these numbers.

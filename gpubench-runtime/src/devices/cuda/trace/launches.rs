@@ -12,7 +12,6 @@ const OWN_KERNEL_PREFIX: &str = "gpubench_";
 
 /// The contents of a group of traced launches as the host enqueued it. [`find_launches`] compares the records
 /// of CUPTI with it.
-#[derive(Clone, Copy)]
 pub(super) struct EnqueuedGroup {
     /// The number of launches.
     pub launches: usize,
@@ -28,7 +27,6 @@ pub(super) struct EnqueuedGroup {
 }
 
 /// A launch according to CUPTI.
-#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct TracedLaunch {
     /// The begin of its first operation according to the clock of CUPTI, in nanoseconds.
     pub begin: u64,

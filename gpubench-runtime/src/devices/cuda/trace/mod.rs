@@ -18,7 +18,7 @@ use super::{Cuda, flush::PersistingL2Disabled, guarded::Guarded};
 use crate::device::{RELOCATIONS_PER_TRACE, TraceOptions, Work};
 use crate::method::{group::PRE_LAUNCH_DELAY, relocation::relocate_inputs};
 use gpubench_records::{Cache, CuptiTimes, Failure, Flush, Stage, TracedActivity};
-use gpubench_stats::{Nanoseconds, Summary, interval_of_mean};
+use gpubench_stats::{CONFIDENCE, Interval, Nanoseconds, Summary, standard_error, student_quantile};
 
 /// The delay on the GPU before a group, during which the host enqueues the group, so that the GPU does not
 /// wait for the host.
@@ -202,4 +202,16 @@ fn activities(launches: &[TracedLaunch]) -> Vec<TracedActivity> {
         }
     });
     named.collect()
+}
+
+/// Returns the 95 % interval of the mean of independent times, by Student's t. For one time it is the time
+/// itself; `None` for no times.
+fn interval_of_mean(times: &[Nanoseconds]) -> Option<Interval> {
+    let mean = times.iter().copied().sum::<Nanoseconds>() / times.len() as f64;
+    let half_width = match times.len() {
+        0 => return None,
+        1 => Nanoseconds::ZERO,
+        count => student_quantile(CONFIDENCE, count - 1) * standard_error(times),
+    };
+    Some(Interval { low: mean - half_width, high: mean + half_width })
 }

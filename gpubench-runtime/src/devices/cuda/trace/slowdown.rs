@@ -1,13 +1,13 @@
 //! Measures how much tracing slows a launch: events on the stream time the launch before tracing starts, and
 //! again during tracing.
 
-use crate::devices::cuda::trace::launches::GPU_TIMER_STEP;
-use crate::devices::cuda::trace::{
-    MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, wait_for_context,
+use super::super::trace::launches::GPU_TIMER_STEP;
+use super::super::trace::{
+    MOST_LAUNCHES_PER_GROUP, begin_prequeued, enqueue_launch, interval_of_mean, wait_for_context,
 };
-use crate::devices::cuda::{Cuda, driver::EventPair, guarded::Guarded, kernels::EmptyLaunch};
+use super::super::{Cuda, driver::EventPair, guarded::Guarded};
 use gpubench_records::{Cache, Failure, Flush, Slowdown};
-use gpubench_stats::{Interval, Nanoseconds, interval_of_mean, median, timer_step};
+use gpubench_stats::{Interval, Nanoseconds, median, timer_step};
 
 /// The number of launches in an ABBA pattern: a launch of the work, two empty launches, and another launch of
 /// the work. In every second group, the pattern is two launches of the work between two empty launches.
@@ -58,7 +58,7 @@ impl EventTimer {
     /// more, whatever is launched. The difference of two groups would contain that error; the difference
     /// within a group does not.
     pub(super) fn times(&self, device: &Cuda, work: &mut Guarded<'_>) -> Result<EventTimes, Failure> {
-        let mut empty = EmptyLaunch::new(device.kernels.empty.bare.clone(), device.stream);
+        let mut empty = device.kernels.empty.bare.clone().work(device.stream);
         let mut empty = Guarded::new(&mut empty, device.context);
         let mut of_groups = Vec::with_capacity(self.groups);
         let mut all = Vec::with_capacity(self.groups * self.pairs.len());

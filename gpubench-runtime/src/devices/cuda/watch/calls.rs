@@ -8,7 +8,7 @@ use gpubench_driver::sys::{self, CUDA_ERROR_NOT_READY, CUstream};
 use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 use gpubench_stats::{Map, Set};
 
-use crate::devices::cuda::driver::{CallError, Event, check};
+use super::super::driver::{CallError, Event, check};
 use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
 
 /// The longest time for which the driver may report that a stream is busy after the work of the stream has
@@ -81,8 +81,15 @@ fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
 /// Returns true if a launch enqueued anything on `own`, or on the NULL stream, with which `own` may be
 /// synchronized.
 pub(crate) fn enqueued_on_given_stream(own: CUstream, calls: &[DriverCall]) -> bool {
-    let here = |it: &DriverCall| matches!(it, DriverCall::Enqueued { stream, .. } if [own as u64, 0].contains(stream));
-    calls.iter().any(here)
+    enqueued(calls).any(|(stream, _)| [own as u64, 0].contains(&stream))
+}
+
+/// Returns the work that these driver calls enqueued, each with the handle of its stream.
+pub(super) fn enqueued(calls: &[DriverCall]) -> impl Iterator<Item = (u64, &Enqueued)> {
+    calls.iter().filter_map(|call| match call {
+        DriverCall::Enqueued { stream, work, .. } => Some((*stream, work)),
+        _ => None,
+    })
 }
 
 /// Returns the failure of a launch that enqueued nothing on its stream, so that there is nothing to time.

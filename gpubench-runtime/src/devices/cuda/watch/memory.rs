@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use gpubench_driver::sys::{self, CUDA_SUCCESS, CUdevice, CUstream};
 use gpubench_driver::{MemoryKind, MemoryRange};
 
+use super::super::driver::{CallError, DeviceMemory, check, pointer_attribute};
+use super::super::kernels::{LoadedKernel, Module};
 use crate::device::DeviceError;
-use crate::devices::cuda::driver::{CallError, DeviceMemory, check, pointer_attribute};
-use crate::devices::cuda::kernels::{LoadedKernel, Module};
 use gpubench_stats::Bytes;
 
 /// The kernels that compute fingerprints and invert bits.
@@ -43,7 +43,7 @@ pub(crate) struct Regions {
 }
 
 /// One of the two tables of fingerprints of a [`WriteDetector`].
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum FingerprintTable {
     /// The fingerprints from before a launch.
     Before,
@@ -149,16 +149,6 @@ impl WriteDetector {
             .iter()
             .try_for_each(|region| self.enqueue_fingerprints(table, region, regions.block, 0))?;
         self.wait()
-    }
-
-    /// Returns the total size of all blocks of `regions` whose fingerprints differ from those in `table`.
-    pub(crate) fn changed_bytes(
-        &self,
-        table: FingerprintTable,
-        regions: &Regions,
-    ) -> Result<Bytes, CallError> {
-        let each = self.changed_regions(table, regions)?;
-        Ok(each.into_iter().map(|(_, changed)| changed).sum())
     }
 
     /// Returns the regions in which fingerprints differ from those in `table`, each with the total size of

@@ -7,8 +7,7 @@ pub(crate) mod relaunch;
 
 use std::time::{Duration, Instant};
 
-use gpubench_driver::sys::{self, CUstream};
-use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, StreamOp};
+use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, sys};
 
 use self::memory::{FingerprintTable, Regions};
 use self::relaunch::{LaunchBaseline, MemoryCopy};
@@ -63,8 +62,15 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
     let written = before
         .and_then(|before| detect_writes(device, &before, &calls, copy))
         .unwrap_or_else(|why| Written::unseen(why.to_string()));
-    device.checked.push(calls.iter().filter_map(|call| stream_op(device.stream, call)).collect());
-    let kernels = || calls.iter().filter_map(kernel_launch);
+    // Launches are compared without their allocations, which are no operations.
+    let op = |(on, work): (u64, &Enqueued)| Some((on == stream as u64, work.stream_op()?));
+    device.checked.push(calls::enqueued(&calls).filter_map(op).collect());
+    let kernels = || {
+        calls::enqueued(&calls).filter_map(|(_, work)| match work {
+            Enqueued::Kernel(kernel) => Some(kernel),
+            _ => None,
+        })
+    };
     Ok(LaunchInfo {
         kernels: kernels().take(MOST_KERNELS).map_while(kernel_info).collect(),
         kernel_count: kernels().count(),
@@ -218,13 +224,7 @@ fn detect_writes(
 /// Returns the reason, as a clause, why a launch with these driver calls may have written memory that is not
 /// checked; `None` if there is no such reason.
 fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
-    let works = || {
-        calls.iter().filter_map(|call| match call {
-            DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
-            DriverCall::Enqueued { work, .. } => Some(work),
-            _ => None,
-        })
-    };
+    let works = || calls::enqueued(calls).map(|(_, work)| work).filter(|work| **work != Enqueued::Allocation);
     if works().next().is_none() {
         let why = gpubench_driver::interposed().err().map_or_else(String::new, |why| format!(": {why}"));
         return Some(format!("the launch went to the driver on a way that is not watched{why}"));
@@ -240,24 +240,6 @@ fn reason_for_undetected_writes(calls: &[DriverCall]) -> Option<String> {
         | Enqueued::Allocation => None,
     });
     why.map(str::to_owned)
-}
-
-/// Converts a driver call to the operation that it enqueued, with true if the operation is on the stream
-/// `own`. Returns `None` for a call that enqueues nothing, and for an allocation: launches are compared
-/// without their allocations.
-fn stream_op(own: CUstream, call: &DriverCall) -> Option<(bool, StreamOp)> {
-    match call {
-        DriverCall::Enqueued { stream, work, .. } => Some((*stream == own as u64, work.stream_op()?)),
-        _ => None,
-    }
-}
-
-/// Returns the kernel launch that a driver call enqueued, or `None` for other calls.
-fn kernel_launch(call: &DriverCall) -> Option<&KernelLaunch> {
-    match call {
-        DriverCall::Enqueued { work: Enqueued::Kernel(kernel), .. } => Some(kernel),
-        _ => None,
-    }
 }
 
 /// Converts a kernel launch to the record of the kernel: its name, shape, memory and registers. Returns

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use gpubench_driver::{MemoryKind, MemoryRange, sys};
 
+use super::super::Cuda;
+use super::super::driver::{CallError, DeviceMemory, EventPair, check};
 use super::memory::{FingerprintTable, Region, Regions, WriteDetector, free_and_total_memory};
 use super::reset;
 use crate::device::{Device, InputState, Work};
-use crate::devices::cuda::Cuda;
-use crate::devices::cuda::driver::{CallError, DeviceMemory, EventPair, check};
 use gpubench_records::{Failure, Relaunch, Rewritten, Stage};
 use gpubench_stats::{Bytes, Nanoseconds};
 
@@ -214,7 +214,7 @@ fn relaunch_with_baseline(
     let Ok(reachable) = device.write_detector.reachable() else { return Ok(None) };
     let regions = baseline.regions.intersection(&reachable);
     // The result is not used. Without this work, later samples would meet the DRAM stall at other moments.
-    device.write_detector.changed_bytes(FingerprintTable::After, &regions)?;
+    device.write_detector.changed_regions(FingerprintTable::After, &regions)?;
     let rewritten = match baseline.largest_output().filter(|(region, _)| regions.contains(region)) {
         Some((largest, changed)) => {
             Some(relaunch_on_replaced_output(device, work, baseline, (&regions, largest, changed))?)

@@ -23,7 +23,7 @@ fn spin(time: Duration) {
 /// Launches a part for each thread, and returns the threads that executed them.
 fn launch(stream: &PinnedPool) -> HashSet<ThreadId> {
     let parts: Vec<usize> = (0..stream.threads()).collect();
-    stream.run(|| {
+    stream.pool.install(|| {
         let threads = parts.par_chunks(1).map(|_| {
             spin(Duration::from_micros(500));
             thread::current().id()
