@@ -7,9 +7,10 @@
 //! of the groups.
 
 use crate::estimators::{
-    TrimmedMean, ascending, at_fractional_index, bisect, moments, quantile, student_quantile, variance,
+    TrimmedMean, ascending, at_fractional_index, bisect, effective_samples, moments, quantile,
+    student_quantile, variance,
 };
-use crate::{autocorrelation::effective_samples, modes::Modes, units::Nanoseconds};
+use crate::{steadiness::Modes, units::Nanoseconds};
 
 crate::stored! {
     /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman &

@@ -9,8 +9,6 @@ pub(crate) mod launch_timer;
 mod queue;
 mod sampler;
 pub mod single_launch_sampler;
-#[cfg(feature = "verify")]
-mod trace;
 
 use std::{any::Any, error::Error, sync::Arc, time::Instant};
 
@@ -18,8 +16,6 @@ pub use kind::{Available, ClockTarget, DeviceKind};
 pub(crate) use queue::MarginalEmptyLaunch;
 pub use queue::{Batch, Calibration, Clock, LaunchMode, OwnLaunch, Queue, QueueProperties, Readings};
 pub use sampler::{OtherTimes, SampleOptions, SampledGroup, Sampler, SamplerResult, swapped};
-#[cfg(feature = "verify")]
-pub use trace::{RELOCATIONS_PER_TRACE, TraceOptions};
 
 pub use gpubench_core::{Memory, StreamSource, listed_ordinal};
 use gpubench_records::{Cache, DeviceInfo, Failure, LaunchInfo, Observation, Peak, Reading, Relaunch, Stage};
@@ -274,6 +270,28 @@ pub enum InputState {
     Fresh,
     /// A launch has used the inputs, and may have changed them.
     Used,
+}
+
+/// The number of times that inputs are relocated while launches are traced. They are relocated only if they
+/// were relocated between the samples too.
+#[cfg(feature = "verify")]
+#[doc(hidden)]
+pub const RELOCATIONS_PER_TRACE: usize = 7;
+
+/// The options for tracing launches with another tool.
+#[cfg(feature = "verify")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[doc(hidden)]
+pub struct TraceOptions {
+    /// The state of the cache before each launch.
+    pub cache: Cache,
+    /// The flush before each launch, the same as before the samples.
+    pub flush: gpubench_records::Flush,
+    /// The time of a launch according to its samples, which determines the number of traced launches.
+    pub time: Nanoseconds,
+    /// The allocation seeds for the inputs if they were relocated between the samples, otherwise `None`.
+    pub allocation_seeds: Option<[u64; RELOCATIONS_PER_TRACE]>,
 }
 
 /// Returns `done`, the result of a step of the user's code, unless the step made another device current and

@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::checked::{CheckedGroups, GroupCost};
 use super::{
-    clock::ClockReadings, group_size::GroupSize, no_samples_failure, warm_up::warm_up, watch::SensorWatch,
+    group_size::GroupSize,
+    no_samples_failure,
+    warm_up::warm_up,
+    watch::{ClockReadings, SensorWatch},
 };
 use crate::device::{Monitor, Sampler, SamplerResult};
 use gpubench_records::{

@@ -2,7 +2,6 @@
 
 pub(crate) mod calibration;
 mod checked;
-mod clock;
 mod energy;
 pub(crate) mod group;
 mod group_size;
@@ -23,8 +22,8 @@ use std::time::Instant;
 
 use self::checked::{CheckedGroups, correct_by_second_clock, count_interrupted, split_interrupted};
 use crate::device::{Monitor, Sampler};
-use crate::method::watch::SensorWatch;
-use crate::method::{clock::ClockReadings, group_size::GroupSize, sampling_loop::SampleCollector};
+use crate::method::watch::{ClockReadings, SensorWatch};
+use crate::method::{group_size::GroupSize, sampling_loop::SampleCollector};
 use gpubench_records::{ClockFaults, Failure, Samples, Sampling, Stage, Step, samples};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use crate::device::{SampledGroup, Sampler};
 use crate::method::checked::{Budget, CheckedGroups, GroupCost, MIN_GROUPS, split_interrupted};
-use crate::method::clock::{ClockReadings, USUAL_GROUPS};
 use crate::method::group_size::GroupSize;
 use crate::method::warm_up::LastGroup;
+use crate::method::watch::{ClockReadings, USUAL_GROUPS};
 use crate::method::{VALIDATION_LAUNCHES, relocation::InputRelocator, stop_policy::StopPolicy};
 use gpubench_records::samples::{self, MAX_SCHEDULER_DELAY};
 use gpubench_records::{

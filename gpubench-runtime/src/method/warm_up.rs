@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::device::Sampler;
 use crate::method::checked::{Budget, CheckedGroups, GroupCost};
-use crate::method::{clock::ClockReadings, group_size::GroupSize};
+use crate::method::{group_size::GroupSize, watch::ClockReadings};
 use gpubench_records::{Failure, Sampling, Step, WarmUpSummary};
 use gpubench_stats as stats;
 use gpubench_stats::Nanoseconds;
