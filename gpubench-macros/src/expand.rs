@@ -45,15 +45,10 @@ impl Benchmark {
         });
         let sweeps = self.sweep_axes();
         let aliases = variant.alias_items();
-        let setup = self.setup_closure();
-        let launch = self.launch_closure(variant);
-        let counts = self.counts();
-        let metrics = self.metrics();
-        let reset = self.reset();
-        let restore = self.restore();
-        let check = self.check_outputs();
-        let memory = self.memory();
-        let skip_if = self.skip_if();
+        let (setup, launch) = (self.setup_closure(), self.launch_closure(variant));
+        let (counts, metrics) = (self.counts(), self.metrics());
+        let (reset, restore, check) = (self.reset(), self.restore(), self.check_outputs());
+        let (memory, skip_if) = (self.memory(), self.skip_if());
         let generics = variant.generic_values();
         // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
         let stream_type = variant.type_at_choice(&self.stream().ty);

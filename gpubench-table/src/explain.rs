@@ -167,7 +167,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}), even if the timer has a constant error: {} (half of the interval: ± %) + {resolution} (two steps of the timer) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
+        "at most {error} ({share}), if the timer is also off by up to two steps in every sample: {} (half of the interval: ± %) + {resolution} (two steps) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
         error - gap - resolution
     ))
 }

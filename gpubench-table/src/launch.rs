@@ -138,7 +138,7 @@ pub(super) fn host_sentence(measured: &Measurement) -> Option<String> {
     let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));
     let call = call.map(|call| {
         let limit = match is_longer(&call) {
-            true => ", longer than the launch: back-to-back launches are limited by the host",
+            true => ", longer than the launch: without a graph, the device waits for the host",
             false => "",
         };
         format!("a call of the launch function takes {call} on the host{limit}")
