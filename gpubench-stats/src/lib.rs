@@ -38,23 +38,25 @@ pub mod units;
 
 mod collections;
 mod decisions;
+mod drift;
 mod estimators;
+mod modes;
 mod ratio;
 mod stall;
-mod steadiness;
 mod summary;
 
 pub use self::collections::{Map, Set, sort_by, sort_by_key};
 pub use self::decisions::{
     DECISION_ERROR, MAX_ROUNDS, StopRule, analysis_confidence, benjamini_hochberg, final_analysis_confidence,
 };
+pub use self::drift::Drift;
 pub use self::estimators::{
     TrimmedMean, bisect, mean, median, median_of, quantile, spread, standard_error, student_quantile,
     student_tail, trimmed_error, trimmed_mean, variance,
 };
+pub use self::modes::Modes;
 pub use self::ratio::{ProcessRatio, Ratio, log_ratio_of_pairs, mean_of_rounds, resolution_of_pairs};
 pub use self::stall::{DramStall, DramStallPeriod};
-pub use self::steadiness::{Drift, Modes};
 pub use self::summary::{
     COARSE_TIMER_STEP, CONFIDENCE, Groups, Interval, Median, SMALLEST_SAMPLE, Summary,
     greatest_common_divisor, interpolated_median, prediction_half_width, timer_step,

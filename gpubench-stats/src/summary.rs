@@ -10,7 +10,7 @@ use crate::estimators::{
     TrimmedMean, ascending, at_fractional_index, bisect, effective_samples, moments, quantile,
     student_quantile, variance,
 };
-use crate::{steadiness::Modes, units::Nanoseconds};
+use crate::{modes::Modes, units::Nanoseconds};
 
 crate::stored! {
     /// The figures that describe a case's samples. Times are in nanoseconds; quantiles are those of Hyndman &

@@ -181,10 +181,10 @@ pub(super) fn run(
         if job.for_each_case(sample, send) {
             let records = launch_after_samples(job, case, options, prepared.setup_time);
             #[cfg(feature = "verify")]
-            let traced = super::trace::trace_options(request, &records);
+            let traced = trace_options(request, &records);
             records.into_iter().for_each(|record| (job.reply)(Reply::Record(Box::new(record))));
             #[cfg(feature = "verify")]
-            traced.iter().for_each(|wanted| super::trace::trace_case(job, case, options, wanted));
+            traced.iter().for_each(|wanted| trace_case(job, case, options, wanted));
         }
         Ok(())
     });
@@ -217,6 +217,52 @@ fn launch_after_samples(
         }
     }
     records
+}
+
+/// Returns the options with which CUPTI traces launches of the cases in `records`: the cache state and the flush
+/// of their samples. If the inputs were relocated between the samples, they are also relocated here, but with
+/// newly drawn allocation seeds. On a simulated device, the seeds are the same. Returns none without `verify`,
+/// and for cases without inputs.
+#[cfg(feature = "verify")]
+fn trace_options(request: &MeasureRequest, records: &[Record]) -> Vec<crate::device::TraceOptions> {
+    let is_without_inputs = |reason: &Reason| matches!(reason, Reason::SetupNotRepeatable(_));
+    let options = |record: &Record| {
+        let measured = record.usable_measurement()?;
+        let samples = &measured.samples;
+        let seed = method::RoundLayout::random_seed(samples.timer.simulated);
+        let drawn =
+            || std::array::from_fn(|number| method::RoundLayout::derive_allocation_seed(number, seed));
+        let allocation_seeds = (samples.relocations > 0).then(drawn);
+        let (cache, flush) = (record.case.cache, samples.method.flush);
+        Some(crate::device::TraceOptions { cache, flush, time: measured.median(), allocation_seeds })
+    };
+    let traced = records.iter().filter(|record| !record.verdict.reasons.iter().any(is_without_inputs));
+    traced.filter(|_| request.verify).filter_map(options).collect()
+}
+
+/// Traces launches of a sampled case with CUPTI, restores the first inputs, and replies with the trace or
+/// with the reason why it failed.
+#[cfg(feature = "verify")]
+fn trace_case(
+    job: &mut JobInProgress<'_>,
+    case: &mut CaughtCase<'_>,
+    options: &BenchmarkOptions,
+    wanted: &crate::device::TraceOptions,
+) {
+    let pass = if options.host_work {
+        gpubench_records::CuptiPass::Failed(
+            "it does not see the host's part, which belongs to this launch".to_owned(),
+        )
+    } else {
+        case.0.keep_output(false);
+        match catch(Stage::Launch, || job.device.traced(case, wanted)) {
+            Ok(Some(times)) => gpubench_records::CuptiPass::Traced(Box::new(times)),
+            Ok(None) => gpubench_records::CuptiPass::Failed("it traces NVIDIA GPUs alone".to_owned()),
+            Err(failure) => gpubench_records::CuptiPass::Failed(failure.message),
+        }
+    };
+    restore_inputs(case, job.device);
+    (job.reply)(Reply::Traced { cache: wanted.cache, pass });
 }
 
 /// Returns `sampling` with the benchmark's own `max_time`, unless the user overrides it. Limits both times to

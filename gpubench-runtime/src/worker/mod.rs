@@ -7,8 +7,6 @@ mod follow_up;
 mod job;
 mod pipe;
 mod prepared;
-#[cfg(feature = "verify")]
-mod trace;
 
 use std::collections::hash_map::Entry as Slot;
 use std::{collections::HashMap, path::PathBuf, time::Duration};
