@@ -167,7 +167,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}), if the timer is also off by up to two steps in every sample: {} (half of the interval: ± %) + {resolution} (two steps) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
+        "at most {error} ({share}), if the timer is off by two steps in the same direction in every sample, which ± % does not cover: {} (± %) + {resolution} (two steps) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
         error - gap - resolution
     ))
 }
