@@ -9,14 +9,14 @@ use gpubench_stats::Nanoseconds;
 pub struct Difference {
     /// The time by the other clock, slowdown included.
     pub other: Nanoseconds,
-    /// The part of that time by which tracing slows the launch. Nothing if it was not measured.
+    /// The part of that time by which tracing slows the launch; `None` if it was not measured.
     pub slowdown: Option<Slowdown>,
     /// The result's time minus the other clock's time, after the slowdown was subtracted from the latter.
     pub by: Nanoseconds,
     /// Half of its 95 % interval, which combines those of the result, of the other clock and of the slowdown.
     pub half_width: Nanoseconds,
-    /// The largest difference, interval aside, at which the two agree. Nothing for samples of the stream path, whose events may wait for
-    /// work that CUPTI has no record of, such as a graph's start or the host.
+    /// The largest difference, without the interval, at which the two agree; `None` for samples of the stream path, whose events may wait
+    /// for work that CUPTI does not record, such as a graph's start or the host.
     pub allowed: Option<Nanoseconds>,
 }
 
@@ -98,8 +98,8 @@ impl Record {
     }
 }
 
-/// Returns the reservation about a time that CUPTI contradicts. `None` if they agree, if the slowdown by tracing explains the difference, or if
-/// that is not judged.
+/// Returns a reason against a time that CUPTI contradicts; `None` if they agree, if the slowdown by tracing explains the difference, or
+/// if the difference is not judged.
 pub(crate) fn cupti_disagrees(samples: &Samples, times: &CuptiTimes) -> Option<Reason> {
     let difference = times.difference(samples);
     let Difference { other: cupti, slowdown, by, allowed, .. } = difference;
@@ -145,8 +145,8 @@ mod tests {
         assert!(difference.half_width.0 >= 100.0 && difference.half_width.0 < 150.0, "{difference:?}");
         assert!(!agrees(17_500.0, None) && !agrees(17_500.0, Some((0.0, 32.0))));
         assert!(!agrees(17_500.0, Some((1000.0, 100.0))) && !agrees(18_000.0, Some((1980.0, 100.0))));
-        assert!(!agrees(15_430.0, Some((1980.0, 100.0))), "CUPTI has none of it");
-        // Its noise is within its interval, and a negative one is none.
+        assert!(!agrees(15_430.0, Some((1980.0, 100.0))), "CUPTI does not show the slowdown");
+        // The noise of the slowdown is within its interval, and a negative slowdown counts as zero.
         for slowed in [-300.0, -20.0, 0.0, 20.0, 300.0] {
             assert!(agrees(15_430.0, Some((slowed, 320.0))), "{slowed}");
         }

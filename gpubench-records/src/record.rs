@@ -17,7 +17,7 @@ use crate::{
 use gpubench_stats::{Bytes, Nanoseconds, format, prediction_half_width, units::Range};
 
 /// The relative standard deviation of the medians of processes that share processors with other programs, as far as it is known
-/// before they are measured: a process in ten is slower by 2 to 7 %, which the others do not show.
+/// before they are measured. About one process in ten is slower by 2 to 7 %, and the others do not show it.
 const SHARED_PROCESSORS_SPREAD: f64 = 0.02;
 /// The degrees of freedom of [`SHARED_PROCESSORS_SPREAD`]: it weighs as much as three processes.
 const SHARED_PROCESSORS_FREEDOM: usize = 2;

@@ -194,7 +194,7 @@ mod open_tests {
         let check = compare(true);
         assert_eq!((&check.baseline, check.findings.len()), (&old, whole.records.len() - 1));
         assert_eq!(check.missing, [whole.records[0].case.to_string()]);
-        assert_eq!(compare(false).missing.len(), 0, "nobody wanted it");
+        assert_eq!(compare(false).missing.len(), 0, "the case was not selected");
         new_place.save(&part).expect("it is written");
         let stored = new_place.load().expect("it was stored").into_runs();
         assert_eq!((stored.len(), stored[0].records.len()), (1, part.records.len()));
