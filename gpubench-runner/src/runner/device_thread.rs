@@ -282,7 +282,13 @@ impl DeviceThread<'_> {
                 _ => {}
             });
             #[cfg(feature = "verify")]
-            self.accept_traced(traces, &job.device, &ended, attempts);
+            {
+                if traces.was_traced {
+                    self.supervisor.dismiss_worker_of(&job.device);
+                }
+                let lost = ended.as_ref().ok().and_then(Option::as_ref);
+                traces.into_records(lost).into_iter().for_each(|record| attempts.accept(record, false));
+            }
             let lost = ended?;
             if let Some(lost) = lost.as_ref().filter(|lost| lost.step.is_none()) {
                 refused = Some(lost.to_string());

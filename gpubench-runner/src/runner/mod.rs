@@ -144,7 +144,9 @@ pub(crate) fn measure<'a>(
     let mut results = RunResults::new(run, events, config.drops_samples);
     #[cfg(feature = "verify")]
     if config.settings.verify.is_some() {
-        device_thread::traces::warn_if_untraced(&plan, &mut results);
+        device_thread::traces::warning_if_untraced(&plan)
+            .into_iter()
+            .for_each(|warning| results.warn(warning));
     }
     let ended = thread::scope(|scope| {
         let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
