@@ -24,7 +24,7 @@ enum CellSource {
 pub(super) struct Column {
     /// The text above the printed column.
     pub head: &'static str,
-    /// The head in Markdown, and the name in the line *columns that do not fit*.
+    /// The head in Markdown, and the name in the line *columns left out*.
     pub title: &'static str,
     /// The name by which a user chooses the column; empty if users cannot choose it.
     name: &'static str,
@@ -370,8 +370,8 @@ const BAR_CELLS: usize = 7;
 const BAR_CELL_LIMITS: [f64; BAR_CELLS - 1] = [-0.05, -0.01, -0.002, 0.002, 0.01, 0.05];
 
 /// The sentence that explains the interval and the histogram.
-pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median, with the timer's errors; spread: a histogram of the samples: in the middle \
-                                  within 0.2 % of the median, outwards within 1 %, 5 %, and more";
+pub(super) const SPREAD_MEANING: &str = "± %: half of the 95 % interval of the median, with the timer's random errors; spread: a histogram of the samples: in the \
+                                  middle within 0.2 % of the median, outwards within 1 %, 5 %, and more";
 
 /// The character of a histogram's cell without samples.
 const EMPTY_BAR_CELL: char = '·';

@@ -63,7 +63,7 @@ fn properties(info: &DeviceInfo, page: Page) -> String {
 /// The text between two properties of a device.
 const PROPERTY_SEPARATOR: &str = " · ";
 /// The text after the properties that fit on a line, if there are more.
-const MORE_PROPERTIES: &str = " · … (--explain)";
+const MORE_PROPERTIES: &str = " · …";
 
 /// The properties of a device, all of them.
 pub(super) fn all_properties(info: &DeviceInfo) -> String {

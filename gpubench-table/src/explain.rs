@@ -159,15 +159,11 @@ pub fn quantiles(time: &Summary) -> String {
 
 /// Returns the sentence about the cross-check error; `None` without a second method.
 fn error_sentence(measured: &Measurement) -> Option<String> {
-    let (other, gap, error) = (
-        measured.samples.cross_check?,
-        measured.samples.cross_check_difference()?,
-        measured.samples.cross_check_error()?,
-    );
+    let (gap, error) = (measured.samples.cross_check_difference()?, measured.samples.cross_check_error()?);
     let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}), if the timer is off by two steps in the same direction in every sample, which ± % does not cover: {} (± %) + {resolution} (two steps) + {gap} (the difference of events from the GPU's timer; uncorrected, the time is {other})",
+        "at most {error} ({share}) = {} (half of the 95 % interval, as in ± %) + {resolution} (two steps of the timer, in case every sample is off by as much) + {gap} (by which events differ from the GPU's timer)",
         error - gap - resolution
     ))
 }
@@ -210,16 +206,16 @@ fn flush_sentence(measured: &Measurement) -> String {
 /// Returns the phrase with the readings of a flush verification. It begins with `verified` only if the flush
 /// leaves the cache empty and clean.
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
-    let read = format!(
-        "reading a quarter of the cache takes {} after the flush, {} from a full cache, {} from an empty one",
-        proof.flushed_read, proof.cached_read, proof.reference_read
-    );
-    let dirt = format!(
-        "reading three quarters takes {} after it, {} from an empty one",
-        proof.large_read, proof.reference_large_read
-    );
     let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
-    format!("{works}{read}; {dirt} ({})", format::signed_percent(proof.dirt()))
+    format!(
+        "{works}a read of a quarter of the cache takes {} after the flush ({} if the cache holds the data, {} if it is empty); a read of three quarters takes {} after the flush ({} if the cache is empty and has no dirty lines; {})",
+        proof.flushed_read,
+        proof.cached_read,
+        proof.reference_read,
+        proof.large_read,
+        proof.reference_large_read,
+        format::signed_percent(proof.dirt())
+    )
 }
 
 /// Returns the sentence about the wait until the device was cool.

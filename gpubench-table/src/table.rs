@@ -344,7 +344,7 @@ impl TableWriter {
         text
     }
 
-    /// Returns the lines that explain the rows: device ranges, histogram, columns that do not fit, shared reasons.
+    /// Returns the lines that explain the rows: device ranges, histogram, columns left out, shared reasons.
     /// Empty if nothing was printed.
     pub(super) fn closing_lines(&self) -> String {
         if self.group.is_none() {
@@ -353,7 +353,9 @@ impl TableWriter {
         let mut lines = self.meanings.clone();
         if !self.dropped.is_empty() {
             let dropped = self.dropped.join(", ");
-            lines.push(format!("columns that do not fit: {dropped} (widen the terminal, or use --csv)"));
+            lines.push(format!(
+                "columns left out, since they do not fit: {dropped} (widen the terminal, or use --csv)"
+            ));
         }
         lines.extend(self.notes.shared());
         lines.iter().map(|line| paragraph(line, self.page)).collect()

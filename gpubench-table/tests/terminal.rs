@@ -194,7 +194,7 @@ fn chosen_columns_are_those_that_are_shown() {
     my_kernels                    p99       time   ± %
       saxpy[n=16384]  hot    2.089 µs 970.6   ns  3.88
       saxpy[n=16384]  cold   1.697 µs   1.358 µs  2.50
-    columns that do not fit: energy, p5, max (widen the
+    columns left out, since they do not fit: energy, p5, max
     ");
     let mut markdown = Vec::new();
     (Format::MARKDOWN.write)(&run, &mut markdown).expect("a buffer takes all");
@@ -287,7 +287,7 @@ fn names_move_no_cursor() {
 #[test]
 fn nothing_is_left_out_of_a_file() {
     let text = plain(&render(&mixed(), Page::default()));
-    assert!(!text.contains("columns that do not fit") && !text.contains('…'), "{text}");
+    assert!(!text.contains("columns left out") && !text.contains('…'), "{text}");
     assert!(
         text.contains("a_name_that_is_longer_than_the_columns_that_most_terminals_have_for_it[n=1048576]")
     );

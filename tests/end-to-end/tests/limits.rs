@@ -108,7 +108,7 @@ fn the_table_shows_what_is_impossible() {
     ! beat  cold   8.000 µs  0.40 ···█···    1.20 240    DRAM            0.20    2.50×      40 [1]
         [1] invalid: impossible: at least 6.2 KiB of the declared bytes have to cross the memory's bus, which takes 12.80 µs at its peak of 0.50 GB/s, but the launch took 8.000 µs, too little even with the timer's errors: did the kernel run, and is the count right? Is the peak right (--measure-peaks, or `peaks` in gpubench.toml)?
 
-    ± %: half of the 95 % interval of the median, with the timer's errors; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
+    ± %: half of the 95 % interval of the median, with the timer's random errors; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
     cache in place of a % of peak: the cache served the data, faster than memory can
 
     peak DRAM bandwidth 0.50 GB/s (given: gpubench.toml; measured: 12.0 GB/s, copy on this test device)

@@ -134,7 +134,7 @@ fn the_table_shows_them() {
       beat[size=one]    hot    1.920 µs  1.67 ···█···      40
       beat[size=three]  hot    3.200 µs  1.00 ···█···      40
 
-    ± %: half of the 95 % interval of the median, with the timer's errors; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
+    ± %: half of the 95 % interval of the median, with the timer's random errors; spread: a histogram of the samples: in the middle within 0.2 % of the median, outwards within 1 %, 5 %, and more
     `?` in place of a number: unknown, or ± 100 % or more
 
     peak DRAM bandwidth 12.0 GB/s (measured: copy on this test device)

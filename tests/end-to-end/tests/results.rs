@@ -101,7 +101,7 @@ fn lines_are_as_wide_as_the_user_wants() {
     let widest = |ended: &Ended| ended.stdout.lines().map(|line| line.chars().count()).max();
     let narrow = run_with(SUITE, &arguments, &[("COLUMNS", "60")]).with_code(0);
     assert!(widest(&narrow).is_some_and(|width| (40..=60).contains(&width)), "{narrow}");
-    narrow.shows("columns that do not fit: ");
+    narrow.shows("columns left out, since they do not fit: ");
     let piped = run(SUITE, &arguments).with_code(0);
     assert!(
         widest(&piped).is_some_and(|width| width > 120) && !piped.stdout.contains("not shown"),
