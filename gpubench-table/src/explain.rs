@@ -134,10 +134,10 @@ fn time_sentence(measured: &Measurement) -> String {
         (Some(_), Some(one_more)) => format!(
             "{} between {pair} around {} − {one_more} that such a launch itself takes{}",
             overhead + one_more - samples.correction.unwrap_or_default(),
-            if timer.reads_parameter { "launches that only read a parameter" } else { "empty launches" },
+            if timer.reads_parameter { "a launch that only reads a parameter" } else { "an empty launch" },
             samples.correction.map_or_else(String::new, |by| {
-                let sign = if by < Nanoseconds::ZERO { '−' } else { '+' };
-                format!(" {sign} {} by which events differ from the GPU's timer", by.abs())
+                let (sign, side) = if by < Nanoseconds::ZERO { ('−', "less") } else { ('+', "more") };
+                format!(" {sign} {} by which events show {side} than the GPU's own timer", by.abs())
             })
         ),
         _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
@@ -146,7 +146,9 @@ fn time_sentence(measured: &Measurement) -> String {
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
         format!("; samples start at random points of a step, which reduces the error to {resolution}")
     });
-    format!("{median} = {reading} {event} − overhead {overhead} ({why}); the timer steps by {step}{averages}")
+    format!(
+        "{median} = {reading} {event} − overhead {overhead} ({why}); the {reading} has steps of {step}{averages}"
+    )
 }
 
 /// Returns the phrase with the range of the samples, their percentiles, mean and standard deviation.
@@ -163,7 +165,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}) = {} (half of the 95 % interval, as in ± %) + {resolution} (two steps of the timer, in case every sample is off by as much) + {gap} (by which events differ from the GPU's timer)",
+        "at most {error} ({share}) = {} (half of the 95 % interval, as in ± %) + {resolution} (two steps, in case every sample is off by as much) + {gap} (the difference between events and the GPU's own timer)",
         error - gap - resolution
     ))
 }
@@ -208,13 +210,12 @@ fn flush_sentence(measured: &Measurement) -> String {
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
     format!(
-        "{works}a read of a quarter of the cache takes {} after the flush ({} if the cache holds the data, {} if it is empty); a read of three quarters takes {} after the flush ({} if the cache is empty and has no dirty lines; {})",
+        "{works}a read of a quarter of the cache takes {} (from an empty cache {}, from a full one {}); a read of three quarters takes {} (from a cache without dirty lines {})",
         proof.flushed_read,
-        proof.cached_read,
         proof.reference_read,
+        proof.cached_read,
         proof.large_read,
-        proof.reference_large_read,
-        format::signed_percent(proof.dirt())
+        proof.reference_large_read
     )
 }
 
@@ -377,7 +378,7 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
         _ => (&memory, "below"),
     };
     Some(format!(
-        "{binds} would limit it: {has} is {side} the ridge point of {meet} between {memory} and {compute}; {reached} of the {binds} peak"
+        "{binds} is the limit: {has} is {side} the ridge point of {meet} between {memory} and {compute}; the launch reaches {reached} of the {binds} peak"
     ))
 }
 
@@ -387,6 +388,8 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
     let empty = measured.samples.timer.marginal_empty_launch?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
-    (claims && measured.median() <= 2.0 * empty)
-        .then(|| format!("launch-bound: an empty launch takes {empty}, at least half of this time"))
+    (claims && measured.median() <= 2.0 * empty).then(|| {
+        let share = format::percent(empty / measured.median());
+        format!("launch-bound: an empty launch takes {empty}, {share} of this launch's time")
+    })
 }

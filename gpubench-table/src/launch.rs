@@ -85,12 +85,17 @@ pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<Stri
         return None;
     }
     let claims = match (counts.writes, counts.bytes) {
-        (Some(writes), _) => format!("; it declares {} written", Bytes(writes)),
-        (None, Some(_)) if counts.reads.is_none() => "; it does not declare how much it writes".to_owned(),
+        (Some(writes), _) => format!("; the benchmark declares {} written", Bytes(writes)),
+        (None, Some(_)) if counts.reads.is_none() => {
+            "; the benchmark does not declare how much it writes".to_owned()
+        }
         _ => String::new(),
     };
     let passed = counts.intermediates.map_or_else(String::new, |passed| {
-        format!("; it declares {} of intermediates, written and read between its kernels", Bytes(passed))
+        format!(
+            "; the benchmark declares {} of intermediates, written and read between its kernels",
+            Bytes(passed)
+        )
     });
     Some(format!("{}{}{claims}{passed}", changed_phrase(written), unseen_phrase(written)))
 }
@@ -100,9 +105,9 @@ pub(super) fn writes_sentence(counts: &Counts, seen: &LaunchInfo) -> Option<Stri
 fn changed_phrase(written: &Written) -> String {
     let Written { changed, examined, block_size, changed_on_other_contents, .. } = written;
     let altered = changed_on_other_contents.map_or_else(String::new, |altered| {
-        format!("; on memory that holds other values, {altered} changed")
+        format!("; on memory that holds other values, it changed {altered}")
     });
-    format!("{changed} of {examined} of memory changed, compared in blocks of {block_size}{altered}")
+    format!("a launch changed {changed} of {examined} of memory, compared in blocks of {block_size}{altered}")
 }
 
 /// Returns the phrase that some writes may be missing, which begins with a semicolon; empty if all memory was examined.
@@ -137,9 +142,13 @@ pub(super) fn host_sentence(measured: &Measurement) -> Option<String> {
     let is_longer = |call: &Nanoseconds| *call > measured.median();
     let call = measured.call_time.or_else(|| measured.samples.host_call_time.filter(is_longer));
     let call = call.map(|call| {
-        let limit = match is_longer(&call) {
-            true => ", longer than the launch: without a graph, the device waits for the host",
-            false => "",
+        let limit = if is_longer(&call) {
+            format!(
+                ", longer than the {} on the device: in a loop without a graph, the device would wait for the host",
+                measured.median()
+            )
+        } else {
+            String::new()
         };
         format!("a call of the launch function takes {call} on the host{limit}")
     });
@@ -217,14 +226,14 @@ mod tests {
         let told = |seen: LaunchInfo| writes_sentence(&counts, &seen).expect("there is something");
         assert_eq!(
             told(written(4096, None, None)),
-            "4 KiB of 1 MiB of memory changed, compared in blocks of 512 B; it declares 4 KiB written"
+            "a launch changed 4 KiB of 1 MiB of memory, compared in blocks of 512 B; the benchmark declares 4 KiB written"
         );
         assert!(
             told(written(0, Some("it copies to the host"), None)).contains("some writes may be missing: it")
         );
         for altered in [0, 2048] {
             let words =
-                format!("; on memory that holds other values, {} changed; it declares", Bytes(altered));
+                format!("; on memory that holds other values, it changed {}; the benchmark", Bytes(altered));
             assert!(told(written(0, None, Some(altered))).contains(&words), "{words}");
         }
         assert_eq!(writes_sentence(&counts, &LaunchInfo::default()), None);

@@ -255,8 +255,8 @@ fn a_batch_of_launches_is_explained() {
     let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  quantiles").next());
     assert_snapshot!(time.expect("it is explained"), @"
     2.144 µs = event time 2.144 µs − overhead 0.500 ns (what the timer reads without a
-          launch); the timer steps by 10.00 ns, so 0.156 ns for each of the 64 back-to-back
-          launches of a sample: one alone is too short for it
+          launch); the event time has steps of 10.00 ns, so 0.156 ns for each of the 64
+          back-to-back launches of a sample: one alone is too short for it
     ");
 }
 

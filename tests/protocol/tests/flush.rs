@@ -122,14 +122,14 @@ fn explain_tells_how_each_number_came_about() {
     for words in [
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
-        " µs between two events around launches that only read a parameter − 550.0 ns that such a launch itself takes ",
-        " by which events differ from the GPU's timer); the timer steps by 32.00 ns",
+        " µs between two events around a launch that only reads a parameter − 550.0 ns that such a launch itself takes ",
+        " than the GPU's own timer); the event time has steps of 32.00 ns",
         "  error     at most ",
         " (half of the 95 % interval, as in ± %) + ",
-        " (by which events differ from the GPU's timer)",
+        " (the difference between events and the GPU's own timer)",
         "  path      graph",
         "  flush     discard; verified: a read of a quarter of the cache takes ",
-        " if the cache is empty and has no dirty lines; ",
+        " (from a cache without dirty lines ",
         ", steady",
         "on the device, including everything between samples; ",
     ] {

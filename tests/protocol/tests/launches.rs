@@ -199,10 +199,10 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
     ended.shows_against("launches::writes_nothing hot", "suspect: outputs never written: ");
     ended.shows("11 results: 8 valid, 3 suspect, 0 invalid");
     ended.shows(
-        "  writes    16 KiB of 16 KiB of memory changed, compared in blocks of 512 B; it declares 16 KiB written",
+        "  writes    a launch changed 16 KiB of 16 KiB of memory, compared in blocks of 512 B; the benchmark declares 16 KiB written",
     );
     ended.shows(
-        "in blocks of 512 B; on memory that holds other values, 16 KiB changed; it declares 16 KiB written",
+        "in blocks of 512 B; on memory that holds other values, it changed 16 KiB; the benchmark declares 16 KiB written",
     );
     ended.shows("  kernel    fill: 4 blocks of 256 threads; 32 registers a thread; a multiprocessor holds 8 blocks at once");
 }
@@ -243,7 +243,7 @@ fn intermediates_count_as_moved_and_are_as_many_as_kernels_pass_on() {
         }
         let ended = measured.ended.with_code(0);
         ended.shows("9 results: 6 valid, 3 suspect, 0 invalid");
-        ended.shows("it declares 16 KiB written; it declares 32 KiB of intermediates, written and read between its kernels");
+        ended.shows("the benchmark declares 16 KiB written; the benchmark declares 32 KiB of intermediates, written and read between its kernels");
     }
 }
 

@@ -127,7 +127,7 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
-    let binds = "DRAM would limit it: 0.17 flop/byte is below the ridge point of 13.9 flop/byte between DRAM and FP32; ";
+    let binds = "DRAM is the limit: 0.17 flop/byte is below the ridge point of 13.9 flop/byte between DRAM and FP32; ";
     // One is launch-bound, and one is faster than the memory.
     assert_eq!((lines(binds), run.records.len()), (2, 4), "{ended}");
     assert_eq!(lines("L2 serves the data, faster than memory can; the peak of L2 is unknown"), 1, "{ended}");
@@ -139,10 +139,6 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
         assert_eq!(metrics.arithmetic_intensity, Some(1.0 / 6.0));
     }
     // Of 64 KiB an array, hot; not cold, and not of 16 MiB. It is said of valid rows.
-    assert_eq!(
-        lines("launch-bound: an empty launch takes 550.0 ns, at least half of this time"),
-        1,
-        "{ended}"
-    );
+    assert_eq!(lines("launch-bound: an empty launch takes 550.0 ns, 59."), 1, "{ended}");
     assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{ended}");
 }

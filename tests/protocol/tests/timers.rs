@@ -181,7 +181,7 @@ fn explain_names_the_resolution() {
         timed(&["::lasts", "--explain", "--cache", "hot", "--arg", "ns=2300"], "1024", ("86", "6"), true);
     let ended = measured.ended.with_code(0);
     ended.shows(
-        "the timer steps by 1.024 µs; samples start at random points of a step, which reduces the error to 64.00 ns",
+        "the event time has steps of 1.024 µs; samples start at random points of a step, which reduces the error to 64.00 ns",
     );
 }
 
