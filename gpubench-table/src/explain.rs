@@ -8,8 +8,8 @@ use super::text::{Page, heading, paragraph, plain, plain_lines, wrapped};
 use gpubench_records::metrics::{PeakFraction, is_rate};
 use gpubench_records::{
     Cache, Compared, Comparison, CoolDown, DeviceClock, DeviceInfo, Energy, EnergyMeasurement,
-    FlushVerification, Measurement, Method, Metrics, Package, Program, Quantity, Record, Run, SensorReadings,
-    UserMetric,
+    FlushVerification, Measurement, Method, Metrics, Package, Program, Quantity, Record, Run, Samples,
+    SensorReadings, Timer, UserMetric,
 };
 use gpubench_stats::{DramStall, Nanoseconds, Summary, format};
 
@@ -56,6 +56,7 @@ pub fn sentences(
     let mut lines = Vec::new();
     let mut add = |word, sentence: Option<String>| lines.extend(sentence.map(|sentence| (word, sentence)));
     add("time", Some(time_sentence(measured)));
+    add("overhead", Some(overhead_sentence(samples)));
     add("quantiles", Some(quantiles(&samples.time)));
     add("path", Some(path_sentence(&samples.method)));
     add("error", error_sentence(measured));
@@ -110,12 +111,11 @@ fn interleaving_sentence(compared: &Compared) -> String {
     )
 }
 
-/// Returns the sentence that derives the time from event time and overhead.
+/// Returns the sentence that derives the time from event time and overhead, with the steps of the event time.
 fn time_sentence(measured: &Measurement) -> String {
     let (samples, timer) = (&measured.samples, measured.samples.timer);
-    let step = timer.resolution;
     let [median, overhead] = [measured.median(), samples.overhead()];
-    let event = median + overhead;
+    let step = timer.resolution;
     let step = match samples.method.batch {
         None => step.to_string(),
         Some(launches) => {
@@ -125,30 +125,40 @@ fn time_sentence(measured: &Measurement) -> String {
             )
         }
     };
-    let (reading, pair) = if timer.timestamp_kernels {
-        ("time between stamps of the GPU's clock", "two stamps")
-    } else {
-        ("event time", "two events")
-    };
-    let why = match (timer.empty_launch_time, timer.marginal_empty_launch) {
-        (Some(_), Some(one_more)) => format!(
-            "{} between {pair} around {} − {one_more} that such a launch itself takes{}",
-            overhead + one_more - samples.correction.unwrap_or_default(),
-            if timer.reads_parameter { "a launch that only reads a parameter" } else { "an empty launch" },
-            samples.correction.map_or_else(String::new, |by| {
-                let (sign, side) = if by < Nanoseconds::ZERO { ('−', "less") } else { ('+', "more") };
-                format!(" {sign} {} by which events show {side} than the GPU's own timer", by.abs())
-            })
-        ),
-        _ if overhead > timer.empty_span => "what the timer reads around an empty launch".to_owned(),
-        _ => "what the timer reads without a launch".to_owned(),
-    };
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
         format!("; samples start at random points of a step, which reduces the error to {resolution}")
     });
+    let reading = reading_name(timer);
     format!(
-        "{median} = {reading} {event} − overhead {overhead} ({why}); the {reading} has steps of {step}{averages}"
+        "{median} = {reading} {} − overhead {overhead}; the {reading} has steps of {step}{averages}",
+        median + overhead
     )
+}
+
+/// Returns the name of a sample's reading before the overhead is subtracted.
+fn reading_name(timer: Timer) -> &'static str {
+    if timer.timestamp_kernels { "time between stamps of the GPU's clock" } else { "event time" }
+}
+
+/// Returns the sentence that derives the overhead of the timer.
+fn overhead_sentence(samples: &Samples) -> String {
+    let (timer, overhead) = (samples.timer, samples.overhead());
+    match (timer.empty_launch_time, timer.marginal_empty_launch) {
+        (Some(_), Some(one_more)) => format!(
+            "{overhead} = {} ({} of {}) − {one_more} (which such a launch itself takes){}",
+            overhead + one_more - samples.correction.unwrap_or_default(),
+            reading_name(timer),
+            if timer.reads_parameter { "a launch that only reads a parameter" } else { "an empty launch" },
+            samples.correction.map_or_else(String::new, |by| {
+                let (sign, side) = if by < Nanoseconds::ZERO { ('−', "less") } else { ('+', "more") };
+                format!(" {sign} {} (correction: events show {side} than the GPU's own timer)", by.abs())
+            })
+        ),
+        _ if overhead > timer.empty_span => {
+            format!("{overhead}: what the timer reads around an empty launch")
+        }
+        _ => format!("{overhead}: what the timer reads without a launch"),
+    }
 }
 
 /// Returns the phrase with the range of the samples, their percentiles, mean and standard deviation.
@@ -165,7 +175,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
     Some(format!(
-        "at most {error} ({share}) = {} (half of the 95 % interval, as in ± %) + {resolution} (two steps, in case every sample is off by as much) + {gap} (the difference between events and the GPU's own timer)",
+        "at most {error} ({share}) = {} (half of the 95 % interval) + {resolution} (two steps of the event time) + {gap} (the correction of the overhead)",
         error - gap - resolution
     ))
 }
@@ -210,7 +220,7 @@ fn flush_sentence(measured: &Measurement) -> String {
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
     format!(
-        "{works}a read of a quarter of the cache takes {} (from an empty cache {}, from a full one {}); a read of three quarters takes {} (from a cache without dirty lines {})",
+        "{works}after the flush, reading a quarter of the cache takes {} ({} if the cache is empty, {} if it holds the data); reading three quarters takes {} ({} if no line is dirty)",
         proof.flushed_read,
         proof.reference_read,
         proof.cached_read,
@@ -378,7 +388,7 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
         _ => (&memory, "below"),
     };
     Some(format!(
-        "{binds} is the limit: {has} is {side} the ridge point of {meet} between {memory} and {compute}; the launch reaches {reached} of the {binds} peak"
+        "the roof is {binds}: {has} is {side} the ridge point of {meet} between {memory} and {compute}; the launch reaches {reached} of the {binds} peak"
     ))
 }
 

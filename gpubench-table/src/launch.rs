@@ -120,11 +120,12 @@ fn unseen_phrase(written: &Written) -> String {
 /// the outputs differ from those of the first launch, and the cold times on fresh and on used inputs. `None` if
 /// nothing of this is known.
 pub(super) fn relaunch_sentence(relaunch: &Relaunch) -> Option<String> {
-    let checked = relaunch.checked.map(|_| "a launch on fresh inputs passed its check".to_owned());
+    let checked =
+        relaunch.checked.map(|_| "after the samples, a launch on fresh inputs passed its check".to_owned());
     let differs = (relaunch.differs > Bytes::ZERO)
         .then(|| format!("launches after the samples leave {} different", relaunch.differs));
     let rewritten = relaunch.rewritten.map(|Rewritten { changed, again }| {
-        format!("the first launch wrote {changed}, launches after the samples {again}")
+        format!("the first launch wrote {changed}, a launch after the samples {again}")
     });
     let reuse = relaunch.reuse.map(|Reuse { fresh, used }| {
         format!(

@@ -252,11 +252,11 @@ fn a_batch_of_launches_is_explained() {
     samples.timer = Timer::new(Nanoseconds(10.0)).with_empty_span(Nanoseconds(32.0)).of_batch(64);
     run.records.truncate(1);
     let text = plain(&explain(&run, page(100)));
-    let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  quantiles").next());
+    let time = text.split("\n  time").nth(1).and_then(|text| text.split("\n  overhead").next());
     assert_snapshot!(time.expect("it is explained"), @"
-    2.144 µs = event time 2.144 µs − overhead 0.500 ns (what the timer reads without a
-          launch); the event time has steps of 10.00 ns, so 0.156 ns for each of the 64
-          back-to-back launches of a sample: one alone is too short for it
+    2.144 µs = event time 2.144 µs − overhead 0.500 ns; the event time has steps of
+          10.00 ns, so 0.156 ns for each of the 64 back-to-back launches of a sample: one alone is
+          too short for it
     ");
 }
 

@@ -127,7 +127,8 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
     let Measured { ended, run, .. } = measure(KERNELS, &arguments, &[]);
     let ended = ended.with_code(0);
     let lines = |words: &str| ended.stdout.lines().filter(|line| line.contains(words)).count();
-    let binds = "DRAM is the limit: 0.17 flop/byte is below the ridge point of 13.9 flop/byte between DRAM and FP32; ";
+    let binds =
+        "the roof is DRAM: 0.17 flop/byte is below the ridge point of 13.9 flop/byte between DRAM and FP32; ";
     // One is launch-bound, and one is faster than the memory.
     assert_eq!((lines(binds), run.records.len()), (2, 4), "{ended}");
     assert_eq!(lines("L2 serves the data, faster than memory can; the peak of L2 is unknown"), 1, "{ended}");
