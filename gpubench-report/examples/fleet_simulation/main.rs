@@ -1,5 +1,5 @@
 //! Finds slow GPUs in simulated fleets, whose truth is known: 100 fleets of each scenario, or as many as the first argument
-//! says. Prints the table that `docs/contributing/statistics.md` quotes.
+//! says. Prints `docs/results/fleet/simulation.txt`.
 
 #![expect(clippy::print_stdout, reason = "a program that prints its results")]
 
