@@ -26,7 +26,7 @@ pub fn header(run: &Run, page: Page) -> String {
         if info.fake {
             text += &styled(
                 &wrapped(
-                    "FAKE: a fake driver for tests. It invents the times, runs no PTX, and computes kernels such as `saxpy` by their names",
+                    "FAKE: a fake driver for tests. It invents the times, runs no PTX, and knows kernels such as `saxpy` by their names",
                     "  ",
                     page,
                 ),

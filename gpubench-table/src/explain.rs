@@ -114,23 +114,19 @@ fn interleaving_sentence(compared: &Compared) -> String {
 /// Returns the sentence that derives the time from event time and overhead, with the steps of the event time.
 fn time_sentence(measured: &Measurement) -> String {
     let (samples, timer) = (&measured.samples, measured.samples.timer);
-    let [median, overhead] = [measured.median(), samples.overhead()];
-    let step = timer.resolution;
-    let step = match samples.method.batch {
-        None => step.to_string(),
-        Some(launches) => {
-            let [all, each] = [step * launches as f64, step];
-            format!(
-                "{all}, so {each} for each of the {launches} back-to-back launches of a sample: one alone is too short for it"
-            )
-        }
-    };
+    let [median, overhead, step] = [measured.median(), samples.overhead(), timer.resolution];
+    let steps = samples.method.batch.map_or_else(|| step.to_string(), |launches| {
+        format!(
+            "{}, so {step} for each of the {launches} back-to-back launches of a sample: one alone is too short for it",
+            step * launches as f64
+        )
+    });
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
         format!("; samples start at random points of a step, which reduces the error to {resolution}")
     });
     let reading = reading_name(timer);
     format!(
-        "{median} = {reading} {} − overhead {overhead}; the {reading} has steps of {step}{averages}",
+        "{median} = {reading} {} − overhead {overhead}; the {reading} has steps of {steps}{averages}",
         median + overhead
     )
 }
@@ -151,7 +147,10 @@ fn overhead_sentence(samples: &Samples) -> String {
             if timer.reads_parameter { "a launch that only reads a parameter" } else { "an empty launch" },
             samples.correction.map_or_else(String::new, |by| {
                 let (sign, side) = if by < Nanoseconds::ZERO { ('−', "less") } else { ('+', "more") };
-                format!(" {sign} {} (correction: events show {side} than the GPU's own timer)", by.abs())
+                format!(
+                    " {sign} {} (correction: events measure that much {side} than the GPU's own timer)",
+                    by.abs()
+                )
             })
         ),
         _ if overhead > timer.empty_span => {
@@ -172,11 +171,11 @@ pub fn quantiles(time: &Summary) -> String {
 /// Returns the sentence about the cross-check error; `None` without a second method.
 fn error_sentence(measured: &Measurement) -> Option<String> {
     let (gap, error) = (measured.samples.cross_check_difference()?, measured.samples.cross_check_error()?);
-    let share = format::percent(error / measured.median());
     let resolution = 2.0 * measured.samples.timer.effective_resolution();
+    let random = error - gap - resolution;
+    let [random_share, share] = [random, error].map(|part| format::percent(part / measured.median()));
     Some(format!(
-        "at most {error} ({share}) = {} (half of the 95 % interval) + {resolution} (two steps of the event time) + {gap} (the correction of the overhead)",
-        error - gap - resolution
+        "{random} ({random_share}) by chance; at most {error} ({share}) if every sample is also off by two steps of the event time ({resolution}) and by the correction ({gap})"
     ))
 }
 
@@ -215,17 +214,16 @@ fn flush_sentence(measured: &Measurement) -> String {
     text
 }
 
-/// Returns the phrase with the readings of a flush verification. It begins with `verified` only if the flush
-/// leaves the cache empty and clean.
+/// Returns the phrase with the readings of a flush verification. It has `verified empty` only if the flush leaves the
+/// cache empty, and `verified clean` only if it leaves no dirty lines.
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
-    let works = if proof.evicts_cache() && proof.is_clean() { "verified: " } else { "" };
+    let FlushVerification {
+        flushed_read, reference_read, cached_read, large_read, reference_large_read, ..
+    } = proof;
+    let empty = if proof.evicts_cache() { "verified empty: " } else { "" };
+    let clean = if proof.is_clean() { "verified clean: " } else { "" };
     format!(
-        "{works}after the flush, reading a quarter of the cache takes {} ({} if the cache is empty, {} if it holds the data); reading three quarters takes {} ({} if no line is dirty)",
-        proof.flushed_read,
-        proof.reference_read,
-        proof.cached_read,
-        proof.large_read,
-        proof.reference_large_read
+        "after it, {empty}reading a quarter of the cache takes {flushed_read} (if it is empty, {reference_read}; if it holds the data, {cached_read}); {clean}reading three quarters takes {large_read} (without dirty lines, {reference_large_read}; with dirty lines, longer)"
     )
 }
 
@@ -332,7 +330,7 @@ fn sampling_sentence(measured: &Measurement) -> String {
 /// Returns the phrase about the most device memory that `setup` and the first launch had allocated; `None` if
 /// neither is known.
 fn memory_sentence(measured: &Measurement) -> Option<String> {
-    let setup = measured.setup_memory.map(|bytes| format!("`setup` allocated at most {bytes}"));
+    let setup = measured.setup_memory.map(|bytes| format!("`setup` allocated {bytes} at its peak"));
     let launch = measured.launch.memory.map(|bytes| format!("the first launch allocated {bytes} more"));
     let known: Vec<String> = setup.into_iter().chain(launch).collect();
     (!known.is_empty()).then(|| known.join("; "))

@@ -24,7 +24,7 @@ use self::checked::{CheckedGroups, correct_by_second_clock, count_interrupted, s
 use crate::device::{Monitor, Sampler};
 use crate::method::watch::{ClockReadings, SensorWatch};
 use crate::method::{group_size::GroupSize, sampling_loop::SampleCollector};
-use gpubench_records::{ClockFaults, Failure, Samples, Sampling, Stage, Step, samples};
+use gpubench_records::{ClockFaults, Failure, Path, Samples, Sampling, Stage, Step, samples};
 use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
 
 pub use self::calibration::{median_time, time_once, timer};
@@ -70,7 +70,8 @@ pub fn measure(
     let mut warming = ClockReadings::default();
     let warmed = warm_up::warm_up(sampler, &mut checked, asked, &mut size, &mut warming, report_step)?;
     let mut warm_up = warmed.warm_up;
-    let others = VALIDATION_LAUNCHES as f64 * warmed.launch_time().unwrap_or_default();
+    let launch = warmed.launch_time().unwrap_or_default();
+    let others = VALIDATION_LAUNCHES as f64 * launch;
     let mut limit = sampling.max_time - warmed.beyond - others;
     let no_time =
         size.size_within(limit) == 0 && !size.samples_fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
@@ -82,6 +83,8 @@ pub fn measure(
             SampleCollector::from_warm_up_group(last, std::mem::take(&mut warming), sampling)
         }
         None => {
+            // The times of launches on a shared processor vary more.
+            size.begin_samples(if sampler.method().path == Path::Host { Nanoseconds::ZERO } else { launch });
             checked.timer = sampler.begin(checked.timer)?;
             loop {
                 let taken = SampleCollector::take_samples(

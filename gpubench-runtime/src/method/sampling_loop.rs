@@ -95,12 +95,11 @@ impl SampleCollector {
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         let timer = checked.timer;
-        let mut policy = StopPolicy::new(sampling, budget, timer.effective_resolution());
+        let mut policy = StopPolicy::new(sampling, (budget, size.min_samples), timer.effective_resolution());
         let mut budget = Budget::new(budget, timer);
         let mut relocator = InputRelocator::new(timer);
         let most = sampling.samples.unwrap_or(MAX_AUTOMATIC_SAMPLES);
         let mut origin = None;
-        size.begin_samples();
         let mut taken = Self::new(sampling);
         loop {
             report_step(Step::Samples(taken.read));

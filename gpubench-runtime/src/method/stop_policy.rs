@@ -2,7 +2,6 @@
 
 use std::ops::RangeInclusive;
 
-use super::group_size::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
@@ -56,15 +55,20 @@ pub(super) struct StopPolicy<'a> {
 }
 
 impl<'a> StopPolicy<'a> {
-    /// Returns the policy for samples with this time budget and this resolution of the timer.
-    pub(super) fn new(sampling: &'a Sampling, budget: Nanoseconds, resolution: Nanoseconds) -> Self {
+    /// Returns the policy for samples with this time budget and this resolution of the timer, of which there must be at least
+    /// `min_samples`.
+    pub(super) fn new(
+        sampling: &'a Sampling,
+        (budget, min_samples): (Nanoseconds, usize),
+        resolution: Nanoseconds,
+    ) -> Self {
         Self {
             sampling,
             budget,
             resolution,
-            rule: StopRule::new(sampling.precision, MIN_SAMPLES),
-            finer: StopRule::new(FINER_PRECISION * sampling.precision, MIN_SAMPLES),
-            next_check: MIN_SAMPLES,
+            rule: StopRule::new(sampling.precision, min_samples),
+            finer: StopRule::new(FINER_PRECISION * sampling.precision, min_samples),
+            next_check: min_samples,
             converged: false,
             is_fine: false,
             is_hopeless: false,
@@ -157,7 +161,7 @@ mod tests {
     fn after(checks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
         const SAMPLING: Sampling =
             Sampling { precision: 0.005, min_time: Nanoseconds::ZERO, ..Sampling::USUAL };
-        let mut policy = StopPolicy::new(&SAMPLING, seconds(3.0), STEP);
+        let mut policy = StopPolicy::new(&SAMPLING, (seconds(3.0), 30), STEP);
         for (samples, half_width, spent) in checks {
             policy.interim_check(
                 *samples,
