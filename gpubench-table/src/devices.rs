@@ -53,7 +53,7 @@ fn properties(info: &DeviceInfo, page: Page) -> String {
     let (ids, others): (Vec<_>, Vec<_>) = info.properties.iter().partition(|property| property.name == UUID);
     let all: Vec<String> = others.into_iter().chain(ids).map(shown).collect();
     let line = |number: usize| {
-        let more = if number < all.len() { MORE_PROPERTIES } else { "" };
+        let more = if number < all.len() { " · …" } else { "" };
         format!("  {}{more}\n", all[..number].join(PROPERTY_SEPARATOR))
     };
     let fits = |number: &usize| width_of(line(*number).trim_end()) <= page.width();
@@ -62,8 +62,6 @@ fn properties(info: &DeviceInfo, page: Page) -> String {
 
 /// The text between two properties of a device.
 const PROPERTY_SEPARATOR: &str = " · ";
-/// The text after the properties that fit on a line, if there are more.
-const MORE_PROPERTIES: &str = " · …";
 
 /// The properties of a device, all of them.
 pub(super) fn all_properties(info: &DeviceInfo) -> String {

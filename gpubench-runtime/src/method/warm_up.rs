@@ -13,9 +13,11 @@ use gpubench_stats::Nanoseconds;
 /// Two successive groups agree if their medians differ by at most this fraction, or by the resolution of the
 /// timer if that is more.
 const MEDIAN_AGREEMENT: f64 = 0.01;
-/// The minimum number of groups, the first one excluded, whose medians can show that there is no trend: the
-/// last median is then steady if it is within the range of the others. Launches whose times vary by more than
-/// [`MEDIAN_AGREEMENT`] need this rule. The first group is excluded because it loads code and touches memory.
+/// The minimum number of groups, the first one excluded, whose medians or clocks can show that there is no
+/// trend: the last one is then steady if it is within the range of the others. The first group is excluded
+/// because it loads code and touches memory. Launches whose times vary by more than [`MEDIAN_AGREEMENT`] need
+/// this rule, and clocks that alternate: under a sum of 256 MiB, the clock of an H200 is 1930 to 1980 MHz, and
+/// the warm-up takes up to 1 s without it.
 const GROUPS_WITHOUT_TREND: usize = 4;
 /// The GPU clock is steady if its readings after two successive groups differ by at most this fraction.
 const CLOCK_AGREEMENT: f64 = 0.005;
@@ -75,10 +77,10 @@ pub(super) fn warm_up(
 ) -> Result<WarmedUp, Failure> {
     let mut warm_up = WarmUpSummary { launches: 0, elapsed: Nanoseconds::ZERO, steady: false };
     let mut budget = Budget::new(longest_warm_up(sampling), checked.timer);
-    let mut medians: Vec<Nanoseconds> = Vec::new();
+    let mut medians: Vec<f64> = Vec::new();
     let mut last: Option<LastGroup> = None;
     loop {
-        let is_long = medians.last().is_some_and(|median| *median > NO_WARM_UP_LAUNCH);
+        let is_long = medians.last().is_some_and(|median| *median > NO_WARM_UP_LAUNCH.as_f64());
         let wanted = match sampling.warm_up_launches {
             Some(launches) => size.samples.min(launches.saturating_sub(warm_up.launches)),
             None if (warm_up.steady || is_long) && budget.spent() >= sampling.min_warm_up_time => 0,
@@ -101,22 +103,24 @@ pub(super) fn warm_up(
         warm_up.elapsed += cost.device;
         clocks.add(group.clock, warm_up.launches, warm_up.elapsed);
         let (events, overhead) = (checked.first_launch_events(&group), checked.overhead(&group));
-        medians.extend(stats::median(&events));
-        let times_agree = !events.is_empty() && medians_are_steady(&medians, checked.timer.resolution);
-        warm_up.steady = times_agree && clocks.last_two_agree(CLOCK_AGREEMENT);
+        medians.extend(stats::median(&events).map(Nanoseconds::as_f64));
+        let clocks = clocks.hertz();
+        warm_up.steady = !events.is_empty()
+            && are_steady(&medians, MEDIAN_AGREEMENT, checked.timer.resolution.as_f64())
+            && (clocks.len() < 2 || are_steady(&clocks, CLOCK_AGREEMENT, 0.0));
         last = Some(LastGroup { begin, end, cost, events, overhead });
     }
 }
 
-/// Returns true if the last median is steady: it differs from the previous one by at most
-/// [`MEDIAN_AGREEMENT`] or `step`, the resolution of the timer, or it is within the range of the earlier
-/// medians if these are enough for [`GROUPS_WITHOUT_TREND`]. Returns false for fewer than two medians.
-fn medians_are_steady(medians: &[Nanoseconds], step: Nanoseconds) -> bool {
-    let [earlier @ .., last] = medians else { return false };
+/// Returns true if the last of `values`, which are medians or clocks of successive groups, is steady: it
+/// differs from the previous one by at most `fraction` of it or by `step`, or it is within the range of the
+/// earlier values if these are enough for [`GROUPS_WITHOUT_TREND`]. Returns false for fewer than two values.
+fn are_steady(values: &[f64], fraction: f64, step: f64) -> bool {
+    let [earlier @ .., last] = values else { return false };
     let Some(next_to_last) = earlier.last() else { return false };
     let others = &earlier[1..];
-    let is_between = others.iter().any(|median| median <= last) && others.iter().any(|median| median >= last);
-    (*last - *next_to_last).abs() <= (MEDIAN_AGREEMENT * *last).max(step)
+    let is_between = others.iter().any(|value| value <= last) && others.iter().any(|value| value >= last);
+    (last - next_to_last).abs() <= (fraction * last).max(step)
         || others.len() + 1 >= GROUPS_WITHOUT_TREND && is_between
 }
 
@@ -126,12 +130,7 @@ mod tests {
 
     #[test]
     fn times_are_steady_once_they_agree_or_have_no_trend() {
-        let steady = |medians: &[f64]| {
-            medians_are_steady(
-                &medians.iter().copied().map(Nanoseconds).collect::<Vec<_>>(),
-                Nanoseconds(32.0),
-            )
-        };
+        let steady = |medians: &[f64]| are_steady(medians, MEDIAN_AGREEMENT, 32.0);
         assert!(!steady(&[]) && !steady(&[5e6]));
         // Within 1 %, or within the timer's resolution.
         assert!(steady(&[5e6, 5.04e6]) && !steady(&[5e6, 5.06e6]) && steady(&[1000.0, 1032.0]));
@@ -140,5 +139,13 @@ mod tests {
         assert!(!steady(&[20e6, 9e6, 5e6, 5.5e6]), "three after the first are too few");
         // The times after the first have a trend.
         assert!(!steady(&[1e6, 9e6, 7e6, 6e6, 5e6]) && !steady(&[9e6, 5e6, 6e6, 7e6, 8e6]));
+    }
+
+    #[test]
+    fn clocks_are_steady_once_they_agree_or_alternate() {
+        let steady = |clocks: &[f64]| are_steady(clocks, CLOCK_AGREEMENT, 0.0);
+        assert!(steady(&[1000.0, 2000.0, 1995.0]) && !steady(&[2000.0, 2000.0, 1985.0]));
+        assert!(steady(&[1200.0, 1980.0, 1930.0, 1980.0, 1950.0]), "it alternates");
+        assert!(!steady(&[1200.0, 1400.0, 1600.0, 1800.0, 1980.0]), "it rises");
     }
 }

@@ -116,13 +116,9 @@ impl ClockReadings {
         self.groups.extend(clock.map(|clock| GroupClock { samples, at, clock }));
     }
 
-    /// Returns true if the last two readings differ by at most `fraction`, or if there are fewer than two
-    /// readings.
-    pub(super) fn last_two_agree(&self, fraction: f64) -> bool {
-        match &self.groups[..] {
-            [.., before, last] => (last.clock.as_f64() / before.clock.as_f64() - 1.0).abs() <= fraction,
-            _ => true,
-        }
+    /// Returns the readings in hertz.
+    pub(super) fn hertz(&self) -> Vec<f64> {
+        self.groups.iter().map(|group| group.clock.as_f64()).collect()
     }
 
     /// Appends the readings `later`, of groups that ran after these.
@@ -299,18 +295,5 @@ mod clock_tests {
         assert_eq!(clock.over_time, samples.groups);
         assert_eq!(readings(&[]).summarize_after(&samples), None);
         assert_eq!(samples.summarize_after(&readings(&[])).expect("it was read").before, None);
-    }
-
-    #[test]
-    fn the_last_two_readings_agree_or_do_not() {
-        for (clocks, agree) in [
-            (&[1000, 2000, 1995][..], true),
-            (&[2000, 2000, 1985], false),
-            (&[2000, 2015], false),
-            (&[1], true),
-            (&[], true),
-        ] {
-            assert_eq!(readings(clocks).last_two_agree(0.005), agree, "{clocks:?}");
-        }
     }
 }

@@ -76,7 +76,7 @@ fn memory_that_setup_and_launch_allocate_is_counted() {
     measured
         .ended
         .with_code(0)
-        .shows("memory    `setup` allocated at most 16 KiB; the first launch allocated 0 B more");
+        .shows("memory    `setup` allocated 16 KiB at its peak; the first launch allocated 0 B more");
 }
 
 /// Work that is missing in a time is told, longer or shorter than the rest.
