@@ -2,7 +2,7 @@
 //! arithmetic keeps the unit: times add up to a time, and a time over a time is a number.
 //! [`format`](crate::format) writes them for people.
 
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::{cmp::Ordering, iter::Sum, time::Duration};
 
 use serde::{Deserialize, Serialize};
@@ -105,14 +105,6 @@ macro_rules! quantities {
 
             fn sub(self, other: Self) -> Self {
                 Self(self.0 - other.0)
-            }
-        }
-
-        impl Neg for $name {
-            type Output = Self;
-
-            fn neg(self) -> Self {
-                Self(-self.0)
             }
         }
 
@@ -299,7 +291,7 @@ mod units_tests {
         assert_eq!((time, time * 2.5, 2.0 * time), (Nanoseconds(1e3), Nanoseconds(2.5e3), Nanoseconds(2e3)));
         assert_eq!((time / Nanoseconds(250.0), time / 4.0), (4.0, Nanoseconds(250.0)));
         assert_eq!([1.0, 2.0, 4.0].map(Nanoseconds).into_iter().sum::<Nanoseconds>(), Nanoseconds(7.0));
-        assert_eq!((-time).abs().max(Nanoseconds(3.0)), time);
+        assert_eq!((-1.0 * time).abs().max(Nanoseconds(3.0)), time);
         assert_eq!(BytesPerSecond(1024.0 * 1024.0 * 512.0).as_gibibytes(), 0.5);
     }
 

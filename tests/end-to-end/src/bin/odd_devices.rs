@@ -152,7 +152,7 @@ impl<const CLOCK: usize> LaunchTimer for Broken<CLOCK> {
         let time = Nanoseconds::from(begin.elapsed());
         let is_broken = self.launches.is_multiple_of(100);
         Ok(match CLOCK {
-            BACKWARDS if is_broken => -time,
+            BACKWARDS if is_broken => -1.0 * time,
             NO_NUMBER if is_broken => Nanoseconds(f64::NAN),
             FAST => 10.0 * time,
             // Noise that no number of samples averages away soon, but for what launches nothing.
