@@ -214,16 +214,15 @@ fn flush_sentence(measured: &Measurement) -> String {
     text
 }
 
-/// Returns the phrase with the readings of a flush verification. It has `verified empty` only if the flush leaves the
-/// cache empty, and `verified clean` only if it leaves no dirty lines.
+/// Returns the phrase with the state in which the flush leaves the cache, and the readings that show it.
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let FlushVerification {
         flushed_read, reference_read, cached_read, large_read, reference_large_read, ..
     } = proof;
-    let empty = if proof.evicts_cache() { "verified empty: " } else { "" };
-    let clean = if proof.is_clean() { "verified clean: " } else { "" };
+    let state = if proof.evicts_cache() { "is empty" } else { "may hold data" };
+    let no = if proof.is_clean() { "no " } else { "" };
     format!(
-        "after it, {empty}reading a quarter of the cache takes {flushed_read} (if it is empty, {reference_read}; if it holds the data, {cached_read}); {clean}reading three quarters takes {large_read} (without dirty lines, {reference_large_read}; with dirty lines, longer)"
+        "after it, the cache {state}: reading a quarter of it takes {flushed_read} (if empty, {reference_read}; if it holds the data, {cached_read}); it has {no}dirty lines: reading three quarters takes {large_read} (without dirty lines, {reference_large_read}; with dirty lines, longer)"
     )
 }
 

@@ -129,8 +129,8 @@ fn explain_tells_how_each_number_came_about() {
         " by chance; at most ",
         " if every sample is also off by two steps of the event time (64.00 ns) and by the correction (",
         "  path      graph",
-        "  flush     discard; after it, verified empty: reading a quarter of the cache takes ",
-        "verified clean: reading three quarters takes ",
+        "  flush     discard; after it, the cache is empty: reading a quarter of it takes ",
+        "it has no dirty lines: reading three quarters takes ",
         ", steady",
         "on the device, including everything between samples; ",
     ] {
