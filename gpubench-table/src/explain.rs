@@ -146,17 +146,18 @@ fn overhead_sentence(samples: &Samples) -> String {
             reading_name(timer),
             if timer.reads_parameter { "a launch that only reads a parameter" } else { "an empty launch" },
             samples.correction.map_or_else(String::new, |by| {
-                let (sign, side) = if by < Nanoseconds::ZERO { ('−', "less") } else { ('+', "more") };
+                let (sign, effect, side) =
+                    if by < Nanoseconds::ZERO { ('−', "longer", "more") } else { ('+', "shorter", "less") };
                 format!(
-                    " {sign} {} (correction: events measure that much {side} than the GPU's own timer)",
+                    " {sign} {} (correction, which makes the time {effect}: the GPU's own timer measures this much {side} than events)",
                     by.abs()
                 )
             })
         ),
-        _ if overhead > timer.empty_span => {
-            format!("{overhead}: what the timer reads around an empty launch")
+        _ => {
+            let place = if overhead > timer.empty_span { "around an empty launch" } else { "without a launch" };
+            format!("{overhead}: what the timer reads {place}")
         }
-        _ => format!("{overhead}: what the timer reads without a launch"),
     }
 }
 
@@ -220,9 +221,9 @@ fn flush_verification_sentence(proof: &FlushVerification) -> String {
         flushed_read, reference_read, cached_read, large_read, reference_large_read, ..
     } = proof;
     let state = if proof.evicts_cache() { "is empty" } else { "may hold data" };
-    let no = if proof.is_clean() { "no " } else { "" };
+    let lines = if proof.is_clean() { "no lines are" } else { "lines may be" };
     format!(
-        "after it, the cache {state}: reading a quarter of it takes {flushed_read} (if empty, {reference_read}; if it holds the data, {cached_read}); it has {no}dirty lines: reading three quarters takes {large_read} (without dirty lines, {reference_large_read}; with dirty lines, longer)"
+        "after the flush, reading data of a quarter of the cache's size takes {flushed_read}, so the cache {state} (reference times: empty cache {reference_read}, cache with the data {cached_read}); reading three quarters takes {large_read}, so {lines} dirty (reference time: without dirty lines {reference_large_read}; dirty lines take longer)"
     )
 }
 

@@ -342,6 +342,15 @@ fn a_driver_that_does_not_start_is_told() {
     row(here!(), "driver that does not start", &format!("no run on a GPU: exit 5, {}", quoted(says)), "–");
 }
 
+/// The process that searches for devices is the first worker: its second call of `cuInit` succeeds.
+#[test]
+fn the_process_that_lists_measures_too() {
+    let library = library().to_str().expect("UTF-8");
+    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
+    let arguments = ["--quick", "--device", "0", "cuda::copy", "--arg", "n=16384"];
+    _ = run_with(KERNELS, &arguments, &environment).with_code(0);
+}
+
 /// A fault by its name on the page, a case that has it, and what its row must say.
 type Fault = (&'static str, &'static str, &'static str);
 
