@@ -114,20 +114,25 @@ fn interleaving_sentence(compared: &Compared) -> String {
 /// Returns the sentence that derives the time from event time and overhead, with the steps of the event time.
 fn time_sentence(measured: &Measurement) -> String {
     let (samples, timer) = (&measured.samples, measured.samples.timer);
-    let [median, overhead, step] = [measured.median(), samples.overhead(), timer.resolution];
-    let steps = samples.method.batch.map_or_else(|| step.to_string(), |launches| {
-        format!(
+    let [median, overhead, step] = [measured.median(), overhead_by_events(samples), timer.resolution];
+    let steps = match samples.method.batch {
+        None => step.to_string(),
+        Some(launches) => format!(
             "{}, so {step} for each of the {launches} back-to-back launches of a sample: one alone is too short for it",
             step * launches as f64
-        )
-    });
+        ),
+    };
     let averages = timer.averaged_resolution.map_or_else(String::new, |resolution| {
         format!("; samples start at random points of a step, which reduces the error to {resolution}")
     });
+    let correction = samples.correction.map_or_else(String::new, |by| {
+        let (sign, side) = if by < Nanoseconds::ZERO { ('+', "longer") } else { ('−', "shorter") };
+        format!(" {sign} {} (correction: the launch is that much {side} by the GPU's own timer)", by.abs())
+    });
     let reading = reading_name(timer);
     format!(
-        "{median} = {reading} {} − overhead {overhead}; the {reading} has steps of {steps}{averages}",
-        median + overhead
+        "{median} = {reading} {} − overhead {overhead}{correction}; the {reading} has steps of {steps}{averages}",
+        median + samples.overhead()
     )
 }
 
@@ -136,27 +141,24 @@ fn reading_name(timer: Timer) -> &'static str {
     if timer.timestamp_kernels { "time between stamps of the GPU's clock" } else { "event time" }
 }
 
+/// Returns the overhead of the timer without the correction by another timer.
+fn overhead_by_events(samples: &Samples) -> Nanoseconds {
+    samples.overhead() - samples.correction.unwrap_or_default()
+}
+
 /// Returns the sentence that derives the overhead of the timer.
 fn overhead_sentence(samples: &Samples) -> String {
-    let (timer, overhead) = (samples.timer, samples.overhead());
+    let (timer, overhead) = (samples.timer, overhead_by_events(samples));
     match (timer.empty_launch_time, timer.marginal_empty_launch) {
         (Some(_), Some(one_more)) => format!(
-            "{overhead} = {} ({} of {}) − {one_more} (which such a launch itself takes){}",
-            overhead + one_more - samples.correction.unwrap_or_default(),
+            "{overhead} = {} ({} of {}) − {one_more} (which such a launch itself takes)",
+            overhead + one_more,
             reading_name(timer),
             if timer.reads_parameter { "a launch that only reads a parameter" } else { "an empty launch" },
-            samples.correction.map_or_else(String::new, |by| {
-                let (sign, effect, side) =
-                    if by < Nanoseconds::ZERO { ('−', "longer", "more") } else { ('+', "shorter", "less") };
-                format!(
-                    " {sign} {} (correction, which makes the time {effect}: the GPU's own timer measures this much {side} than events)",
-                    by.abs()
-                )
-            })
         ),
         _ => {
-            let place = if overhead > timer.empty_span { "around an empty launch" } else { "without a launch" };
-            format!("{overhead}: what the timer reads {place}")
+            let at = if overhead > timer.empty_span { "around an empty launch" } else { "without a launch" };
+            format!("{overhead}: what the timer reads {at}")
         }
     }
 }
@@ -217,13 +219,12 @@ fn flush_sentence(measured: &Measurement) -> String {
 
 /// Returns the phrase with the state in which the flush leaves the cache, and the readings that show it.
 fn flush_verification_sentence(proof: &FlushVerification) -> String {
-    let FlushVerification {
-        flushed_read, reference_read, cached_read, large_read, reference_large_read, ..
-    } = proof;
+    let FlushVerification { flushed_read, reference_read, cached_read, large_read, .. } = proof;
+    let clean_read = proof.reference_large_read;
     let state = if proof.evicts_cache() { "is empty" } else { "may hold data" };
     let lines = if proof.is_clean() { "no lines are" } else { "lines may be" };
     format!(
-        "after the flush, reading data of a quarter of the cache's size takes {flushed_read}, so the cache {state} (reference times: empty cache {reference_read}, cache with the data {cached_read}); reading three quarters takes {large_read}, so {lines} dirty (reference time: without dirty lines {reference_large_read}; dirty lines take longer)"
+        "after the flush, reading data of a quarter of the cache's size takes {flushed_read}, so the cache {state} (reference times: empty cache {reference_read}, cache with the data {cached_read}); reading three quarters takes {large_read}, so {lines} dirty (reference time: without dirty lines {clean_read}; dirty lines take longer)"
     )
 }
 
@@ -396,8 +397,8 @@ fn roofline_sentence(measured: &Measurement) -> Option<String> {
 pub fn launch_bound(measured: &Measurement) -> Option<String> {
     let empty = measured.samples.timer.marginal_empty_launch?;
     let claims = measured.counts.bytes.is_some() || measured.counts.flops.is_some();
+    let share = format::percent(empty / measured.median());
     (claims && measured.median() <= 2.0 * empty).then(|| {
-        let share = format::percent(empty / measured.median());
-        format!("launch-bound: an empty launch takes {empty}, {share} of this launch's time")
+        format!("launch-bound: on the device, an empty launch takes {empty}, {share} of this launch")
     })
 }

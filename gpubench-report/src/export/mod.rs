@@ -8,10 +8,10 @@ use gpubench_table::export::Format;
 
 /// All formats, in the order in which help texts list them, with their purposes.
 pub const FORMATS: [(Format, &str); 8] = [
-    (Format::JSON, "Write everything, raw samples too, as JSON, which can be given as a RUN"),
+    (Format::JSON, "Write everything, with raw samples, as JSON; such a file can be given as a RUN"),
     (Format::CSV, "Write a line per result as CSV, with all digits"),
     (Format::MARKDOWN, "Write the table as Markdown, for a pull request"),
-    (HTML, "Write a page with drawings, one file that needs no network, as HTML"),
+    (HTML, "Write an HTML page with charts, as one self-contained file"),
     (BMF, "Write the Bencher Metric Format"),
     (GITHUB_BENCHMARK, "Write JSON for github-action-benchmark's tool customSmallerIsBetter"),
     (CODSPEED, "Write CodSpeed's walltime results"),

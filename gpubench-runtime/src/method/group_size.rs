@@ -6,11 +6,11 @@ use gpubench_stats::Nanoseconds;
 
 /// The fewest samples at which the stop rule may end sampling. The budget may end it with fewer.
 pub(super) const MIN_SAMPLES: usize = 30;
-/// The same for launches of at least [`LONG_LAUNCH`].
+/// The same for launches of at least [`FEW_SAMPLES_LAUNCH`].
 const MIN_LONG_SAMPLES: usize = 2 * MIN_GROUPS;
 /// The time of launches from which on [`MIN_LONG_SAMPLES`] are enough (0.25 ms). On an H200, the standard deviation of 33 of
 /// 40 such launches is below 0.8 %. The others are transfers, which need more samples.
-const LONG_LAUNCH: Nanoseconds = Nanoseconds(0.25e6);
+const FEW_SAMPLES_LAUNCH: Nanoseconds = Nanoseconds(0.25e6);
 
 /// The target device time of a group of the warm-up, and of a round of a comparison (10 ms). The target is less
 /// if the budget has no time for [`USUAL_GROUPS_OF_BUDGET`] such groups.
@@ -32,8 +32,8 @@ const LARGEST_GROWTH: usize = 8;
 /// Chooses the number of samples of the next group.
 #[derive(Clone, Copy)]
 pub(super) struct GroupSize {
-    /// The present size of groups in samples. The next group has this many, unless the budget is nearly
-    /// spent.
+    /// The present size of groups in samples. The next group has this many, or fewer at the end of the budget,
+    /// before the deadline, or if fewer samples are missing.
     pub samples: usize,
     /// The fewest samples at which the stop rule may end sampling: 1 during the warm-up.
     pub min_samples: usize,
@@ -62,7 +62,7 @@ impl GroupSize {
     /// [`Self::min_samples`] samples if the budget allows that, and the target is [`SAMPLES_TARGET_TIME`].
     pub(super) fn begin_samples(&mut self, launch: Nanoseconds) {
         self.target = SAMPLES_TARGET_TIME.min(self.usual / 2.0);
-        self.min_samples = if launch >= LONG_LAUNCH { MIN_LONG_SAMPLES } else { MIN_SAMPLES };
+        self.min_samples = if launch >= FEW_SAMPLES_LAUNCH { MIN_LONG_SAMPLES } else { MIN_SAMPLES };
         if let Some(cost) = self.cost {
             self.samples = self.samples.max(self.smallest_size(cost));
         }

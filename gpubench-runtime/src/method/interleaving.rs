@@ -262,6 +262,7 @@ impl RunningComparison {
                 pairs_in_round(number, samples).min(samples.saturating_sub(self.cost.samples)).max(1)
             }
         };
+        // A batch may have too few slots for a round.
         let mut round = GroupCost::default();
         while round.samples < wanted {
             let (group, cost) = self.checked.take(sampler, wanted - round.samples)?;

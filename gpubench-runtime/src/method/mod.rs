@@ -83,7 +83,7 @@ pub fn measure(
             SampleCollector::from_warm_up_group(last, std::mem::take(&mut warming), sampling)
         }
         None => {
-            // The times of launches on a shared processor vary more.
+            // Launches on the host need the usual number of samples, however long they are.
             size.begin_samples(if sampler.method().path == Path::Host { Nanoseconds::ZERO } else { launch });
             checked.timer = sampler.begin(checked.timer)?;
             loop {

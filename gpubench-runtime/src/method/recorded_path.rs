@@ -100,9 +100,9 @@ impl<'a> RecordedPath<'a> {
         self.groups.queue.submit(&batch)?;
         self.groups.queue.close_group()?;
         let stamped = self.submit_stamped(samples)?;
-        let grows = std::mem::replace(&mut self.requested, samples) != samples;
+        let size_changed = std::mem::replace(&mut self.requested, samples) != samples;
         // A batch contains the addresses of its inputs.
-        if !grows && !self.relocates {
+        if !size_changed && !self.relocates {
             let slots = self.next_slots(samples);
             self.next = Some((slots.clone(), self.record_samples(slots)));
         }

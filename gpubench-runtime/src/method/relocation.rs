@@ -1,8 +1,9 @@
 //! Relocates a case's inputs before each group, if making them is quick.
 //!
 //! The addresses of inputs change a time, by up to 4 % on an H200. With inputs at fixed addresses, the
-//! interval of a process is narrow, but wrong for all other addresses. Either each group has its own
-//! addresses, or all groups have those of the first inputs: groups are the units of the interval.
+//! interval of a process is narrow, but wrong for all other addresses. Usually, either each group has its own
+//! addresses, or all groups have those of the first inputs: groups are the units of the interval. If a later
+//! relocation fails, the groups after it have the addresses of the first inputs.
 
 use std::time::Instant;
 
@@ -11,8 +12,8 @@ use crate::device::{Queue, Sampler, Work};
 use gpubench_records::{Failure, Timer};
 use gpubench_stats::Nanoseconds;
 
-/// The longest relocation, and the longest sample, for which inputs are relocated (12 ms). Relocations before
-/// eight groups, the fewest of a case, then take at most a tenth of a second.
+/// The longest first relocation, with its trial launches, and the longest sample, for which inputs are relocated
+/// (12 ms). Relocations before eight groups, the fewest of a case, then take at most a tenth of a second.
 const LONGEST_RELOCATION: Nanoseconds = Nanoseconds::from_seconds(0.012);
 
 /// Relocates the inputs of a case before its groups, each time with a new allocation seed.

@@ -235,7 +235,7 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
             let verification = verify_flush(queue, flush)?;
             let QueueProperties { cache_name, other_flushes, .. } = queue.properties();
             let objection = verification.objection(flush, cache_name);
-            // Which flushes leave the cache dirty is known of a device that has several.
+            // Of a device with other flushes, only a failed eviction is told, since a flush that leaves dirty lines may be wanted.
             let is_told = other_flushes.is_empty() || !verification.evicts_cache();
             (flush, verification, objection.filter(|_| is_told))
         }

@@ -85,8 +85,8 @@ impl<'a> StopPolicy<'a> {
     /// If `time` is `None`, only schedules the next check. `is_last` is true at the final check, which the
     /// stop rule judges by [`StopRule::check_last`].
     ///
-    /// The budget is hopelessly short if the required interval needs more than [`HOPELESS_BUDGETS`] of it, or
-    /// more than three times as much after [`TIME_BEFORE_GIVING_UP`].
+    /// The budget is hopelessly short if the required interval needs more than [`HOPELESS_BUDGETS`] of it; before
+    /// [`TIME_OF_GOOD_ESTIMATE`] more: 4.5 budgets at [`TIME_BEFORE_GIVING_UP`].
     /// Launches on shared processors continue nevertheless if their interval is wider than [`WIDEST`], the
     /// limit of a valid result, and the budget suffices for that limit.
     pub(super) fn interim_check(

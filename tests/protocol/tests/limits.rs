@@ -140,6 +140,6 @@ fn the_roof_and_launches_that_are_hardly_more_are_explained() {
         assert_eq!(metrics.arithmetic_intensity, Some(1.0 / 6.0));
     }
     // Of 64 KiB an array, hot; not cold, and not of 16 MiB. It is said of valid rows.
-    assert_eq!(lines("launch-bound: an empty launch takes 550.0 ns, 59."), 1, "{ended}");
+    assert_eq!(lines("launch-bound: on the device, an empty launch takes 550.0 ns, 59."), 1, "{ended}");
     assert!(run.records.iter().all(|record| record.verdict.state == State::Valid), "{ended}");
 }
