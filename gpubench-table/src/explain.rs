@@ -127,7 +127,7 @@ fn time_sentence(measured: &Measurement) -> String {
     });
     let correction = samples.correction.map_or_else(String::new, |by| {
         let (sign, side) = if by < Nanoseconds::ZERO { ('+', "longer") } else { ('−', "shorter") };
-        format!(" {sign} {} (correction: the launch is that much {side} by the GPU's own timer)", by.abs())
+        format!(" {sign} {0} (correction: the GPU timer shows a launch {0} {side} than events do)", by.abs())
     });
     let reading = reading_name(timer);
     format!(

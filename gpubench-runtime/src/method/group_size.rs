@@ -22,7 +22,7 @@ const SAMPLES_TARGET_TIME: Nanoseconds = Nanoseconds(2.5e6);
 /// The number of groups that should fit into the budget of a case. Groups of the fewest samples may be longer.
 const USUAL_GROUPS_OF_BUDGET: f64 = 24.0;
 /// The number of groups that must fit into the budget of a case, even if a group then has fewer samples than
-/// [`GroupSize::min_samples`] asks for.
+/// [`GroupSize::fewest`] asks for.
 const GROUPS_OF_BUDGET: f64 = 12.0;
 /// The most samples or pairs of a group, however short they are.
 const LARGEST_GROUP: usize = 256;
@@ -36,7 +36,7 @@ pub(super) struct GroupSize {
     /// before the deadline, or if fewer samples are missing.
     pub samples: usize,
     /// The fewest samples at which the stop rule may end sampling: 1 during the warm-up.
-    pub min_samples: usize,
+    pub fewest: usize,
     /// The target device time of a group.
     target: Nanoseconds,
     /// The longest budgeted time of a group with more than the fewest samples, including the work of the
@@ -55,23 +55,23 @@ impl GroupSize {
     /// Starts with groups of one sample, for a case with this time budget.
     pub(super) fn with_budget(budget: Nanoseconds) -> Self {
         let (usual, longest) = (budget / USUAL_GROUPS_OF_BUDGET, budget / GROUPS_OF_BUDGET);
-        Self { samples: 1, min_samples: 1, target: TARGET_TIME.min(usual), usual, longest, cost: None }
+        Self { samples: 1, fewest: 1, target: TARGET_TIME.min(usual), usual, longest, cost: None }
     }
 
     /// Ends the warm-up of launches that take `launch`: from here on, [`MIN_GROUPS`] groups have at least
-    /// [`Self::min_samples`] samples if the budget allows that, and the target is [`SAMPLES_TARGET_TIME`].
+    /// [`Self::fewest`] samples if the budget allows that, and the target is [`SAMPLES_TARGET_TIME`].
     pub(super) fn begin_samples(&mut self, launch: Nanoseconds) {
         self.target = SAMPLES_TARGET_TIME.min(self.usual / 2.0);
-        self.min_samples = if launch >= FEW_SAMPLES_LAUNCH { MIN_LONG_SAMPLES } else { MIN_SAMPLES };
+        self.fewest = if launch >= FEW_SAMPLES_LAUNCH { MIN_LONG_SAMPLES } else { MIN_SAMPLES };
         if let Some(cost) = self.cost {
             self.samples = self.samples.max(self.smallest_size(cost));
         }
     }
 
     /// Returns the fewest samples of the next group, if each takes `cost`: one group's part of
-    /// [`Self::min_samples`], or what fits into [`Self::longest`] if that is less, as a power of two.
+    /// [`Self::fewest`], or what fits into [`Self::longest`] if that is less, as a power of two.
     fn smallest_size(&self, cost: Nanoseconds) -> usize {
-        let fewest = self.min_samples.div_ceil(MIN_GROUPS);
+        let fewest = self.fewest.div_ceil(MIN_GROUPS);
         largest_power_of_two(samples_within(self.longest, cost).min(fewest)).max(1)
     }
 

@@ -123,7 +123,7 @@ fn explain_tells_how_each_number_came_about() {
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
         " µs (event time of a launch that only reads a parameter) − 550.0 ns (which such a launch itself takes)",
-        " (correction: the launch is that much ",
+        " (correction: the GPU timer shows a launch ",
         "; the event time has steps of 32.00 ns",
         "  error     ",
         " by chance; at most ",

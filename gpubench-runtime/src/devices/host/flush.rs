@@ -53,7 +53,7 @@ pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> 
         (true, false) => None,
         (true, true) => Some("the benchmark's `setup` returns no memory"),
         (false, _) => Some(
-            "gpubench does not know all memory that launches use (it does if `setup` returns vectors, slices or arrays of numbers, and launches use nothing else)",
+            "gpubench does not know all memory that launches use (it does if `setup` returns vectors, slices or arrays of numbers, launches use nothing else, and the declared bytes fit into them)",
         ),
     }
 }
