@@ -126,8 +126,8 @@ fn time_sentence(measured: &Measurement) -> String {
         format!("; samples start at random points of a step, which reduces the error to {resolution}")
     });
     let correction = samples.correction.map_or_else(String::new, |by| {
-        let (sign, side) = if by < Nanoseconds::ZERO { ('+', "longer") } else { ('−', "shorter") };
-        format!(" {sign} {0} (correction: timed by stamps, not by events, a launch is {0} {side})", by.abs())
+        let (sign, side) = if by < Nanoseconds::ZERO { ('+', "more") } else { ('−', "less") };
+        format!(" {sign} {0} (correction: stamps measure {0} {side} than events)", by.abs())
     });
     let reading = reading_name(timer);
     format!(
@@ -224,7 +224,7 @@ fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let state = if proof.evicts_cache() { "is empty" } else { "may hold data" };
     let lines = if proof.is_clean() { "no lines are" } else { "lines may be" };
     format!(
-        "the cache {state}: after the flush, reading data of 1/4 of the cache's size takes {flushed_read} (from an empty cache {reference_read}, from a cache with the data {cached_read}); {lines} dirty: reading data of 3/4 of its size takes {large_read} (without dirty lines {clean_read}, with dirty lines longer)"
+        "the cache {state}: after the flush, reading data of 1/4 of the cache's size takes {flushed_read} (from an empty cache {reference_read}, from a cache with the data {cached_read}); {lines} dirty: reading data of 3/4 of the cache's size takes {large_read} ({clean_read} without dirty lines; dirty lines make it longer)"
     )
 }
 

@@ -123,7 +123,7 @@ fn explain_tells_how_each_number_came_about() {
         "gpubench_kernels::cuda::copy[n=4194304] cold on cuda:0",
         "− overhead 2.4",
         " µs (event time of a launch that only reads a parameter) − 550.0 ns (which such a launch itself takes)",
-        " (correction: timed by stamps, not by events, a launch is ",
+        " (correction: stamps measure ",
         "; the event time has steps of 32.00 ns",
         "  error     ",
         " by chance; at most ",
@@ -131,7 +131,7 @@ fn explain_tells_how_each_number_came_about() {
         "  path      graph",
         "  flush     discard; the cache is empty: after the flush, reading data of 1/4 of the cache's size takes ",
         " (from an empty cache ",
-        "; no lines are dirty: reading data of 3/4 of its size takes ",
+        "; no lines are dirty: reading data of 3/4 of the cache's size takes ",
         ", steady",
         "on the device, including everything between samples; ",
     ] {
