@@ -309,7 +309,7 @@ pub struct UserMetric {
     pub value: f64,
 }
 
-/// The link that bytes move over.
+/// The link or memory over which a launch's declared bytes move. It decides with which bandwidth they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -127,7 +127,7 @@ fn time_sentence(measured: &Measurement) -> String {
     });
     let correction = samples.correction.map_or_else(String::new, |by| {
         let (sign, side) = if by < Nanoseconds::ZERO { ('+', "more") } else { ('−', "less") };
-        format!(" {sign} {0} (correction: stamps measure {0} {side} than events)", by.abs())
+        format!(" {sign} {0} (correction: the second method, time stamps, measures {0} {side})", by.abs())
     });
     let reading = reading_name(timer);
     format!(
@@ -178,7 +178,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let random = error - gap - resolution;
     let [random_share, share] = [random, error].map(|part| format::percent(part / measured.median()));
     Some(format!(
-        "{random} ({random_share}) by chance; at most {error} ({share}) if every sample is also off by two steps of the event time ({resolution}) and by the correction ({gap})"
+        "{random} ({random_share}, as in ± %); worst case {error} ({share}): plus two steps of the event time ({resolution}), plus the whole correction ({gap}), in case it is wrong"
     ))
 }
 
@@ -224,7 +224,7 @@ fn flush_verification_sentence(proof: &FlushVerification) -> String {
     let state = if proof.evicts_cache() { "is empty" } else { "may hold data" };
     let lines = if proof.is_clean() { "no lines are" } else { "lines may be" };
     format!(
-        "the cache {state}: after the flush, reading data of 1/4 of the cache's size takes {flushed_read} (from an empty cache {reference_read}, from a cache with the data {cached_read}); {lines} dirty: reading data of 3/4 of the cache's size takes {large_read} ({clean_read} without dirty lines; dirty lines make it longer)"
+        "the cache {state}: after the flush, reading data of 1/4 of the cache's size takes {flushed_read} (from an empty cache {reference_read}, from a cache with the data {cached_read}); {lines} dirty: reading data of 3/4 of the cache's size takes {large_read} (reference without dirty lines: {clean_read}; with dirty lines: longer)"
     )
 }
 

@@ -17,7 +17,8 @@ pub struct BaselineLocation {
 }
 
 impl BaselineLocation {
-    /// Returns the location of the baseline `name` in the default folder, or at the path `name` if that has a `/` or ends in `.json`.
+    /// Returns the location of the baseline `name`: the folder `name` in the default folder, or the path `name` if that has a `/` or ends
+    /// in `.json`.
     pub fn from_name(name: &str) -> Self {
         Self::within(&baselines_folder(), name)
     }

@@ -8,7 +8,7 @@
 use std::thread::{self, Builder, Scope};
 use std::{io, time::Duration};
 
-use super::supervisor::{ShowWarning, Supervisor, WorkerProcess};
+use super::supervisor::{ShowWarning, Supervisor};
 use super::{RunConfig, RunError, lister::device_info, single_cases::ConfirmedFailures};
 use gpubench_records::threads::{self, Receiver, Sender, channel};
 use gpubench_records::{Cache, DeviceInfo, Failure, Reason, Record, Stage};
@@ -44,8 +44,7 @@ pub(super) struct DeviceThreads {
 }
 
 impl DeviceThreads {
-    /// Starts a thread for each of `devices`, or one for all of them if they are measured in this process. The first thread gets
-    /// `process`.
+    /// Starts a thread for each of `devices`, or one for all of them if they are measured in this process.
     ///
     /// # Errors
     /// Returns an error if the system has no more threads.
@@ -54,19 +53,17 @@ impl DeviceThreads {
         devices: &[Available],
         config: &'scope RunConfig,
         supervisor: &'scope MakeSupervisor<'a>,
-        mut process: Option<Box<WorkerProcess>>,
     ) -> Result<Self, RunError> {
         let (sender, replies) = channel();
         let count = if config.settings.in_process { 1 } else { devices.len().max(1) };
         let mut requests = Vec::with_capacity(count);
         for number in 0..count {
             let (request, wanted) = channel();
-            let (sender, process) = (sender.clone(), process.take());
+            let sender = sender.clone();
             let run = move || {
                 let warnings = sender.clone();
                 let warn = move |warning| _ = warnings.send((number, Ok(Reply::Remark(warning))));
-                let mut supervisor = supervisor(Box::new(warn));
-                process.into_iter().for_each(|process| supervisor.add_process(process));
+                let supervisor = supervisor(Box::new(warn));
                 let (open_failures, confirmed) = (Map::default(), ConfirmedFailures::default());
                 DeviceThread { supervisor, config, open_failures, confirmed, number, replies: sender }
                     .run(&wanted);

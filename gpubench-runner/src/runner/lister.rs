@@ -16,7 +16,7 @@ const DEVICE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Gets lists of devices and of the benchmarks' arguments from a worker process, and from a new one if it exits.
 pub(crate) struct WorkerLister<'a> {
-    pub supervisor: Supervisor<'a>,
+    supervisor: Supervisor<'a>,
     /// The limit for one list of arguments.
     limit: Duration,
     /// The path of the driver's library, if a search for devices has loaded it.

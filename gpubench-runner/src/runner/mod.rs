@@ -6,7 +6,7 @@ use std::{io, ops::Range, path::PathBuf, thread};
 
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::results::{RunResults, check_completeness};
-use self::supervisor::{ShowWarning, Supervisor, WorkerProcess};
+use self::supervisor::{ShowWarning, Supervisor};
 use crate::runner::resume::ResumedRecords;
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings, system::environment};
 use gpubench_records::record::{SCHEMA, Skipped};
@@ -78,7 +78,7 @@ impl RunConfig {
 }
 
 /// A run before it begins.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct RunSetup {
     /// The cases to measure.
     pub plan: Plan,
@@ -94,8 +94,6 @@ pub(crate) struct RunSetup {
     pub task: Option<Task>,
     /// The folder of its file, and true if the run fails without it.
     pub store: Option<(PathBuf, bool)>,
-    /// The worker process that has listed: the first of the first device.
-    pub process: Option<Box<WorkerProcess>>,
 }
 
 /// Returns true if the user wants to stop.
@@ -116,7 +114,7 @@ pub(crate) fn measure<'a>(
     events: &mut dyn RunEvents,
     stop: &Stop<'_>,
 ) -> (Run, RunFileStatus, Result<(), RunError>) {
-    let RunSetup { plan, devices, program, notes, resumed, task, store, mut process } = setup;
+    let RunSetup { plan, devices, program, notes, resumed, task, store } = setup;
     let begin = Instant::now();
     let skipped = plan.jobs.iter().filter_map(|(job, status)| match status {
         JobStatus::Skipped(reason) => {
@@ -151,7 +149,7 @@ pub(crate) fn measure<'a>(
             .for_each(|warning| results.warn(warning));
     }
     let ended = thread::scope(|scope| {
-        let threads = DeviceThreads::start(scope, &devices, config, supervisor, process.take())?;
+        let threads = DeviceThreads::start(scope, &devices, config, supervisor)?;
         let (results, unusable) = (&mut results, Map::default());
         let mut runner = Runner { results, resumed, threads, config, stop, unusable };
         runner.open_devices(&devices, &plan, store)?;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
-use std::{any::Any, os::unix::net::UnixStream, path::PathBuf, thread};
+use std::{os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};
@@ -31,7 +31,7 @@ const MAX_SIGNAL_DELAY: Duration = Duration::from_millis(500);
 const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Answers requests: a worker process, this process with `--in-process`, or a script in tests.
-pub(crate) trait Worker: Any {
+pub(crate) trait Worker {
     /// Sends `request` and calls `hear` with each reply, until the request is done. A worker process is killed if a case takes longer
     /// than `limit` or if `stop` returns true; a worker in this process ignores both.
     ///
@@ -120,7 +120,7 @@ pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 /// The workers of the devices, which it starts when they are needed, and replaces after they exit.
 pub(crate) struct Supervisor<'a> {
     /// The worker of each device, and true if it has run a benchmark, which may have changed the state of the
-    /// process. The key of a shared worker is empty, and that of a worker that has no device yet.
+    /// process. The key of a shared worker is empty.
     workers: Map<String, (Box<dyn Worker>, bool)>,
     start: StartWorker<'a>,
     /// True if one worker has all devices open: this process, with `--in-process`.
@@ -174,7 +174,7 @@ impl<'a> Supervisor<'a> {
         reply: &mut dyn FnMut(Reply),
     ) -> Result<Option<LostWorker>, RunError> {
         let name = self.worker_key(request.device()).to_owned();
-        let (mut worker, is_used) = match self.workers.remove(&name).or_else(|| self.workers.remove("")) {
+        let (mut worker, is_used) = match self.workers.remove(&name) {
             Some(worker) => worker,
             None => ((self.start)().map_err(RunError::NoWorker)?, false),
         };
@@ -224,16 +224,6 @@ impl<'a> Supervisor<'a> {
         Ok((found.unwrap_or_else(|| Err(lost.map_or_else(silent, |lost| lost.failure()))), timed_out))
     }
 
-    /// Gives up the worker process that has listed, if it is idle. The next run can measure in it.
-    pub(crate) fn take_process(&mut self) -> Option<Box<WorkerProcess>> {
-        self.workers.remove("").and_then(|(worker, _)| (worker as Box<dyn Any>).downcast().ok())
-    }
-
-    /// Adds a worker process that has listed, for the first request.
-    pub(crate) fn add_process(&mut self, process: Box<WorkerProcess>) {
-        self.workers.insert(String::new(), (process, false));
-    }
-
     /// Returns the key of a device's worker in the map; empty for a shared worker.
     fn worker_key<'d>(&self, device: &'d str) -> &'d str {
         if self.is_shared { "" } else { device }
@@ -258,7 +248,7 @@ impl<'a> Supervisor<'a> {
 }
 
 /// A worker process with everything that it starts, and the channel to it.
-pub(crate) struct WorkerProcess {
+struct WorkerProcess {
     group: ProcessGroup,
     requests: UnixStream,
     replies: Receiver<io::Result<(u64, Reply)>>,

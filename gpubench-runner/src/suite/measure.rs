@@ -63,7 +63,6 @@ impl<'a> PreparedRun<'a> {
         let mut setup = planner.run_setup(program, store, &fingerprint)?;
         let Planner { selection, mut lister, .. } = planner;
         let driver = lister.library.take();
-        setup.process = is_run.then(|| lister.supervisor.take_process()).flatten();
         drop(lister);
         for (job, _) in &mut setup.plan.jobs {
             // Each peak is measured in one cache state.

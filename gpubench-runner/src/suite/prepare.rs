@@ -111,7 +111,7 @@ impl<'a> Planner<'a> {
             ResumedRecords::from_earlier(earlier, &plan, &program, &options.sampling(), limit)
         });
         let (resumed, task) = (resumed.unwrap_or_default(), self.share.task.take());
-        Ok(RunSetup { plan, devices, program, notes, resumed, task, store, ..RunSetup::default() })
+        Ok(RunSetup { plan, devices, program, notes, resumed, task, store })
     }
 
     /// Returns the run that `--resume` calls `name`, or an error if there is none. If this run is one of

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::group_size::MIN_SAMPLES;
 use gpubench_records::{Sampling, verdict::WIDEST};
 use gpubench_stats::{Nanoseconds, StopRule, Summary};
 
@@ -12,7 +13,7 @@ const NEXT_CHECK_GROWTH: RangeInclusive<f64> = 1.1..=1.3;
 /// due if [`NEXT_CHECK_GROWTH`] allows it.
 const PART_OF_NEEDED_SAMPLES: f64 = 0.7;
 
-/// The time from which on sampling may be given up as hopeless (0.1 s).
+/// The time from which on sampling may be given up as hopeless (0.1 s), with at least [`MIN_SAMPLES`] samples.
 const TIME_BEFORE_GIVING_UP: Nanoseconds = Nanoseconds::from_seconds(0.1);
 /// The time from which on the estimate of the time that is needed is good (0.3 s).
 const TIME_OF_GOOD_ESTIMATE: Nanoseconds = Nanoseconds::from_seconds(0.3);
@@ -107,7 +108,8 @@ impl<'a> StopPolicy<'a> {
             // `max` ignores a factor that is not a number.
             let need = if self.converged { self.finer.growth(time, self.resolution) } else { growth };
             later = later.max((PART_OF_NEEDED_SAMPLES * need).min(*NEXT_CHECK_GROWTH.end()));
-            let is_known = spent >= TIME_BEFORE_GIVING_UP.max(self.sampling.min_time);
+            let is_known =
+                samples >= MIN_SAMPLES && spent >= TIME_BEFORE_GIVING_UP.max(self.sampling.min_time);
             let margin = HOPELESS_BUDGETS * (TIME_OF_GOOD_ESTIMATE / spent).max(1.0);
             self.is_hopeless = !self.converged && is_known && spent * growth > margin * self.budget;
             if self.is_hopeless && shares_processors() {
@@ -188,6 +190,13 @@ mod tests {
     fn launches_that_are_kept_waiting_are_sampled_longer() {
         let fine = after(&[(30, 0.002, 0.01), (40, 0.002, 0.02)]);
         assert!(!fine.ends(seconds(0.2), || true) && fine.ends(seconds(0.3), || true));
+    }
+
+    /// The interval of a few samples of noise is wide by chance.
+    #[test]
+    fn long_launches_are_not_given_up_with_few_samples() {
+        assert!(!after(&[(16, 0.07, 0.31)]).ends(seconds(0.31), || false));
+        assert!(after(&[(30, 0.07, 0.31)]).ends(seconds(0.31), || false));
     }
 
     /// An interval eight times as wide needs 64 times as long.

@@ -335,20 +335,11 @@ fn without_a_driver_the_cpu_is_measured() {
 #[test]
 fn a_driver_that_does_not_start_is_told() {
     let library = library().to_str().expect("UTF-8");
-    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803,cuInit#2=803")];
+    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
     let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
     let says = "cuInit returned 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)";
     assert!(ended.stderr.contains(says), "{ended}");
     row(here!(), "driver that does not start", &format!("no run on a GPU: exit 5, {}", quoted(says)), "–");
-}
-
-/// The process that searches for devices is the first worker: its second call of `cuInit` succeeds.
-#[test]
-fn the_process_that_lists_measures_too() {
-    let library = library().to_str().expect("UTF-8");
-    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
-    let arguments = ["--quick", "--device", "0", "cuda::copy", "--arg", "n=16384"];
-    _ = run_with(KERNELS, &arguments, &environment).with_code(0);
 }
 
 /// A fault by its name on the page, a case that has it, and what its row must say.
