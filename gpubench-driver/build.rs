@@ -1,5 +1,4 @@
-//! Makes `-lcuda`, which cust_raw asks for, resolve on a machine without CUDA. In: cargo's `OUT_DIR`. Out: an
-//! empty archive `libcuda.a` there, and the search path to it for every program that links this crate.
+//! Makes `-lcuda`, which cust_raw asks for, resolve on a machine without CUDA.
 
 use std::path::Path;
 use std::{env, fs, io};

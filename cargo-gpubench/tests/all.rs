@@ -1,5 +1,4 @@
-//! `cargo gpubench` as a user runs it, on runs that were recorded. In: the runs that the runtime's tests keep, and one of an H200;
-//! out: what is printed and written, the exit codes, and a snapshot of each error.
+//! `cargo gpubench` as a user runs it, on runs that were recorded.
 
 mod ab;
 mod commands;

@@ -1,5 +1,5 @@
-//! Inputs that look random and can be made again. In: a seed and an index; out: a number. Every element depends on its index
-//! alone, so that a check computes the inputs again without keeping them.
+//! Inputs that look random and can be made again. Every element depends on its index alone, so that a check
+//! computes the inputs again without keeping them.
 
 use std::collections::TryReserveError;
 

@@ -1,4 +1,4 @@
-//! The widest vector instructions of this CPU. In: plain loops; out: their results, by code that was compiled for them.
+//! The widest vector instructions of this CPU.
 
 use pulp::Arch;
 

@@ -1,5 +1,4 @@
-//! The committed PTX against the launch functions. In: the text of both; out: nothing, or the entry that
-//! is missing, takes another number of parameters, or is of a target or version that older drivers do not load.
+//! The committed PTX against the launch functions.
 
 use std::collections::BTreeMap;
 

@@ -139,7 +139,7 @@ pub mod raw {
     }
 }
 
-/// Threads of a process beside its first. In: a name and work; out: the thread, or an error that says what to do.
+/// Starts threads by name, with channels between them. An error says what to do.
 #[doc(hidden)]
 pub mod threads {
     use std::sync::mpsc::{self, RecvTimeoutError};

@@ -1,5 +1,4 @@
-//! The rates of false alarms and of missed regressions of `--fail-on-regression` over many rows. In: simulated medians of processes
-//! that differ; out: what the real decisions make of them, with the real rule for measuring again.
+//! The rates of false alarms and of missed regressions of `--fail-on-regression` over many rows.
 
 use gpubench_records::baseline::{CaseMedians, MAX_REMEASURING_PROCESSES, decide_cases};
 use gpubench_records::comparison::{Answer, AssumedSpread, DEFAULT_EQUIVALENCE_MARGIN, Threshold};

@@ -1,5 +1,4 @@
-//! Stored numbers are read back to the last bit, and a damaged file is refused with the place of its fault. In: any numbers,
-//! and a run that is cut off or changed; out: the same numbers, or a sentence with line and column.
+//! Stored numbers are read back to the last bit, and a damaged file is refused with the place of its fault.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,7 +1,5 @@
-//! A large run: 10,000 records of 1,000 samples, and 20,000 and 40,000 of 30. In: one recorded case, many times over; out: the
-//! processor time and the peak memory of writing, reading, merging and checking it, printed, and within their limits: of twice as
-//! many records at most 2.2 times the time. A release build answers in seconds:
-//! `cargo test --release -p gpubench-records --test scale -- --ignored --nocapture`.
+//! A large run: 10,000 records of 1,000 samples, and 20,000 and 40,000 of 30. A release build answers in
+//! seconds: `cargo test --release -p gpubench-records --test scale -- --ignored --nocapture`.
 
 #![allow(clippy::print_stdout, reason = "figures for whoever asked")]
 

@@ -1,5 +1,4 @@
-//! Writes the page of a stored run. In: the file of a run, or of a list of runs, as experiments keep them, and then which of
-//! them, from 0; out: HTML on standard output.
+//! Writes the page of a stored run.
 //!
 //! ```sh
 //! cargo run -p gpubench-report --example page docs/results/h200/suite.json > page.html

@@ -1,5 +1,4 @@
-//! Draws the error of each tool's cold times against CUPTI's, row by row. In: what `peers/compare.py --json` wrote; out:
-//! an SVG on standard output.
+//! Draws the error of each tool's cold times against CUPTI's, row by row.
 //!
 //! ```sh
 //! cargo run -p gpubench-report --example peers docs/results/h200/peers.json > docs/results/h200/peers.svg

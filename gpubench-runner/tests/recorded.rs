@@ -1,6 +1,6 @@
-//! Recorded runs under `docs/results` print the figures that they did: each `NAME.json` with a `NAME.txt` beside it is read,
-//! rendered and compared with that text; and none of their times is one that a GPU cannot have had. In: the files as they are committed;
-//! out: a difference, if there is one.
+//! Recorded runs under `docs/results` print the figures that they did: each `NAME.json` with a `NAME.txt`
+//! beside it is read, rendered and compared with that text; and none of their times is one that a GPU cannot
+//! have had.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! The movement of the time over a measurement. In: times in the order they ran, and the timer's step; out:
-//! the change from the first third to the last, if there is one.
+//! The drift of the times of a case: the change from the first third of the samples to the last.
 
 use crate::estimators::{ascending, effective_samples, quantile};
 use crate::{summary::rank_interval, units::Nanoseconds};

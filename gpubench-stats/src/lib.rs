@@ -1,7 +1,4 @@
-//! Units and statistics of samples. In: times in the order they ran; out: a [`Summary`] with its confidence
-//! interval, a
-//! [`Drift`], two [`Modes`] or a [`Ratio`], and from a [`StopRule`] whether there are enough samples. Nothing here knows of benchmarks or
-//! devices.
+//! Units and statistics of samples: medians with their intervals, drift, modes, ratios, and the stop rule. Nothing here knows of benchmarks or devices.
 //!
 //! Samples are right-skewed, bounded below, quantised, and sometimes have two modes. So the median represents
 //! a case, its interval assumes no distribution, and no sample is ever dropped. Nor are samples independent:

@@ -1,5 +1,4 @@
-//! Two modes of samples. In: times in any order, and the timer's step; out: the two times that they gather
-//! around, if there is a gap between.
+//! The two modes of a case's samples, if there is a gap between them.
 
 use crate::estimators::{ascending, quantile};
 use crate::units::Nanoseconds;

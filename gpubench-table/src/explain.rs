@@ -178,7 +178,7 @@ fn error_sentence(measured: &Measurement) -> Option<String> {
     let random = error - gap - resolution;
     let [random_share, share] = [random, error].map(|part| format::percent(part / measured.median()));
     Some(format!(
-        "{random} ({random_share}, as in ± %); worst case {error} ({share}): plus two steps of the event time ({resolution}), plus the whole correction ({gap}), in case it is wrong"
+        "{random} ({random_share}, half of the 95 % interval); worst case {error} ({share}): plus two steps of the event time ({resolution}), plus the whole correction ({gap}), in case it is wrong"
     ))
 }
 

@@ -1,5 +1,4 @@
-//! Runs as they are printed. In: recorded runs, and one with rows of every kind; out: a line that does not fit its page, rows
-//! that differ from those printed one after the other, or a snapshot that differs.
+//! Runs as they are printed.
 
 use std::fs;
 use std::path::Path;

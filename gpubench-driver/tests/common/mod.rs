@@ -1,5 +1,4 @@
-//! Runs a test in a process of its own, since a process opens the driver once. In: the test's module and
-//! name, and the library, or the kind of the fake driver to build. Out: the outcome of that process.
+//! Runs a test in a process of its own, since a process opens the driver once.
 
 use std::env;
 use std::ffi::OsStr;

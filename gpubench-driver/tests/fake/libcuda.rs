@@ -1,5 +1,4 @@
-//! A driver with next to nothing in it, built by `fake_driver.rs`. In: `--cfg` and one of `new`, `needed`
-//! and `old` (its version), `stub` (tells none) and `hollow` (no cuInit). Out: a shared library.
+//! A driver with next to nothing in it, built by `fake_driver.rs`.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;

@@ -1,5 +1,4 @@
-//! The blocks of a launch and their threads. In: the work, and the size of the device that the grid has to fill; out: a
-//! [`Grid`].
+//! The blocks of a launch and their threads.
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;

@@ -1,5 +1,5 @@
-//! Inputs on the device. In: a seed and a number of elements; out: a buffer, filled by a kernel with the numbers of
-//! [`crate::inputs`], or with values that no kernel writes. So nothing large is copied.
+//! Inputs on the device. A kernel fills them with the numbers of [`crate::inputs`], so that nothing large is
+//! copied.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,6 +1,6 @@
-//! Products of square matrices, from the plainest kernel to tensor cores. In: n × n matrices, row by row, and a stream; out:
-//! one launch on it that does 2 n³ operations. The first is the sources' example of a kernel; the others make better use of
-//! caches and registers. Unsafe lines launch kernels, and allow one its shared memory.
+//! Products of square matrices, from the plainest kernel to tensor cores. The first is the sources' example
+//! of a kernel; the others make better use of caches and registers. Unsafe lines launch kernels, and allow
+//! one its shared memory.
 
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute;

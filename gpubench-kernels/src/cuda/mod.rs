@@ -1,5 +1,5 @@
-//! Kernels for an NVIDIA GPU, as launch functions. In: buffers on the device and a stream; out: one launch on it. The CUDA
-//! C++ lies in `cuda/`, its PTX in `ptx/`; `modules` loads it.
+//! Kernels for an NVIDIA GPU, as launch functions. The CUDA C++ lies in `cuda/`, its PTX in `ptx/`; `modules`
+//! loads it.
 //!
 //! `n` is the number of elements of each array. The listed values are arrays of 64 KiB, 1, 16, 40 and 256 MiB and 1 GiB:
 //! from what any L2 holds to several times the largest; `triad` and `dot`, which are much like others, have two of them.

@@ -1,5 +1,4 @@
-//! The modules of PTX. In: the text, which is part of the program; out: an owner of the loaded module, with the values that
-//! its launches need beside their arguments. A kernel is looked up by name at each launch, so that nothing borrows.
+//! The modules of PTX. A kernel is looked up by name at each launch, so that nothing borrows.
 //!
 //! All PTX is for sm_70. Features of later targets were tried on an H200 and do not pay here: hints to the L2 and loads past
 //! the L1 do not change copies of 1 GiB or cost up to 4 %, bulk copies through shared memory cost 5 %.

@@ -1,5 +1,4 @@
-//! Gravity between all pairs of bodies. In: bodies on the device and a stream; out: one launch on it that computes the
-//! acceleration of each. Its speed is in the problem's own unit, interactions a second.
+//! Gravity between all pairs of bodies. Its speed is in the problem's own unit, interactions a second.
 
 use cust::error::CudaResult;
 use cust::memory::{CopyDestination as _, DeviceBuffer};

@@ -1,5 +1,4 @@
-//! The check of a product of two matrices. In: the product on the device, and the elements of its factors; out: the first
-//! checked element that is further from the product in f64 than rounding explains. In large matrices some rows are checked.
+//! The check of a product of two matrices. In large matrices some rows are checked.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

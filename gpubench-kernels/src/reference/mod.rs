@@ -1,5 +1,4 @@
-//! The kernels of this crate again, as plain code for the CPU. In: the arguments of a launch and the arrays that it reads;
-//! out: the arrays that it reads and writes, the values that it leaves there, and the amount of its work.
+//! The kernels of this crate again, as plain code for the CPU.
 //!
 //! Checks compare a kernel's output with these functions, and the fake driver of the tests runs them in place of the
 //! kernel: it includes this folder as its own module. So nothing here may use another part of this crate, or CUDA.

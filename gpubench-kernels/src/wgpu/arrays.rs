@@ -1,5 +1,4 @@
-//! Arrays on a GPU that wgpu drives, with the kernels that are launched on them. In: inputs of the host; out: buffers, and the values
-//! that a launch left there.
+//! Arrays on a GPU that wgpu drives, with the kernels that are launched on them.
 
 use std::error::Error;
 

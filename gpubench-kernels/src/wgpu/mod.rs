@@ -1,5 +1,5 @@
-//! Kernels for a GPU of any vendor, in WGSL: those of [`cuda`](crate::cuda) that make sense there, by the same names, with the same
-//! inputs and counts. In: an encoder; out: one launch.
+//! Kernels for a GPU of any vendor, in WGSL: those of [`cuda`](crate::cuda) that make sense there, by the
+//! same names, with the same inputs and counts.
 //!
 //! A sum is one launch of two passes, and adds in `f32`: WGSL has no `f64`, and no order in which workgroups begin.
 

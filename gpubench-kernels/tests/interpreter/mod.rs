@@ -1,6 +1,5 @@
-//! An interpreter of the PTX that these kernels are made of. In: a kernel, its arguments, its grid, and arrays; out: the
-//! arrays as the kernel leaves them. Threads of a block take turns where they wait for each other; blocks run one after the
-//! other. It stops at an access outside of the arrays.
+//! An interpreter of the PTX that these kernels are made of. Threads of a block take turns where they wait
+//! for each other; blocks run one after the other. It stops at an access outside of the arrays.
 
 mod program;
 

@@ -1,5 +1,4 @@
-//! The text of a kernel in PTX as instructions. In: a module and the name of an entry; out: its parameters, its shared memory
-//! and its instructions, with registers and labels as numbers.
+//! The text of a kernel in PTX as instructions.
 
 use std::collections::HashMap;
 

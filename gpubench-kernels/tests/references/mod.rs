@@ -1,5 +1,4 @@
-//! The committed PTX against the references of `gpubench_kernels::reference`. In: a small launch of each kernel; out:
-//! nothing, or the first byte in which the interpreted kernel and its reference differ. The kernels for tensor cores
+//! The committed PTX against the references of `gpubench_kernels::reference`. The kernels for tensor cores
 //! are left out: their matrix instructions are not interpreted.
 
 use gpubench_kernels::cuda::mix::{READS, WRITES};

@@ -1,5 +1,5 @@
-//! Files of runs as a fleet writes them, for tests and measurements. In: a recorded run of an H200, and the medians that other
-//! GPUs have; out: the same run with these medians. Everything else is as recorded, but for the GPU's identity and its host.
+//! Files of runs as a fleet writes them, for tests and measurements. Everything else is as recorded, but for
+//! the GPU's identity and its host.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
-//! Fleets whose slow GPUs are known. In: a seed and the spreads of a [`Scenario`]; out: the observations of a fleet of GPUs
-//! with the slow ones planted, and the simple rules that others use, on the same numbers.
+//! Fleets whose slow GPUs are known.
 //!
 //! | spread between GPUs | standard deviation | source |
 //! |---|---|---|

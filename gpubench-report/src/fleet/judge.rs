@@ -4,7 +4,7 @@
 //! on the bottleneck of the case, plus the deviation of the case on that GPU. GPUs of a model differ by nature:
 //! the question is not whether an effect is zero, but whether the GPU is like the others. `gpu_effects` combines
 //! cases and processes. Here Student's t compares each GPU with the others, and slow GPUs are found at a false
-//! discovery rate. `docs/contributing/statistics.md` has the reasons.
+//! discovery rate. `docs/contributing/statistics.md` has the formulas.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! Runs in other programs' formats. In: runs as they are committed, and one with names that each format must quote; out: a
-//! snapshot that differs, or a number that is not read back as it was.
+//! Runs in other programs' formats.
 
 mod page;
 mod scale;

@@ -1,5 +1,5 @@
-//! The page: how a small one looks, that no name in it is obeyed, and how large one of many rows is. In: runs of odd names and of
-//! many records; out: a snapshot that differs, markup that came from a name, or a size. `scripts/browser-test` opens pages.
+//! The page: how a small one looks, that no name in it is obeyed, and how large one of many rows is.
+//! `scripts/browser-test` opens pages.
 
 use std::time::Instant;
 

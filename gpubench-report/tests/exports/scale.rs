@@ -1,6 +1,5 @@
-//! The largest run that exports are meant for: 10,000 cases of 1,000 samples. In: one case, many times; out: the time and the
-//! memory that each format takes, or a failure where that is more than 5 s or 1 GiB. The time is that of the processor: others
-//! may use the machine too.
+//! The largest run that exports are meant for: 10,000 cases of 1,000 samples. The time is that of the
+//! processor: others may use the machine too.
 //!
 //!     cargo test --release -p gpubench-report --test exports -- --ignored --nocapture scale
 

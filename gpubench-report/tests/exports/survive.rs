@@ -1,5 +1,4 @@
-//! Any name and any number in every format, read back by another program's parser. In: runs of random names and numbers; out: a
-//! name that is another, or a number that is.
+//! Any name and any number in every format, read back by another program's parser.
 
 use gpubench_records::id::Arg;
 use gpubench_records::record::Run;

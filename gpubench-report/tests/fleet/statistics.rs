@@ -129,8 +129,7 @@ fn slow_gpus_of_a_thousand_are_found_and_no_others() {
     }
 }
 
-/// At a rate of 1 %, one fleet of a hundred without a slow GPU has one that is called so. In: numbers of GPUs and of fleets, and the
-/// most findings.
+/// At a rate of 1 %, one fleet of a hundred without a slow GPU has one that is called so.
 fn sound_fleets(numbers: [(usize, u64, usize); 2]) {
     let sound = Scenario {
         name: "no GPU is slow",

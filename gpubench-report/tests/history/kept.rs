@@ -1,4 +1,4 @@
-//! Runs in the files of a folder. In: runs; out: they are read back, and what is no run is told.
+//! Runs in the files of a folder.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Histories: of a run that was recorded, with the times of a test repository in its place. In: seeds; out: the changes that are found.
+//! Histories: of a run that was recorded, with the times of a test repository in its place.
 
 mod kept;
 mod otava;

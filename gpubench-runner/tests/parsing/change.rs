@@ -1,5 +1,4 @@
-//! Inputs that are nearly right. In: right ones; out: one after the other with something changed: bytes, parts, numbers and
-//! words.
+//! Inputs that are nearly right.
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};

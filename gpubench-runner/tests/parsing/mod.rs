@@ -1,6 +1,5 @@
-//! Readers against files that were cut off, are of something else or were changed by hand, and against command lines. Each
-//! is read or refused, in bounded time, and what is read can be printed. In: the inputs under `corpus`, changed at random;
-//! out: an input that does anything else, if there is one.
+//! Readers against files that were cut off, are of something else or were changed by hand, and against
+//! command lines. Each is read or refused, in bounded time, and what is read can be printed.
 //!
 //! `cargo test` takes half a second for each reader, with the same changes each time. `scripts/fuzz` goes on for as long as it
 //! is told to, with others, and keeps what it finds.

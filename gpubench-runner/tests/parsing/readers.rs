@@ -1,5 +1,4 @@
-//! Everything that reads what others wrote. In: bytes; out: whether they were read, and everything done with them that is done
-//! with what is read.
+//! Everything that reads what others wrote.
 
 use std::ffi::OsString;
 use std::fs;

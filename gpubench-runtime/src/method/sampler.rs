@@ -235,7 +235,7 @@ pub fn choose_flush(queue: &mut dyn Queue, path: Path, wanted: &SampleOptions) -
             let verification = verify_flush(queue, flush)?;
             let QueueProperties { cache_name, other_flushes, .. } = queue.properties();
             let objection = verification.objection(flush, cache_name);
-            // Of a device with other flushes, only a failed eviction is told, since a flush that leaves dirty lines may be wanted.
+            // Of a device with other flushes, only a failed eviction is reported: the user may want a flush that leaves dirty lines.
             let is_told = other_flushes.is_empty() || !verification.evicts_cache();
             (flush, verification, objection.filter(|_| is_told))
         }

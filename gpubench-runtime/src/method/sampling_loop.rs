@@ -95,7 +95,7 @@ impl SampleCollector {
         report_step: &mut dyn FnMut(Step),
     ) -> Result<Self, Failure> {
         let timer = checked.timer;
-        let mut policy = StopPolicy::new(sampling, (budget, size.fewest), timer.effective_resolution());
+        let mut policy = StopPolicy::new(sampling, budget, size.fewest, timer.effective_resolution());
         let mut budget = Budget::new(budget, timer);
         let mut relocator = InputRelocator::new(timer);
         let most = sampling.samples.unwrap_or(MAX_AUTOMATIC_SAMPLES);

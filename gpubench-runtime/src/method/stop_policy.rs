@@ -56,11 +56,12 @@ pub(super) struct StopPolicy<'a> {
 }
 
 impl<'a> StopPolicy<'a> {
-    /// Returns the policy for samples with this time budget and this resolution of the timer, of which there must be at least
-    /// `min_samples`.
+    /// Returns the policy for at least `min_samples` samples, with this time budget and this resolution of the
+    /// timer.
     pub(super) fn new(
         sampling: &'a Sampling,
-        (budget, min_samples): (Nanoseconds, usize),
+        budget: Nanoseconds,
+        min_samples: usize,
         resolution: Nanoseconds,
     ) -> Self {
         Self {
@@ -163,7 +164,7 @@ mod tests {
     fn after(checks: &[(usize, f64, f64)]) -> StopPolicy<'static> {
         const SAMPLING: Sampling =
             Sampling { precision: 0.005, min_time: Nanoseconds::ZERO, ..Sampling::USUAL };
-        let mut policy = StopPolicy::new(&SAMPLING, (seconds(3.0), 30), STEP);
+        let mut policy = StopPolicy::new(&SAMPLING, seconds(3.0), 30, STEP);
         for (samples, half_width, spent) in checks {
             policy.interim_check(
                 *samples,

@@ -1,5 +1,4 @@
-//! A GPU whose memory is held up, and one whose is not. In: a launch and its own noise; out: samples as a case takes them, with
-//! the mean time of launches at random moments.
+//! A GPU whose memory is held up, and one whose is not.
 
 use gpubench_stats::units::Nanoseconds;
 use gpubench_stats::{Groups, Median};

@@ -1,7 +1,4 @@
-//! The statistics against known truth. In: seeded samples of distributions whose median, moments and
-//! quantiles are known in closed form; out: that the summary finds them within their standard errors, that
-//! the interval of the median covers it as often as it says, that the stop rule ends when it should, and that
-//! drift and two modes are found where they are planted and nowhere else.
+//! The statistics against known truth.
 
 mod closed_forms;
 mod correlation;

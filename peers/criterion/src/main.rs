@@ -1,7 +1,7 @@
 //! Times a launch of `gpu_caught` by Criterion, by the host's clock: the launch alone, and the launch with a wait behind it, as
 //! people do who bench a kernel by a tool for functions.
 //!
-//! In: the name of a launch; out: what Criterion leaves below `CRITERION_HOME`, as `NAME/queued` and `NAME/waited`.
+//! Criterion writes the results of a launch below `CRITERION_HOME`, as `NAME/queued` and `NAME/waited`.
 
 #![allow(dead_code, reason = "the launches are those of another program")]
 

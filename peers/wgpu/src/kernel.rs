@@ -1,4 +1,4 @@
-//! A compute shader with its buffers. In: WGSL; out: a pipeline and a bind group, launched in a pass.
+//! A compute shader with its buffers.
 
 use wgpu::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindGroupLayoutDescriptor, BindGroupLayoutEntry,

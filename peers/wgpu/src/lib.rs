@@ -1,4 +1,4 @@
-//! What the programs here share. In: options of the command line; out: an open adapter, kernels on it, and times by its timestamps.
+//! What the programs here share.
 
 pub mod kernel;
 pub mod options;

@@ -1,6 +1,6 @@
-//! The suite's `copy` of WGSL as users of wgpu time it: by `Instant` around a submission and the wait for it, and by the timestamps at
-//! the begin and the end of its pass, alone in its submission. In: an adapter; out: the medians of 200 launches after 50 of warm-up, by
-//! the size of an array. Neither takes anything off.
+//! The suite's `copy` of WGSL as users of wgpu time it: by `Instant` around a submission and the wait for it,
+//! and by the timestamps at the begin and the end of its pass, alone in its submission. Neither takes
+//! anything off.
 //!
 //! ```sh
 //! cargo run --release --manifest-path peers/wgpu/Cargo.toml

@@ -1,4 +1,4 @@
-//! Options of the command line. In: `--name value`; out: the value, or what stands for it.
+//! Options of the command line.
 
 use crate::Failure;
 

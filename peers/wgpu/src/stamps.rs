@@ -1,4 +1,4 @@
-//! Timestamps of a queue. In: passes and commands that are marked with a pair of them; out: the time between the two of each pair, in µs.
+//! Timestamps of a queue.
 
 use wgpu::{
     Buffer, BufferUsages, CommandEncoder, ComputePassTimestampWrites, MapMode, QuerySet, QuerySetDescriptor,

@@ -1,4 +1,4 @@
-//! Shapes of kernels that fill, read and copy an array. In: one difference from the suite's shape; out: WGSL, its grid, and SPIR-V.
+//! Shapes of kernels that fill, read and copy an array.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! A device as a user of gpubench would add one: its clock moves when a launch says so and never else, in steps of 32 ns.
-//! In: [`Clockwork::advance`] and [`Clockwork::draw`]; out: event times and energies whose truth is known.
+//! A device as a user of gpubench would add one: its clock moves when a launch says so and never else, in
+//! steps of 32 ns.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,5 +1,4 @@
-//! `docs/results/faults.md`: what every fault costs, as the test of that fault saw it. In: what a test saw; out: a row of the
-//! page, compared with the one that is there, or put there where `GPUBENCH_RELIABILITY=write` is set.
+//! `docs/results/faults.md`: what every fault costs, as the test of that fault saw it.
 
 use std::env;
 use std::fs::{self, File};

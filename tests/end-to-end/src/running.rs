@@ -1,5 +1,4 @@
-//! Runs a suite as a user would. In: its program, arguments and environment; out: its exit code and what it wrote to
-//! standard output and standard error, each by itself.
+//! Runs a suite as a user would.
 
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! A run of 20,000 cases and one of 40,000, which must cost about twice as much. In: a suite that says what each step costs; out:
-//! processor time and peak memory of the suite, and processor time of its workers.
+//! A run of 20,000 cases and one of 40,000, which must cost about twice as much.
 //!
 //!     cargo test --release -p end-to-end --test all -- --ignored --nocapture growing::
 

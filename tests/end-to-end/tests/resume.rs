@@ -1,5 +1,4 @@
-//! Runs that ended early are gone on from: what they have and what still holds is not measured again, and what is not kept is
-//! told. In: the file of a run, complete or with something done to it; out: what `--resume` makes of it.
+//! `--resume` on runs that ended early: valid records are not measured again, and dropped ones are reported.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

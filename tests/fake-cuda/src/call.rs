@@ -1,6 +1,5 @@
-//! The macro that makes the exported functions. In: a function of libcuda as it is written in `api`; out: the same with
-//! C's calling convention and name, counted, logged and made to fail as `driver` says. Places for results are [`Out`]s,
-//! so that what writes through the caller's pointers stands here.
+//! The macro that makes the exported functions. Places for results are [`Out`]s, so that what writes through
+//! the caller's pointers stands here.
 
 #![expect(unsafe_code, reason = "reads and writes through the pointers of C's callers")]
 

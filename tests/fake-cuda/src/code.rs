@@ -1,5 +1,5 @@
-//! Result codes of the driver. In: a code; out: its name and text as C strings, for those that this library returns
-//! itself. A code that a fault asks for may be unknown here, as a newer driver's is to an older program.
+//! Result codes of the driver. A code that a fault asks for may be unknown here, as a newer driver's is to an
+//! older program.
 
 use std::ffi::CStr;
 

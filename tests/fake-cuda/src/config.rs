@@ -1,5 +1,5 @@
-//! The settings of the fake. In: the variables of the table in the crate's documentation; out: a [`Config`],
-//! read once. A variable that cannot be read ends the process: a test that asks for what is not there must not pass.
+//! The settings of the fake. A variable that cannot be read ends the process: a test that asks for what is
+//! not there must not pass.
 
 use std::num::NonZero;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! The content of memory as a recipe: bytes from the host, a pattern, or the output of a kernel. In: such a recipe;
-//! out: bytes, computed when somebody reads them. So a gigabyte costs nothing until it is checked, and thousands of
-//! launches cost no more than the one whose result is read.
+//! The content of memory as a recipe: bytes from the host, a pattern, or the output of a kernel. So a
+//! gigabyte costs nothing until it is checked, and thousands of launches cost no more than the one whose
+//! result is read.
 
 use std::sync::{Arc, OnceLock};
 

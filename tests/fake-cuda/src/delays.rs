@@ -1,7 +1,7 @@
-//! The delays of an H200 that are no part of a launch's own time: events of a graph have an error of their place, which comes again in
-//! each replay; behind a flush the launch data and the parameters of a graph's node come from memory; in a graph that was not copied to the
-//! device, kernels in a row begin late; and once kernels of two streams have run, every launch begins later. In: what runs, and where; out:
-//! nanoseconds. All are off unless a test asks for them.
+//! The delays of an H200 that are no part of a launch's own time: events of a graph have an error of their
+//! place, which comes again in each replay; behind a flush the launch data and the parameters of a graph's
+//! node come from memory; in a graph that was not copied to the device, kernels in a row begin late; and once
+//! kernels of two streams have run, every launch begins later. All are off unless a test asks for them.
 
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
-//! The driver: everything it knows, behind one lock, and what every call of it has in common. In: a call's name and
-//! what it does; out: its code, after the faults that were asked for, the state of the context and the log had their
-//! say.
+//! The driver: everything it knows, behind one lock, and what every call of it has in common.
 //!
 //! Each GPU has a state of its own. A call reaches that of the current context alone, so that a handle or an address of
 //! another GPU is unknown there and refused.

@@ -1,6 +1,6 @@
-//! Fingerprints of contents. In: a view of memory; out: a number for each block of it. Little memory is computed for
-//! that; much is told apart by how it came about, so that a gigabyte costs nothing: what came about alike is the same,
-//! and what did not may be the same and yet be told apart.
+//! Fingerprints of the contents of memory, a number for each block. Small contents are computed. Large ones
+//! are compared by how they were made, so that a gigabyte costs nothing: equal contents that were made in
+//! different ways can have different fingerprints.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Graphs: work that was captured, to be done again and again. In: nodes; out: the same work on a stream, node by node.
+//! Graphs: work that was captured, to be done again and again.
 
 use std::sync::Arc;
 

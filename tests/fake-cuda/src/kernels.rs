@@ -1,7 +1,6 @@
-//! The effects of kernels. In: a kernel's name, its arguments and its grid; out: the memory that it touches, what it
-//! leaves there, and how long it takes where the model does not say. Kernels of the suite come from their references in
-//! `gpubench-kernels`; those of the measurement itself and of its tests are here. Any other kernel touches nothing and
-//! takes as long as an empty one.
+//! The effects of kernels. Kernels of the suite come from their references in `gpubench-kernels`; those of
+//! the measurement itself and of its tests are here. Any other kernel touches nothing and takes as long as an
+//! empty one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

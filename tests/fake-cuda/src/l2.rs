@@ -1,6 +1,5 @@
-//! The L2 as a set of ranges, clean or dirty, the least recently used first. In: ranges that are touched or discarded;
-//! out: how many bytes were there, how many were not, and how many dirty ones had to go. Exact to the byte, and cheap:
-//! a range stays one entry until something takes a part of it.
+//! The L2 as a set of ranges, clean or dirty, the least recently used first. Exact to the byte, and cheap: a
+//! range stays one entry until something takes a part of it.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! The log of everything that was done. In: what happened, when and where; out: a line each, of words with blanks between
-//! them, at the end of a file that the processes of a run share:
+//! The log of everything that was done. Each event is a line of words, at the end of a file that the
+//! processes of a run share:
 //!
 //! ```text
 //! process begin duration stream what …

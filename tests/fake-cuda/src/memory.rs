@@ -1,5 +1,5 @@
-//! The device's memory. In: allocations, and contents put at addresses; out: the contents of any range. Device memory has
-//! addresses that the host cannot follow; pinned and managed memory is the host's own, at one address for both.
+//! The device's memory. Device memory has addresses that the host cannot follow; pinned and managed memory is
+//! the host's own, at one address for both.
 
 #![expect(unsafe_code, reason = "memory that the host reads and writes through pointers of its own")]
 

@@ -1,7 +1,7 @@
-//! The times of work on the fake's virtual clock. In: the memory that it touches; out: nanoseconds. All constants of
-//! the model are here. They are chosen so that its times come near those of one H200 (PTX 7.7, driver 580) by CUPTI: cold
-//! sums and copies of 16 MiB and more within 12 %. They are plausible, not a simulation: what a test may rely on is that they
-//! do not change.
+//! The times of work on the fake's virtual clock. All constants of the model are here. They are chosen so
+//! that its times come near those of one H200 (PTX 7.7, driver 580) by CUPTI: cold sums and copies of 16 MiB
+//! and more within 12 %. They are plausible, not a simulation: what a test may rely on is that they do not
+//! change.
 
 use crate::config::Config;
 use crate::l2::Traffic;

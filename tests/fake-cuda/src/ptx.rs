@@ -1,5 +1,4 @@
-//! PTX as far as the fake reads it. In: a module's text; out: its entries and the sizes of their parameters, or the
-//! code and the words with which a driver would refuse it.
+//! PTX as far as the fake reads it.
 
 use crate::code::{Code, INVALID_PTX, UNSUPPORTED_PTX_VERSION};
 

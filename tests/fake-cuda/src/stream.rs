@@ -1,6 +1,5 @@
-//! Streams and events on the virtual clock. In: work for a stream; out: work done at once, in the order it was given,
-//! at the times at which the device would have done it; or, while the stream is captured, a node. Work on the NULL
-//! stream waits for all streams that block with it, and they for it.
+//! Streams and events on the virtual clock. Work on the NULL stream waits for all streams that block with it,
+//! and they for it.
 
 use std::thread::{self, ThreadId};
 

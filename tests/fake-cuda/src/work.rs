@@ -1,5 +1,4 @@
-//! The work on streams. In: a piece of work and when it begins; out: how long it took, its effect in
-//! memory and in the L2, and a line of the log.
+//! The work on streams.
 
 #![expect(
     unsafe_code,

@@ -1,5 +1,5 @@
-//! The engine without a suite around it: one empty launch on the fake, sampled as often as asked. In: how many samples; out:
-//! what came of them. To be timed, and to count what is allocated.
+//! The engine without a suite around it: one empty launch on the fake, sampled as often as asked. To be
+//! timed, and to count what is allocated.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The fake's log. In: its text; out: lines, and the samples among them.
+//! The fake's log.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,5 +1,4 @@
-//! A repository of 60 commits, measured on the fake by a suite, one process a night. In: a speed for each commit, and nights that differ;
-//! out: the changes that its history tells.
+//! A repository of 60 commits, measured on the fake by a suite, one process a night.
 
 use std::fs;
 use std::path::Path;

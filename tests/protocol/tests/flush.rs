@@ -126,7 +126,7 @@ fn explain_tells_how_each_number_came_about() {
         " (correction: the second method, time stamps, measures ",
         "; the event time has steps of 32.00 ns",
         "  error     ",
-        ", as in ± %); worst case ",
+        ", half of the 95 % interval); worst case ",
         "): plus two steps of the event time (64.00 ns), plus the whole correction (",
         "  path      graph",
         "  flush     discard; the cache is empty: after the flush, reading data of 1/4 of the cache's size takes ",

@@ -1,7 +1,6 @@
-//! A suite that is killed at random moments, itself or its worker, while clocks jump and the disk fills up, and resumed until
-//! nothing is left. In: the number of kills and a seed; out: each planned case once, as it was first stored, or what became of
-//! it. The clock is libfaketime's (Debian: `libfaketime`). A disk of its own needs a process that may mount one; without it
-//! files have a limit instead.
+//! A suite that is killed at random moments, itself or its worker, while clocks jump and the disk fills up,
+//! and resumed until nothing is left. The clock is libfaketime's (Debian: `libfaketime`). A disk of its own
+//! needs a process that may mount one; without it files have a limit instead.
 //!
 //!     GPUBENCH_KILLS=500 GPUBENCH_KILLS_SEED=1 cargo test -p protocol --test all -- --ignored --nocapture killed::
 

@@ -1,5 +1,5 @@
-//! Suites as tasks of a scheduler, without one: its variables in the environment, several GPUs, a folder of runs that all share. In:
-//! tasks that end, are killed or lose their GPU; out: each case once on each GPU, none lost.
+//! Suites as tasks of a scheduler, without one: its variables in the environment, several GPUs, a folder of
+//! runs that all share.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Memory of another GPU, which the current one reaches. In: the other GPU's number; out: its memory, and the question whether it
-//! can be reached. `cust` has no peers, so the driver is called directly.
+//! Memory of another GPU, which the current one reaches. `cust` has no peers, so the driver is called
+//! directly.
 
 use std::mem::ManuallyDrop;
 use std::ptr;

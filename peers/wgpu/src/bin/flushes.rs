@@ -1,5 +1,4 @@
-//! Which flush of the last-level cache evicts what it held, and leaves no lines to be written back. In: the cache's size; out: tables of
-//! medians in µs of reads, fills and copies behind each flush, and of the flushes themselves.
+//! Which flush of the last-level cache evicts what it held, and leaves no lines to be written back.
 //!
 //! A submission holds: the launch, untimed, so that its memory was just touched; the flush, timed; the same launch, timed. A pass of one
 //! workgroup stands before and behind the flush. All passes bind a common `result`, and that one the flush's memory too, so that wgpu puts

@@ -1,6 +1,5 @@
-//! Why the suite's products take longer by wgpu than by CUDA: its shaders with naga's checks and without, in workgroups of two sizes. In: an
-//! adapter; out: a table of medians in µs, each launch alone in its submission, by its pass's timestamps. `products.cu` is CUDA's
-//! counterpart.
+//! Why the suite's products take longer by wgpu than by CUDA: its shaders with naga's checks and without, in
+//! workgroups of two sizes. `products.cu` is CUDA's counterpart.
 //!
 //! Options: `--adapter 0 --n 2048 --launches 30`. n is a multiple of 32.
 

@@ -1,5 +1,5 @@
-//! Why the suite's `fill` takes longer by wgpu than by CUDA: the suite's shape with one difference at a time. In: an adapter; out: a table
-//! of medians in µs, of fill, read and copy, each alone in its submission, by its pass's timestamps. `variants.cu` is CUDA's counterpart.
+//! Why the suite's `fill` takes longer by wgpu than by CUDA: the suite's shape with one difference at a time.
+//! `variants.cu` is CUDA's counterpart.
 //!
 //! Options: `--adapter 0 --sizes-mib 256,1024 --launches 100 --spv FOLDER` (writes the SPIR-V of each shape).
 

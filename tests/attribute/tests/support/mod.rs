@@ -1,5 +1,4 @@
-//! Goes through a benchmark as the runtime does, without a clock. In: its module, its name and the arguments to choose; out:
-//! the result of each step.
+//! Goes through a benchmark as the runtime does, without a clock.
 
 #![allow(dead_code)]
 

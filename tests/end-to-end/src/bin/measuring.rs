@@ -1,5 +1,4 @@
-//! A program around the engine: it measures by typed options, reads the runs, and prints its own results. In: what to
-//! do. Out: its results on standard output; errors as `gpubench::program` prints them.
+//! A program around the engine: it measures by typed options, reads the runs, and prints its own results.
 
 #![expect(clippy::print_stdout, reason = "prints its results")]
 

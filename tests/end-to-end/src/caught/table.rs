@@ -1,5 +1,4 @@
-//! What came of the launches beside what was expected. In: a run, and the time that each of its records took; out: text of 80
-//! columns, or the rows of a table in Markdown.
+//! What came of the launches beside what was expected.
 
 use std::env;
 use std::fmt::Write as _;

@@ -1,5 +1,4 @@
-//! The functions of libcuda, by what they are about. In: C's arguments; out: C's results and a code. What they do to the
-//! state stands with that state.
+//! The functions of libcuda, by what they are about. What they do to the state stands with that state.
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names")]
 

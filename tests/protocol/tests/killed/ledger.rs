@@ -1,5 +1,4 @@
-//! What was stored, and when first. In: a folder of runs after each process that wrote there; out: nothing, or the record that
-//! was lost, doubled or altered.
+//! What was stored, and when first.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
-//! One process of a suite, from its start to its end. In: a random plan of kills, jumps of the clock and a full disk; out: its
-//! end, which must be one that the plan explains.
+//! One process of a suite, from its start to its end.
 
 use std::fmt::{self, Display};
 use std::fs;

@@ -1,5 +1,5 @@
-//! The surroundings of a suite that is killed: its folder of runs on a disk of its own, the clock that it reads, and what is
-//! asked of it. In: how full the disk is and what the clock says; out: suites that live there.
+//! The surroundings of a suite that is killed: its folder of runs on a disk of its own, the clock that it
+//! reads, and what is asked of it.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

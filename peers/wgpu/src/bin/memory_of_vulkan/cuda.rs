@@ -1,4 +1,4 @@
-//! CUDA's driver, loaded by hand. In: memory that Vulkan exports, as a file descriptor; out: times of the same kernels on it, by events.
+//! CUDA's driver, loaded by hand.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr::null_mut;

@@ -1,4 +1,4 @@
-//! What the driver tells of a pipeline's machine code. In: a pipeline that was made to be asked; out: lines, and files with its text.
+//! What the driver says of a pipeline's machine code.
 
 use std::ffi::CStr;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Whether memory, robust accesses or machine code make Vulkan's `fill` slower than CUDA's: the suite's shape by Vulkan without wgpu, with
-//! one difference at a time, and CUDA's kernel on memory that Vulkan allocated. In: a device; out: a table of medians in µs.
+//! Whether memory, robust accesses or machine code make Vulkan's `fill` slower than CUDA's: the suite's shape
+//! by Vulkan without wgpu, with one difference at a time, and CUDA's kernel on memory that Vulkan allocated.
 //!
 //! Options: `--adapter 0 --sizes-mib 256,1024 --launches 100 --dump FOLDER` (writes what the driver tells of the machine code).
 

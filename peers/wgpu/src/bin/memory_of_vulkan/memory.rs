@@ -1,4 +1,4 @@
-//! Memory of Vulkan's. In: the kind of an allocation; out: a buffer in it, and its file descriptor.
+//! Memory of Vulkan's.
 
 use ash::{khr, vk};
 use wgpu_peer::Failure;

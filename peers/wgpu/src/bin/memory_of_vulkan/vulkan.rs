@@ -1,4 +1,4 @@
-//! A device of Vulkan without wgpu. In: whether buffer accesses are robust, and which queue; out: pipelines, and times by timestamps.
+//! A device of Vulkan without wgpu.
 //!
 //! What is unsafe here follows one rule: objects are destroyed by [`Vulkan`]'s callers or at its end, when its queue is idle.
 

@@ -1,5 +1,5 @@
-//! Calls of the driver that launches here make, each by its own name, so that nothing is done that a launch does not say. In:
-//! arrays and streams; out: work, or the call that failed.
+//! Calls of the driver that launches here make, each by its own name, so that nothing is done that a launch
+//! does not say.
 
 use std::ptr::null_mut;
 

@@ -1,5 +1,4 @@
-//! The verdict that each launch here must have, written before gpubench was made to give it. In: nothing; out: groups of lines,
-//! each a launch with its cache state, a description, a verdict, and words of which its reasons have one at least.
+//! The verdict that each launch here must have, written before gpubench was made to give it.
 
 use end_to_end::caught::Expected::{Is, NotValid};
 use end_to_end::caught::{Expected, Group, Needs, line};

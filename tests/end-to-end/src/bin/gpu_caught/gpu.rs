@@ -1,5 +1,4 @@
-//! Things of the driver that launches here use, and free: modules, arrays, streams, events, contexts, graphs. In: their makings;
-//! out: handles, or the call that failed.
+//! Things of the driver that launches here use, and free: modules, arrays, streams, events, contexts, graphs.
 
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;

@@ -1,4 +1,4 @@
-//! Launches by each CUDA binding. In: modules, words and streams of one binding; out: the same faults through all of them.
+//! Launches by each CUDA binding.
 
 use std::fmt::Display;
 use std::sync::Arc;
