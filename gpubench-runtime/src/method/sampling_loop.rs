@@ -186,8 +186,7 @@ impl SampleCollector {
         }
         let stall = samples::stall(undisturbed, &self.starts, &self.overheads, timer);
         // More samples do not reduce an error that all samples share.
-        let mut without_shared_error = timer;
-        without_shared_error.shared_error = None;
+        let without_shared_error = Timer { shared_error: None, relative_error: None, ..timer };
         let time = samples::summary(
             undisturbed,
             &self.starts,

@@ -30,7 +30,7 @@ const NEW_ADDRESS_SLOWDOWN: f64 = 2.5;
 const LONGEST_TIMED_CALL: Nanoseconds = Nanoseconds::from_seconds(0.007);
 /// The device time of all launches whose calls are timed on the host. It determines the number of calls, from
 /// [`MIN_TIMED_CALLS`] to [`MAX_TIMED_CALLS`].
-const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.005);
+const TIMED_CALLS_DEVICE_TIME: Nanoseconds = Nanoseconds::from_seconds(0.001);
 /// The fewest calls of the launch function that are timed on the host.
 const MIN_TIMED_CALLS: usize = 3;
 /// The most calls of the launch function that are timed on the host.
