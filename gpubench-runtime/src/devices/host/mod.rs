@@ -18,7 +18,7 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
-use self::flush::{allocate_sweep_buffer, drop_input_lines, reason_not_to_drop_lines, sweep};
+use self::flush::{allocate_sweep_buffer, drop_input_lines, input_size, reason_not_to_drop_lines, sweep};
 #[doc(hidden)]
 pub use self::topology::cpu_name;
 use self::{pool::PinnedPool, spinning_workers::SpinningWorkers};
@@ -105,7 +105,8 @@ impl Device for Host {
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         self.pool.stream.take_ran();
         work.launch()?;
-        let mut seen = LaunchInfo::default();
+        // Without memory, inputs tell nothing of the memory that launches use.
+        let mut seen = LaunchInfo { inputs: input_size(work).filter(|it| it.0 > 0), ..LaunchInfo::default() };
         if !self.pool.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }

@@ -40,6 +40,7 @@ const NO_NOISE: &[&str] = &[
     "black_box",
     "check",
     "claims",
+    "declared traffic",
     "impossible",
     "keeps",
     "faster on used inputs",

@@ -16,6 +16,7 @@ const NO_WORK_OR_LEFT: &[&str] = &["no work", "black_box", "impossible", "faster
 const LESS_WORK: &[&str] =
     &["no work", "black_box", "impossible", "faster on used inputs", "check", "launches differ", "outputs"];
 const TOO_MUCH: &[&str] = &["impossible", "claims", "black_box", "no work"];
+const TRAFFIC: &[&str] = &["declared traffic too high"];
 const ELSEWHERE: &[&str] = &["thread", "work elsewhere", "no work", "black_box", "impossible"];
 
 pub(crate) static GROUPS: &[Group] = &[
@@ -46,6 +47,10 @@ pub(crate) static GROUPS: &[Group] = &[
                 NotValid,
                 TOO_MUCH,
             ),
+            line("declares_too_many_reads", Hot, "declares four times its reads", NotValid, TRAFFIC),
+            line("declares_too_many_reads", Cold, "declares four times its reads", NotValid, TRAFFIC),
+            line("declares_too_many_writes", Hot, "declares four times its writes", NotValid, TRAFFIC),
+            line("declares_too_many_bytes", Hot, "declares 2.5 times its bytes", NotValid, TRAFFIC),
             line("spawns_a_thread", Hot, "spawns a thread, and does not wait for it", NotValid, CHECK),
         ],
     },
