@@ -1,7 +1,5 @@
 //! The origin of each number, for `--explain`.
 
-use std::fmt::Write;
-
 use super::devices::{all_properties, roof_name, serving_cache, shown_peak};
 use super::launch;
 use super::text::{Page, heading, paragraph, plain, plain_lines, wrapped};
@@ -82,7 +80,7 @@ pub fn sentences(
     add("outputs", measured.relaunch.as_ref().and_then(launch::relaunch_sentence));
     add("host", launch::host_sentence(measured));
     add("of peak", info.and_then(|info| peaks_sentence(measured, info)));
-    add("roofline", limit_sentence(record, measured));
+    add("roofline", limit_sentence(record, measured, info));
     add("launch", launch_bound(measured));
     add("processes", processes_sentence(record));
     add("paired", record.compared.as_deref().map(interleaving_sentence));
@@ -207,14 +205,8 @@ fn path_sentence(method: &Method) -> String {
 /// this flush if there is one.
 fn flush_sentence(measured: &Measurement) -> String {
     let Method { flush, flush_reason, flush_verification, .. } = &measured.samples.method;
-    let mut text = flush.to_string();
-    if let Some(proof) = flush_verification {
-        _ = write!(text, "; {}", flush_verification_sentence(proof));
-    }
-    if let Some(reason) = flush_reason {
-        _ = write!(text, "; {reason}");
-    }
-    text
+    let proof = flush_verification.as_ref().map(flush_verification_sentence);
+    format::joined([Some(flush.to_string()), proof, flush_reason.clone()].into_iter().flatten(), "; ")
 }
 
 /// Returns the phrase with the state in which the flush leaves the cache, and the readings that show it.
@@ -349,16 +341,20 @@ fn peaks_sentence(measured: &Measurement, info: &DeviceInfo) -> Option<String> {
 }
 
 /// Returns the sentence about what limits the launch: a cache, or a peak of the roofline. `None` if it is
-/// launch-bound or nothing is known.
-fn limit_sentence(record: &Record, measured: &Measurement) -> Option<String> {
+/// launch-bound or nothing is known. DRAM is no roof of a hot launch whose data fit the last-level cache.
+fn limit_sentence(record: &Record, measured: &Measurement, info: Option<&DeviceInfo>) -> Option<String> {
     if launch_bound(measured).is_some() {
         return None;
     }
-    match serving_cache(record) {
-        Some(cache) => {
+    let roof = measured.metrics.roofline.as_ref().map(|roof| &roof.quantity);
+    let can_serve = record.case.cache == Cache::Hot && roof == Some(&Quantity::MemoryBandwidth);
+    let size = info.and_then(|info| info.last_level_cache).filter(|_| can_serve);
+    match (serving_cache(record), size.filter(|size| measured.counts.bytes <= Some(size.0))) {
+        (Some(cache), _) => {
             Some(format!("{cache} serves the data, faster than memory can; the peak of {cache} is unknown"))
         }
-        None => roofline_sentence(measured),
+        (_, Some(size)) => Some(format!("the last-level cache of {size} serves the data, not DRAM")),
+        _ => roofline_sentence(measured),
     }
 }
 

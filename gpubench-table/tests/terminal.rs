@@ -214,6 +214,39 @@ fn an_unknown_column_is_an_error_with_all_names() {
     assert!(check_columns(&names(&[""])).is_err() && check_columns(&names(&["cache"])).is_err());
 }
 
+/// DRAM limits no hot launch whose data fit the cache, and a cold one all the same.
+#[test]
+fn the_cache_serves_hot_launches_whose_data_fit_it() {
+    let mut run = small("gpu");
+    run.records.truncate(2);
+    let cache = run.devices[0].last_level_cache.expect("it is known");
+    let roofs = |run: &Run| {
+        let text = plain(&explain(run, page(200)));
+        text.lines()
+            .filter_map(|line| line.strip_prefix("  roofline  "))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    for record in &mut run.records {
+        let measured = record.measurement.as_mut().expect("it was measured");
+        measured.samples.timer.marginal_empty_launch = None;
+        measured.counts.bytes = Some(cache.0);
+        let dram = PeakFraction { quantity: Quantity::MemoryBandwidth, fraction: 0.1 };
+        let compute = PeakFraction { quantity: Quantity::Compute("f32".to_owned()), fraction: 0.01 };
+        measured.metrics.arithmetic_intensity = Some(0.25);
+        measured.metrics.roofline = Some(dram.clone());
+        measured.metrics.peak_fractions = vec![dram, compute];
+    }
+    let told = roofs(&run);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0], format!("the last-level cache of {cache} serves the data, not DRAM"));
+    assert!(told[1].starts_with("the roof is DRAM: "), "{told:?}");
+    for record in &mut run.records {
+        record.measurement.as_mut().expect("it was measured").counts.bytes = Some(cache.0 + 1);
+    }
+    assert!(roofs(&run).iter().all(|roof| roof.starts_with("the roof is DRAM: ")));
+}
+
 #[test]
 fn rows_of_every_kind_look_so() {
     for width in WIDTHS {
