@@ -58,6 +58,7 @@ pub fn sentences(
     add("quantiles", Some(quantiles(&samples.time)));
     add("path", Some(path_sentence(&samples.method)));
     add("error", error_sentence(measured));
+    add("sequence", samples.back_to_back.map(|time| format!("back-to-back, one more launch takes {time}")));
     #[cfg(feature = "verify")]
     crate::verification::verification(measured)
         .into_iter()

@@ -214,6 +214,27 @@ fn an_unknown_column_is_an_error_with_all_names() {
     assert!(check_columns(&names(&[""])).is_err() && check_columns(&names(&["cache"])).is_err());
 }
 
+/// Only its time says that a launch is short, so that heads of its own would stand in the middle of a group.
+#[test]
+fn a_short_launch_after_a_long_one_needs_no_new_heads() {
+    let mut run = small("gpu");
+    run.records.retain(|record| record.case.cache == Cache::Hot);
+    let mut first = *run.records[0].boxed_clone();
+    first.case.args[0].value = "1048576".to_owned();
+    let samples = &mut first.measurement.as_mut().expect("it was measured").samples;
+    assert!(samples.back_to_back.take().is_some());
+    run.records = vec![first, *run.records[0].boxed_clone()];
+    let heads = |run: &Run, width| {
+        let text = plain(&render(run, page(width)));
+        (text.matches(" time ").count(), text.contains("back-to-back"))
+    };
+    assert_eq!([80, 120, 200].map(|width| heads(&run, width)), [(1, false); 3]);
+    let text = explain(&run, page(200));
+    assert_eq!(text.matches("sequence  back-to-back, one more launch takes 2.143 µs").count(), 1, "{text}");
+    run.columns = ["time", "back-to-back"].map(str::to_owned).to_vec();
+    assert_eq!(heads(&run, 80), (1, true));
+}
+
 /// DRAM limits no hot launch whose data fit the cache, and a cold one all the same.
 #[test]
 fn the_cache_serves_hot_launches_whose_data_fit_it() {

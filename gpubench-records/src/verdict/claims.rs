@@ -262,8 +262,8 @@ mod tests {
         assert_eq!(
             reason.to_string(),
             "declared traffic too high: it declares 64 MiB read, but the memory that a launch can reach (on a CPU, its inputs) has 32 MiB: \
-             does `setup` return all memory that launches use, and is the count right? Count each byte once, and bytes that one kernel \
-             passes to another as `intermediates`"
+             does `setup` return all memory that launches use, and is the count right? Count each byte at most once as read and \
+             once as written, and bytes that one kernel passes to another as `intermediates`"
         );
     }
 
@@ -361,8 +361,8 @@ mod tests {
         assert_eq!(
             reason.to_string(),
             "declared traffic too high: it declares 16 MiB written, but a launch changes only 8 MiB of the 32 MiB of memory that it can reach, \
-             even after gpubench changed the memory's contents: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
-             bytes that one kernel passes to another as `intermediates`"
+             even after gpubench changed the memory's contents: does the kernel run over the whole buffer, and is the count right? Count each byte at most once as read and \
+             once as written, and bytes that one kernel passes to another as `intermediates`"
         );
     }
 }

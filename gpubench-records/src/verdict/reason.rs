@@ -386,7 +386,7 @@ fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
         )
     };
     format!(
-        "declared traffic too high: it declares {declared} {moved}, but {why}, and is the count right? Count each byte once, and bytes that one kernel passes to another as `intermediates`"
+        "declared traffic too high: it declares {declared} {moved}, but {why}, and is the count right? Count each byte at most once as read and once as written, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 

@@ -42,8 +42,8 @@ fn more_reads_than_a_launch_on_the_cpu_has_inputs_are_suspect() {
         let record = record(&measured, &format!("two_devices::miscounts {state}"));
         let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
         let told = "declared traffic too high: it declares 512 KiB read, but the memory that a launch can reach (on a CPU, its inputs) has \
-                    256 KiB: does `setup` return all memory that launches use, and is the count right? Count each byte once, and bytes that one \
-                    kernel passes to another as `intermediates`";
+                    256 KiB: does `setup` return all memory that launches use, and is the count right? Count each byte at most once as read and \
+                    once as written, and bytes that one kernel passes to another as `intermediates`";
         assert!(reasons.iter().any(|reason| reason == told), "{reasons:?}: {ended}");
         assert!(state == "hot" || !drops_lines() || flush_of(record) == Flush::Lines, "{ended}");
     }

@@ -163,8 +163,8 @@ fn outputs_that_are_never_written_make_a_row_suspect() {
             (
                 "launches::writes_half".to_owned(),
                 "declared traffic too high: it declares 16 KiB written, but a launch changes only 8 KiB of the 16 KiB of memory that it can reach, \
-             even after gpubench changed the memory's contents: does the kernel run over the whole buffer, and is the count right? Count each byte once, and \
-                 bytes that one kernel passes to another as `intermediates`"
+             even after gpubench changed the memory's contents: does the kernel run over the whole buffer, and is the count right? Count each byte at most once as read and \
+                 once as written, and bytes that one kernel passes to another as `intermediates`"
                     .to_owned()
             ),
             (
