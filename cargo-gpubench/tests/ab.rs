@@ -124,6 +124,30 @@ fn what_cannot_be_compared_is_told() {
     insta::assert_snapshot!("ab-refused", without_hashes(&told));
 }
 
+/// The message about an unknown revision names the branches, the newest first.
+#[test]
+fn an_unknown_revision_names_branches() {
+    let repository = Repository::of(&[100]);
+    repository.git(&["branch", "--move", "master"]);
+    let branches = |phrase: &str| {
+        let told = repository.ab(&["main"]).code(2).stderr();
+        let expected = format!("has no commit, tag or branch `main`{phrase}. In a clone");
+        assert!(told.contains(&expected), "{told}");
+    };
+    branches("; the newest branches: `master`");
+    (1..8).for_each(|number| _ = repository.git(&["branch", &format!("fix-{number}"), "v100"]));
+    let mut newest = Command::new("git");
+    newest.args(["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty"]);
+    newest.arg("--message=a").current_dir(repository.0.path("repository"));
+    newest.env("GIT_COMMITTER_DATE", "2026-11-21T12:00:00Z");
+    assert!(newest.status().expect("there is git").success());
+    branches("; the newest branches: `master`, `fix-1`, `fix-2`, `fix-3`, `fix-4`, `fix-5`");
+    repository.git(&["checkout", "--quiet", "--detach"]);
+    (1..8).for_each(|number| _ = repository.git(&["branch", "-D", &format!("fix-{number}")]));
+    repository.git(&["branch", "-D", "master"]);
+    branches("");
+}
+
 /// Each fault of a commit has its message and its exit code.
 #[test]
 fn faults_of_a_commit_are_told() {

@@ -95,7 +95,13 @@ impl RevisionCheckouts {
         if name == "." {
             return Ok(("the working tree".to_owned(), None));
         }
-        let hash = commit_hash(&self.root, name)?;
+        let Some(hash) = commit_hash(&self.root, name)? else {
+            let branches = newest_branches(&self.root)?;
+            return Err(CommandError::usage(format!(
+                "the repository has no commit, tag or branch `{name}`{branches}. In a clone made by CI, try `origin/{name}`; for the working tree, give `.`. \
+                 A FILTER goes after both revisions, as in `cargo gpubench ab HEAD . {name}`"
+            )));
+        };
         let short = hash.get(..SHOWN_DIGITS).unwrap_or(&hash);
         let name = if hash.starts_with(name) { short.to_owned() } else { format!("{name} ({short})") };
         Ok((name, Some(hash)))
@@ -207,16 +213,20 @@ fn repository_root(folder: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Returns the full hash of the commit that `name` means: a commit, a tag or a branch. An unknown name is an
-/// error.
-fn commit_hash(root: &Path, name: &str) -> Result<String> {
+/// Returns the full hash of the commit that `name` means: a commit, a tag or a branch. Returns `None` for an
+/// unknown name.
+fn commit_hash(root: &Path, name: &str) -> Result<Option<String>> {
     let commit = format!("{name}^{{commit}}");
-    query_git(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?.ok_or_else(|| {
-        CommandError::usage(format!(
-            "the repository has no commit, tag or branch `{name}`: in a clone made by CI, try `origin/{name}`; for the working tree, give `.`. \
-             A FILTER goes after both revisions, as in `cargo gpubench ab main . {name}`"
-        ))
-    })
+    query_git(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
+}
+
+/// Returns a phrase with the names of up to six branches, such as ``; the newest branches: `fix`, `main` ``,
+/// the one with the newest commit first. The phrase is empty without branches.
+fn newest_branches(root: &Path) -> Result<String> {
+    let words =
+        ["for-each-ref", "--sort=-committerdate", "--count=6", "--format=`%(refname:short)`", "refs/heads"];
+    let names = query_git(root, &words)?.unwrap_or_default().replace('\n', ", ");
+    Ok(if names.is_empty() { names } else { format!("; the newest branches: {names}") })
 }
 
 /// Returns the position of each of these commits in the history of the current repository; parents come
@@ -239,7 +249,7 @@ pub(super) fn commit_order(commits: &BTreeSet<&str>) -> Option<CommitOrder> {
 /// Returns the full hash of the commit in the current repository whose hash begins with these digits; `None`
 /// if no commit or several commits match, or without a repository.
 pub(super) fn full_hash(digits: &str) -> Option<String> {
-    let hash = repository_root(Path::new(".")).and_then(|root| commit_hash(&root, digits)).ok()?;
+    let hash = repository_root(Path::new(".")).and_then(|root| commit_hash(&root, digits)).ok()??;
     // A branch may have such a name, and another commit.
     hash.starts_with(&digits.to_ascii_lowercase()).then_some(hash)
 }
