@@ -225,14 +225,13 @@ impl<'a> ProcessPairs<'a> {
         // By Bonferroni's inequality all stopping checks together err as often as one would.
         let error = DECISION_ERROR / checks.len() as f64;
         let mut undecided: Option<Vec<String>> = None;
+        let mut left = String::new();
         for pair in 0..most {
             // A first pair is always measured.
             if pair > 0 && self.args.time.is_some_and(|time| begin.elapsed() >= time) {
                 break;
             }
-            let left =
-                undecided.as_ref().map(|names| format!(": {} undecided", counted(names.len(), "result")));
-            output::note(&format!("pair {} of at most {most}{}", pair + 1, left.unwrap_or_default()));
+            output::note(&format!("pair {} of at most {most}{left}", pair + 1));
             let mut nothing_matched = false;
             for side in process_order(self.args.seed, pair) {
                 match self.run_process(side, undecided.as_deref())? {
@@ -246,10 +245,12 @@ impl<'a> ProcessPairs<'a> {
             if checks.contains(&(pair + 1)) {
                 let found = self.compare_runs(error)?;
                 let check = found.as_ref().and_then(|run| run.baseline_comparison.as_ref());
-                let names = check.map(undecided_names).unwrap_or_default();
+                let mut names = check.map(undecided_names).unwrap_or_default();
                 if names.is_empty() || pair + 1 == most {
                     return Ok(found);
                 }
+                left = format!(": {} undecided after pair {}", counted(names.len(), "result"), pair + 1);
+                names.dedup();
                 undecided = Some(names);
             }
         }
@@ -333,7 +334,8 @@ impl<'a> ProcessPairs<'a> {
     }
 }
 
-/// Returns the names of the undecided cases, each once.
+/// Returns the name of each undecided result, in order. The results of a benchmark that differ only in the
+/// device or the cache state have the same name.
 fn undecided_names(check: &BaselineComparison) -> Vec<String> {
     let undecided = check
         .findings
@@ -341,7 +343,6 @@ fn undecided_names(check: &BaselineComparison) -> Vec<String> {
         .filter(|line| matches!(line.finding, BaselineFinding::Compared { answer: Answer::Undecided, .. }));
     let mut names: Vec<String> = undecided.map(|line| line.name.clone()).collect();
     names.sort_unstable();
-    names.dedup();
     names
 }
 
