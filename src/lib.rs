@@ -184,7 +184,9 @@ pub mod __private {
     };
     #[cfg(feature = "runtime")]
     pub use gpubench_core::inventory;
-    pub use gpubench_core::{BenchmarkOptions, Bound, Counts, Entry, Generic, Group, Link, Variant, submit};
+    pub use gpubench_core::{
+        BenchmarkOptions, Bound, Counts, Entry, Generic, Group, Link, StreamParameter, Variant, submit,
+    };
     pub use gpubench_macros::group;
     #[cfg(feature = "runtime")]
     pub use gpubench_runtime::__private::{build, is_crate_root, package};

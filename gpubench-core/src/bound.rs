@@ -2,7 +2,7 @@
 
 use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
-use crate::{Case, CaseError, Counts, Memory, Restore, StreamParameter, StreamSource, UserMetric};
+use crate::{Case, CaseError, Counts, Memory, Restore, UserMetric};
 
 /// The user's `setup`: creates the inputs on a stream.
 type Setup<'a, S, T> = Box<dyn Fn(&S) -> Result<T, CaseError> + 'a>;
@@ -21,13 +21,16 @@ type CheckOutputs<'a, T, O> = Box<dyn Fn(&T, &O) -> Result<(), CaseError> + 'a>;
 /// memory.
 type VisitMemory<'a, T> = Box<dyn Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a>;
 /// The stream of a case. Two cases that are compared with each other may share one.
-type KeptStream<S> = Rc<dyn Borrow<S>>;
+pub(crate) type KeptStream<S> = Rc<dyn Borrow<S>>;
+/// Creates a stream on a device, as [`StreamParameter::open_on`](crate::StreamParameter::open_on) does.
+type OpenStream<S> = fn(&mut dyn Any) -> Result<KeptStream<S>, CaseError>;
 /// The condition of `skip_if`.
 type Condition<'a> = Box<dyn Fn() -> bool + 'a>;
 
 /// A launch function with selected arguments, for a stream `S` and the inputs `T` that `setup` creates. The
 /// launch function returns an `O` for `check`.
 pub struct Bound<'a, S: ?Sized, T, O = ()> {
+    open: OpenStream<S>,
     setup: Setup<'a, S, T>,
     launch: Enqueue<'a, S, T, O>,
     reset: Option<Enqueue<'a, S, T>>,
@@ -56,14 +59,16 @@ struct CaseInputs<'a, S: ?Sized, T> {
     restore: Vec<Enqueue<'a, S, T>>,
 }
 
-// For any `S`: if it is no stream, the variant has already reported that, and one error is enough.
 impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
-    /// Returns a case that creates its inputs with `setup` and runs `launch` on them.
+    /// Returns a case that creates its stream with `open` and its inputs with `setup`, and runs `launch` on
+    /// them.
     pub fn new(
+        open: OpenStream<S>,
         setup: impl Fn(&S) -> Result<T, CaseError> + 'a,
         launch: impl Fn(&mut T, &S) -> Result<O, CaseError> + 'a,
     ) -> Self {
         Self {
+            open,
             setup: Box::new(setup),
             launch: Box::new(launch),
             reset: None,
@@ -133,7 +138,8 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
     }
 }
 
-impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
+// For any `S`: if it is no stream, `open` has already reported that, and one error is enough.
+impl<S: ?Sized + 'static, T, O> Case for Bound<'_, S, T, O> {
     fn skips(&self) -> bool {
         self.skip_if.is_some()
     }
@@ -143,10 +149,7 @@ impl<S: StreamParameter, T, O> Case for Bound<'_, S, T, O> {
     }
 
     fn open(&mut self, source: &mut dyn Any) -> Result<(), CaseError> {
-        let source = source.downcast_mut::<S::Source>();
-        let kind = <S::Source as StreamSource>::KIND;
-        let source = source.ok_or_else(|| CaseError::new(format_args!("not a `{kind}` device")))?;
-        self.stream = Some(Rc::new(S::open(source)?));
+        self.stream = Some((self.open)(source)?);
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 //! only data and function pointers; the runtime has the protocol of a measurement.
 
 use std::fmt::{self, Display};
-use std::{any::Any, error::Error, marker::PhantomData, rc::Rc};
+use std::{any::Any, error::Error, rc::Rc};
 
-use crate::{Memory, StreamParameter, StreamSource};
+use crate::Memory;
 
 /// One annotated launch function.
 pub struct Entry {
@@ -74,22 +74,6 @@ pub struct Generic {
     pub name: &'static str,
     /// Returns the type as written, or the constant's value.
     pub value: fn() -> String,
-}
-
-impl Variant {
-    /// Creates the instance with these `generics`, whose launches take a stream of type `S`. The first
-    /// parameter only selects `S`, from which the kind of device follows.
-    #[expect(
-        clippy::needless_maybe_sized,
-        reason = "of a slice the compiler then says this alone, and not that it is unsized too"
-    )]
-    pub const fn new<S: StreamParameter + ?Sized>(
-        _: PhantomData<S>,
-        generics: &'static [Generic],
-        visit: fn(&mut Visitor<'_>),
-    ) -> Self {
-        Self { device: <S::Source as StreamSource>::KIND, generics, visit }
-    }
 }
 
 /// A function that a variant calls once, with its axes and its case: a listing reads the axes, a measurement

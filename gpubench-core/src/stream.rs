@@ -2,9 +2,9 @@
 //! chooses another.
 
 use std::fmt::{self, Display};
-use std::{any::Any, borrow::Borrow, cell::Cell, str::FromStr};
+use std::{any::Any, borrow::Borrow, cell::Cell, rc::Rc, str::FromStr};
 
-use crate::CaseError;
+use crate::{CaseError, bound::KeptStream};
 
 /// The source of streams for a kind of device. The runtime finds the device by [`KIND`](Self::KIND).
 ///
@@ -53,17 +53,34 @@ pub trait LaunchStream: Sized + 'static {
 }
 
 /// The type of the parameter that `#[gpu_bench]` uses as the stream. Every [`LaunchStream`] implements it,
-/// and nothing else does. It exists only for the compiler's message about a parameter that is no stream.
+/// and nothing else does. It exists for the compiler's message about a parameter that is no stream. With a
+/// supertrait, the compiler would add a second message.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no stream: take one, such as `stream: &gpubench::host::Stream`, or say which parameter it is with `stream = name`",
+    message = "`{Self}` is no stream: add a last parameter such as `stream: &gpubench::host::Stream`, or name the stream with `stream = name`",
     label = "the stream is the parameter named `stream`, else the last one",
     note = "streams are `gpubench::host::Stream`, `gpubench::cuda::RawStream`, those of `cust`, `cudarc` and `wgpu` with gpubench's feature of \
             that name and its version of that crate, and each type that implements `gpubench::LaunchStream`"
 )]
-pub trait StreamParameter: LaunchStream {}
+pub trait StreamParameter {
+    /// The kind of device that the stream belongs to.
+    const DEVICE: &'static str;
+
+    /// Returns a stream of `source`, which is the [`StreamSource`] of the device.
+    ///
+    /// # Errors
+    /// Returns an error if the device is of another type or refuses the stream.
+    fn open_on(source: &mut dyn Any) -> Result<KeptStream<Self>, CaseError>;
+}
 
 #[diagnostic::do_not_recommend]
-impl<S: LaunchStream> StreamParameter for S {}
+impl<S: LaunchStream> StreamParameter for S {
+    const DEVICE: &'static str = S::Source::KIND;
+
+    fn open_on(source: &mut dyn Any) -> Result<KeptStream<S>, CaseError> {
+        let wrong = || CaseError::new(format_args!("not a `{}` device", S::DEVICE));
+        Ok(Rc::new(S::open(source.downcast_mut().ok_or_else(wrong)?)?))
+    }
+}
 
 /// Another device, given by its distance from the measured one: the device whose number is higher by
 /// `distance`, modulo the number of devices. A case thus has the same arguments on every device. Its text is

@@ -300,10 +300,14 @@ const STREAM_RULE: &str =
 /// Returns the index of the stream among the parameters, by [`STREAM_RULE`]. Returns `None` and reports the
 /// mistake if there is no such parameter, or if it is an argument of `args` as well.
 fn find_stream(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) -> Option<usize> {
-    let Some(last) = launch.params.len().checked_sub(1) else {
-        errors.at(&launch.name, format_args!("a launch function takes a stream: {STREAM_RULE}"));
-        return None;
+    let find_axis =
+        |param: &Param| options.args.axes.iter().map(|axis| &axis.name).find(|name| is_named(param, name));
+    // No parameter, an argument, and an output are no streams.
+    let may_be = |last: &usize| {
+        let last = &launch.params[*last];
+        last.passed != PassedBy::Mutable && find_axis(last).is_none()
     };
+    let last = launch.params.len().checked_sub(1).filter(may_be);
     let named =
         launch.params.iter().position(|param| param.name.as_ref().is_some_and(|name| name == "stream"));
     let stream = match &options.stream {
@@ -316,14 +320,20 @@ fn find_stream(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut
             };
             index
         }
-        None => named.unwrap_or(last),
+        None => {
+            let stream = named.or(last);
+            if stream.is_none() {
+                errors.push(syn::Error::new(launch.list, format_args!(
+                    "`{}` takes no stream as its last parameter: add one by `&` or by value, such as `stream: &gpubench::host::Stream`, \
+                     or name the stream's parameter with `stream = name`",
+                    launch.name.unraw()
+                )));
+            }
+            stream?
+        }
     };
-    let axis = options.args.axes.iter().find(|axis| is_named(&launch.params[stream], &axis.name));
-    if let Some(axis) = axis {
-        errors.at(
-            &axis.name,
-            format_args!("`{}` is the stream and no argument: {STREAM_RULE}", axis.name.unraw()),
-        );
+    if let Some(name) = find_axis(&launch.params[stream]) {
+        errors.at(name, format_args!("`{}` is the stream and no argument: {STREAM_RULE}", name.unraw()));
         return None;
     }
     Some(stream)

@@ -50,21 +50,19 @@ impl Benchmark {
         let (reset, restore, check) = (self.reset(), self.restore(), self.check_outputs());
         let (memory, skip_if) = (self.memory(), self.skip_if());
         let generics = variant.generic_values();
-        // These stand at the stream's type, so that the compiler blames that type if it is no `LaunchStream`.
         let stream_type = variant.type_at_choice(&self.stream().ty);
-        let stream = first_span(&stream_type);
-        let of = quote_spanned!(stream=> ::core::marker::PhantomData::<#stream_type>);
-        let case = quote_spanned!(stream=> &mut case);
+        // At the stream's type, so that the compiler reports there, and once, that it is no `StreamParameter`.
+        let stream = quote_spanned!(first_span(&stream_type)=> <#stream_type as __gb::StreamParameter>);
         generated! {
             const #name: __gb::Variant = {
                 #aliases
-                __gb::Variant::new(#of, #generics, |visitor| {
+                __gb::Variant { device: #stream::DEVICE, generics: #generics, visit: |visitor| {
                     #(#declared)*
                     #setup
                     let mut case =
-                        __gb::Bound::new(setup, #launch) #counts #metrics #reset #restore #check #memory #skip_if;
-                    visitor(#sweeps, #case);
-                })
+                        __gb::Bound::new(#stream::open_on, setup, #launch) #counts #metrics #reset #restore #check #memory #skip_if;
+                    visitor(#sweeps, &mut case);
+                } }
             };
         }
     }

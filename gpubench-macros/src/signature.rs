@@ -21,6 +21,8 @@ pub(crate) struct LaunchFunction {
     pub unsafety: Option<Token![unsafe]>,
     pub generics: Vec<GenericParameter>,
     pub params: Vec<Param>,
+    /// The span of the list of parameters, with its parentheses.
+    pub list: Span,
     /// The tokens of the return type; `None` if it is not written.
     pub output: Option<TokenStream>,
 }
@@ -120,7 +122,8 @@ impl LaunchFunction {
             ReturnType::Type(_, ty) => Some(ty.into_token_stream()),
         };
         let (attributes, name) = (registration_attributes(attributes), signature.ident);
-        Some(Self { attributes, name, unsafety, generics, params, output })
+        let list = signature.paren_token.span.join();
+        Some(Self { attributes, name, unsafety, generics, params, list, output })
     }
 
     /// Returns true if the function returns a value for `check`: anything but `()` and `Result<(), …>`. An

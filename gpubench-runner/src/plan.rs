@@ -427,9 +427,8 @@ fn find_benchmark<'e>(path: &str, entries: &[&'e Entry]) -> Result<&'e Entry, Pl
 #[cfg(test)]
 mod plan_tests {
     use super::*;
-    use std::marker::PhantomData;
 
-    use gpubench_core::{Generic, Visitor, host::Stream};
+    use gpubench_core::{Generic, Visitor};
     use gpubench_records::selection::CaseSelection;
 
     fn visit(_: &mut Visitor<'_>) {}
@@ -455,7 +454,7 @@ mod plan_tests {
     #[test]
     fn constants_of_one_value_are_refused() {
         let variants: &[Variant] =
-            Box::leak(Box::new([(); 2].map(|()| Variant::new(PhantomData::<Stream>, &N, visit))));
+            Box::leak(Box::new([(); 2].map(|()| Variant { device: "host", generics: &N, visit })));
         let (name, module, file, options) = ("sum", "kernels", "src/lib.rs", BenchmarkOptions::DEFAULT);
         let entry = Entry { name, module, file, line: 3, column: 1, options, variants };
         let devices = [Available::new("host", "host")];

@@ -12,7 +12,7 @@ use super::{PinnedPool, time_launch};
 use crate::device::{Work, single_launch_sampler::ThreadTime};
 use crate::registry::CaughtCase;
 use crate::system::Stat;
-use gpubench_core::{Bound, Case as _, host::Stream};
+use gpubench_core::{Bound, Case as _, StreamParameter as _, host::Stream};
 use gpubench_stats::{Nanoseconds, median};
 
 /// The number of differences above zero after which the clock is read no more.
@@ -111,7 +111,7 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
         stream.run(|| ());
         Ok(())
     };
-    let mut case = Bound::new(|_| Ok(()), launch);
+    let mut case = Bound::new(Stream::open_on, |_| Ok(()), launch);
     // Cannot fail. Without inputs each launch would fail, and none would be timed.
     _ = case.open(&mut stream.clone()).and_then(|()| case.setup());
     let mut case = CaughtCase(&mut case);
@@ -247,7 +247,8 @@ mod empty_launch_tests {
         let mut host = Host::open().expect("there is a CPU");
         let info = host.info().expect("nothing fails");
         let mut case = Bound::new(
-            |_: &Stream| Ok(()),
+            Stream::open_on,
+            |_| Ok(()),
             |(): &mut (), stream| {
                 launch(stream);
                 Ok(())

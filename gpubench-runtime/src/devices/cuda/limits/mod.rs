@@ -3,14 +3,12 @@
 
 pub(crate) mod launches;
 
-use std::marker::PhantomData;
-
 use self::launches::{PEAK_LAUNCHES, PeakLaunch, PeakLimit, ReadyLaunch};
 use super::RawStream;
 use super::device_info::{self, CAPABILITY};
 use crate::device::listed_ordinal;
 use crate::registry::{BenchmarkOptions, Entry};
-use gpubench_core::{Bound, CaseError, Variant, Visitor};
+use gpubench_core::{Bound, CaseError, StreamParameter as _, Variant, Visitor};
 use gpubench_records::{
     Cache, DeviceInfo, Link, MeasuredPeak, Measurement, Peak, PeakSource, Quantity, Record, Run, State,
 };
@@ -29,7 +27,7 @@ struct PeakBenchmark<const N: usize>;
 
 impl<const N: usize> PeakBenchmark<N> {
     /// The single variant of the benchmark, on a raw stream and without arguments.
-    const VARIANTS: [Variant; 1] = [Variant::new(PhantomData::<RawStream>, &[], Self::visit)];
+    const VARIANTS: [Variant; 1] = [Variant { device: RawStream::DEVICE, generics: &[], visit: Self::visit }];
     /// The registry entry of the benchmark.
     const ENTRY: Entry = Entry {
         name: PEAK_LAUNCHES[N].name,
@@ -51,7 +49,8 @@ impl<const N: usize> PeakBenchmark<N> {
 /// Passes the case of `peak_launch` to `visitor`. Not generic, so that it is compiled once.
 fn visit(peak_launch: &PeakLaunch, visitor: &mut Visitor<'_>) {
     let capability = || device_info::device(listed_ordinal()?).and_then(device_info::capability).ok();
-    let mut case: Bound<'_, RawStream, ReadyLaunch> = Bound::new(
+    let mut case = Bound::new(
+        RawStream::open_on,
         |_| peak_launch.prepare().map_err(CaseError::new),
         |launch: &mut ReadyLaunch, stream| launch.launch(stream).map_err(CaseError::new),
     )
