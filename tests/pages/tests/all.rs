@@ -238,7 +238,7 @@ fn first_package(page: &mut Page) -> Project {
     project.set_width(110);
     project.set("CARGO_CARGO_NEW_VCS", "none");
     // It is not published: `cargo gpubench` is the one of the workspace.
-    _ = page.take("sh", "cargo install --path ../gpubench/cargo-gpubench");
+    _ = page.take("sh", "cargo install --locked --path ../gpubench/cargo-gpubench");
     // `init_for_a_gpu` runs these commands.
     _ = page.take("sh", "cargo gpubench init --binding cudarc");
     assert_eq!(page.take("sh", "cargo new").text, "cargo new --lib my-kernels\ncd my-kernels\n");
