@@ -112,6 +112,16 @@ fn a_driver_that_does_not_work_is_a_problem() {
     insta::assert_snapshot!("doctor-drivers", told);
 }
 
+/// A wrong setting of the fake driver ends each process that loads it with a message alone, and by no signal.
+#[test]
+fn the_fake_driver_refuses_a_wrong_setting() {
+    let ended = run(&["doctor"], &[("GPUBENCH_FAKE_KERNEL", "fill")]).code(1);
+    let (told, findings) = (ended.stderr(), ended.stdout());
+    let is_reason = |line: &str| line.starts_with("the fake libcuda: a kernel's fault is `name:nothing`");
+    assert!(!told.is_empty() && told.lines().all(is_reason), "{told}");
+    assert!(findings.contains("its process exited with code 2"), "{findings}");
+}
+
 /// The CPU can be measured.
 #[test]
 fn a_machine_without_a_gpu_is_no_problem() {

@@ -308,8 +308,11 @@ fn link(text: &str) -> Result<(u32, u32), String> {
     parse().ok_or_else(|| format!("a bus is `generation x lanes` without spaces, not `{text}`"))
 }
 
-fn refuse<T>(message: String) -> T {
-    panic!("the fake libcuda: {message}")
+/// Ends the process with exit code 2 and a message. A panic would abort it: C's callers cannot unwind.
+#[expect(clippy::exit, clippy::print_stderr, reason = "a driver has no other way to reach the user")]
+pub(crate) fn refuse<T>(message: String) -> T {
+    eprintln!("the fake libcuda: {message}");
+    process::exit(2)
 }
 
 impl FromStr for Fault {

@@ -16,6 +16,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process;
 
+use crate::config::refuse;
+
 /// So much is kept before it is written.
 const MANY: usize = 1 << 16;
 
@@ -30,9 +32,7 @@ impl Log {
     pub(crate) fn open(path: Option<&Path>) -> Self {
         let file = path.map(|path| {
             let file = File::options().append(true).create(true).open(path);
-            file.unwrap_or_else(|error| {
-                panic!("the fake libcuda: GPUBENCH_FAKE_LOG={}: {error}", path.display())
-            })
+            file.unwrap_or_else(|error| refuse(format!("GPUBENCH_FAKE_LOG={}: {error}", path.display())))
         });
         Self { file, lines: String::new() }
     }
