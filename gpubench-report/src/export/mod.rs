@@ -8,7 +8,10 @@ use gpubench_table::export::Format;
 
 /// All formats, in the order in which help texts list them, with their purposes.
 pub const FORMATS: [(Format, &str); 8] = [
-    (Format::JSON, "Write all results as JSON, with raw samples; commands such as `compare` can read this file"),
+    (
+        Format::JSON,
+        "Write all results as JSON, with raw samples; commands such as `compare` can read this file",
+    ),
     (Format::CSV, "Write a line per result as CSV, with all digits"),
     (Format::MARKDOWN, "Write the table as Markdown, for a pull request"),
     (HTML, "Write an HTML page with charts, as one self-contained file"),

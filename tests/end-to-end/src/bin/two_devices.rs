@@ -117,12 +117,6 @@ mod inner {
     }
 }
 
-/// It declares twice what it reads.
-#[gpu_bench(ignore, setup = Ok::<_, String>(vec![1.0; 1 << 16]), reads = 8 * x.len(), cold)]
-fn miscounts(x: &[f32], stream: &host::Stream) {
-    std::hint::black_box(stream.run(|| x.iter().sum::<f32>()));
-}
-
 /// Its inputs are vectors in a vector, whose memory no type tells.
 #[gpu_bench(setup = Ok::<_, String>(vec![vec![1_u32, 2], vec![3]]), cold)]
 fn rows(x: &[Vec<u32>], stream: &host::Stream) -> Result<(), String> {
