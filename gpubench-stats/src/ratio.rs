@@ -2,7 +2,7 @@
 //! launches that alternate in rounds do. All of it is done on logarithms, so that twice as long and half as
 //! long are equally far from equal.
 
-use crate::estimators::{TrimmedMean, mean, moments, student_quantile, student_tail};
+use crate::estimators::{TrimmedMean, mean, median_of, moments, student_quantile, student_tail};
 use crate::{summary::Median, units::Nanoseconds};
 
 crate::stored! {
@@ -62,7 +62,8 @@ const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 ///
 /// The time of each side is the geometric mean of its medians. There are two intervals, and the wider one
 /// counts. One is made of the intervals of the medians (Zou & Donner, *Construction of confidence limits
-/// about effect measures*, Statistics in Medicine 27, 2008: distances to the ends add up as their squares).
+/// about effect measures*, Statistics in Medicine 27, 2008: distances to the ends add up as their squares);
+/// the median process of each side stands for all of them.
 /// Where a side has several processes, the other is Student's, from the spread of the medians on each side:
 /// it contains differences that no samples of one process show, such as where its buffers lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,9 +172,11 @@ impl LogMean {
         }
         let count = medians.len() as f64;
         let logs: Vec<f64> = medians.iter().map(|median| median.time.as_f64().ln()).collect();
+        // The median, since one process that was disturbed may have an interval of any width.
         let end = |end: fn(&Median) -> Nanoseconds| {
-            let distances = medians.iter().map(|median| (end(median) / median.time).ln().powi(2));
-            distances.sum::<f64>().sqrt() / count
+            let mut distances: Vec<f64> =
+                medians.iter().map(|median| (end(median) / median.time).ln().abs()).collect();
+            median_of(&mut distances).unwrap_or_default() / count.sqrt()
         };
         let log = mean(&logs);
         // One median is its own mean, to the last bit.
@@ -307,6 +310,16 @@ mod ratio_tests {
     }
 
     /// Five processes ± 1 % and one now: t(99 %, 4) = 4.604 deviations, times √(1 + 1/5).
+    /// A process that shared its core has samples of any time, and its median is as good as the others.
+    #[test]
+    fn one_disturbed_process_widens_no_comparison() {
+        let around = |time: f64| median(time, 0.99 * time, 1.01 * time);
+        let now = [around(10.0), median(10.1, 9.0, 40.0), around(10.2), around(10.1), around(10.0)];
+        let then = [around(10.1), around(10.0), around(10.2), around(10.0), around(10.1)];
+        let ratio = ProcessRatio::from_medians(&now, &then, 0.99).expect("five each").ratio();
+        assert!(ratio.low > 0.97 && ratio.high < 1.03, "{ratio:?}");
+    }
+
     #[test]
     fn processes_that_differ_widen_it() {
         let exact = |log: f64| median(log.exp(), log.exp(), log.exp());

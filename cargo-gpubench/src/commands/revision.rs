@@ -221,12 +221,13 @@ fn commit_hash(root: &Path, name: &str) -> Result<Option<String>> {
 }
 
 /// Returns a phrase with the names of up to six branches, such as ``; the newest branches: `fix`, `main` ``,
-/// the one with the newest commit first. The phrase is empty without branches.
+/// the one with the newest commit first. Without branches, the phrase advises to commit.
 fn newest_branches(root: &Path) -> Result<String> {
     let words =
         ["for-each-ref", "--sort=-committerdate", "--count=6", "--format=`%(refname:short)`", "refs/heads"];
     let names = query_git(root, &words)?.unwrap_or_default().replace('\n', ", ");
-    Ok(if names.is_empty() { names } else { format!("; the newest branches: {names}") })
+    let none = "; it has no branch: if it is new, commit first";
+    Ok(if names.is_empty() { none.to_owned() } else { format!("; the newest branches: {names}") })
 }
 
 /// Returns the position of each of these commits in the history of the current repository; parents come

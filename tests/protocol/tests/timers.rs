@@ -61,10 +61,11 @@ fn is_true(record: &Record, step: f64) {
         name()
     );
     assert_eq!(is_short, truth < step, "{}", name());
-    // Intervals contain what rounding hides, and are of use all the same: of 1 % noise, 300 samples have a median to ± 0.15 %.
+    // Intervals contain what rounding hides and what processes differ by, and are of use all the same: of 1 % noise, 300 samples
+    // have a median to ± 0.15 %.
     let half_width = samples.time.median_ci.half_width().0;
     assert!(
-        (step / 16.0..step / 5.0 + 0.3 * NOISE * truth).contains(&half_width),
+        (step / 16.0..step / 5.0 + 0.35 * NOISE * truth).contains(&half_width),
         "{half_width}: {}",
         name()
     );
