@@ -216,17 +216,6 @@ impl Peak {
         Self { uncertain: true, ..self }
     }
 
-    /// Returns the peak of two measurements, this one and a later one: the later one if both are certain, and
-    /// else the higher one, since an uncertain one is a lower bound. A bound is certain if it is at most a
-    /// tenth above a certain peak.
-    #[must_use]
-    pub fn measured_again(&self, later: &Self) -> Self {
-        let (low, high) = if self.value > later.value { (later, self) } else { (self, later) };
-        let best = if self.uncertain || later.uncertain { high } else { later };
-        let is_confirmed = !low.uncertain && high.value.0 <= 1.1 * low.value.0;
-        Self { uncertain: best.uncertain && !is_confirmed, ..best.clone() }
-    }
-
     /// Returns the rank of this peak among those of its quantity; the peak with the lowest rank is used. The
     /// order of sources is: the user, the device's attributes, the datasheet, a measurement, then uncertain
     /// attributes and datasheets, then uncertain measurements.
@@ -327,26 +316,6 @@ mod tests {
         let order: Vec<f64> = info.peaks.iter().map(|peak| peak.value.0).collect();
         assert_eq!(order, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!((info.text(UUID), info.text(DRIVER)), (Some("GPU-1"), None));
-    }
-
-    #[test]
-    fn a_bound_stays_until_a_certain_peak_is_near_it() {
-        let peak = |value, uncertain| {
-            let peak = Peak::new(Quantity::MemoryBandwidth, Rate(value), PeakSource::Measured, "");
-            Peak { uncertain, ..peak }
-        };
-        let again = |(before, is_bound), (now, is_uncertain)| {
-            let peak = peak(before, is_bound).measured_again(&peak(now, is_uncertain));
-            (peak.value.0, peak.uncertain)
-        };
-        assert_eq!(again((50.0, false), (40.0, false)), (40.0, false));
-        assert_eq!(again((50.0, true), (40.0, true)), (50.0, true));
-        assert_eq!(again((40.0, true), (50.0, true)), (50.0, true));
-        assert_eq!(again((40.0, true), (50.0, false)), (50.0, false));
-        assert_eq!(again((50.0, true), (46.0, false)), (50.0, false));
-        assert_eq!(again((50.0, true), (40.0, false)), (50.0, true));
-        assert_eq!(again((50.0, false), (40.0, true)), (50.0, false));
-        assert_eq!(again((40.0, false), (50.0, true)), (50.0, true));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::device::{Device, DeviceError};
 use crate::system::host_name;
-use gpubench_records::{DeviceInfo, MeasuredPeak};
+use gpubench_records::{DeviceInfo, MeasuredPeak, Peak};
 
 pub use gpubench_records::files::peaks::PeakCache;
 
@@ -22,22 +22,28 @@ pub fn peak_cache(folder: Option<&Path>) -> Option<PeakCache> {
     PeakCache::in_folder(folder, &format!("{}{build}", host_name().unwrap_or_default()))
 }
 
-/// Returns the properties of `device`. If `cache` has no peaks of the device, or an uncertain one, measures
-/// them, and stores them in `cache`. If they cannot be stored, adds them to the returned properties. Peaks
-/// that are stored in `cache` are never part of the returned properties: the supervisor adds them.
+/// Returns the properties of `device`. If `cache` has no peaks of the device, measures them. Stores the
+/// measured peaks in `cache` if all are certain; if they are not, or cannot be stored, adds them to the
+/// returned properties. Peaks that are stored in `cache` are never part of the returned properties: the
+/// supervisor adds them.
 pub(crate) fn info_with_peaks(
     device: &mut dyn Device,
     cache: Option<&PeakCache>,
 ) -> Result<DeviceInfo, DeviceError> {
     let mut info = device.info()?;
     let stored = cache.and_then(|cache| cache.read(&info).ok()).unwrap_or_default();
-    if !stored.is_empty() && stored.iter().all(|measured| !measured.peak.uncertain) {
+    if !stored.is_empty() {
         return Ok(info);
     }
     let peaks = device.measure_peaks();
-    let measured: Vec<_> = peaks.iter().map(MeasuredPeak::by_quantity).collect();
-    // Without a folder that can be written each run measures them.
-    let is_kept = cache.is_some_and(|cache| cache.keep(&info, &measured).is_ok_and(|file| file.is_some()));
+    let is_kept = peaks.iter().all(|peak| !peak.uncertain)
+        && cache.is_some_and(|cache| {
+            let named =
+                |peak: &Peak| MeasuredPeak { name: peak.quantity.name().to_owned(), peak: peak.clone() };
+            let measured: Vec<MeasuredPeak> = peaks.iter().map(named).collect();
+            // Without a folder that can be written each run measures them.
+            cache.keep(&info, &measured).is_ok_and(|file| file.is_some())
+        });
     if !is_kept {
         info.add(peaks);
     }
@@ -50,7 +56,7 @@ mod tests {
     use std::fs;
 
     use crate::device::{SampleOptions, Sampler, Work};
-    use gpubench_records::device_info::{Peak, PeakSource, Quantity, THREADS, Value};
+    use gpubench_records::device_info::{PeakSource, Quantity, THREADS, Value};
     use gpubench_records::failure::Failure;
     use gpubench_stats::units::Rate;
 
@@ -119,20 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn uncertain_peaks_are_measured_again_and_the_best_is_kept() {
+    fn uncertain_peaks_are_not_kept() {
         let folder = tempfile::tempdir().expect("a folder");
+        let mut cpu = Cpu { measured: 0, uncertain: true };
         let cache = || peak_cache(Some(folder.path()));
-        let mut cpu = Cpu { measured: 4, uncertain: true };
-        assert_eq!(peaks(&mut cpu, cache()), [5.0]);
-        // A bound of a later run is lower, then higher.
-        cpu.measured = 2;
-        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[5.0], [5.0]]);
-        cpu.measured = 9;
-        assert_eq!(peaks(&mut cpu, cache()), [10.0]);
-        // A certain peak far below the bound does not replace it.
-        cpu = Cpu { measured: 7, uncertain: false };
-        assert_eq!(peaks(&mut cpu, cache()), [10.0]);
-        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[10.0], [10.0]]);
-        assert_eq!((peaks(&mut cpu, cache()), cpu.measured), (vec![10.0], 10), "8 and 9 do not confirm 10");
+        assert_eq!([peaks(&mut cpu, cache()), peaks(&mut cpu, cache())], [[1.0], [2.0]]);
     }
 }

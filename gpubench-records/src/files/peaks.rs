@@ -30,11 +30,6 @@ pub struct MeasuredPeak {
 }
 
 impl MeasuredPeak {
-    /// Names a peak that no benchmark measured by its quantity.
-    pub fn by_quantity(peak: &Peak) -> Self {
-        Self { name: peak.quantity.name().to_owned(), peak: peak.clone() }
-    }
-
     /// Sorts peaks by quantity. The highest one of each quantity comes first, since results are compared
     /// with it.
     pub fn sort(peaks: &mut [Self]) {
@@ -100,9 +95,9 @@ impl PeakCache {
         }
     }
 
-    /// Adds `peaks` to the file of this device. [`Peak::measured_again`] combines them with earlier ones of
-    /// the same name. Replaces a damaged file. Returns the path of the file; `None` if `peaks` is empty, or
-    /// if the device has no identity that a later run could recognise.
+    /// Adds `peaks` to the file of this device. They replace earlier ones of the same name, and a damaged
+    /// file. Returns the path of the file; `None` if `peaks` is empty, or if the device has no identity
+    /// that a later run could recognise.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -112,11 +107,8 @@ impl PeakCache {
         };
         // A damaged file is replaced.
         let mut merged = self.read(info).unwrap_or_default();
-        for new in peaks {
-            let old = merged.iter().position(|old| old.name == new.name).map(|at| merged.remove(at).peak);
-            let peak = old.map_or(new.peak.clone(), |old| old.measured_again(&new.peak));
-            merged.push(MeasuredPeak { name: new.name.clone(), peak });
-        }
+        merged.retain(|old| peaks.iter().all(|new| new.name != old.name));
+        merged.extend_from_slice(peaks);
         MeasuredPeak::sort(&mut merged);
         let contents = PeakFile { schema: MEASURED_PEAKS.schema.to_owned(), peaks: merged };
         let folder = place.parent().map_or(Ok(()), fs::create_dir_all);

@@ -3,8 +3,8 @@
 use super::prepare::{Purpose, kinds_of};
 use super::{Error, output::Printer};
 use crate::runner::{RunConfig, RunEvent, RunEvents, single_cases::info_with_peaks};
-use crate::settings::Settings;
-use gpubench_records::{Exit, MeasuredPeak, Run};
+use crate::{peaks::PeakSources, settings::Settings};
+use gpubench_records::{Exit, Run};
 use gpubench_runtime::devices::kinds;
 use gpubench_runtime::measured_peaks::{self, PeakCache};
 use gpubench_table as report;
@@ -42,21 +42,24 @@ pub(super) fn device_with_kept_peaks(wanted: Option<&str>) -> Option<&'static st
         .find(|kind| *kind == kinds::KIND_WITH_CACHED_PEAKS && wanted.is_none_or(|wanted| wanted == *kind))
 }
 
-/// Measures the peaks of `device`, prints and stores them. Certain peaks replace all stored ones. If a new one is uncertain, the better
-/// ones of both stay.
+/// Measures the peaks of `device`, prints them, and replaces the stored ones. If the new ones are too uncertain to be stored, the earlier
+/// ones stay.
 pub(super) fn measure_again(device: &str, options: &Settings, printer: &Printer<'_>) -> Result<Exit, Error> {
     let cache = peak_cache(options)?;
-    // Without stored peaks the device measures them.
-    let config = RunConfig { settings: options.clone(), ..RunConfig::default() };
+    let peak_sources = PeakSources { stored: Some(cache.clone()), ..PeakSources::default() };
+    let config = RunConfig { settings: options.clone(), peak_sources, ..RunConfig::default() };
     let mut supervisor = config.supervisor(&|| false, Box::new(drop));
-    let (info, _) = info_with_peaks(&mut supervisor, &config, device)?;
+    let mut info = || info_with_peaks(&mut supervisor, &config, device);
+    // The device knows which file is its own.
+    let before = info()?.0;
+    let stored = cache.read(&before).unwrap_or_default();
+    cache.forget(&before).map_err(Error::failed)?;
+    let measured = info()?.0;
     supervisor.dismiss();
-    printer.print(&report::peaks_of(&info))?;
-    if info.peaks.iter().all(|peak| !peak.uncertain) {
-        cache.forget(&info).map_err(Error::failed)?;
+    printer.print(&report::peaks_of(&measured))?;
+    if !stored.is_empty() && cache.read(&measured).is_ok_and(|new| new.is_empty()) {
+        cache.keep(&measured, &stored).map_err(Error::failed)?;
+        printer.print("not stored, since the processors were busy: later runs use the peaks of before\n")?;
     }
-    let measured: Vec<_> = info.peaks.iter().map(MeasuredPeak::by_quantity).collect();
-    // Without a folder that can be written each run measures them.
-    _ = cache.keep(&info, &measured);
     Ok(Exit::Done)
 }

@@ -1,13 +1,10 @@
 //! Work that is declared and not there, on the CPU: launch functions that ignore their stream, and loops that the compiler removed.
 
-use std::fs;
-
-use end_to_end::running::{Ended, SettingsFile, measure, measure_with, record, run, run_with};
+use end_to_end::running::{Ended, SettingsFile, measure, measure_with, record, run};
 use gpubench_records::Observation;
 use gpubench_records::device_info::Quantity;
 use gpubench_records::record::Run;
 use gpubench_records::verdict::{Reason, State};
-use serde_json::Value;
 
 const SUITE: &str = env!("CARGO_BIN_EXE_absent_work");
 const QUICK: [&str; 6] = ["--device", "host", "--quick", "--samples", "30", "--explain"];
@@ -85,28 +82,4 @@ fn the_peaks_of_a_cpu_are_measured_on_request() {
         ended.shows("  peak DRAM bandwidth ");
         ended.shows("(measured: y += x, bytes read + written, best of 5 on 20");
     }
-}
-
-/// A lower bound of an earlier run stays until the peaks are certain, in any other run and where they are measured again.
-#[test]
-fn the_best_bound_of_a_peak_is_kept() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let environment = [("GPUBENCH_CACHE_DIR", folder.path().to_str().expect("UTF-8"))];
-    let peaks = || run_with(SUITE, &["--measure-peaks"], &environment).with_code(0);
-    _ = peaks();
-    let file = fs::read_dir(folder.path().join("ceilings")).expect("it was made").next();
-    let file = file.expect("there is one").expect("it can be read").path();
-    let stored =
-        || -> Value { serde_json::from_slice(&fs::read(&file).expect("it is there")).expect("JSON") };
-    let bound = 1e15;
-    let mut contents = stored();
-    let first = &mut contents["ceilings"][0]["peak"];
-    assert_eq!(first["quantity"], "memory-bandwidth");
-    (first["value"], first["uncertain"]) = (bound.into(), true.into());
-    fs::write(&file, contents.to_string()).expect("it can be written");
-    let ended = run_with(SUITE, &[&QUICK[..], &["fills"]].concat(), &environment);
-    ended.shows("peak DRAM bandwidth at least 1000000 GB/s (measured: y += x");
-    assert_eq!(stored()["ceilings"][0]["peak"]["value"], bound);
-    let is_certain = !peaks().stdout.contains(" at least ");
-    assert_eq!(stored()["ceilings"][0]["peak"]["value"] != bound, is_certain, "{}", stored());
 }
