@@ -148,7 +148,9 @@ fn an_unknown_revision_names_branches() {
     repository.git(&["checkout", "--quiet", "--detach"]);
     (1..8).for_each(|number| _ = repository.git(&["branch", "-D", &format!("fix-{number}")]));
     repository.git(&["branch", "-D", "master"]);
-    branches("; it has no branch: if it is new, commit first");
+    branches("");
+    repository.git(&["checkout", "--quiet", "--orphan", "master"]);
+    branches("; it has no commit: commit first");
 }
 
 /// Each fault of a commit has its message and its exit code.

@@ -60,10 +60,10 @@ impl Benchmark {
                 __gb::Variant { device: #stream::DEVICE, generics: #generics, visit: |visitor| {
                     #(#declared)*
                     #setup
-            let mut case =
-                __gb::Bound::new(#stream::open_on, setup, #launch) #counts #metrics #reset #restore #check #memory #skip_if;
-            visitor(#sweeps, &mut case);
-        } }
+                    let mut case = __gb::Bound::new(#stream::open_on, setup, #launch)
+                        #counts #metrics #reset #restore #check #memory #skip_if;
+                    visitor(#sweeps, &mut case);
+                } }
             };
         }
     }

@@ -208,16 +208,16 @@ fn baseline_table(check: &BaselineComparison, run: &Run, page: Page) -> String {
 /// again least often, of those whose spread between processes is known; of several, the first. `None` without
 /// such results.
 fn processes_sentence(check: &BaselineComparison) -> Option<String> {
+    // Rows that were measured again have more processes than the others, and say so.
     let known = check.findings.iter().filter_map(|line| match line.finding {
         BaselineFinding::Compared { processes, noise_known: true, remeasured, .. } => {
             Some((remeasured, processes))
         }
         _ => None,
     });
-    let (least, [now, then]) = known.clone().min_by_key(|(again, _)| *again)?;
-    let more = if known.max()?.0 > least { ", more for results that were measured again" } else { "" };
+    let (_, [now, then]) = known.min_by_key(|(again, _)| *again)?;
     Some(format!(
-        "processes: {now} now, {then} in the baseline{more}; a time is the mean of the processes' medians, and intervals include the variation between processes"
+        "processes: {now} now, {then} in the baseline; a time is the mean of the processes' medians, and intervals include the variation between processes"
     ))
 }
 

@@ -78,7 +78,7 @@ pub fn sentences(
     add("memory", memory_sentence(measured));
     add("writes", launch::writes_sentence(&measured.counts, launch));
     launch.observations.iter().for_each(|seen| add("also", Some(seen.to_string())));
-    add("check", (!measured.checked).then(|| "none: outputs are not examined".to_owned()));
+    add("check", (!measured.checked).then(|| "none: the benchmark has no `check`".to_owned()));
     add("outputs", measured.relaunch.as_ref().and_then(launch::relaunch_sentence));
     add("host", launch::host_sentence(measured));
     add("of peak", info.and_then(|info| peaks_sentence(measured, info)));

@@ -221,13 +221,17 @@ fn commit_hash(root: &Path, name: &str) -> Result<Option<String>> {
 }
 
 /// Returns a phrase with the names of up to six branches, such as ``; the newest branches: `fix`, `main` ``,
-/// the one with the newest commit first. Without branches, the phrase advises to commit.
+/// the one with the newest commit first. Without branches, the phrase is empty, or advises to commit if there
+/// is no commit.
 fn newest_branches(root: &Path) -> Result<String> {
-    let words =
-        ["for-each-ref", "--sort=-committerdate", "--count=6", "--format=`%(refname:short)`", "refs/heads"];
+    let words = ["for-each-ref", "--sort=-committerdate", "--count=6", "--format=`%(refname:short)`"];
+    let words = [&words[..], &["refs/heads", "refs/remotes"]].concat();
     let names = query_git(root, &words)?.unwrap_or_default().replace('\n', ", ");
-    let none = "; it has no branch: if it is new, commit first";
-    Ok(if names.is_empty() { none.to_owned() } else { format!("; the newest branches: {names}") })
+    Ok(match commit_hash(root, "HEAD")? {
+        None => "; it has no commit: commit first".to_owned(),
+        Some(_) if names.is_empty() => names,
+        Some(_) => format!("; the newest branches: {names}"),
+    })
 }
 
 /// Returns the position of each of these commits in the history of the current repository; parents come

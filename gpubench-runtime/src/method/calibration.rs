@@ -48,8 +48,9 @@ const KERNEL_COPY_GROUPS: usize = 2 * KERNEL_COPIES;
 /// [`RELATIVE_PROCESS_ERROR`] of 0.05 %.
 const PROCESS_ERROR: Nanoseconds = Nanoseconds(7.5);
 /// The part of the standard error between processes that grows with the time of a launch, as a fraction of
-/// that time. Measured in six calls on H200s, with three or four processes of 119 results each: the intervals
-/// contain the difference of two processes in 93.8 % of 6,366 pairs, and in 89.5 % with 0.05 % instead.
+/// that time. Measured on H200s in eleven series of three or four processes with 119 results each: the
+/// intervals contain the difference of two processes of a series in 93.8 % of 6,366 pairs, and in 89.5 % with
+/// 0.05 % instead.
 const RELATIVE_PROCESS_ERROR: f64 = 1.2e-3;
 /// With a coarse timer, the standard error that all samples share because of rounding, in units of the
 /// timer's resolution. It is the error of the time of an empty launch, which is computed from two sequences

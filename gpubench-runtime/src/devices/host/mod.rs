@@ -104,9 +104,11 @@ impl Device for Host {
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         self.pool.stream.take_ran();
+        let before = input_size(work);
         work.launch()?;
-        // Without memory, inputs tell nothing of the memory that launches use.
-        let mut seen = LaunchInfo { inputs: input_size(work).filter(|it| it.0 > 0), ..LaunchInfo::default() };
+        // A launch may take or add memory. Without memory, inputs tell nothing of the memory that launches use.
+        let inputs = input_size(work).max(before).filter(|size| size.0 > 0);
+        let mut seen = LaunchInfo { inputs, ..LaunchInfo::default() };
         if !self.pool.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }

@@ -49,8 +49,6 @@ pub(crate) static GROUPS: &[Group] = &[
             ),
             line("declares_too_many_reads", Hot, "declares four times its reads", NotValid, TRAFFIC),
             line("declares_too_many_reads", Cold, "declares four times its reads", NotValid, TRAFFIC),
-            line("declares_too_many_writes", Hot, "declares four times its writes", NotValid, TRAFFIC),
-            line("declares_too_many_bytes", Hot, "declares 2.5 times its bytes", NotValid, TRAFFIC),
             line("spawns_a_thread", Hot, "spawns a thread, and does not wait for it", NotValid, CHECK),
         ],
     },

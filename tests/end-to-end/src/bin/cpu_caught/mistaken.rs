@@ -150,27 +150,6 @@ fn declares_too_many_reads(x: &[f32], y: &mut [f32], stream: &host::Stream) {
     stream.run(|| y.copy_from_slice(x));
 }
 
-/// It counts each byte that it writes four times.
-#[gpu_bench(
-    setup = Ok((vec![0.5; N], vec![0.0; N])),
-    reads = size_of_val(x),
-    writes = 4 * size_of_val(y),
-    check = |x, y| assert_eq!(x, y),
-)]
-fn declares_too_many_writes(x: &[f32], y: &mut [f32], stream: &host::Stream) {
-    stream.run(|| y.copy_from_slice(x));
-}
-
-/// It moves two fifths of what it declares.
-#[gpu_bench(
-    setup = Ok((vec![0.5; N], vec![0.0; N])),
-    bytes = 5 * size_of_val(y),
-    check = |x, y| assert_eq!(x, y),
-)]
-fn declares_too_many_bytes(x: &[f32], y: &mut [f32], stream: &host::Stream) {
-    stream.run(|| y.copy_from_slice(x));
-}
-
 /// An output that threads fill.
 type Shared = Arc<Mutex<Vec<f32>>>;
 
