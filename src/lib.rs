@@ -176,8 +176,6 @@ mod attribute {}
 /// Names for the expansions of `#[gpu_bench]` and `main!`. Not public: they change without notice.
 #[doc(hidden)]
 pub mod __private {
-    pub use core::{clone::Clone, result::Result::Ok};
-
     #[cfg(feature = "runtime")]
     pub use super::runtime::main;
     pub use gpubench_core::bind::{

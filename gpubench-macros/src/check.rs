@@ -131,24 +131,12 @@ impl Benchmark {
         errors.at(&first.tokens, format_args!("nothing makes the parameter{plural} {names}{message}"));
     }
 
-    /// Returns the message about a `setup` that returns another number of values than there are inputs.
-    /// `found` says what it returns.
-    pub(crate) fn setup_values_message(&self, found: &str) -> String {
-        let (function, inputs) = (self.launch.name.unraw(), self.inputs().count());
-        let plural = if inputs == 1 { "" } else { "s" };
-        format!(
-            "return one value from `setup` for each parameter of `{function}` except the stream and `args`: expected {inputs} value{plural}, found {found}"
-        )
-    }
-
     /// Reports values of `setup` that are visibly wrong: a tuple whose length is not the number of inputs, and
-    /// values without `Ok(…)` in code that also returns a `Result`. A tuple may be the value of a single input
-    /// that is not a slice. Calls of other functions are not checked.
+    /// values without `Ok(…)` in code that also returns a `Result`. A tuple may be the value of a single input.
+    /// Calls of other functions are not checked.
     fn check_setup_values(&self, errors: &mut Errors) {
         let Some(setup @ (UserCode::Closure(_) | UserCode::Expr(_))) = &self.options.setup else { return };
         let inputs = self.inputs().count();
-        let is_slice = |(_, param): (usize, &Param)| param.ty.to_string().starts_with('[');
-        let counts = inputs != 1 || self.inputs().any(is_slice);
         let code = setup.value_expr();
         let is_result = |value: &Expr| match value {
             Expr::Call(call) => ends_with(&call.func, "Ok") || ends_with(&call.func, "Err"),
@@ -165,13 +153,14 @@ impl Benchmark {
                 value => Some(value),
             };
             if let Some(Expr::Tuple(made)) = made
-                && counts
+                && inputs != 1
                 && made.elems.len() != inputs
             {
-                let found = made.elems.len();
-                let surplus = made.elems.iter().skip(inputs);
-                let place = if found > inputs { quote!(#(#surplus),*) } else { quote!(#made) };
-                errors.at(place, self.setup_values_message(&found.to_string()));
+                let (made, function) = (made.elems.len(), &self.launch.name);
+                errors.at(
+                    value,
+                    format_args!("`setup` returns {made} inputs here, and `{function}` takes {inputs}"),
+                );
             }
         }
     }

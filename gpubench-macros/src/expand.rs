@@ -22,13 +22,12 @@ pub(crate) fn expand(benchmark: &Benchmark) -> TokenStream {
         .collect();
     let variants =
         names.iter().zip(&benchmark.variants).map(|(name, variant)| benchmark.variant_const(name, variant));
-    let (inputs, entry) = (benchmark.inputs_trait(), benchmark.entry(&names));
+    let entry = benchmark.entry(&names);
     generated! {
         #attributes
         const _: () = {
             use #krate::__private as __gb;
 
-            #inputs
             #(#variants)*
 
             __gb::submit! { #entry }
@@ -60,8 +59,8 @@ impl Benchmark {
                 __gb::Variant { device: #stream::DEVICE, generics: #generics, visit: |visitor| {
                     #(#declared)*
                     #setup
-                    let mut case = __gb::Bound::new(#stream::open_on, setup, #launch)
-                        #counts #metrics #reset #restore #check #memory #skip_if;
+                    let mut case =
+                        __gb::Bound::new(#stream::open_on, setup, #launch) #counts #metrics #reset #restore #check #memory #skip_if;
                     visitor(#sweeps, &mut case);
                 } }
             };
@@ -125,7 +124,7 @@ impl Benchmark {
         let stream = self.stream();
         let ty = &stream.ty;
         let Some(setup) = &self.options.setup else {
-            return generated!(let setup = |_: &#ty| __gb::Ok(()););
+            return generated!(let setup = |_: &#ty| ::core::result::Result::Ok(()););
         };
         let values = self.options.args.axes.iter().map(|axis| axis_value(&axis.name));
         let result = run_on(setup, values, |expr| self.bind_axes(|name| may_mention(expr, name)));
@@ -134,6 +133,7 @@ impl Benchmark {
         let inputs = quote_spanned!(last_span(setup.value_expr())=> __gb::set_up!(made));
         generated! {
             let setup = |stream: &#ty| {
+                let _ = stream;
                 #names
                 let made = #result;
                 #inputs
@@ -162,12 +162,6 @@ impl Benchmark {
     fn launch_closure(&self, variant: &Instantiation) -> TokenStream {
         let stream = &self.stream().ty;
         let state = self.destructure_state(|_| true);
-        let checked = self.checks_inputs().then(|| {
-            let (name, (setup, _)) = (self.inputs_trait_name(), self.setup_spans());
-            let name = with_span(&name, setup);
-            // For the compiler alone: a launch does not call it. Before `state` is used, whose type it may complete.
-            quote_spanned!(setup=> if false { #name::check(&*state); })
-        });
         let values = self.params().map(|(index, role, param)| match role {
             ParamRole::Stream => TokenStream::new(),
             ParamRole::Axis(axis) => {
@@ -180,7 +174,7 @@ impl Benchmark {
         });
         let arguments = self.params().map(|(index, role, param)| match role {
             ParamRole::Stream if param.passed == PassedBy::Value => {
-                quote_spanned!(first_span(&param.ty)=> __gb::Clone::clone(stream))
+                quote_spanned!(first_span(&param.ty)=> ::core::clone::Clone::clone(stream))
             }
             ParamRole::Stream => generated!(stream),
             _ => local_name(index).into_token_stream(),
@@ -209,7 +203,6 @@ impl Benchmark {
         let converted = quote_spanned!(first_span(&output)=> __gb::Launched::#method(#call));
         generated! {
             |state: &mut _, stream: &#stream| {
-                #checked
                 #state
                 #(#values)*
                 #converted
@@ -234,7 +227,7 @@ impl Benchmark {
         Some(generated! {
             .counts(|state| {
                 #lets
-                __gb::Ok(__gb::Counts {
+                ::core::result::Result::Ok(__gb::Counts {
                     #(#counts)*
                     ..::core::default::Default::default()
                 })
@@ -253,7 +246,7 @@ impl Benchmark {
         let values = metrics
             .iter()
             .map(|Metric { name, unit, value }| evaluated_count("metric", generated!(#name, #unit), value));
-        Some(generated!(.metrics(|state| { #lets __gb::Ok(::std::vec![#(#values),*]) })))
+        Some(generated!(.metrics(|state| { #lets ::core::result::Result::Ok(::std::vec![#(#values),*]) })))
     }
 
     /// Writes `.reset(|state, stream| …)`; `None` if the benchmark has no `reset`.
@@ -388,50 +381,17 @@ fn name_text(name: &Ident) -> String {
 }
 
 impl Benchmark {
-    /// Writes a trait that only references to tuples with one value for each input implement. Its message is
-    /// the compiler's about any other value of `setup`. `None` without a `setup`, and for a single input, whose
-    /// value may have any type.
-    fn inputs_trait(&self) -> Option<TokenStream> {
-        let name = self.inputs_trait_name();
-        let types = self.inputs().map(|(index, _)| format_ident!("P{index}", span = generated_span()));
-        let types: Vec<Ident> = types.collect();
-        let message = self.setup_values_message("`{Self}`");
-        self.checks_inputs().then(|| {
-            generated! {
-                #[diagnostic::on_unimplemented(message = #message)]
-                trait #name: Sized { fn check(_: Self) {} }
-                #[diagnostic::do_not_recommend]
-                impl<#(#types),*> #name for &(#(#types),*) {}
-            }
-        })
-    }
-
-    /// Returns true if there is the trait of [`Self::inputs_trait`].
-    fn checks_inputs(&self) -> bool {
-        self.options.setup.is_some() && self.inputs().count() != 1
-    }
-
-    /// Returns the name of the trait of [`Self::inputs_trait`]. Each function has its own: the compiler's
-    /// message would mention other traits of the same name.
-    fn inputs_trait_name(&self) -> Ident {
-        format_ident!("__InputsOf_{}", self.launch.name.unraw(), span = generated_span())
-    }
-
-    /// Writes `let (p0, _, p2, ..) = state;`, with a name for each input for whose index `used` returns true,
-    /// and `_` for the others. The dots are for a `setup` that returns more, which the trait of
-    /// [`Self::inputs_trait`] reports.
+    /// Writes `let (p0, _, p2) = state;`, with a name for each input for whose index `used` returns true, and
+    /// `_` for the others.
     fn destructure_state(&self, used: impl Fn(usize) -> bool) -> TokenStream {
         let name = |index| if used(index) { local_name(index).into_token_stream() } else { generated!(_) };
-        let inputs: Vec<usize> = self.inputs().map(|(index, _)| index).collect();
-        if let [input] = inputs.as_slice() {
-            let name = name(*input);
-            return generated!(let #name = state;);
-        }
-        let last = inputs.iter().rposition(|index| used(*index));
-        let names = last.map(|last| inputs[..=last].iter().map(|index| name(*index)));
-        // At the function, which takes more than a `setup` that returns too few values.
+        let names: Vec<TokenStream> = self.inputs().map(|(index, _)| name(index)).collect();
+        // At the function, which takes this many: the compiler expects as many as `setup` made.
         let function = generated_at(self.launch.name.span());
-        names.map(|names| quote_spanned!(function=> let (#(#names,)* ..) = state;)).unwrap_or_default()
+        match names.as_slice() {
+            [name] => generated!(let #name = state;),
+            names => quote_spanned!(function=> let (#(#names),*) = state;),
+        }
     }
 
     /// Writes statements that convert the local variable of the input with this index to the type of its
@@ -442,7 +402,7 @@ impl Benchmark {
         // Two steps, so that a wrong type and a type that cannot be cloned give different errors.
         let cloned = (passed == PassedBy::Value).then(|| {
             let made = with_span(&local, first_span(&ty));
-            quote_spanned!(first_span(&ty)=> let #local = __gb::Clone::clone(&*#made);)
+            quote_spanned!(first_span(&ty)=> let #local = ::core::clone::Clone::clone(&*#made);)
         });
         generated!(#cloned let #local: #ty = #value;)
     }

@@ -23,20 +23,11 @@ fn visibly_too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 #[gpu_bench(setup = Ok((1, 2)))]
 fn visibly_too_many(_stream: &host::Stream) {}
 
-#[gpu_bench(setup = Ok((vec![0f32; 4], 2)))]
-fn visibly_one_more(x: &[f32], _stream: &host::Stream) {}
-
-#[gpu_bench(setup = (2.0, vec![0f32; 4], 3, vec![0f32; 4]))]
-fn visibly_two_more(a: f32, x: &[f32], _stream: &host::Stream) {}
-
 #[gpu_bench(args(n = [4]), setup = |n| (2.0, vec![0f32; n]), reads = 4 * x.len())]
 fn plain_and_too_few(a: f32, x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 
 #[gpu_bench(args(n = [4]), setup = plain)]
 fn plain_of_another_type(x: &[f32], _stream: &host::Stream) {}
-
-#[gpu_bench(setup = three(4), reads = 4 * x.len(), check = |x, y| assert_eq!(x, y))]
-fn too_many(x: &[f32], y: &mut [f32], _stream: &host::Stream) {}
 
 #[gpu_bench(setup = Inputs::of(4))]
 fn none(_stream: &host::Stream) {}
@@ -51,10 +42,6 @@ impl Inputs {
 
 fn plain(n: usize) -> Vec<f64> {
     vec![0.0; n]
-}
-
-fn three(n: usize) -> (Vec<f32>, Vec<f32>, u32) {
-    (vec![0.0; n], vec![0.0; n], 1)
 }
 
 fn same(_: &[f32], _: &[f64]) {}

@@ -169,10 +169,3 @@ fn inputs_are_set_up_and_checked() {
     assert_eq!(failure.to_string(), "setup: invalid digit found in string");
     assert_eq!(OURS.run("expressions").counts.bytes, Some(2));
 }
-
-/// The types of the parameters complete those of `setup`.
-#[gpu_bench(setup = Ok(Default::default()))]
-fn inferred(_x: &Vec<f32>, _n: u32, _stream: &Stream) {}
-
-#[gpu_bench(setup = Err("not yet"))]
-fn without_values(_x: &Vec<f32>, _n: u32, _stream: &Stream) {}
