@@ -247,12 +247,45 @@ impl<S: ?Sized + 'static, T, O> Case for Bound<'_, S, T, O> {
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        let known = self.memory.as_ref().zip(self.inputs().ok());
-        known.is_some_and(|(memory, inputs)| memory(inputs, visit))
+        let Some((memory, inputs)) = self.memory.as_ref().zip(self.inputs().ok()) else { return false };
+        let mut size = 0;
+        let known = memory(inputs, &mut |memory| {
+            size += memory.bytes();
+            visit(memory);
+        });
+        known && (self.counts)(inputs).is_ok_and(|counts| fits_in_inputs(&counts, size))
     }
+}
+
+/// Returns true if inputs of `size` bytes can hold the bytes that one launch reads, and those that it writes,
+/// according to `counts`; if false, the launch uses other memory too. Half of the `bytes` count must fit,
+/// since a byte may be both read and written.
+fn fits_in_inputs(counts: &Counts, size: u64) -> bool {
+    let [reads, writes, bytes] = [counts.reads, counts.writes, counts.bytes].map(Option::unwrap_or_default);
+    reads.max(writes).max(bytes / 2) <= size
 }
 
 /// Returns the error for a step before `setup`.
 fn not_set_up() -> CaseError {
     CaseError::new("the inputs are not set up")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_that_reads_more_than_its_inputs_has_other_memory() {
+        let counts = |reads, writes, bytes| Counts { reads, writes, bytes, ..Counts::default() };
+        for (counts, size, expected) in [
+            (counts(None, None, None), 0, true),
+            (counts(Some(8), Some(4), Some(12)), 8, true),
+            (counts(Some(9), None, Some(9)), 8, false),
+            (counts(None, Some(9), Some(9)), 8, false),
+            (counts(None, None, Some(16)), 8, true),
+            (counts(None, None, Some(18)), 8, false),
+        ] {
+            assert_eq!(fits_in_inputs(&counts, size), expected, "{counts:?} in {size}");
+        }
+    }
 }

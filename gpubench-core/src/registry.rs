@@ -155,8 +155,9 @@ pub trait Case {
     /// # Errors
     /// Returns an error before [`Self::setup`], and if a value is not finite.
     fn metrics(&self) -> Result<Vec<UserMetric>, CaseError>;
-    /// Calls `visit` with each range of this machine's memory that the inputs have. Returns false if they may
-    /// have more memory: before [`Self::setup`], and if the type of an input does not show its memory.
+    /// Calls `visit` with each range of this machine's memory that the inputs have. Returns false if more
+    /// memory may be in use: before [`Self::setup`], if the type of an input does not show its memory, and if
+    /// a launch reads or writes more bytes than the inputs have.
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool;
     /// Runs the user's `check` on the inputs and the output that the last launch kept. Returns `false` if the
     /// benchmark has no check.

@@ -15,9 +15,6 @@ gpubench_stats::stored! {
         pub multiprocessors: Option<Multiprocessors>,
         /// The memory that it wrote.
         pub written: Option<Written>,
-        /// The size of its inputs, on a device that compares no memory, if it is known.
-        #[serde(default)]
-        pub inputs: Option<Bytes>,
         /// The most device memory that it allocated at once, beyond its inputs, if that is known.
         pub memory: Option<Bytes>,
         /// The time of an empty launch, if the device has just measured one: launches that take no longer do no work.

@@ -165,7 +165,7 @@ impl Work for CaughtCase<'_> {
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        self.0.memory(visit)
+        catch(Stage::Counts, || Ok(self.0.memory(visit))).unwrap_or(false)
     }
 }
 

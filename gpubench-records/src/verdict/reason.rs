@@ -370,23 +370,17 @@ fn traffic_mismatch_message(declared: Bytes, counted: Bytes, min_traffic: Bytes)
 /// Returns the sentence about declared bytes that exceed the memory of the launch or its changes.
 fn traffic_too_high_message(excess: &ExcessTraffic) -> String {
     let ExcessTraffic { kind, declared, given, changed } = excess;
-    let moved = match kind {
-        DeclaredBytes::Read => "read",
-        DeclaredBytes::Written => "written",
-        DeclaredBytes::Moved => "moved",
+    let (moved, hint) = match kind {
+        DeclaredBytes::Read => ("read", "is it given all of its inputs, and is the count right?"),
+        DeclaredBytes::Written => {
+            ("written", "does the kernel run over the whole buffer, and is the count right?")
+        }
+        DeclaredBytes::Moved => ("moved", "is something counted twice?"),
         DeclaredBytes::Intermediates { operations } => return too_many_intermediates(excess, *operations),
     };
-    let why = if *kind == DeclaredBytes::Read || changed >= given {
-        format!(
-            "the memory that a launch can reach (on a CPU, its inputs) has {given}: does `setup` return all memory that launches use"
-        )
-    } else {
-        format!(
-            "a launch changes only {changed} of the {given} of memory that it can reach, even after gpubench changed the memory's contents: does the kernel run over the whole buffer"
-        )
-    };
     format!(
-        "declared traffic too high: it declares {declared} {moved}, but {why}, and is the count right? Count each byte at most once as read and once as written, and bytes that one kernel passes to another as `intermediates`"
+        "declared traffic too high: it declares {declared} {moved}, but a launch changes only {changed} of the {given} of memory that it can \
+         reach, even after gpubench changed the memory's contents: {hint} Count each byte at most once as read and once as written, and bytes that one kernel passes to another as `intermediates`"
     )
 }
 

@@ -47,19 +47,15 @@ pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> 
     if !instruction::is_supported() {
         return Some("this processor has no instruction `clflushopt`");
     }
-    match input_size(work) {
-        Some(Bytes::ZERO) => Some("the benchmark's `setup` returns no memory"),
-        Some(_) => None,
-        None => Some(
-            "gpubench does not know all memory that launches use (it does if `setup` returns vectors, slices or arrays of numbers)",
+    let mut is_empty = true;
+    let known = work.memory(&mut |memory| is_empty &= memory.bytes() == 0);
+    match (known, is_empty) {
+        (true, false) => None,
+        (true, true) => Some("the benchmark's `setup` returns no memory"),
+        (false, _) => Some(
+            "gpubench does not know all memory that launches use (it does if `setup` returns vectors, slices or arrays of numbers, launches use nothing else, and the declared bytes fit into them)",
         ),
     }
-}
-
-/// Returns the size of the memory of the inputs of `work`; `None` if some of their memory is unknown.
-pub(super) fn input_size(work: &dyn Work) -> Option<Bytes> {
-    let mut size = Bytes::ZERO;
-    work.memory(&mut |memory| size.0 += memory.bytes()).then_some(size)
 }
 
 /// Drops the cache lines of the inputs of `work` from all caches.

@@ -18,7 +18,7 @@ use gpubench_records::{
 };
 use gpubench_stats::{Nanoseconds, median};
 
-use self::flush::{allocate_sweep_buffer, drop_input_lines, input_size, reason_not_to_drop_lines, sweep};
+use self::flush::{allocate_sweep_buffer, drop_input_lines, reason_not_to_drop_lines, sweep};
 #[doc(hidden)]
 pub use self::topology::cpu_name;
 use self::{pool::PinnedPool, spinning_workers::SpinningWorkers};
@@ -104,11 +104,8 @@ impl Device for Host {
 
     fn observe(&mut self, work: &mut dyn Work) -> Result<LaunchInfo, Failure> {
         self.pool.stream.take_ran();
-        let before = input_size(work);
         work.launch()?;
-        // A launch may take or add memory. Without memory, inputs tell nothing of the memory that launches use.
-        let inputs = input_size(work).max(before).filter(|size| size.0 > 0);
-        let mut seen = LaunchInfo { inputs, ..LaunchInfo::default() };
+        let mut seen = LaunchInfo::default();
         if !self.pool.stream.take_ran() {
             seen.observations.push(Observation::NoWork);
         }

@@ -36,12 +36,6 @@ fn sums(x: &[f32], _y: &mut [f32], stream: &host::Stream) {
     stream.run(|| black_box(sum(black_box(x))));
 }
 
-/// It declares twice what it reads.
-#[gpu_bench(setup = Ok::<_, String>(vec![1.0; 1 << 16]), reads = 8 * x.len(), cold)]
-fn miscounts(x: &[f32], stream: &host::Stream) {
-    black_box(stream.run(|| x.iter().sum::<f32>()));
-}
-
 /// What the compiler leaves of a sum that nothing reads.
 #[gpu_bench(args(n = [SMALL, LARGE]), setup = ones, reads = 4 * n)]
 fn sums_for_nobody(x: &[f32], _y: &mut [f32], stream: &host::Stream) {

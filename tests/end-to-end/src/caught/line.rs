@@ -40,7 +40,6 @@ const NO_NOISE: &[&str] = &[
     "black_box",
     "check",
     "claims",
-    "declared traffic",
     "impossible",
     "keeps",
     "faster on used inputs",

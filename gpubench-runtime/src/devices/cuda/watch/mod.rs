@@ -77,9 +77,9 @@ pub(crate) fn observe(work: &mut dyn Work, device: &mut Cuda) -> Result<LaunchIn
         multiprocessors: Some(device.multiprocessors),
         written: Some(written),
         memory,
+        empty_launch_time: None,
         first_launch_time,
         observations: calls::observations(device.stream, &calls).into_iter().chain(kept).collect(),
-        ..LaunchInfo::default()
     })
 }
 

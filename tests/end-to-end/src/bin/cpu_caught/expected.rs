@@ -16,7 +16,6 @@ const NO_WORK_OR_LEFT: &[&str] = &["no work", "black_box", "impossible", "faster
 const LESS_WORK: &[&str] =
     &["no work", "black_box", "impossible", "faster on used inputs", "check", "launches differ", "outputs"];
 const TOO_MUCH: &[&str] = &["impossible", "claims", "black_box", "no work"];
-const TRAFFIC: &[&str] = &["declared traffic too high"];
 const ELSEWHERE: &[&str] = &["thread", "work elsewhere", "no work", "black_box", "impossible"];
 
 pub(crate) static GROUPS: &[Group] = &[
@@ -47,8 +46,6 @@ pub(crate) static GROUPS: &[Group] = &[
                 NotValid,
                 TOO_MUCH,
             ),
-            line("declares_too_many_reads", Hot, "declares four times its reads", NotValid, TRAFFIC),
-            line("declares_too_many_reads", Cold, "declares four times its reads", NotValid, TRAFFIC),
             line("spawns_a_thread", Hot, "spawns a thread, and does not wait for it", NotValid, CHECK),
         ],
     },

@@ -138,18 +138,6 @@ fn declares_a_thousand_times(x: &[f32], y: &mut [f32], stream: &host::Stream) {
     stream.run(|| y.copy_from_slice(x));
 }
 
-/// It counts each byte that it reads four times.
-#[gpu_bench(
-    setup = Ok((vec![0.5; N], vec![0.0; N])),
-    reads = 4 * size_of_val(x),
-    writes = size_of_val(y),
-    check = |x, y| assert_eq!(x, y),
-    cold,
-)]
-fn declares_too_many_reads(x: &[f32], y: &mut [f32], stream: &host::Stream) {
-    stream.run(|| y.copy_from_slice(x));
-}
-
 /// An output that threads fill.
 type Shared = Arc<Mutex<Vec<f32>>>;
 
