@@ -62,9 +62,11 @@ const FREEDOM_WITHIN_A_PROCESS: usize = 200;
 ///
 /// The time of each side is the geometric mean of its medians. There are two intervals, and the wider one
 /// counts. One is made of the intervals of the medians (Zou & Donner, *Construction of confidence limits
-/// about effect measures*, Statistics in Medicine 27, 2008: distances to the ends add up as their squares);
-/// of the distances of one side, the median counts for all, since one disturbed process of three or more
-/// may have an interval of any width.
+/// about effect measures*, Statistics in Medicine 27, 2008: distances to the ends add up as their squares).
+/// With as many processes on both sides, the median distance of a side counts for all, since a disturbed
+/// process may have an interval of any width. Otherwise the root mean square counts: the spread of the medians
+/// may not show that the side with few processes is disturbed.
+///
 /// Where a side has several processes, the other is Student's, from the spread of the medians on each side:
 /// it contains differences that no samples of one process show, such as where its buffers lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +92,9 @@ impl ProcessRatio {
     /// its interval has this `confidence`. Returns `None` if a side is empty, or if the lower end of a
     /// median's interval is not above zero.
     pub fn from_medians(now: &[Median], then: &[Median], confidence: f64) -> Option<Self> {
-        let (now, then) = (LogMean::from_medians(now)?, LogMean::from_medians(then)?);
+        let is_balanced = now.len() == then.len();
+        let (now, then) =
+            (LogMean::from_medians(now, is_balanced)?, LogMean::from_medians(then, is_balanced)?);
         Some(Self {
             log: now.log - then.log,
             below: now.below.hypot(then.above),
@@ -165,23 +169,28 @@ struct LogMean {
 }
 
 impl LogMean {
-    /// Computes the mean of the medians' logarithms, with its interval. `None` if there are no medians, or if
-    /// the lower end of an interval is not above zero.
-    fn from_medians(medians: &[Median]) -> Option<Self> {
-        if medians.is_empty() || medians.iter().any(|median| median.interval.low <= Nanoseconds::ZERO) {
+    /// Computes the mean of the medians' logarithms, with its interval, from the median of the distances if
+    /// `is_balanced`, else from their root mean square. `None` if there are no medians, if one is not above
+    /// zero, or if the interval reaches zero.
+    fn from_medians(medians: &[Median], is_balanced: bool) -> Option<Self> {
+        if medians.iter().any(|median| median.time <= Nanoseconds::ZERO) {
             return None;
         }
         let count = medians.len() as f64;
         let logs: Vec<f64> = medians.iter().map(|median| median.time.as_f64().ln()).collect();
         let end = |end: fn(&Median) -> Nanoseconds| {
-            let mut distances: Vec<f64> =
-                medians.iter().map(|median| (end(median) / median.time).ln().abs()).collect();
-            median_of(&mut distances).unwrap_or_default() / count.sqrt()
+            let distance = |median: &Median| (end(median) / median.time).max(0.0).ln().abs();
+            let mut distances: Vec<f64> = medians.iter().map(distance).collect();
+            let usual = match is_balanced {
+                true => median_of(&mut distances)?,
+                false => (distances.iter().map(|it| it.powi(2)).sum::<f64>() / count).sqrt(),
+            };
+            Some(usual / count.sqrt()).filter(|distance| distance.is_finite())
         };
         let log = mean(&logs);
         // One median is its own mean, to the last bit.
         let time = if let [only] = medians { only.time } else { Nanoseconds(log.exp()) };
-        let [below, above] = [end(|median| median.interval.low), end(|median| median.interval.high)];
+        let (below, above) = (end(|median| median.interval.low)?, end(|median| median.interval.high)?);
         Some(Self { logs, log, time, below, above })
     }
 }
@@ -317,6 +326,18 @@ mod ratio_tests {
         let then = [around(10.1), around(10.0), around(10.2), around(10.0), around(10.1)];
         let ratio = ProcessRatio::from_medians(&now, &then, 0.99).expect("five each").ratio();
         assert!(ratio.low > 0.98 && ratio.high < 1.02, "{ratio:?}");
+    }
+
+    /// Many quiet processes hide in the spread of all that few are noisy, whose own intervals then count.
+    #[test]
+    fn few_noisy_processes_against_many_quiet_ones_widen_it() {
+        let around = |part: f64| median(10.0, 10.0 * (1.0 - part), 10.0 * (1.0 + part));
+        let now = [0.1, 0.1, 0.001, 0.001, 0.001].map(around);
+        let half = |count| {
+            ProcessRatio::from_medians(&now, &vec![around(0.001); count], 0.99).expect("enough").ratio().high
+                - 1.0
+        };
+        assert!(half(40) > 0.026 && half(5) < 0.001, "{} {}", half(40), half(5));
     }
 
     /// Five processes ± 1 % and one now: t(99 %, 4) = 4.604 deviations, times √(1 + 1/5).
