@@ -302,7 +302,7 @@ const STREAM_RULE: &str =
 fn find_stream(options: &AttributeOptions, launch: &LaunchFunction, errors: &mut Errors) -> Option<usize> {
     let find_axis =
         |param: &Param| options.args.axes.iter().map(|axis| &axis.name).find(|name| is_named(param, name));
-    // No parameter, an argument, and an output are no streams.
+    // A parameter in `args` and a parameter of type `&mut` are no streams.
     let may_be = |last: &usize| {
         let last = &launch.params[*last];
         last.passed != PassedBy::Mutable && find_axis(last).is_none()

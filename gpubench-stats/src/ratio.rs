@@ -318,7 +318,7 @@ mod ratio_tests {
         assert_eq!((times(&[]), times(&[median(-1.0, -2.0, 1.0)])), (None, None));
     }
 
-    /// A process that shared its core has samples of any time, and its median is as good as the others.
+    /// Other programs that use a process's core widen its interval, and hardly move its median.
     #[test]
     fn one_disturbed_process_widens_no_comparison() {
         let around = |time: f64| median(time, 0.99 * time, 1.01 * time);
@@ -328,7 +328,8 @@ mod ratio_tests {
         assert!(ratio.low > 0.98 && ratio.high < 1.02, "{ratio:?}");
     }
 
-    /// Many quiet processes hide in the spread of all that few are noisy, whose own intervals then count.
+    /// The pooled spread of few noisy processes and many quiet ones is too small. The intervals of the noisy
+    /// processes then set the width.
     #[test]
     fn few_noisy_processes_against_many_quiet_ones_widen_it() {
         let around = |part: f64| median(10.0, 10.0 * (1.0 - part), 10.0 * (1.0 + part));

@@ -108,7 +108,7 @@ pub(super) enum Tables {
     Both,
     /// The printed one.
     Printed,
-    /// Markdown's. The printed one has it only if the user chooses it.
+    /// Markdown tables. The printed table has the column only if the user chooses it.
     Markdown,
     /// Neither, unless the user chooses the column.
     OnRequest,
@@ -157,7 +157,8 @@ const ALL_COLUMNS: &[Column] = &[
     Column::new("GFLOP/s", Number(5, 3, 0), 8, Measured(|it| it.metrics.throughput.map(format::gigaflops))),
     Column::new("items", Number(3, 3, 18), 10, Measured(items)),
     Column::new("cold/hot", Number(4, 3, 1), 9, Measured(|it| it.metrics.cold_over_hot.map(format::ratio))),
-    // Only a measured time says which launches are short: printed heads would follow in the middle of a group.
+    // Which launches are short is known only after they were measured. A printed column that appears then needs
+    // new heads in the middle of a group.
     on_request("back-to-back", Measured(|it| it.samples.back_to_back.map(format::time)))
         .only(Tables::Markdown),
     Column::new(

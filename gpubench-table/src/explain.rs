@@ -351,12 +351,14 @@ fn limit_sentence(record: &Record, measured: &Measurement, info: Option<&DeviceI
     let roof = measured.metrics.roofline.as_ref().map(|roof| &roof.quantity);
     let can_serve = record.case.cache == Cache::Hot && roof == Some(&Quantity::MemoryBandwidth);
     let size = info.and_then(|info| info.last_level_cache).filter(|_| can_serve);
-    match (serving_cache(record), size.filter(|size| measured.counts.bytes <= Some(size.0))) {
-        (Some(cache), _) => {
-            Some(format!("{cache} serves the data, faster than memory can; the peak of {cache} is unknown"))
-        }
-        (_, Some(size)) => Some(format!("the last-level cache of {size} serves the data, not DRAM")),
-        _ => roofline_sentence(measured),
+    if let Some(cache) = serving_cache(record) {
+        return Some(format!(
+            "{cache} serves the data, faster than memory can; the peak of {cache} is unknown"
+        ));
+    }
+    match size.filter(|size| measured.counts.bytes <= Some(size.0)) {
+        Some(size) => Some(format!("the last-level cache of {size} serves the data, not DRAM")),
+        None => roofline_sentence(measured),
     }
 }
 

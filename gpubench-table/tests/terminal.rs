@@ -214,7 +214,7 @@ fn an_unknown_column_is_an_error_with_all_names() {
     assert!(check_columns(&names(&[""])).is_err() && check_columns(&names(&["cache"])).is_err());
 }
 
-/// Only its time says that a launch is short, so that heads of its own would stand in the middle of a group.
+/// A short launch after a long one adds no column, which would need new heads in the middle of a group.
 #[test]
 fn a_short_launch_after_a_long_one_needs_no_new_heads() {
     let mut run = small("gpu");
@@ -235,7 +235,7 @@ fn a_short_launch_after_a_long_one_needs_no_new_heads() {
     assert_eq!(heads(&run, 80), (1, true));
 }
 
-/// DRAM limits no hot launch whose data fit the cache, and a cold one all the same.
+/// DRAM does not limit a hot launch whose data fit the cache. It can limit the same launch cold.
 #[test]
 fn the_cache_serves_hot_launches_whose_data_fit_it() {
     let mut run = small("gpu");

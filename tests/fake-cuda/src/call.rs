@@ -1,5 +1,5 @@
-//! The macro that makes the exported functions. Places for results are [`Out`]s, so that what writes through
-//! the caller's pointers stands here.
+//! The macro that makes the exported functions. They write results through [`Out`]s, so that only this file
+//! writes through the caller's pointers.
 
 #![expect(unsafe_code, reason = "reads and writes through the pointers of C's callers")]
 

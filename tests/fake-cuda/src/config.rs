@@ -1,5 +1,5 @@
-//! The settings of the fake. A variable that cannot be read ends the process: a test that asks for what is
-//! not there must not pass.
+//! The settings of the fake driver. A variable with a wrong value ends the process, so that a test with a
+//! misspelt fault fails.
 
 use std::num::NonZero;
 use std::path::PathBuf;

@@ -1,7 +1,9 @@
-//! The delays of an H200 that are no part of a launch's own time: events of a graph have an error of their
-//! place, which comes again in each replay; behind a flush the launch data and the parameters of a graph's
-//! node come from memory; in a graph that was not copied to the device, kernels in a row begin late; and once
-//! kernels of two streams have run, every launch begins later. All are off unless a test asks for them.
+//! Delays that an H200 adds to a launch's own time. They are off unless a test enables them.
+//!
+//! - The position of an event in a graph has an error, which is the same in each replay.
+//! - After a flush, the launch data and the parameters of a graph's node are read from DRAM.
+//! - In a graph that was not uploaded to the device, successive kernels begin late.
+//! - After kernels have run on two streams, every launch begins later.
 
 use std::sync::Arc;
 

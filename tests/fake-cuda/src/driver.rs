@@ -1,4 +1,4 @@
-//! The driver: everything it knows, behind one lock, and what every call of it has in common.
+//! The state of the driver, behind one lock, and the code that every call has in common.
 //!
 //! Each GPU has a state of its own. A call reaches that of the current context alone, so that a handle or an address of
 //! another GPU is unknown there and refused.

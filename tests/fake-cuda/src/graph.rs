@@ -1,4 +1,4 @@
-//! Graphs: work that was captured, to be done again and again.
+//! Graphs: captured work that can be launched repeatedly.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! The effects of kernels. Kernels of the suite come from their references in `gpubench-kernels`; those of
-//! the measurement itself and of its tests are here. Any other kernel touches nothing and takes as long as an
-//! empty one.
+//! The effects of kernels, which the fake driver recognises by their names. The references in
+//! `gpubench-kernels` compute the outputs of the suite's kernels; this file computes those of gpubench's own
+//! kernels and of tests. Any other kernel writes nothing and takes as long as an empty one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! A libcuda without a GPU, for tests: a shared library with the C functions that `cust` and the runtime
-//! call, chosen by `GPUBENCH_LIBCUDA`. Work is done at once, in order, as far as somebody can see its result.
+//! call, chosen by `GPUBENCH_LIBCUDA`. Work is done at once and in order, and only if its result is read.
 //!
 //! It is there to test what only this seam can: the protocol of a measurement. Its times are a model's (`model`), and
 //! whoever asks is told so: the exported [`gpubench_fake`] has the runtime say *fake* above the results and in every

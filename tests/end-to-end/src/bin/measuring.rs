@@ -1,4 +1,4 @@
-//! A program around the engine: it measures by typed options, reads the runs, and prints its own results.
+//! A program with its own `main`: it measures with `Settings`, reads the runs, and prints its own results.
 
 #![expect(clippy::print_stdout, reason = "prints its results")]
 

@@ -1,4 +1,4 @@
-//! What came of the launches beside what was expected.
+//! The table of launch functions, each with its verdict and the expected verdict.
 
 use std::env;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The functions of libcuda, by what they are about. What they do to the state stands with that state.
+//! The functions of libcuda, grouped by topic. The modules of the state implement their effects.
 
 #![expect(unsafe_code, reason = "C functions, exported under their C names")]
 

@@ -1,5 +1,4 @@
-//! Calls of the driver that launches here make, each by its own name, so that nothing is done that a launch
-//! does not say.
+//! Driver functions that the launch functions of this program call directly.
 
 use std::ptr::null_mut;
 

@@ -1,4 +1,4 @@
-//! The verdict that each launch here must have, written before gpubench was made to give it.
+//! The verdict that each launch function of this program must have.
 
 use end_to_end::caught::Expected::{Is, NotValid};
 use end_to_end::caught::{Expected, Group, Needs, line};

@@ -1,4 +1,4 @@
-//! Things of the driver that launches here use, and free: modules, arrays, streams, events, contexts, graphs.
+//! Driver objects that the launch functions of this program use and free: modules, arrays, streams, events, contexts, graphs.
 
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
