@@ -8,7 +8,7 @@ use crate::{SMALLEST_SAMPLE, Summary, units::Nanoseconds};
 const CONSECUTIVE_CHECKS: u32 = 2;
 
 /// Decides that a case has enough samples as soon as the half-width of the median's 95 % confidence interval
-/// is at most the requested fraction of the median, or one step of the timer if that is more. Two successive
+/// is at most the requested fraction of the median, or the timer's resolution if that is more. Two successive
 /// checks must find this.
 ///
 /// A rule serves one case. Checking after every group and stopping at the first success favours lucky
