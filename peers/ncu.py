@@ -39,8 +39,10 @@ def profiled(suite, rows):
     """The records of a run under `ncu`."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "run.json"
-        tool = pathlib.Path(suite).with_name("cargo-gpubench")
-        command = [str(tool) if tool.exists() else "cargo-gpubench", "gpubench", "verify", "--program", suite,
+        # Cargo puts examples into a folder below that of `cargo-gpubench`.
+        folders = pathlib.Path(suite).resolve().parents[:2]
+        built = [folder / "cargo-gpubench" for folder in folders if (folder / "cargo-gpubench").exists()]
+        command = [str(built[0]) if built else "cargo-gpubench", "gpubench", "verify", "--program", suite,
                    "--json", str(out), "--", "--exact", *rows, "--cache", "cold", "--samples", "8"]
         run = subprocess.run(command, capture_output=True, text=True)
         if not out.exists():

@@ -50,7 +50,7 @@ fn time<T>(name: &str, stream: &RawStream, inputs: Done<T>, launch: impl Fn(&T, 
     group.bench_function("waited", |bencher| {
         bencher.iter(|| {
             launched();
-            calls::synchronize(stream.stream()).unwrap_or_else(|error| fail(&error.to_string()));
+            calls::synchronize(stream.stream().cast()).unwrap_or_else(|error| fail(&error.to_string()));
         });
     });
 }
@@ -66,7 +66,7 @@ fn timed(name: &str, stream: &RawStream) {
     }
     use {deceiving as d, once_mistaken as o};
     launches! {
-        "honest": Filled::new(N) => |it, stream| it.fill(0.5, stream.stream());
+        "honest": Filled::new(N) => |it, stream| it.fill(0.5, stream.stream().cast());
         "default_stream_alone": Filled::new(N) => o::default_stream_alone;
         "default_stream_beside": Filled::new(N) => o::default_stream_beside;
         "synchronises": Filled::new(N) => o::synchronises;
