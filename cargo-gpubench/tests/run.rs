@@ -208,6 +208,26 @@ fn signals_reach_the_suite() {
     assert_eq!(ended.stdout(), "all that there is\n");
 }
 
+/// `nohup` ignores SIGHUP, so that a command outlives its terminal.
+#[test]
+fn an_ignored_sighup_ends_nothing() {
+    let workspace = TestWorkspace::of(&[("a", "first", 0), ("a", "second", 0)]);
+    workspace.script(
+        "a-first.sh",
+        "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi\n\
+         kill -HUP $PPID; sleep 0.1; echo measured\n",
+    );
+    let command = workspace.command(&[]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.current_dir(command.get_current_dir().expect("it has a folder"));
+    let output = shell.output().expect("sh is everywhere");
+    let ended = CommandOutput { output, project: workspace.0.path("") }.code(0);
+    assert!(ended.stdout().starts_with("measured\n"), "{}", ended.stdout());
+    assert!(ended.stdout().contains("second:"), "{}", ended.stdout());
+}
+
 #[test]
 fn what_cannot_be_run_is_told() {
     let workspace = TestWorkspace::of(&[("a", "kernels", 0), ("other", "bench", 0)]);

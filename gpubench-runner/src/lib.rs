@@ -39,7 +39,7 @@ pub mod __private {
     pub use crate::suite::flag_hints::with_hint;
     pub use crate::suite::output::{print, say, warn, write_to};
     pub use crate::suite::run_as_child;
-    pub use crate::system::{ProcessGroup, keep_exit_statuses};
+    pub use crate::system::{ProcessGroup, keep_exit_statuses, stop_signals};
     pub use gpubench_runtime::system::RetryOnWouldBlock;
     pub use gpubench_runtime::worker::{PROFILED_FLAG, ProfiledCases};
 

@@ -177,11 +177,12 @@ fn start_signal_thread() {
     let ready = Arc::new(Barrier::new(2));
     let is_ready = Arc::clone(&ready);
     let thread = threads::start("signals", move || {
-        // `nohup` ignores the end of the terminal, and its child processes inherit that.
-        let heeded = STOP_SIGNALS.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP));
+        let signals = stop_signals();
+        signals
+            .iter()
+            .for_each(|signal| _ = register_usize(*signal, Arc::clone(&LAST_SIGNAL), *signal as usize));
         // Fails only for signals that cannot be caught, and these can.
-        let signals = Signals::new(heeded.clone());
-        heeded.for_each(|signal| _ = register_usize(signal, Arc::clone(&LAST_SIGNAL), signal as usize));
+        let signals = Signals::new(signals);
         ready.wait();
         if let Ok(mut signals) = signals {
             signals.forever().for_each(handle_signal);
@@ -220,6 +221,11 @@ pub(crate) fn ignore_stop_signals() -> io::Result<()> {
 pub(crate) fn ignore_file_size_signal() {
     // Fails only for signals that cannot be caught, and this one can. No code reads the flag: the write returns an error.
     _ = register(SIGXFSZ, Arc::default());
+}
+
+/// Returns the signals that ask this process to end. `nohup` ignores SIGHUP, the end of the terminal, and its child processes inherit that.
+pub fn stop_signals() -> Vec<c_int> {
+    STOP_SIGNALS.into_iter().filter(|signal| *signal != SIGHUP || !is_ignored(SIGHUP)).collect()
 }
 
 /// Returns true if this process ignores `signal`; false if the system does not report it.

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{io, os::unix::process::ExitStatusExt};
 
 use gpubench_records::Exit;
+use gpubench_runner::__private::stop_signals;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::output::{CommandError, Result};
@@ -20,10 +20,10 @@ static FIRST_SIGNAL: AtomicU8 = AtomicU8::new(0);
 static CHILD_PROCESS: Mutex<i32> = Mutex::new(0);
 
 /// Starts a thread that catches SIGHUP, SIGINT and SIGTERM, so that they do not end this program any more.
-/// [`on_signal`] handles them.
+/// [`on_signal`] handles them. SIGHUP stays ignored under `nohup`.
 pub(super) fn listen() -> Result<()> {
     let catch = || -> io::Result<()> {
-        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+        let mut signals = Signals::new(stop_signals())?;
         gpubench_records::threads::start("signals", move || signals.forever().for_each(on_signal)).map(drop)
     };
     catch().map_err(|error| CommandError::usage(format!("signals cannot be caught: {error}")))
