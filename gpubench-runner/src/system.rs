@@ -177,12 +177,12 @@ fn start_signal_thread() {
     let ready = Arc::new(Barrier::new(2));
     let is_ready = Arc::clone(&ready);
     let thread = threads::start("signals", move || {
-        let signals = stop_signals();
-        signals
+        let heeded = stop_signals();
+        // Fails only for signals that cannot be caught, and these can.
+        let signals = Signals::new(&heeded);
+        heeded
             .iter()
             .for_each(|signal| _ = register_usize(*signal, Arc::clone(&LAST_SIGNAL), *signal as usize));
-        // Fails only for signals that cannot be caught, and these can.
-        let signals = Signals::new(signals);
         ready.wait();
         if let Ok(mut signals) = signals {
             signals.forever().for_each(handle_signal);
