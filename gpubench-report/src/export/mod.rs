@@ -17,7 +17,7 @@ pub const FORMATS: [(Format, &str); 8] = [
     (HTML, "Write an HTML page with charts, as one self-contained file"),
     (BMF, "Write the Bencher Metric Format"),
     (GITHUB_BENCHMARK, "Write JSON for github-action-benchmark's tool customSmallerIsBetter"),
-    (CODSPEED, "Write CodSpeed's walltime results"),
+    (CODSPEED, "Write JSON in CodSpeed's walltime format"),
     (JUNIT, "Write JUnit XML, a test for each case"),
 ];
 
