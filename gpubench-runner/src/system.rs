@@ -180,9 +180,7 @@ fn start_signal_thread() {
         let heeded = stop_signals();
         // Fails only for signals that cannot be caught, and these can.
         let signals = Signals::new(&heeded);
-        heeded
-            .iter()
-            .for_each(|signal| _ = register_usize(*signal, Arc::clone(&LAST_SIGNAL), *signal as usize));
+        heeded.iter().for_each(|it| _ = register_usize(*it, Arc::clone(&LAST_SIGNAL), *it as usize));
         ready.wait();
         if let Ok(mut signals) = signals {
             signals.forever().for_each(handle_signal);

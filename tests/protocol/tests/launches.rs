@@ -84,9 +84,12 @@ fn memory_that_setup_and_launch_allocate_is_counted() {
 fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     let measured = measure(LAUNCHES, &["--quick", "join", "beside", "--color", "never"], &[]);
     let failed = failed(&measured.run);
-    let remedy =
-        "so that not all of its time would be measured: put it on the given stream, or have that wait for it";
+    let remedy = "so that not all of its time would be measured: put it on the given stream, or have it wait for the given stream first";
     let expected = [
+        (
+            "joins_without_a_fork",
+            "work on another stream may begin early: it does not wait for the given one",
+        ),
         (
             "forks_and_does_not_join",
             "a stream that was made to wait for the given one is never waited for by it",
@@ -127,7 +130,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     }
     let ended = measured.ended.with_code(1);
     ended.shows_against("launches::goes_on_beside hot", "invalid: first launch: work elsewhere: ");
-    ended.shows("7 results: 2 valid, 0 suspect, 5 invalid");
+    ended.shows("8 results: 2 valid, 0 suspect, 6 invalid");
 }
 
 /// The changes of the checked launch, and the result of write detection for those without.

@@ -16,6 +16,8 @@ use gpubench_stats::format;
 /// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`: another stream joined the capture, and the
 /// captured stream was not made to wait for it.
 const UNJOINED_CAPTURE: u32 = 904;
+/// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`: a captured stream was made to wait for work that is not captured.
+const CAPTURE_ISOLATION: u32 = 905;
 
 /// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path,
 /// except in two cases that are sampled on the stream anyway: `wanted` requests the stream, or the work of
@@ -146,18 +148,17 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let reset_nodes = capture.nodes().map_or(0, |nodes| nodes.len());
     let (launched, steps) = gpubench_driver::watch(|| reset.and_then(|()| work.launch()));
     // Ending the capture fails too; the cause comes first.
-    let refused = gpubench_driver::take_failure().map(|call| call.to_string());
-    let nodes = capture.nodes();
-    let ended = capture.end();
-    if let (Ok(()), Err(error)) = (&launched, &ended)
-        && error.cause.code == UNJOINED_CAPTURE
-    {
-        let seen = "a stream that was made to wait for the given one is never waited for by it";
-        return Err(calls::work_elsewhere_failure(seen));
+    let refused = gpubench_driver::take_failure();
+    let is_isolated = refused.as_ref().is_some_and(|call| call.code == CAPTURE_ISOLATION);
+    let (nodes, ended) = (capture.nodes(), capture.end());
+    let elsewhere = |seen: &str| Err(calls::work_elsewhere_failure(seen));
+    if launched.is_ok() && ended.as_ref().is_err_and(|error| error.cause.code == UNJOINED_CAPTURE) {
+        return elsewhere("a stream that was made to wait for the given one is never waited for by it");
     }
+    let cause = |other: String| refused.as_ref().map_or(other, ToString::to_string);
     let failed = match (launched, &ended) {
-        (Err(failure), _) => Some((failure.stage, refused.unwrap_or(failure.message))),
-        (Ok(()), Err(error)) => Some((Stage::Launch, refused.unwrap_or_else(|| error.to_string()))),
+        (Err(failure), _) => Some((failure.stage, cause(failure.message))),
+        (Ok(()), Err(error)) => Some((Stage::Launch, cause(error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
     if let Some(failure) = work.launch_mismatch.take() {
@@ -168,6 +169,9 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         // One launch takes it; an error that is not of the capture comes again.
         _ = work.launch();
         _ = gpubench_driver::take_failure();
+        if is_isolated && calls::count_escaped_work(stream, &steps) > 0 {
+            return elsewhere("work on another stream may begin early: it does not wait for the given one");
+        }
         return Ok(Err(format!("the {stage} cannot be captured: {cause}")));
     }
     let nodes = nodes?;
@@ -177,9 +181,9 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let escaped = calls::count_escaped_work(stream, &steps);
     if escaped > 0 {
         let pieces = format::counted(escaped, "piece");
-        let seen =
-            format!("{pieces} of the launch's work went to a stream that the given one does not wait for");
-        return Err(calls::work_elsewhere_failure(&seen));
+        return elsewhere(&format!(
+            "{pieces} of the launch's work went to a stream that the given one does not wait for"
+        ));
     }
     if calls::ran_during_capture(stream, &steps) {
         return Ok(Err("the host waits for work of the launch on another stream".into()));

@@ -149,6 +149,14 @@ fn forks_and_joins(beside: &Beside, stream: &Stream) -> CudaResult<()> {
     beside.join(stream)
 }
 
+/// The work on the other stream can run before a sample begins.
+#[gpu_bench(setup = Beside::new())]
+fn joins_without_a_fork(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    beside.lasts(EACH, &beside.stream)?;
+    beside.join(stream)?;
+    beside.lasts(EACH, stream)
+}
+
 /// Its own stream has nothing to do but to wait.
 #[gpu_bench(setup = Beside::new())]
 fn works_beside_and_joins(beside: &Beside, stream: &Stream) -> CudaResult<()> {

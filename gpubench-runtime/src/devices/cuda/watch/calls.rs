@@ -100,11 +100,10 @@ pub(crate) fn no_work_failure() -> Failure {
 
 /// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
 pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
-    let remedy = "put it on the given stream, or have that wait for it (an event, cuStreamWaitEvent)";
-    Failure::new(
-        Stage::Launch,
-        format_args!("work elsewhere: {seen}, so that not all of its time would be measured: {remedy}"),
-    )
+    let message = format!(
+        "work elsewhere: {seen}, so that not all of its time would be measured: put it on the given stream, or have it wait for the given stream first, and the given stream for it at the end (cuStreamWaitEvent)"
+    );
+    Failure::new(Stage::Launch, message)
 }
 
 /// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work on them is
