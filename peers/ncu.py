@@ -40,10 +40,10 @@ def profiled(suite, rows):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "run.json"
         # Cargo puts examples into a folder below that of `cargo-gpubench`.
-        folders = pathlib.Path(suite).resolve().parents[:2]
-        built = [folder / "cargo-gpubench" for folder in folders if (folder / "cargo-gpubench").exists()]
-        command = [str(built[0]) if built else "cargo-gpubench", "gpubench", "verify", "--program", suite,
-                   "--json", str(out), "--", "--exact", *rows, "--cache", "cold", "--samples", "8"]
+        built = (folder / "cargo-gpubench" for folder in pathlib.Path(suite).resolve().parents[:2])
+        tool = str(next(filter(pathlib.Path.exists, built), "cargo-gpubench"))
+        command = [tool, "gpubench", "verify", "--program", suite, "--json", str(out),
+                   "--", "--exact", *rows, "--cache", "cold", "--samples", "8"]
         run = subprocess.run(command, capture_output=True, text=True)
         if not out.exists():
             raise LookupError(f"the suite measured nothing under ncu: {run.stderr[-1000:]}")

@@ -58,6 +58,12 @@ impl TestWorkspace {
         fs::write(self.0.path(name), text).expect("it can be written");
     }
 
+    /// A script that answers `--version` as a benchmark binary does, and else runs `text`.
+    fn benchmark_binary(&self, name: &str, text: &str) {
+        let version = "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi";
+        self.script(name, &format!("{version}\n{text}"));
+    }
+
     fn script(&self, name: &str, text: &str) {
         self.write(name, &format!("#!/bin/sh\n{text}"));
         let mode = fs::Permissions::from_mode(0o755);
@@ -156,11 +162,10 @@ fn a_benchmark_binary_without_a_gpu_is_none_to_verify() {
         let workspace = TestWorkspace::of(&suites);
         for (name, runs) in names.iter().zip(corpora) {
             // The last argument is the file of --json.
-            let version = "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi";
             let run = corpus(&format!("{runs}.jsonl"));
-            workspace.script(
+            workspace.benchmark_binary(
                 &format!("a-{name}.sh"),
-                &format!("{version}\nfor last; do :; done; cp {} $last\n", run.display()),
+                &format!("for last; do :; done; cp {} $last\n", run.display()),
             );
         }
         let mut command = Command::new(PROGRAM);
@@ -190,10 +195,9 @@ fn an_interruption_ends_it() {
 #[test]
 fn signals_reach_the_suite() {
     let workspace = TestWorkspace::of(&[("a", "first", 0), ("a", "second", 0)]);
-    workspace.script(
+    workspace.benchmark_binary(
         "a-first.sh",
-        "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi\n\
-         trap 'sleep 0.2; echo all that there is; exit 143' TERM\n\
+        "trap 'sleep 0.2; echo all that there is; exit 143' TERM\n\
          touch $HERE/started; while true; do sleep 0.05; done\n",
     );
     let child =
@@ -212,11 +216,7 @@ fn signals_reach_the_suite() {
 #[test]
 fn an_ignored_sighup_ends_nothing() {
     let workspace = TestWorkspace::of(&[("a", "first", 0), ("a", "second", 0)]);
-    workspace.script(
-        "a-first.sh",
-        "if [ \"$1\" = --version ]; then echo '1 (gpubench 0.1.0)'; exit; fi\n\
-         kill -HUP $PPID; sleep 0.1; echo measured\n",
-    );
+    workspace.benchmark_binary("a-first.sh", "kill -HUP $PPID; sleep 0.1; echo measured\n");
     let command = workspace.command(&[]);
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());

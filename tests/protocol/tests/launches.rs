@@ -84,7 +84,7 @@ fn memory_that_setup_and_launch_allocate_is_counted() {
 fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     let measured = measure(LAUNCHES, &["--quick", "join", "beside", "--color", "never"], &[]);
     let failed = failed(&measured.run);
-    let remedy = "so that not all of its time would be measured: put it on the given stream, or have it wait for the given stream first";
+    let remedy = "so that not all of its time would be measured: put this work on the given stream, or let its stream first wait for the given stream";
     let expected = [
         (
             "joins_without_a_fork",

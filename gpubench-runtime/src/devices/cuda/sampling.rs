@@ -155,10 +155,10 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     if launched.is_ok() && ended.as_ref().is_err_and(|error| error.cause.code == UNJOINED_CAPTURE) {
         return elsewhere("a stream that was made to wait for the given one is never waited for by it");
     }
-    let cause = |other: String| refused.as_ref().map_or(other, ToString::to_string);
+    let refused_or = |other: String| refused.as_ref().map_or(other, ToString::to_string);
     let failed = match (launched, &ended) {
-        (Err(failure), _) => Some((failure.stage, cause(failure.message))),
-        (Ok(()), Err(error)) => Some((Stage::Launch, cause(error.to_string()))),
+        (Err(failure), _) => Some((failure.stage, refused_or(failure.message))),
+        (Ok(()), Err(error)) => Some((Stage::Launch, refused_or(error.to_string()))),
         (Ok(()), Ok(_)) => None,
     };
     if let Some(failure) = work.launch_mismatch.take() {

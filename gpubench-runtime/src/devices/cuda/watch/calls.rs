@@ -101,7 +101,7 @@ pub(crate) fn no_work_failure() -> Failure {
 /// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
 pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
     let message = format!(
-        "work elsewhere: {seen}, so that not all of its time would be measured: put it on the given stream, or have it wait for the given stream first, and the given stream for it at the end (cuStreamWaitEvent)"
+        "work elsewhere: {seen}, so that not all of its time would be measured: put this work on the given stream, or let its stream first wait for the given stream, and the given stream wait for it at the end (cuStreamWaitEvent)"
     );
     Failure::new(Stage::Launch, message)
 }
