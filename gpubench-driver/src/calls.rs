@@ -1,9 +1,9 @@
-//! The driver calls of a thread while it is watched: each call in order, or only the operations by which two
-//! launches are compared. While nothing watches, a call costs two reads of a thread-local variable.
+//! The driver calls of a launch while it is watched: each call in order, or only the operations by which two
+//! launches are compared. While nothing watches, a call costs two reads of a variable.
 
 #![expect(unsafe_code, reason = "calls the driver")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,13 +23,23 @@ pub enum DriverCall {
         /// The work.
         work: Enqueued,
     },
-    /// The call waited for work, or queried work and found it done.
-    Waited {
-        /// The stream whose work was waited for; `None` if it may be any stream.
-        stream: Option<u64>,
-        /// The C name of the function.
-        call: &'static str,
+    /// The call recorded an event on a stream.
+    Recorded {
+        /// The handle of the event.
+        event: u64,
+        /// The stream's handle.
+        stream: u64,
     },
+    /// The call makes later work of a stream wait.
+    StreamWaits {
+        /// The stream's handle.
+        stream: u64,
+        /// The handle of the event for which the stream waits; `None` if it waits for a value in memory or for
+        /// an external semaphore.
+        event: Option<u64>,
+    },
+    /// The call, with this C name, waited for work, or queried work and found it done.
+    Waited(&'static str),
     /// Successive calls queried work that was not done.
     Polled {
         /// The C name of the function.
@@ -160,23 +170,17 @@ impl Enqueued {
     }
 }
 
-/// The watch of a thread: the driver calls so far, and the handle of the context that was current when the
-/// watch began.
-struct Watch {
-    calls: Vec<DriverCall>,
-    context: usize,
-}
-
 thread_local! {
-    /// The watch of this thread; `None` if this thread is not watched.
-    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// The handle of the context that was current when this thread's watch began; `None` if this thread does
+    /// not watch.
+    static WATCHED_CONTEXT: Cell<Option<usize>> = const { Cell::new(None) };
     /// The operations that this thread collects for [`stream_ops`]; `None` if it collects none.
     static STREAM_OPS: RefCell<Option<StreamOps>> = const { RefCell::new(None) };
 }
 
-/// The calls that unwatched threads made during the current watch. A launch function may let other threads
-/// enqueue its work.
-static OTHER_THREAD_CALLS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
+/// The calls that all threads made during the current watch. A launch function may let other threads enqueue
+/// its work.
+static CALLS: Mutex<Vec<DriverCall>> = Mutex::new(Vec::new());
 /// True while [`watch`] runs on some thread.
 static IS_WATCHING: AtomicBool = AtomicBool::new(false);
 /// The number of kernels that were launched during the current watch.
@@ -191,21 +195,19 @@ impl Drop for OnDrop {
     }
 }
 
-/// Runs `body`. Returns its result and the driver calls that went through this crate meanwhile: first those
-/// of this thread in their order, then those of other threads. Only one thread may watch at a time.
+/// Runs `body`. Returns its result and the driver calls of all threads that went through this crate
+/// meanwhile, in their order. Only one thread may watch at a time.
 pub fn watch<T>(body: impl FnOnce() -> T) -> (T, Vec<DriverCall>) {
-    WATCH.set(Some(Watch { calls: Vec::new(), context: current_context() }));
-    lock(&OTHER_THREAD_CALLS).clear();
+    WATCHED_CONTEXT.set(Some(current_context()));
+    lock(&CALLS).clear();
     WATCHED_KERNELS.store(0, Ordering::Relaxed);
     IS_WATCHING.store(true, Ordering::Relaxed);
     let _guard = OnDrop(|| {
-        WATCH.set(None);
+        WATCHED_CONTEXT.set(None);
         IS_WATCHING.store(false, Ordering::Relaxed);
     });
     let done = body();
-    let mut calls = WATCH.take().map_or_else(Vec::new, |watch| watch.calls);
-    calls.append(&mut lock(&OTHER_THREAD_CALLS));
-    (done, calls)
+    (done, std::mem::take(&mut lock(&CALLS)))
 }
 
 /// Runs `body`. Returns its result and the operations that this thread enqueued meanwhile through this crate;
@@ -218,31 +220,26 @@ pub fn stream_ops<T>(body: impl FnOnce() -> T) -> (T, StreamOps) {
     (done, STREAM_OPS.take().unwrap_or_default())
 }
 
-/// Adds a call to the watch of this thread, or to [`OTHER_THREAD_CALLS`] if only another thread watches. Does
-/// nothing, and does not run `call`, if no thread watches.
+/// Adds a call to the watch. Does nothing, and does not run `call`, if no thread watches.
 fn add_call(call: impl FnOnce() -> DriverCall) {
-    // The variable no longer exists in a thread that is ending.
-    _ = WATCH.try_with(|watch| match &mut *watch.borrow_mut() {
-        Some(watch) => watch.calls.push(call()),
-        None if IS_WATCHING.load(Ordering::Relaxed) => {
-            let call = call();
-            lock(&OTHER_THREAD_CALLS).push(call);
-        }
-        None => {}
-    });
+    if IS_WATCHING.load(Ordering::Relaxed) {
+        let call = call();
+        lock(&CALLS).push(call);
+    }
 }
 
 /// Adds a query of unfinished work to the watch of this thread; does nothing if this thread is not watched.
 /// If the last call in the watch was a query of the same handle, only raises the count of that query. `about`
 /// is the handle of the queried stream or event.
 pub(crate) fn add_poll(call: &'static str, about: u64) {
-    _ = WATCH.try_with(|watch| {
-        let Some(Watch { calls, .. }) = &mut *watch.borrow_mut() else { return };
-        match calls.last_mut() {
-            Some(DriverCall::Polled { about: last, times, .. }) if *last == about => *times += 1,
-            _ => calls.push(DriverCall::Polled { call, about, times: 1 }),
-        }
-    });
+    if watched_context().is_none() {
+        return;
+    }
+    let mut calls = lock(&CALLS);
+    match calls.last_mut() {
+        Some(DriverCall::Polled { about: last, times, .. }) if *last == about => *times += 1,
+        _ => calls.push(DriverCall::Polled { call, about, times: 1 }),
+    }
 }
 
 /// Locks a mutex, also after a panic of a thread that had it locked.
@@ -337,7 +334,8 @@ pub(crate) fn next_kernel_number() -> usize {
 /// Returns the handle of the context that was current when this thread's watch began; `None` if this thread
 /// is not watched.
 pub(crate) fn watched_context() -> Option<usize> {
-    WATCH.try_with(|watch| watch.borrow().as_ref().map(|watch| watch.context)).ok().flatten()
+    // The variable no longer exists in a thread that is ending.
+    WATCHED_CONTEXT.try_with(Cell::get).ok().flatten()
 }
 
 /// Locks out other tests: a watch would see their calls.

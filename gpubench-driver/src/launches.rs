@@ -4,7 +4,7 @@
 
 #![expect(unsafe_code, reason = "calls the driver, and takes the arguments of C functions")]
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_void};
 
 use crate::calls::{
     DriverCall, Enqueued, KernelInfo, KernelLaunch, Shape, StreamOp, add_enqueued, add_failed_call,
@@ -14,7 +14,7 @@ use crate::library::unrecorded;
 use crate::modules::{kernel_name, kernel_number};
 use crate::result::{called_function, set_detail};
 use crate::types::{
-    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUfunction, CUkernel,
+    CUDA_ERROR_NOT_READY, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUcontext, CUevent, CUfunction, CUkernel,
     CUlaunchConfig, CUstream,
 };
 
@@ -26,40 +26,37 @@ const MAX_KERNELS_WITH_INFO: usize = 8;
 /// host's wait for that work. If the call failed, adds a failed call instead.
 pub(crate) fn add_blocking_work(code: u32, work: Enqueued) {
     add_enqueued(code, std::ptr::null_mut(), work);
-    let stream = stream_used(std::ptr::null_mut()) as u64;
-    add_if_successful(code, |call| DriverCall::Waited { stream: Some(stream), call });
-}
-
-/// Adds the result of a wait for a stream, or of a query of it, to the watch. If the stream is done, that is
-/// a wait; if it is busy, it is a query. Adds nothing if the call failed.
-pub(crate) fn add_stream_wait(code: u32, stream: CUstream) {
-    let stream = stream_used(stream) as u64;
-    add_wait_or_poll(code, stream, Some(stream));
+    add_if_successful(code, DriverCall::Waited);
 }
 
 /// Adds a query to the watch if `code` is `CUDA_ERROR_NOT_READY`, and a wait if `code` is 0. Adds nothing if
-/// the call failed. `about` is the handle of the stream or event. `stream` is the handle of the stream, or
-/// `None` for an event, whose stream is not known: that is a wait for any stream.
-pub(crate) fn add_wait_or_poll(code: u32, about: u64, stream: Option<u64>) {
+/// the call failed. `about` is the handle of the stream or event.
+pub(crate) fn add_wait_or_poll(code: u32, about: *mut c_void) {
     if code == CUDA_ERROR_NOT_READY {
-        return add_poll(called_function(), about);
+        return add_poll(called_function(), about as u64);
     }
-    add_if_successful(code, |call| DriverCall::Waited { stream, call });
+    add_if_successful(code, DriverCall::Waited);
 }
 
+/// Adds the record of an event on `stream` to the watch, unless the call failed.
+pub(crate) fn add_event_record(code: u32, event: CUevent, stream: CUstream) {
+    let stream = stream_used(stream) as u64;
+    add_if_successful(code, |_| DriverCall::Recorded { event: event as u64, stream });
+}
+
+/// Adds a wait of `stream` for `event` to the watch, unless the call failed. A null event stands for a value in
+/// memory or an external semaphore.
+///
 /// Sets advice as the detail of the failure if `code` is `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`: a captured
 /// stream cannot wait for an event that was recorded before the capture.
-pub(crate) fn explain_capture_isolation(code: u32) {
+pub(crate) fn add_stream_wait(code: u32, stream: CUstream, event: CUevent) {
+    let (stream, event) = (stream_used(stream) as u64, (!event.is_null()).then_some(event as u64));
+    add_if_successful(code, |_| DriverCall::StreamWaits { stream, event });
     if code == CUDA_ERROR_STREAM_CAPTURE_ISOLATION {
         let hint = "an event of before the capture: cudarc waits for those of other streams unless \
                     `disable_event_tracking` was called on the context before it allocated; that of the given stream has it off";
         set_detail(Some(hint.to_owned()));
     }
-}
-
-/// Adds a wait for the work of any stream to the watch, unless the call failed.
-pub(crate) fn add_unspecific_wait(code: u32) {
-    add_if_successful(code, |call| DriverCall::Waited { stream: None, call });
 }
 
 /// Adds a switch to `context` to the watch of this thread. Adds nothing if `context` was current when the
@@ -189,9 +186,13 @@ mod tests {
             add_enqueued(0, stream(7), Enqueued::Memset(64));
             add_blocking_work(0, Enqueued::CopyOut(0));
             add_enqueued(999, stream(7), Enqueued::Copy(8));
-            add_stream_wait(0, stream(7));
-            add_stream_wait(600, stream(7));
-            add_stream_wait(600, stream(7));
+            add_wait_or_poll(0, stream(7).cast());
+            add_wait_or_poll(600, stream(7).cast());
+            add_wait_or_poll(600, stream(7).cast());
+            add_event_record(0, stream(3).cast(), stream(7));
+            add_stream_wait(0, stream(8), stream(3).cast());
+            add_stream_wait(905, stream(7), stream(3).cast());
+            add_stream_wait(0, stream(9), std::ptr::null_mut());
             add_if_successful(0, |_| DriverCall::Destroyed(7));
             add_if_successful(0, DriverCall::Allocated);
             add_context_switch(0, std::ptr::null_mut());
@@ -203,10 +204,13 @@ mod tests {
             [
                 on(7, Enqueued::Memset(64)),
                 on(0, Enqueued::CopyOut(0)),
-                DriverCall::Waited { stream: Some(0), call },
+                DriverCall::Waited(call),
                 DriverCall::Failed { call, code: 999 },
-                DriverCall::Waited { stream: Some(7), call },
+                DriverCall::Waited(call),
                 DriverCall::Polled { call, about: 7, times: 2 },
+                DriverCall::Recorded { event: 3, stream: 7 },
+                DriverCall::StreamWaits { stream: 8, event: Some(3) },
+                DriverCall::StreamWaits { stream: 9, event: None },
                 DriverCall::Destroyed(7),
                 DriverCall::Allocated(call),
             ]

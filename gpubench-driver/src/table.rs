@@ -10,7 +10,7 @@
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::ptr::null_mut;
 
-use crate::calls::DriverCall::{Destroyed, Loaded, SwitchedContext};
+use crate::calls::DriverCall::{Destroyed, Loaded, SwitchedContext, Waited};
 use crate::calls::Enqueued::{Copy, CopyOut, HostFunction, Memset};
 use crate::calls::{add_enqueued, add_if_successful};
 use crate::forward::{check_found_table, forwarders, replace_found_function};
@@ -19,8 +19,8 @@ use crate::graphs::{
     list_executable_with_params,
 };
 use crate::launches::{
-    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_kernel_launch, add_stream_wait,
-    add_unspecific_wait, add_wait_or_poll, explain_capture_isolation,
+    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_event_record, add_kernel_launch,
+    add_stream_wait, add_wait_or_poll,
 };
 use crate::library::Function;
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
@@ -62,7 +62,7 @@ forwarders! {
     cuCtxPushCurrent_v2 cuCtxSetCurrent (ctx: CUcontext) | add_context_switch(ctx);
     cuCtxPopCurrent_v2 cuCtxGetCurrent (*mut CUcontext);
     cuCtxGetDevice(*mut CUdevice);
-    cuCtxSynchronize() | add_unspecific_wait();
+    cuCtxSynchronize() | add_if_successful(Waited);
     cuCtxSetLimit(CUlimit usize);
     cuCtxGetLimit(*mut usize, CUlimit);
     cuCtxResetPersistingL2Cache cuProfilerStart cuProfilerStop ();
@@ -84,7 +84,7 @@ forwarders! {
     cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int);
     cuStreamDestroy_v2(hStream: CUstream) | add_if_successful(|_| Destroyed(hStream as u64));
     cuEventCreate(*mut CUevent, c_uint);
-    cuEventQuery cuEventSynchronize (hEvent: CUevent) | add_wait_or_poll(hEvent as u64, None);
+    cuEventQuery cuEventSynchronize (hEvent: CUevent) | add_wait_or_poll(hEvent.cast());
     cuEventDestroy_v2(CUevent);
     cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent);
     cuGraphMemcpyNodeGetParams(CUgraphNode, *mut CUDA_MEMCPY3D);
@@ -265,7 +265,7 @@ forwarders! {
     cuEGLStreamConsumerAcquireFrame(Ptr Ptr Ptr Int) | keep_unlisted_call();
     cuMemMap(Long Long Long Long Long) | keep_unlisted_call();
     cuGraphAddMemAllocNode(Ptr Ptr Ptr Long Ptr) | keep_unlisted_call();
-    cuCtxSynchronize_v2(Ptr) | add_unspecific_wait();
+    cuCtxSynchronize_v2(Ptr) | add_if_successful(Waited);
     cuGraphNodeSetEnabled(hGraphExec: CUgraphExec, Ptr, Int) | forget_clone(hGraphExec);
     cuGraphExecKernelNodeSetParams cuGraphExecHostNodeSetParams cuGraphExecChildGraphNodeSetParams
     cuGraphExecEventRecordNodeSetEvent cuGraphExecEventWaitNodeSetEvent
@@ -295,15 +295,15 @@ forwarders! {
     cuMemFreeAsync(dptr: CUdeviceptr, hStream: CUstream) | remove_async_allocation(dptr, hStream);
     cuMemAllocAsync(*mut CUdeviceptr, usize, CUstream) | add_async_allocation;
     cuMemAllocFromPoolAsync(dptr: *mut CUdeviceptr, bytesize: usize, Ptr, hStream: CUstream) | add_async_allocation(dptr, bytesize, hStream);
-    cuStreamWaitEvent(CUstream CUevent c_uint) | explain_capture_isolation();
+    cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, c_uint) | add_stream_wait(hStream, hEvent);
     cuStreamAddCallback(hStream: CUstream, Ptr, Ptr, c_uint) | add_enqueued(hStream, HostFunction);
     cuStreamBeginCapture_v2(CUstream CUstreamCaptureMode);
     cuStreamEndCapture(CUstream, *mut CUgraph);
     cuStreamIsCapturing(CUstream, *mut CUstreamCaptureStatus);
     cuStreamGetCaptureInfo_v2(CUstream, *mut CUstreamCaptureStatus, Ptr, *mut CUgraph, *mut *const CUgraphNode, *mut usize);
-    cuStreamQuery cuStreamSynchronize (CUstream) | add_stream_wait;
-    cuEventRecord(CUevent CUstream);
-    cuEventRecordWithFlags(CUevent CUstream c_uint);
+    cuStreamQuery cuStreamSynchronize (hStream: CUstream) | add_wait_or_poll(hStream.cast());
+    cuEventRecord(hEvent: CUevent, hStream: CUstream) | add_event_record(hEvent, hStream);
+    cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, c_uint) | add_event_record(hEvent, hStream);
     cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | add_enqueued(hStream, HostFunction);
@@ -322,13 +322,13 @@ forwarders! {
     cuStreamGetAttribute cuStreamSetAttribute (Ptr Int Ptr);
     cuStreamGetCaptureInfo cuStreamGetCtx_v2 (Ptr Ptr Ptr);
     cuMemPrefetchAsync(Long Long Int Ptr);
-    cuStreamBatchMemOp cuStreamBatchMemOp_v2 (Ptr Int Ptr Int);
-    cuStreamWaitValue32 cuStreamWriteValue32 cuStreamWaitValue32_v2 cuStreamWriteValue32_v2
-        (Ptr Long Int Int);
-    cuStreamAttachMemAsync cuStreamWaitValue64 cuStreamWriteValue64 cuStreamWaitValue64_v2
-    cuStreamWriteValue64_v2
-        (Ptr Long Long Int);
-    cuSignalExternalSemaphoresAsync cuWaitExternalSemaphoresAsync (Ptr Ptr Int Ptr);
+    cuStreamBatchMemOp cuStreamBatchMemOp_v2 (hStream: CUstream, Int, Ptr, Int) | add_stream_wait(hStream, null_mut());
+    cuStreamWaitValue32 cuStreamWaitValue32_v2 (hStream: CUstream, Long, Int, Int) | add_stream_wait(hStream, null_mut());
+    cuStreamWriteValue32 cuStreamWriteValue32_v2 (Ptr Long Int Int);
+    cuStreamWaitValue64 cuStreamWaitValue64_v2 (hStream: CUstream, Long, Long, Int) | add_stream_wait(hStream, null_mut());
+    cuStreamAttachMemAsync cuStreamWriteValue64 cuStreamWriteValue64_v2 (Ptr Long Long Int);
+    cuWaitExternalSemaphoresAsync(Ptr, Ptr, Int, hStream: CUstream) | add_stream_wait(hStream, null_mut());
+    cuSignalExternalSemaphoresAsync(Ptr Ptr Int Ptr);
     cuStreamUpdateCaptureDependencies(Ptr Ptr Long Int);
     cuMemPrefetchAsync_v2(Long Long CUmemLocation Int Ptr);
     cuMemDiscardBatchAsync(Ptr Ptr Long Long Ptr);

@@ -138,6 +138,9 @@ gpubench_stats::stored! {
             /// The number of pieces of work.
             operations: usize,
         },
+        /// It puts work on another stream, and that stream and the given one do not wait for each other.
+        #[error("work elsewhere: work on another stream can begin or end outside the sample")]
+        Unordered,
         /// It puts work on other streams, which the given one waits for.
         #[error(
             "other streams: {} of work on {}, which the given one waits for",

@@ -96,7 +96,12 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
         Observation::IgnoresError { .. }
         | Observation::DefaultStream { .. }
         | Observation::KeepsMemory { .. } => State::Invalid,
-        Observation::Waits(_) | Observation::Allocates(_) | Observation::LoadsCode(_) if !host_work => {
+        Observation::Waits(_)
+        | Observation::Allocates(_)
+        | Observation::LoadsCode(_)
+        | Observation::Unordered
+            if !host_work =>
+        {
             State::Invalid
         }
         Observation::HostFunctions { .. } if !host_work => State::Suspect,
@@ -104,6 +109,10 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
         _ => State::Valid,
     }
 }
+
+/// Why work on other streams makes a launch invalid, and the remedy.
+pub const WORK_ELSEWHERE_HINT: &str = "not all of its time would be measured: put this work on the given stream, or let its stream first wait for the \
+     given stream, and the given stream wait for it at the end (cuStreamWaitEvent)";
 
 /// Returns why an observation makes a launch invalid or suspect, and the remedy. For a harmless observation,
 /// returns that it is timed with the launch.
@@ -128,6 +137,7 @@ pub fn observation_hint(seen: &Observation) -> &'static str {
             "gpubench times only the given stream, and the default stream also waits for all others: pass the given stream to \
              every call"
         }
+        Observation::Unordered => WORK_ELSEWHERE_HINT,
         Observation::HostFunctions { .. } => {
             "the device waits for the host meanwhile: remove such calls, or declare `host_work` if they belong to the launch"
         }
@@ -187,6 +197,7 @@ mod observed_tests {
             (Observation::HostFunctions { count: 1 }, State::Suspect, State::Valid),
             (Observation::NoWork, State::Suspect, State::Suspect),
             (Observation::DefaultStream { operations: 1 }, State::Invalid, State::Invalid),
+            (Observation::Unordered, State::Invalid, State::Valid),
             (Observation::AllocatesInOrder { count: 2 }, State::Valid, State::Valid),
             (Observation::KeepsMemory { bytes: Bytes(512) }, State::Invalid, State::Invalid),
             (Observation::OtherStreams { streams: 1, operations: 2 }, State::Valid, State::Valid),

@@ -397,7 +397,7 @@ const ROWS: [Fault; 23] = [
     (
         "fork without a join",
         "forks_and_does_not_join hot",
-        "work elsewhere: a stream that was made to wait for the given one is never waited for by it",
+        "work elsewhere: work on another stream can begin or end outside the sample",
     ),
     ("launch that enqueues nothing", "enqueues_nothing hot", NO_WORK),
     ("wrong output", "wrong_result hot", "check: the result is not what it should be"),

@@ -11,13 +11,6 @@ use super::{Cuda, guarded::Guarded, watch::calls};
 use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, SamplerResult, Work};
 use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
-use gpubench_stats::format;
-
-/// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`: another stream joined the capture, and the
-/// captured stream was not made to wait for it.
-const UNJOINED_CAPTURE: u32 = 904;
-/// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`: a captured stream was made to wait for work that is not captured.
-const CAPTURE_ISOLATION: u32 = 905;
 
 /// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path,
 /// except in two cases that are sampled on the stream anyway: `wanted` requests the stream, or the work of
@@ -149,12 +142,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let (launched, steps) = gpubench_driver::watch(|| reset.and_then(|()| work.launch()));
     // Ending the capture fails too; the cause comes first.
     let refused = gpubench_driver::take_failure();
-    let is_isolated = refused.as_ref().is_some_and(|call| call.code == CAPTURE_ISOLATION);
     let (nodes, ended) = (capture.nodes(), capture.end());
-    let elsewhere = |seen: &str| Err(calls::work_elsewhere_failure(seen));
-    if launched.is_ok() && ended.as_ref().is_err_and(|error| error.cause.code == UNJOINED_CAPTURE) {
-        return elsewhere("a stream that was made to wait for the given one is never waited for by it");
-    }
     let refused_or = |other: String| refused.as_ref().map_or(other, ToString::to_string);
     let failed = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused_or(failure.message))),
@@ -169,24 +157,14 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         // One launch takes it; an error that is not of the capture comes again.
         _ = work.launch();
         _ = gpubench_driver::take_failure();
-        if is_isolated && calls::count_escaped_work(stream, &steps) > 0 {
-            return elsewhere("work on another stream may begin early: it does not wait for the given one");
-        }
         return Ok(Err(format!("the {stage} cannot be captured: {cause}")));
     }
     let nodes = nodes?;
     if nodes.len() == reset_nodes {
         return Err(calls::no_work_failure());
     }
-    let escaped = calls::count_escaped_work(stream, &steps);
-    if escaped > 0 {
-        let pieces = format::counted(escaped, "piece");
-        return elsewhere(&format!(
-            "{pieces} of the launch's work went to a stream that the given one does not wait for"
-        ));
-    }
-    if calls::ran_during_capture(stream, &steps) {
-        return Ok(Err("the host waits for work of the launch on another stream".into()));
+    if calls::other_streams(stream, &steps).next().is_some() {
+        return Err(calls::work_elsewhere_failure("part of the launch's work is not captured"));
     }
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),

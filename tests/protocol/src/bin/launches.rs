@@ -14,8 +14,10 @@ use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
 use cust::sys::{
-    CUgraph, CUgraphExec, CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphExecDestroy,
+    CUcontext, CUevent, CUgraph, CUgraphExec, CUresult, CUstreamCaptureMode, cuCtxGetCurrent,
+    cuCtxSetCurrent, cuEventCreate, cuEventRecord, cuGraphDestroy, cuGraphExecDestroy,
     cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture,
+    cuStreamWaitEvent,
 };
 use gpubench::gpu_bench;
 
@@ -153,6 +155,57 @@ fn forks_and_joins(beside: &Beside, stream: &Stream) -> CudaResult<()> {
 #[gpu_bench(setup = Beside::new())]
 fn joins_without_a_fork(beside: &Beside, stream: &Stream) -> CudaResult<()> {
     beside.lasts(EACH, &beside.stream)?;
+    beside.join(stream)?;
+    beside.lasts(EACH, stream)
+}
+
+/// The reset synchronizes, so that no graph can capture it.
+#[gpu_bench(setup = Beside::new(), reset = |_beside, stream| stream.synchronize())]
+fn joins_after_a_reset(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    joins_without_a_fork(beside, stream)
+}
+
+/// The launch asks for an event, which it must not while it captures.
+#[gpu_bench(setup = Beside::new())]
+fn joins_after_a_query(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    Event::new(EventFlags::DISABLE_TIMING)?.query()?;
+    joins_without_a_fork(beside, stream)
+}
+
+/// The other stream waits only for what the given one did before the launch.
+#[gpu_bench(setup = Ok((Beside::new()?, old_event()?)))]
+fn joins_after_an_old_fork(beside: &Beside, event: &usize, stream: &Stream) -> Result<(), String> {
+    let event = *event as CUevent;
+    // SAFETY: the streams exist, and nothing destroys the event.
+    unsafe {
+        called(cuStreamWaitEvent(beside.stream.as_inner(), event, 0))?;
+        joins_without_a_fork(beside, stream).map_err(|error| error.to_string())?;
+        called(cuEventRecord(event, stream.as_inner()))
+    }
+}
+
+fn old_event() -> Result<usize, String> {
+    let mut event = null_mut();
+    // SAFETY: there is a place for the handle.
+    called(unsafe { cuEventCreate(&mut event, 0) })?;
+    Ok(event as usize)
+}
+
+/// Another thread puts the work on the other stream.
+#[gpu_bench(setup = Beside::new())]
+fn joins_another_thread(beside: &Beside, stream: &Stream) -> CudaResult<()> {
+    let mut context = null_mut();
+    // SAFETY: there is a place for the handle.
+    _ = unsafe { cuCtxGetCurrent(&mut context) };
+    let context = context as usize;
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            // SAFETY: the context is current in the thread of the launch.
+            _ = unsafe { cuCtxSetCurrent(context as CUcontext) };
+            beside.lasts(EACH, &beside.stream)
+        });
+        work.join().expect("it does not panic")
+    })?;
     beside.join(stream)?;
     beside.lasts(EACH, stream)
 }

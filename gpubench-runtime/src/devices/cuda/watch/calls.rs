@@ -9,48 +9,63 @@ use gpubench_driver::{DriverCall, Enqueued, error_name, error_text};
 use gpubench_stats::{Map, Set};
 
 use super::super::driver::{CallError, Event, check};
-use gpubench_records::{Failure, Observation, Stage, launch::DriverCalls};
+use gpubench_records::launch::DriverCalls;
+use gpubench_records::{Failure, Observation, Stage, verdict::launches::WORK_ELSEWHERE_HINT};
 
 /// The longest time for which the driver may report that a stream is busy after the work of the stream has
 /// ended.
 const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 
-/// Counts, for each stream except `own`, the operations that were enqueued there and not captured.
-/// Allocations on a stream do not count. If `waits_count` is true, leaves out the operations that the host
-/// waited for later. Streams without operations are not in the result.
-fn work_per_other_stream(own: CUstream, calls: &[DriverCall], waits_count: bool) -> Map<u64, usize> {
-    let mut streams = Map::default();
+/// Returns the streams other than `own` on which a launch enqueued operations that were not captured, one for
+/// each operation. If the launch was captured, no graph contains these operations. Allocations on a stream do
+/// not count.
+pub(crate) fn other_streams(own: CUstream, calls: &[DriverCall]) -> impl Iterator<Item = u64> {
+    calls.iter().filter_map(move |call| match call {
+        DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
+        DriverCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => Some(*stream),
+        _ => None,
+    })
+}
+
+/// Returns true if the work of a launch on streams other than `own` and the default streams can begin before
+/// earlier work on `own` has ended, or end after later work on `own` has begun.
+fn has_unordered_work(own: CUstream, calls: &[DriverCall]) -> bool {
+    !is_ordered(own, calls.iter(), false) || !is_ordered(own, calls.iter().rev(), true)
+}
+
+/// Returns true if all work on other streams waits for `own`: its stream waits for an event that was recorded
+/// before on `own`, or on a stream that waits for `own`. If `is_reversed` is true, the calls come in reverse
+/// order, and the result is true if `own` waits for all work on other streams.
+///
+/// Calls after a wait for a value in memory are not judged, since that may be such a wait.
+fn is_ordered<'a>(own: CUstream, calls: impl Iterator<Item = &'a DriverCall>, is_reversed: bool) -> bool {
+    let mut ordered: Set<u64> = [own as u64].into_iter().chain(DEFAULT_STREAMS).collect();
+    let mut events = Map::default();
     for call in calls {
-        match call {
-            DriverCall::Enqueued { work: Enqueued::Allocation, .. } => {}
-            DriverCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => {
-                *streams.or_insert(*stream, 0) += 1;
+        let (is_source, event, stream) = match call {
+            DriverCall::Recorded { event, stream } => (!is_reversed, *event, *stream),
+            DriverCall::StreamWaits { event: Some(event), stream } => (is_reversed, *event, *stream),
+            DriverCall::StreamWaits { event: None, .. } => return true,
+            call if other_streams(own, std::slice::from_ref(call)).all(|on| ordered.contains(&on)) => {
+                continue;
             }
-            DriverCall::Waited { stream: Some(stream), .. } if waits_count => _ = streams.remove(stream),
-            DriverCall::Waited { stream: None, .. } if waits_count => streams = Map::default(),
-            _ => {}
+            _ => return false,
+        };
+        let was_ordered = events.get(&event) == Some(&true);
+        if is_source {
+            events.insert(event, ordered.contains(&stream) || is_reversed && was_ordered);
+        } else if was_ordered {
+            ordered.insert(stream);
         }
     }
-    streams
-}
-
-/// Counts the operations of a launch, made while `own` was captured, that went to other streams, were not
-/// captured, and that the host did not wait for. No graph contains them.
-pub(crate) fn count_escaped_work(own: CUstream, calls: &[DriverCall]) -> usize {
-    work_per_other_stream(own, calls, true).into_iter().map(|(_, count)| count).sum()
-}
-
-/// Returns true if a launch, while `own` was captured, enqueued work on a stream that was not captured. That
-/// work ran at once. The result is true even if the host waited for that work.
-pub(crate) fn ran_during_capture(own: CUstream, calls: &[DriverCall]) -> bool {
-    !work_per_other_stream(own, calls, false).is_empty()
+    true
 }
 
 /// Waits until `own` has passed an event, as at the end of a sample. Returns the number of other streams on
 /// which work of the launch still runs then. Returns 0 without waiting if the launch used no other stream.
 /// Streams that the launch destroyed do not count.
 pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
-    let others = work_per_other_stream(own, calls, false);
+    let others: Set<u64> = other_streams(own, calls).collect();
     if others.is_empty() {
         return Ok(0);
     }
@@ -59,7 +74,7 @@ pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Resu
     stop.wait()?;
     let destroyed = |stream: u64| calls.contains(&DriverCall::Destroyed(stream));
     let mut running = 0;
-    for stream in others.into_iter().map(|(stream, _)| stream).filter(|stream| !destroyed(*stream)) {
+    for stream in others.iter().copied().filter(|stream| !destroyed(*stream)) {
         running += usize::from(is_still_busy(stream as CUstream)?);
     }
     Ok(running)
@@ -100,10 +115,7 @@ pub(crate) fn no_work_failure() -> Failure {
 
 /// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
 pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
-    let message = format!(
-        "work elsewhere: {seen}, so that not all of its time would be measured: put this work on the given stream, or let its stream first wait for the given stream, and the given stream wait for it at the end (cuStreamWaitEvent)"
-    );
-    Failure::new(Stage::Launch, message)
+    Failure::new(Stage::Launch, format_args!("work elsewhere: {seen}: {WORK_ELSEWHERE_HINT}"))
 }
 
 /// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work on them is
@@ -124,14 +136,14 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     for (index, call) in calls.iter().enumerate() {
         match call {
             // One question that is answered is no wait: allocators ask so which memory is free again.
-            DriverCall::Waited { call, .. } if !call.contains("Query") => waits.push(*call),
+            DriverCall::Waited(call) if !call.contains("Query") => waits.push(*call),
             DriverCall::Polled { call, times, .. } if *times >= LEAST_POLLS_OF_WAIT => waits.push(*call),
-            DriverCall::Waited { call, .. } | DriverCall::Polled { call, .. } => asks.push(*call),
+            DriverCall::Waited(call) | DriverCall::Polled { call, .. } => asks.push(*call),
             DriverCall::Allocated(call) => allocates.push(*call),
             DriverCall::Loaded(call) => loads.push(*call),
             DriverCall::SwitchedContext(call) => switches.push(*call),
             DriverCall::Failed { call, code } => failed = failed.or_else(|| Some(ignored_error(call, *code))),
-            DriverCall::Destroyed(_) => {}
+            DriverCall::Destroyed(_) | DriverCall::Recorded { .. } | DriverCall::StreamWaits { .. } => {}
             DriverCall::Enqueued { stream, work, .. } => {
                 match work {
                     Enqueued::HostFunction => host_functions += 1,
@@ -143,13 +155,14 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
                     continue;
                 }
                 if DEFAULT_STREAMS.contains(stream) {
-                    on_default += usize::from(!is_blocking_copy(*stream, calls.get(index + 1)));
+                    on_default += usize::from(!is_blocking_copy(calls.get(index + 1)));
                 } else if *work != Enqueued::Allocation {
                     other_streams.push(*stream);
                 }
             }
         }
     }
+    let is_unordered = waits.is_empty() && has_unordered_work(own, calls);
     if !waits.is_empty() {
         asks.clear();
     }
@@ -163,6 +176,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         named(waits, Observation::Waits),
         named(allocates, Observation::Allocates),
         some(on_default, |operations| Observation::DefaultStream { operations }),
+        is_unordered.then_some(Observation::Unordered),
         named(loads, Observation::LoadsCode),
         some(host_functions, |count| Observation::HostFunctions { count }),
         (operations > 0).then_some(Observation::OtherStreams { streams, operations }),
@@ -174,10 +188,10 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
     all.into_iter().flatten().collect()
 }
 
-/// Returns true if the work that was enqueued on `stream` belongs to a blocking copy. A blocking copy is
-/// recorded as two calls: the work, and as the `next` call a wait of `cuMemcpy…` for the same stream.
-fn is_blocking_copy(stream: u64, next: Option<&DriverCall>) -> bool {
-    matches!(next, Some(DriverCall::Waited { stream: on, call }) if *on == Some(stream) && call.starts_with("cuMemcpy"))
+/// Returns true if work that was enqueued on a default stream belongs to a blocking copy. A blocking copy is
+/// recorded as two calls: the work, and as the `next` call a wait of `cuMemcpy…`.
+fn is_blocking_copy(next: Option<&DriverCall>) -> bool {
+    matches!(next, Some(DriverCall::Waited(call)) if call.starts_with("cuMemcpy"))
 }
 
 /// Returns the observation that the launch did not return the error of the failed driver call `call`. `code`
@@ -197,25 +211,50 @@ mod other_stream_tests {
         DriverCall::Enqueued { stream, captured, work: Enqueued::Memset(1) }
     }
 
-    fn waited(stream: Option<u64>) -> DriverCall {
-        DriverCall::Waited { stream, call: "cuStreamSynchronize" }
-    }
-
     #[test]
     fn what_no_graph_has_and_nobody_waits_for_has_escaped() {
         let own = 7 as CUstream;
         // Captured together with the own stream, or on it.
-        assert_eq!(count_escaped_work(own, &[on(7, true), on(8, true), on(7, false)]), 0);
-        assert_eq!(count_escaped_work(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]), 3);
-        let waits = [on(8, false), on(9, false), waited(Some(8)), on(9, false)];
-        assert_eq!((count_escaped_work(own, &waits), ran_during_capture(own, &waits)), (2, true));
-        let waits = [on(8, false), waited(None), DriverCall::Destroyed(8)];
-        assert_eq!((count_escaped_work(own, &waits), ran_during_capture(own, &waits)), (0, true));
-        assert!(!ran_during_capture(own, &[on(7, true), waited(None)]));
+        assert_eq!(other_streams(own, &[on(7, true), on(8, true), on(7, false)]).count(), 0);
+        assert_eq!(other_streams(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]).count(), 3);
         assert!(
-            enqueued_on_given_stream(own, &[on(0, false)])
-                && !enqueued_on_given_stream(own, &[on(8, true), waited(Some(7))])
+            enqueued_on_given_stream(own, &[on(0, false)]) && !enqueued_on_given_stream(own, &[on(8, true)])
         );
+    }
+
+    fn record(event: u64, stream: u64) -> DriverCall {
+        DriverCall::Recorded { event, stream }
+    }
+
+    fn wait(stream: u64, event: Option<u64>) -> DriverCall {
+        DriverCall::StreamWaits { stream, event }
+    }
+
+    #[test]
+    fn work_is_ordered_if_it_waits_for_the_given_stream_and_the_given_stream_waits_for_it() {
+        let is_ordered = |calls: &[&[DriverCall]]| !has_unordered_work(7 as CUstream, &calls.concat());
+        let (one, other) = ([on(8, false)], [on(9, false)]);
+        let (fork, join) = ([record(1, 7), wait(8, Some(1))], [record(2, 8), wait(7, Some(2))]);
+        assert!(is_ordered(&[&fork, &one, &join]));
+        // The second event may have the first one's handle.
+        assert!(is_ordered(&[&fork, &one, &[record(1, 8), wait(7, Some(1))]]));
+        // Without either, before the fork, and after the join.
+        assert!(!is_ordered(&[&one, &join]) && !is_ordered(&[&fork, &one]));
+        assert!(!is_ordered(&[&one, &fork, &join]) && !is_ordered(&[&fork, &join, &one]));
+        // By way of another stream, to and fro.
+        let further = [record(3, 8), wait(9, Some(3))];
+        assert!(is_ordered(&[&fork, &further, &other, &[record(4, 9), wait(8, Some(4))], &join]));
+        assert!(!is_ordered(&[&fork, &further, &other, &join]));
+        assert!(is_ordered(&[&fork, &further, &other, &[record(4, 9), wait(7, Some(4))]]));
+        // Two streams wait for the same event.
+        assert!(is_ordered(&[&fork, &one, &join, &[wait(9, Some(2))]]));
+        // An event that was not recorded in this launch, or last on a stream that does not wait.
+        assert!(!is_ordered(&[&[wait(8, Some(1))], &one, &join]));
+        assert!(!is_ordered(&[&[record(1, 7), record(1, 9), wait(8, Some(1))], &one, &join]));
+        // A flag in memory may be set by work of the given stream.
+        assert!(is_ordered(&[&[wait(8, None)], &one, &join]) && is_ordered(&[&fork, &one, &[wait(7, None)]]));
+        // Captured work does not run, and work on the default stream is reported as such.
+        assert!(is_ordered(&[&[on(8, true), on(0, false)]]));
     }
 }
 
@@ -238,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_default_stream_is_distinguished_from_a_blocking_copy() {
-        let waited = |call| DriverCall::Waited { stream: Some(0), call };
+        let waited = DriverCall::Waited;
         assert_eq!(
             observed(&[on(0, Enqueued::Memset(1)), on(7, Enqueued::Memset(1))]),
             ["work elsewhere: 1 piece of the launch's work went to the default stream"]
@@ -259,7 +298,7 @@ mod tests {
     #[test]
     fn asking_again_and_again_is_a_wait() {
         let polled = |times| DriverCall::Polled { call: "cuStreamQuery", about: 7, times };
-        let answered = DriverCall::Waited { stream: Some(7), call: "cuStreamQuery" };
+        let answered = DriverCall::Waited("cuStreamQuery");
         let asks = ["asks if work is done: cuStreamQuery and 1 more call"];
         assert_eq!(observed(&[polled(1), answered.clone()]), asks);
         assert_eq!(observed(&[polled(2), answered]), ["waits for the GPU: cuStreamQuery"]);
@@ -286,6 +325,7 @@ mod tests {
             rest,
             [
                 "allocates: cuMemAlloc_v2 and 1 more call",
+                "work elsewhere: work on another stream can begin or end outside the sample",
                 "loads code: cuModuleLoadData",
                 "host functions: the device calls 1 function on the host",
                 "other streams: 1 piece of work on 1 other stream, which the given one waits for",
