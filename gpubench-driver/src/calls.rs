@@ -232,9 +232,7 @@ fn add_call(call: impl FnOnce() -> DriverCall) {
 /// If the last call in the watch was a query of the same handle, only raises the count of that query. `about`
 /// is the handle of the queried stream or event.
 pub(crate) fn add_poll(call: &'static str, about: u64) {
-    if watched_context().is_none() {
-        return;
-    }
+    let Some(_) = watched_context() else { return };
     let mut calls = lock(&CALLS);
     match calls.last_mut() {
         Some(DriverCall::Polled { about: last, times, .. }) if *last == about => *times += 1,

@@ -38,12 +38,6 @@ pub(crate) fn add_wait_or_poll(code: u32, about: *mut c_void) {
     add_if_successful(code, DriverCall::Waited);
 }
 
-/// Adds the record of an event on `stream` to the watch, unless the call failed.
-pub(crate) fn add_event_record(code: u32, event: CUevent, stream: CUstream) {
-    let stream = stream_used(stream) as u64;
-    add_if_successful(code, |_| DriverCall::Recorded { event: event as u64, stream });
-}
-
 /// Adds a wait of `stream` for `event` to the watch, unless the call failed. A null event stands for a value in
 /// memory or an external semaphore.
 ///
@@ -189,7 +183,7 @@ mod tests {
             add_wait_or_poll(0, stream(7).cast());
             add_wait_or_poll(600, stream(7).cast());
             add_wait_or_poll(600, stream(7).cast());
-            add_event_record(0, stream(3).cast(), stream(7));
+            add_if_successful(0, |_| DriverCall::Recorded { event: 3, stream: 7 });
             add_stream_wait(0, stream(8), stream(3).cast());
             add_stream_wait(905, stream(7), stream(3).cast());
             add_stream_wait(0, stream(9), std::ptr::null_mut());

@@ -10,17 +10,17 @@
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::ptr::null_mut;
 
-use crate::calls::DriverCall::{Destroyed, Loaded, SwitchedContext, Waited};
+use crate::calls::DriverCall::{Destroyed, Loaded, Recorded, SwitchedContext, Waited};
 use crate::calls::Enqueued::{Copy, CopyOut, HostFunction, Memset};
-use crate::calls::{add_enqueued, add_if_successful};
+use crate::calls::{add_enqueued, add_if_successful, stream_used};
 use crate::forward::{check_found_table, forwarders, replace_found_function};
 use crate::graphs::{
     destroy_executable, forget_clone, launch_graph, launch_graph_ptsz, list_executable,
     list_executable_with_params,
 };
 use crate::launches::{
-    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_event_record, add_kernel_launch,
-    add_stream_wait, add_wait_or_poll,
+    add_blocking_work, add_configured_kernel_launch, add_context_switch, add_kernel_launch, add_stream_wait,
+    add_wait_or_poll,
 };
 use crate::library::Function;
 use crate::memory::MemoryKind::{Device, Managed, Pinned};
@@ -302,8 +302,8 @@ forwarders! {
     cuStreamIsCapturing(CUstream, *mut CUstreamCaptureStatus);
     cuStreamGetCaptureInfo_v2(CUstream, *mut CUstreamCaptureStatus, Ptr, *mut CUgraph, *mut *const CUgraphNode, *mut usize);
     cuStreamQuery cuStreamSynchronize (hStream: CUstream) | add_wait_or_poll(hStream.cast());
-    cuEventRecord(hEvent: CUevent, hStream: CUstream) | add_event_record(hEvent, hStream);
-    cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, c_uint) | add_event_record(hEvent, hStream);
+    cuEventRecord(hEvent: CUevent, hStream: CUstream) | add_if_successful(|_| Recorded { event: hEvent as u64, stream: stream_used(hStream) as u64 });
+    cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, c_uint) | add_if_successful(|_| Recorded { event: hEvent as u64, stream: stream_used(hStream) as u64 });
     cuLaunchKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchCooperativeKernel(f: CUfunction, gridDimX: c_uint, gridDimY: c_uint, gridDimZ: c_uint, blockDimX: c_uint, blockDimY: c_uint, blockDimZ: c_uint, sharedMemBytes: c_uint, hStream: CUstream, *mut *mut c_void) | add_kernel_launch(f, [gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ], sharedMemBytes, hStream);
     cuLaunchHostFunc(hStream: CUstream, CUhostFn, *mut c_void) | add_enqueued(hStream, HostFunction);

@@ -188,13 +188,13 @@ impl DeviceThread<'_> {
                     }),
                 Request::Measure(request) => self.measure_job(&request),
                 _ => {
-                    self.supervisor.dismiss();
+                    self.supervisor.dismiss(false);
                     Ok(())
                 }
             };
             self.send(done.map(|()| Reply::Done));
         }
-        self.supervisor.dismiss();
+        self.supervisor.dismiss(true);
     }
 
     /// Sends a reply to the run, which may have ended.

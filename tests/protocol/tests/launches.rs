@@ -91,6 +91,8 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
         ("joins_after_a_reset", unordered),
         ("joins_after_a_query", unordered),
         ("joins_after_an_old_fork", unordered),
+        ("joins_one_of_two", unordered),
+        ("joins_and_forks_once", unordered),
         ("joins_another_thread", unordered),
         ("forks_and_does_not_join", unordered),
         ("goes_on_beside", "when the given stream was done, work of the launch still ran on 1 other stream"),
@@ -111,7 +113,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
         assert_eq!(case, &format!("launches::{name} hot"));
         let says = format!(": work elsewhere: {seen}: {remedy}");
         let place = reason.split_once(&says).map_or("", |(place, _)| place);
-        assert!(["first launch", "launch"].contains(&place), "{reason}");
+        assert!(place == "first launch" || place.starts_with("launch"), "{reason}");
     }
 
     // The stream of `--path stream` misses it too.
@@ -126,7 +128,7 @@ fn work_that_the_given_stream_does_not_wait_for_is_no_part_of_a_time() {
     }
     let ended = measured.ended.with_code(1);
     ended.shows_against("launches::goes_on_beside hot", "invalid: first launch: work elsewhere: ");
-    ended.shows("12 results: 2 valid, 0 suspect, 10 invalid");
+    ended.shows("14 results: 2 valid, 0 suspect, 12 invalid");
 }
 
 /// The changes of the checked launch, and the result of write detection for those without.

@@ -74,7 +74,7 @@ impl Worker for ScriptedWorker {
         lost.map_or(Ok(()), Err)
     }
 
-    fn dismiss(self: Box<Self>) {
+    fn dismiss(self: Box<Self>, _: bool) {
         self.scripted.ended.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -129,7 +129,7 @@ fn method_with_path(with_flush: &Method, chosen: &Result<CapturedWork, String>) 
 
 /// Captures a reset and one launch, and inspects the captured nodes. In the inner result, `Ok` has the
 /// operations of the launch if graphs can capture it and run it again, and `Err` has the reason why they
-/// cannot, as a phrase; both are normal. If the capture fails, launches once more without capture.
+/// cannot, as a phrase; both are normal. If the capture fails, launches twice more without capture.
 ///
 /// The outer result is a failure if the launch cannot be sampled on any path: it enqueues nothing, other work
 /// than the checked launch, or work on streams that the given stream does not wait for.
@@ -154,17 +154,22 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     }
     if let Some((stage, cause)) = failed {
         // A binding may keep the error of a refused capture and return it from its next call, as cudarc does.
-        // One launch takes it; an error that is not of the capture comes again.
+        // One launch takes it; an error that is not of the capture comes again. The next shows the order of streams,
+        // which may not be that of the checked launch.
         _ = work.launch();
+        let (launched, steps) = gpubench_driver::watch(|| work.launch());
         _ = gpubench_driver::take_failure();
-        return Ok(Err(format!("the {stage} cannot be captured: {cause}")));
+        return match launched.is_ok() && calls::has_unordered_work(stream, &steps) {
+            true => Err(calls::unordered_work_failure()),
+            false => Ok(Err(format!("the {stage} cannot be captured: {cause}"))),
+        };
     }
     let nodes = nodes?;
     if nodes.len() == reset_nodes {
         return Err(calls::no_work_failure());
     }
-    if calls::other_streams(stream, &steps).next().is_some() {
-        return Err(calls::work_elsewhere_failure("part of the launch's work is not captured"));
+    if calls::has_unordered_work(stream, &steps) {
+        return Err(calls::unordered_work_failure());
     }
     let speaks_against = |node: &Node| match node {
         Node::PageableCopy => Some("the launch copies from or to pageable host memory"),
@@ -181,9 +186,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     let (allocations, frees) = (count(Node::Allocation), count(Node::Free));
     // A graph runs again only if its memory was freed.
     if allocations != frees {
-        return Ok(Err(
-            "the launch keeps memory that it allocates on the stream, or frees other memory".into()
-        ));
+        return Ok(Err("the launch keeps memory allocated on the stream, or frees other memory".into()));
     }
     if allocations > 0 && operations == 0 {
         return Ok(Err("the launch does nothing but allocate memory".into()));

@@ -4,10 +4,10 @@
 
 #![expect(unsafe_code, reason = "launches kernels, and makes a graph of them")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 
-use cust::error::CudaResult;
+use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
 use cust::launch;
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
@@ -189,6 +189,28 @@ fn old_event() -> Result<usize, String> {
     // SAFETY: there is a place for the handle.
     called(unsafe { cuEventCreate(&mut event, 0) })?;
     Ok(event as usize)
+}
+
+/// Two streams share an event, and the given stream waits only for the second one.
+#[gpu_bench(setup = Ok((Beside::new()?, Beside::new()?, old_event()?)))]
+fn joins_one_of_two(first: &Beside, second: &Beside, event: &usize, stream: &Stream) -> Result<(), String> {
+    let text = |error: CudaError| error.to_string();
+    for beside in [first, second] {
+        beside.fork(stream).and_then(|()| beside.lasts(EACH, &beside.stream)).map_err(text)?;
+        // SAFETY: the stream exists, and nothing destroys the event.
+        called(unsafe { cuEventRecord(*event as CUevent, beside.stream.as_inner()) })?;
+    }
+    // SAFETY: the same.
+    called(unsafe { cuStreamWaitEvent(stream.as_inner(), *event as CUevent, 0) })
+}
+
+/// The other stream waits for the given one in the first launch only.
+#[gpu_bench(setup = Ok((Beside::new()?, Cell::new(0))))]
+fn joins_and_forks_once(beside: &Beside, launches: &Cell<usize>, stream: &Stream) -> CudaResult<()> {
+    if launches.replace(launches.get() + 1) == 0 {
+        beside.fork(stream)?;
+    }
+    joins_without_a_fork(beside, stream)
 }
 
 /// Another thread puts the work on the other stream.

@@ -10,7 +10,7 @@ use gpubench_stats::{Map, Set};
 
 use super::super::driver::{CallError, Event, check};
 use gpubench_records::launch::DriverCalls;
-use gpubench_records::{Failure, Observation, Stage, verdict::launches::WORK_ELSEWHERE_HINT};
+use gpubench_records::{Failure, Observation, Stage, verdict::launches};
 
 /// The longest time for which the driver may report that a stream is busy after the work of the stream has
 /// ended.
@@ -19,7 +19,7 @@ const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 /// Returns the streams other than `own` on which a launch enqueued operations that were not captured, one for
 /// each operation. If the launch was captured, no graph contains these operations. Allocations on a stream do
 /// not count.
-pub(crate) fn other_streams(own: CUstream, calls: &[DriverCall]) -> impl Iterator<Item = u64> {
+fn other_streams(own: CUstream, calls: &[DriverCall]) -> impl Iterator<Item = u64> {
     calls.iter().filter_map(move |call| match call {
         DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
         DriverCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => Some(*stream),
@@ -29,34 +29,39 @@ pub(crate) fn other_streams(own: CUstream, calls: &[DriverCall]) -> impl Iterato
 
 /// Returns true if the work of a launch on streams other than `own` and the default streams can begin before
 /// earlier work on `own` has ended, or end after later work on `own` has begun.
-fn has_unordered_work(own: CUstream, calls: &[DriverCall]) -> bool {
+pub(crate) fn has_unordered_work(own: CUstream, calls: &[DriverCall]) -> bool {
     !is_ordered(own, calls.iter(), false) || !is_ordered(own, calls.iter().rev(), true)
 }
 
 /// Returns true if all work on other streams waits for `own`: its stream waits for an event that was recorded
 /// before on `own`, or on a stream that waits for `own`. If `is_reversed` is true, the calls come in reverse
-/// order, and the result is true if `own` waits for all work on other streams.
+/// order, and the result is true if `own` waits for all work on other streams. Work on default streams is not
+/// judged.
 ///
-/// Calls after a wait for a value in memory are not judged, since that may be such a wait.
+/// Calls after a wait for a value in memory are not judged either, since that may be such a wait.
 fn is_ordered<'a>(own: CUstream, calls: impl Iterator<Item = &'a DriverCall>, is_reversed: bool) -> bool {
-    let mut ordered: Set<u64> = [own as u64].into_iter().chain(DEFAULT_STREAMS).collect();
-    let mut events = Map::default();
+    let (mut ordered, mut events) = (Map::default(), Map::default());
+    ordered.insert(own as u64, ());
     for call in calls {
-        let (is_source, event, stream) = match call {
-            DriverCall::Recorded { event, stream } => (!is_reversed, *event, *stream),
-            DriverCall::StreamWaits { event: Some(event), stream } => (is_reversed, *event, *stream),
-            DriverCall::StreamWaits { event: None, .. } => return true,
-            call if other_streams(own, std::slice::from_ref(call)).all(|on| ordered.contains(&on)) => {
-                continue;
-            }
-            _ => return false,
-        };
-        let was_ordered = events.get(&event) == Some(&true);
-        if is_source {
-            events.insert(event, ordered.contains(&stream) || is_reversed && was_ordered);
-        } else if was_ordered {
-            ordered.insert(stream);
+        // A new stream may have the handle of a destroyed one.
+        if let DriverCall::Destroyed(stream) = call {
+            ordered.remove(stream);
         }
+        let is_judged = |on: &u64| ordered.get(on).is_none() && !DEFAULT_STREAMS.contains(on);
+        let (is_source, event, stream) = match call {
+            DriverCall::Recorded { event, stream } => (!is_reversed, event, stream),
+            DriverCall::StreamWaits { event: Some(event), stream } => (is_reversed, event, stream),
+            DriverCall::StreamWaits { event: None, .. } => return true,
+            call if other_streams(own, std::slice::from_ref(call)).any(|on| is_judged(&on)) => return false,
+            _ => continue,
+        };
+        let was_ordered = events.get(event) == Some(&true);
+        if was_ordered && !is_source {
+            ordered.insert(*stream, ());
+        }
+        // A record replaces the earlier one, so that a wait belongs to the last record before it.
+        let stays = was_ordered && is_source == is_reversed;
+        events.insert(*event, stays || is_source && ordered.get(stream).is_some());
     }
     true
 }
@@ -72,12 +77,8 @@ pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Resu
     let stop = Event::new()?;
     stop.record(own)?;
     stop.wait()?;
-    let destroyed = |stream: u64| calls.contains(&DriverCall::Destroyed(stream));
-    let mut running = 0;
-    for stream in others.iter().copied().filter(|stream| !destroyed(*stream)) {
-        running += usize::from(is_still_busy(stream as CUstream)?);
-    }
-    Ok(running)
+    let left = others.iter().filter(|stream| !calls.contains(&DriverCall::Destroyed(**stream)));
+    left.map(|stream| is_still_busy(*stream as CUstream).map(usize::from)).sum()
 }
 
 /// Waits until `stream` has no work, at most [`BUSY_GRACE_TIME`]. Returns true if it still has work then.
@@ -94,9 +95,11 @@ fn is_still_busy(stream: CUstream) -> Result<bool, CallError> {
 }
 
 /// Returns true if a launch enqueued anything on `own`, or on the NULL stream, with which `own` may be
-/// synchronized.
-pub(crate) fn enqueued_on_given_stream(own: CUstream, calls: &[DriverCall]) -> bool {
-    enqueued(calls).any(|(stream, _)| [own as u64, 0].contains(&stream))
+/// synchronized, or made either of them wait for another stream.
+pub(crate) fn uses_given_stream(own: CUstream, calls: &[DriverCall]) -> bool {
+    calls.iter().any(|call| {
+        matches!(call, DriverCall::Enqueued { stream, .. } | DriverCall::StreamWaits { stream, .. } if [own as u64, 0].contains(stream))
+    })
 }
 
 /// Returns the work that these driver calls enqueued, each with the handle of its stream.
@@ -113,9 +116,14 @@ pub(crate) fn no_work_failure() -> Failure {
     Failure::new(Stage::Launch, message)
 }
 
+/// Returns the failure of a launch for which [`has_unordered_work`] is true.
+pub(crate) fn unordered_work_failure() -> Failure {
+    Failure::new(Stage::Launch, launches::describe_observation(&Observation::Unordered))
+}
+
 /// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
 pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
-    Failure::new(Stage::Launch, format_args!("work elsewhere: {seen}: {WORK_ELSEWHERE_HINT}"))
+    Failure::new(Stage::Launch, format_args!("work elsewhere: {seen}: {}", launches::WORK_ELSEWHERE_HINT))
 }
 
 /// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work on them is
@@ -162,10 +170,8 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
             }
         }
     }
-    let is_unordered = waits.is_empty() && has_unordered_work(own, calls);
-    if !waits.is_empty() {
-        asks.clear();
-    }
+    let is_unordered = waits.is_empty() && uses_given_stream(own, calls) && has_unordered_work(own, calls);
+    let asks = if waits.is_empty() { asks } else { Vec::new() };
     let named = |calls: Vec<&'static str>, observation: fn(DriverCalls) -> Observation| {
         calls.first().map(|first| observation(DriverCalls::new(*first, calls.len())))
     };
@@ -217,9 +223,7 @@ mod other_stream_tests {
         // Captured together with the own stream, or on it.
         assert_eq!(other_streams(own, &[on(7, true), on(8, true), on(7, false)]).count(), 0);
         assert_eq!(other_streams(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]).count(), 3);
-        assert!(
-            enqueued_on_given_stream(own, &[on(0, false)]) && !enqueued_on_given_stream(own, &[on(8, true)])
-        );
+        assert!(uses_given_stream(own, &[on(0, false)]) && !uses_given_stream(own, &[on(8, true)]));
     }
 
     fn record(event: u64, stream: u64) -> DriverCall {
@@ -248,6 +252,16 @@ mod other_stream_tests {
         assert!(is_ordered(&[&fork, &further, &other, &[record(4, 9), wait(7, Some(4))]]));
         // Two streams wait for the same event.
         assert!(is_ordered(&[&fork, &one, &join, &[wait(9, Some(2))]]));
+        // One event for two joins: the wait is for its last record.
+        let both = [&fork[..], &[wait(9, Some(1))], &one, &other].concat();
+        assert!(!is_ordered(&[&both, &[record(3, 8), record(3, 9), wait(7, Some(3))]]));
+        let twice = [record(3, 8), wait(7, Some(3)), record(3, 9), wait(7, Some(3))];
+        assert!(is_ordered(&[&both, &twice]));
+        // A new stream with the handle of a destroyed one does not wait.
+        assert!(!is_ordered(&[&fork, &one, &join, &[DriverCall::Destroyed(8)], &one, &join]));
+        assert!(is_ordered(&[&fork, &one, &[record(2, 8), DriverCall::Destroyed(8), wait(7, Some(2))]]));
+        // The default stream of a thread does not wait for other streams.
+        assert!(!is_ordered(&[&[record(1, 2), wait(8, Some(1))], &one, &join]));
         // An event that was not recorded in this launch, or last on a stream that does not wait.
         assert!(!is_ordered(&[&[wait(8, Some(1))], &one, &join]));
         assert!(!is_ordered(&[&[record(1, 7), record(1, 9), wait(8, Some(1))], &one, &join]));

@@ -178,7 +178,7 @@ pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceE
 fn check_nothing_runs(device: &Cuda, calls: &[DriverCall]) -> Result<(), Failure> {
     let running = calls::count_running_streams(device.stream, calls)
         .map_err(|error| Failure::new(Stage::Launch, error))?;
-    match (running, calls::enqueued_on_given_stream(device.stream, calls)) {
+    match (running, calls::uses_given_stream(device.stream, calls)) {
         (0, _) => Ok(()),
         (_, false) => Err(calls::no_work_failure()),
         (streams, true) => {
