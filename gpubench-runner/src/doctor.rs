@@ -39,7 +39,7 @@ pub fn examine() -> io::Result<Vec<Finding>> {
             ));
         }
     }
-    supervisor.dismiss(true);
+    supervisor.dismiss();
     Ok(findings)
 }
 

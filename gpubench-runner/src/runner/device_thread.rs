@@ -188,13 +188,13 @@ impl DeviceThread<'_> {
                     }),
                 Request::Measure(request) => self.measure_job(&request),
                 _ => {
-                    self.supervisor.dismiss(false);
+                    self.supervisor.dismiss();
                     Ok(())
                 }
             };
             self.send(done.map(|()| Reply::Done));
         }
-        self.supervisor.dismiss(true);
+        self.supervisor.dismiss();
     }
 
     /// Sends a reply to the run, which may have ended.

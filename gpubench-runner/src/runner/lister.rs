@@ -127,7 +127,7 @@ impl CaseLister for WorkerLister<'_> {
 impl Drop for WorkerLister<'_> {
     /// Lets the worker end by itself, so that it prints its buffered output.
     fn drop(&mut self) {
-        self.supervisor.dismiss(false);
+        self.supervisor.dismiss();
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
             }
         }
 
-        fn dismiss(self: Box<Self>, _: bool) {
+        fn dismiss(self: Box<Self>) {
             self.asked.borrow_mut().push("end".to_owned());
         }
     }

@@ -203,7 +203,7 @@ pub(crate) fn run_trials(
             break;
         }
     }
-    cases.supervisor.dismiss(true);
+    cases.supervisor.dismiss();
     (trials, Ok(()))
 }
 

@@ -45,9 +45,8 @@ pub(crate) trait Worker {
         hear: &mut dyn FnMut(Reply),
     ) -> Result<(), WorkerExit>;
 
-    /// Asks an idle worker to exit, and waits briefly until it has. If `is_last` is true, no other worker follows,
-    /// and the wait ends when the process has run its exit handlers.
-    fn dismiss(self: Box<Self>, is_last: bool);
+    /// Asks an idle worker to exit, and waits briefly until it has.
+    fn dismiss(self: Box<Self>);
 }
 
 impl Worker for WorkerState {
@@ -62,7 +61,7 @@ impl Worker for WorkerState {
         Ok(())
     }
 
-    fn dismiss(self: Box<Self>, _: bool) {}
+    fn dismiss(self: Box<Self>) {}
 }
 
 /// The reason why a worker exited or was killed.
@@ -197,7 +196,7 @@ impl<'a> Supervisor<'a> {
             }
         });
         match asked {
-            Ok(()) if is_spent => worker.dismiss(false),
+            Ok(()) if is_spent => worker.dismiss(),
             Ok(()) => _ = self.workers.insert(name, (worker, is_used || request.is_job())),
             Err(WorkerExit::Interrupted) => return Err(RunError::Interrupted),
             Err(_) if self.is_stopped() => return Err(RunError::Interrupted),
@@ -233,7 +232,7 @@ impl<'a> Supervisor<'a> {
     /// Asks the worker of a device to exit, if it has one, so that the next request gets a new one. A shared worker serves all devices.
     pub(crate) fn dismiss_worker_of(&mut self, device: &str) {
         if let Some((worker, _)) = self.workers.remove(self.worker_key(device)) {
-            worker.dismiss(false);
+            worker.dismiss();
         }
     }
 
@@ -242,9 +241,9 @@ impl<'a> Supervisor<'a> {
         self.workers.get(self.worker_key(device)).is_some_and(|(_, is_used)| *is_used)
     }
 
-    /// Asks all workers to exit. `is_last` is true if no other workers follow.
-    pub(crate) fn dismiss(&mut self, is_last: bool) {
-        std::mem::take(&mut self.workers).into_iter().for_each(|(_, (worker, _))| worker.dismiss(is_last));
+    /// Asks all workers to exit.
+    pub(crate) fn dismiss(&mut self) {
+        std::mem::take(&mut self.workers).into_iter().for_each(|(_, (worker, _))| worker.dismiss());
     }
 }
 
@@ -255,7 +254,8 @@ struct WorkerProcess {
     replies: Receiver<io::Result<(u64, Reply)>>,
     /// The number of requests so far.
     request_number: u64,
-    /// True once the process was killed: it may have been reaped, and the system may then reuse its number.
+    /// True once [`kill`](Self::kill) was called: the process may have been reaped, and the system may then
+    /// reuse its number.
     killed: bool,
 }
 
@@ -304,16 +304,10 @@ impl Worker for WorkerProcess {
     }
 
     /// Asks an idle worker to exit, so that it prints its buffered output.
-    fn dismiss(mut self: Box<Self>, is_last: bool) {
+    fn dismiss(mut self: Box<Self>) {
         // Fails if the worker is already exiting.
         _ = send_request(&mut self.requests, self.request_number + 1, &Request::End);
-        if is_last && let Err(RecvTimeoutError::Disconnected) = self.replies.receive(Some(EXIT_TIMEOUT)) {
-            // The system closes the channel after the exit handlers. To free the GPU then takes a tenth of a second.
-            self.group.kill();
-            self.killed = true;
-        } else {
-            self.has_ended_within(EXIT_TIMEOUT);
-        }
+        self.has_ended_within(EXIT_TIMEOUT);
     }
 }
 

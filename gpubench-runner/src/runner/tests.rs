@@ -181,7 +181,7 @@ impl Worker for FakeWorker {
         Ok(())
     }
 
-    fn dismiss(self: Box<Self>, _: bool) {
+    fn dismiss(self: Box<Self>) {
         self.shared.lock().ended += 1;
     }
 }

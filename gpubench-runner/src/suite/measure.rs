@@ -189,7 +189,7 @@ impl<'a> PreparedRun<'a> {
         let (sampling, RunSetup { program, notes, .. }) = (options.sampling(), setup);
         let mut session = Session { jobs, sampling, program, notes, cases, progress, printer };
         let ended = (extension.run)(flags, &mut session);
-        session.cases.supervisor.dismiss(true);
+        session.cases.supervisor.dismiss();
         let released = unlock_clocks(clock_lock);
         ended.and_then(|exit| released.map(|()| exit))
     }

@@ -55,7 +55,7 @@ pub(super) fn measure_again(device: &str, options: &Settings, printer: &Printer<
     let stored = cache.read(&before).unwrap_or_default();
     cache.forget(&before).map_err(Error::failed)?;
     let measured = info()?.0;
-    supervisor.dismiss(true);
+    supervisor.dismiss();
     printer.print(&report::peaks_of(&measured))?;
     if !stored.is_empty() && cache.read(&measured).is_ok_and(|new| new.is_empty()) {
         cache.keep(&measured, &stored).map_err(Error::failed)?;

@@ -35,8 +35,6 @@ pub fn serve() -> io::Result<()> {
         let (number, request) = request?;
         worker.answer(&request, &mut |reply| send_reply(&mut replies, number, &reply));
     }
-    // The channel closes after the exit handlers.
-    std::mem::forget(replies);
     Ok(())
 }
 

@@ -74,7 +74,7 @@ impl Worker for ScriptedWorker {
         lost.map_or(Ok(()), Err)
     }
 
-    fn dismiss(self: Box<Self>, _: bool) {
+    fn dismiss(self: Box<Self>) {
         self.scripted.ended.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -12,6 +12,10 @@ use crate::device::{Clock, LaunchMode, Queue as _, SampleOptions, SamplerResult,
 use crate::method::{self, AnyWork, Chosen, choose_flush};
 use gpubench_records::{Failure, Method, Path, Stage};
 
+/// The driver result `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`: another stream joined the capture, and the
+/// captured stream was not made to wait for it.
+const UNJOINED_CAPTURE: u32 = 904;
+
 /// Returns a sampler of `work` with the options `wanted`. Launches `work` under capture to choose the path,
 /// except in two cases that are sampled on the stream anyway: `wanted` requests the stream, or the work of
 /// the host belongs to the launch.
@@ -143,6 +147,8 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
     // Ending the capture fails too; the cause comes first.
     let refused = gpubench_driver::take_failure();
     let (nodes, ended) = (capture.nodes(), capture.end());
+    let is_unjoined =
+        launched.is_ok() && ended.as_ref().is_err_and(|error| error.cause.code == UNJOINED_CAPTURE);
     let refused_or = |other: String| refused.as_ref().map_or(other, ToString::to_string);
     let failed = match (launched, &ended) {
         (Err(failure), _) => Some((failure.stage, refused_or(failure.message))),
@@ -159,7 +165,7 @@ fn inspect_launch(stream: CUstream, work: &mut Guarded<'_>) -> Result<Result<Cap
         _ = work.launch();
         let (launched, steps) = gpubench_driver::watch(|| work.launch());
         _ = gpubench_driver::take_failure();
-        return match launched.is_ok() && calls::has_unordered_work(stream, &steps) {
+        return match is_unjoined || launched.is_ok() && calls::has_unordered_work(stream, &steps) {
             true => Err(calls::unordered_work_failure()),
             false => Ok(Err(format!("the {stage} cannot be captured: {cause}"))),
         };

@@ -185,7 +185,7 @@ pub(super) fn observations(own: CUstream, calls: &[DriverCall]) -> Vec<Observati
         is_unordered.then_some(Observation::Unordered),
         named(loads, Observation::LoadsCode),
         some(host_functions, |count| Observation::HostFunctions { count }),
-        (operations > 0).then_some(Observation::OtherStreams { streams, operations }),
+        (operations > 0 && !is_unordered).then_some(Observation::OtherStreams { streams, operations }),
         some(in_order, |count| Observation::AllocatesInOrder { count }),
         some(graphs, |count| Observation::LaunchesGraphs { count }),
         named(asks, Observation::Asks),
@@ -342,7 +342,6 @@ mod tests {
                 "work elsewhere: work on another stream can begin or end outside the sample",
                 "loads code: cuModuleLoadData",
                 "host functions: the device calls 1 function on the host",
-                "other streams: 1 piece of work on 1 other stream, which the given one waits for",
                 "allocates in order of a stream: 1 call",
                 "switches the context: cuCtxSetCurrent"
             ]
