@@ -47,12 +47,14 @@ fn is_ordered<'a>(own: CUstream, calls: impl Iterator<Item = &'a DriverCall>, is
         if let DriverCall::Destroyed(stream) = call {
             ordered.remove(stream);
         }
-        let is_judged = |on: &u64| ordered.get(on).is_none() && !DEFAULT_STREAMS.contains(on);
+        let is_unordered = |on: &u64| ordered.get(on).is_none() && !DEFAULT_STREAMS.contains(on);
         let (is_source, event, stream) = match call {
             DriverCall::Recorded { event, stream } => (!is_reversed, event, stream),
             DriverCall::StreamWaits { event: Some(event), stream } => (is_reversed, event, stream),
             DriverCall::StreamWaits { event: None, .. } => return true,
-            call if other_streams(own, std::slice::from_ref(call)).any(|on| is_judged(&on)) => return false,
+            call if other_streams(own, std::slice::from_ref(call)).any(|on| is_unordered(&on)) => {
+                return false;
+            }
             _ => continue,
         };
         let was_ordered = events.get(event) == Some(&true);
