@@ -38,8 +38,8 @@ pub(crate) fn add_wait_or_poll(code: u32, about: *mut c_void) {
     add_if_successful(code, DriverCall::Waited);
 }
 
-/// Adds a wait of `stream` for `event` to the watch, unless the call failed. A null event stands for a value in
-/// memory or an external semaphore.
+/// Adds a wait of `stream` for `event` to the watch, unless the call failed. `event` is null if the stream waits
+/// for a value in memory or for an external semaphore.
 ///
 /// Sets advice as the detail of the failure if `code` is `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`: a captured
 /// stream cannot wait for an event that was recorded before the capture.

@@ -110,10 +110,6 @@ pub fn observation_state(seen: &Observation, host_work: bool) -> State {
     }
 }
 
-/// Why work on other streams makes a launch invalid, and the remedy.
-pub const WORK_ELSEWHERE_HINT: &str = "not all of its time would be measured: put this work on the given stream, or let its stream first wait for the \
-     given stream, and the given stream wait for it at the end (cuStreamWaitEvent)";
-
 /// Returns why an observation makes a launch invalid or suspect, and the remedy. For a harmless observation,
 /// returns that it is timed with the launch.
 pub fn observation_hint(seen: &Observation) -> &'static str {
@@ -137,7 +133,10 @@ pub fn observation_hint(seen: &Observation) -> &'static str {
             "gpubench times only the given stream, and the default stream also waits for all others: pass the given stream to \
              every call"
         }
-        Observation::Unordered => WORK_ELSEWHERE_HINT,
+        Observation::Unordered => {
+            "not all of its time would be measured: put this work on the given stream, or let its stream first wait for the given \
+             stream, and the given stream wait for it at the end (cuStreamWaitEvent)"
+        }
         Observation::HostFunctions { .. } => {
             "the device waits for the host meanwhile: remove such calls, or declare `host_work` if they belong to the launch"
         }

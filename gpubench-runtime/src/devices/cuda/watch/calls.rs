@@ -16,15 +16,14 @@ use gpubench_records::{Failure, Observation, Stage, verdict::launches};
 /// ended.
 const BUSY_GRACE_TIME: Duration = Duration::from_micros(50);
 
-/// Returns the streams other than `own` on which a launch enqueued operations that were not captured, one for
-/// each operation. If the launch was captured, no graph contains these operations. Allocations on a stream do
-/// not count.
-fn other_streams(own: CUstream, calls: &[DriverCall]) -> impl Iterator<Item = u64> {
-    calls.iter().filter_map(move |call| match call {
+/// Returns the stream of `call` if the call enqueued an operation that was not captured on another stream than
+/// `own`. An allocation on a stream is no operation.
+fn other_stream(own: CUstream, call: &DriverCall) -> Option<u64> {
+    match call {
         DriverCall::Enqueued { work: Enqueued::Allocation, .. } => None,
-        DriverCall::Enqueued { stream, captured: false, .. } if *stream != own as u64 => Some(*stream),
+        DriverCall::Enqueued { stream, captured: false, .. } => (*stream != own as u64).then_some(*stream),
         _ => None,
-    })
+    }
 }
 
 /// Returns true if the work of a launch on streams other than `own` and the default streams can begin before
@@ -47,14 +46,12 @@ fn is_ordered<'a>(own: CUstream, calls: impl Iterator<Item = &'a DriverCall>, is
         if let DriverCall::Destroyed(stream) = call {
             ordered.remove(stream);
         }
-        let is_unordered = |on: &u64| ordered.get(on).is_none() && !DEFAULT_STREAMS.contains(on);
+        let is_unordered = |on: u64| ordered.get(&on).is_none() && !DEFAULT_STREAMS.contains(&on);
         let (is_source, event, stream) = match call {
             DriverCall::Recorded { event, stream } => (!is_reversed, event, stream),
             DriverCall::StreamWaits { event: Some(event), stream } => (is_reversed, event, stream),
             DriverCall::StreamWaits { event: None, .. } => return true,
-            call if other_streams(own, std::slice::from_ref(call)).any(|on| is_unordered(&on)) => {
-                return false;
-            }
+            call if other_stream(own, call).is_some_and(is_unordered) => return false,
             _ => continue,
         };
         let was_ordered = events.get(event) == Some(&true);
@@ -72,7 +69,7 @@ fn is_ordered<'a>(own: CUstream, calls: impl Iterator<Item = &'a DriverCall>, is
 /// which work of the launch still runs then. Returns 0 without waiting if the launch used no other stream.
 /// Streams that the launch destroyed do not count.
 pub(crate) fn count_running_streams(own: CUstream, calls: &[DriverCall]) -> Result<usize, CallError> {
-    let others: Set<u64> = other_streams(own, calls).collect();
+    let others: Set<u64> = calls.iter().filter_map(|call| other_stream(own, call)).collect();
     if others.is_empty() {
         return Ok(0);
     }
@@ -125,7 +122,8 @@ pub(crate) fn unordered_work_failure() -> Failure {
 
 /// Returns the failure of a launch with work on other streams. `seen` is a clause that describes that work.
 pub(crate) fn work_elsewhere_failure(seen: &str) -> Failure {
-    Failure::new(Stage::Launch, format_args!("work elsewhere: {seen}: {}", launches::WORK_ELSEWHERE_HINT))
+    let hint = launches::observation_hint(&Observation::Unordered);
+    Failure::new(Stage::Launch, format_args!("work elsewhere: {seen}: {hint}"))
 }
 
 /// The handles of the default streams: `NULL`, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`. Work on them is
@@ -220,11 +218,11 @@ mod other_stream_tests {
     }
 
     #[test]
-    fn what_no_graph_has_and_nobody_waits_for_has_escaped() {
+    fn operations_on_other_streams_are_found_unless_they_are_captured() {
         let own = 7 as CUstream;
-        // Captured together with the own stream, or on it.
-        assert_eq!(other_streams(own, &[on(7, true), on(8, true), on(7, false)]).count(), 0);
-        assert_eq!(other_streams(own, &[on(7, true), on(8, false), on(9, false), on(9, false)]).count(), 3);
+        let calls = [on(7, true), on(7, false), on(8, true), on(8, false), on(9, false)];
+        let found: Vec<u64> = calls.iter().filter_map(|call| other_stream(own, call)).collect();
+        assert_eq!(found, [8, 9]);
         assert!(uses_given_stream(own, &[on(0, false)]) && !uses_given_stream(own, &[on(8, true)]));
     }
 
