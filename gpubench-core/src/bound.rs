@@ -211,12 +211,15 @@ impl<S: ?Sized + 'static, T, O> Case for Bound<'_, S, T, O> {
         restore.iter().chain(&self.reset).try_for_each(|step| step(value, (**stream).borrow()))
     }
 
-    fn launch(&mut self) -> Result<(), CaseError> {
+    fn launch(&mut self, times: usize) -> Result<(), CaseError> {
         let (Some(inputs), Some(stream)) = (&mut self.inputs, &self.stream) else {
             return Err(not_set_up());
         };
-        let output = (self.launch)(&mut inputs.value, (**stream).borrow())?;
-        self.output = self.keeps_output.then_some(output);
+        let stream: &S = (**stream).borrow();
+        for _ in 0..times {
+            let output = (self.launch)(&mut inputs.value, stream)?;
+            self.output = self.keeps_output.then_some(output);
+        }
         Ok(())
     }
 

@@ -1,17 +1,13 @@
 //! The stream that host launch functions take.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fmt, sync::Arc};
+use std::{cell::Cell, fmt, hint::black_box, rc::Rc};
 
 pub use crate::inputs::Plain;
 use crate::{CaseError, LaunchStream, Restore, StreamSource};
 
-/// Runs work on a thread of the pool that launches share, and waits for it. The runtime provides it.
-type RunOnPool = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
-
-/// A stream of work for this machine's CPU, with a thread pool. [`run`](Self::run) runs a closure on a thread
-/// of the pool and waits for it. The closure spreads over all threads if it uses rayon, such as parallel
-/// iterators; the serial closure in this example runs on one thread.
+/// A stream of work for this machine's CPU. [`run`](Self::run) runs a closure on the calling thread, which is
+/// a thread of a pool with a thread for each processor. The closure spreads over all threads if it uses rayon,
+/// such as parallel iterators; the serial closure in this example runs on one thread.
 ///
 /// ```
 /// # use gpubench_driver as _;
@@ -24,10 +20,10 @@ type RunOnPool = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Stream {
-    install: RunOnPool,
     threads: usize,
-    /// True if work ran since the last call of [`Self::take_ran`]. All clones share this flag.
-    ran: Arc<AtomicBool>,
+    /// True if work ran since the last call of [`Self::take_ran`]. All clones share this flag. An [`Rc`] keeps
+    /// streams on the thread that belongs to the pool.
+    ran: Rc<Cell<bool>>,
 }
 
 /// The minimum size of a block, in bytes of one array. A thread needs microseconds to wake up, so that
@@ -35,30 +31,25 @@ pub struct Stream {
 const MIN_BLOCK_BYTES: usize = 64 << 10;
 
 impl Stream {
-    /// Returns a stream for a pool of `threads` threads. `install` runs work on the pool, and waits for it.
+    /// Returns a stream for the pool of the calling thread, which has `threads` threads.
     #[doc(hidden)]
-    pub fn new(threads: usize, install: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static) -> Self {
-        Self { install: Arc::new(install), threads, ran: Arc::default() }
+    pub fn new(threads: usize) -> Self {
+        Self { threads, ran: Rc::default() }
     }
 
-    /// Runs `work` on a thread of the pool, waits for it, and returns its result. Within `work` the pool is
-    /// rayon's current one: parallel iterators, `join` and `scope` of rayon spread over all threads of the
-    /// pool.
-    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        // A launch of nanoseconds does not notice a read.
-        if !self.ran.load(Ordering::Relaxed) {
-            self.ran.store(true, Ordering::Relaxed);
-        }
-        let (mut work, mut result) = (Some(work), None);
-        (self.install)(&mut || result = work.take().map(|work| work()));
-        result.expect("a pool runs its work once")
+    /// Runs `work` and returns its result. Within `work` the pool is rayon's current one: parallel iterators,
+    /// `join` and `scope` of rayon spread over all threads of the pool.
+    pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.ran.set(true);
+        // The compiler keeps all work, as if it did not know the closure and its caller.
+        black_box(black_box(work)())
     }
 
     /// Returns true if [`Self::run`] was called, on this stream or a clone, since the last call of `take_ran`
     /// on any of them.
     #[doc(hidden)]
     pub fn take_ran(&self) -> bool {
-        self.ran.swap(false, Ordering::Relaxed)
+        self.ran.take()
     }
 
     /// Returns the number of threads of the pool.
@@ -94,7 +85,7 @@ impl LaunchStream for Stream {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone + Send + Sync> Restore<Stream> for T {
+impl<T: Clone> Restore<Stream> for T {
     type Copy = T;
 
     fn copy(&self, _: &Stream) -> Result<T, CaseError> {
@@ -108,7 +99,7 @@ impl<T: Clone + Send + Sync> Restore<Stream> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Clone + Send + Sync> Restore<Stream> for [T] {
+impl<T: Clone> Restore<Stream> for [T] {
     type Copy = Vec<T>;
 
     fn copy(&self, _: &Stream) -> Result<Vec<T>, CaseError> {

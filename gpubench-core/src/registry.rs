@@ -135,11 +135,11 @@ pub trait Case {
     /// # Errors
     /// Returns an error before [`Self::setup`], and if a step fails.
     fn reset(&mut self) -> Result<(), CaseError>;
-    /// Calls the launch function once.
+    /// Calls the launch function this many times.
     ///
     /// # Errors
-    /// Returns an error before [`Self::setup`], or the error that the launch function returns.
-    fn launch(&mut self) -> Result<(), CaseError>;
+    /// Returns an error before [`Self::setup`], or the first error that the launch function returns.
+    fn launch(&mut self, times: usize) -> Result<(), CaseError>;
     /// Sets whether later launches keep their output for [`Self::check`], each until the next launch. Drops
     /// an output that is kept already.
     fn keep_output(&mut self, keeps: bool);

@@ -131,7 +131,11 @@ impl Work for CaughtCase<'_> {
     }
 
     fn launch(&mut self) -> Result<(), Failure> {
-        let launched = self.0.launch().map_err(|error| Failure::new(Stage::Launch, error));
+        self.launch_times(1)
+    }
+
+    fn launch_times(&mut self, times: usize) -> Result<(), Failure> {
+        let launched = self.0.launch(times).map_err(|error| Failure::new(Stage::Launch, error));
         exit_if_forked_child();
         launched
     }

@@ -342,6 +342,14 @@ pub trait Work {
     /// Returns the error of the launch function.
     fn launch(&mut self) -> Result<(), Failure>;
 
+    /// Enqueues this many launches, one after the other. Calls [`Self::launch`] by default.
+    ///
+    /// # Errors
+    /// Returns the first error of the launch function.
+    fn launch_times(&mut self, times: usize) -> Result<(), Failure> {
+        (0..times).try_for_each(|_| self.launch())
+    }
+
     /// Drops the output that is kept from an earlier launch. From now on, the output of each launch is kept
     /// until the next launch if `keeps` is true, and dropped right after the launch if `keeps` is false. The
     /// default does nothing.

@@ -220,7 +220,7 @@ impl<'a> RecordedPath<'a> {
         for _ in 0..submissions {
             let batch = match self.back_to_back.take() {
                 Some((batch, _)) => batch,
-                None => record_batch(*queue, true, |_| (0..length).try_for_each(|_| works.first().launch()))?,
+                None => record_batch(*queue, true, |_| works.first().launch_times(length))?,
             };
             queue.submit(&batch)?;
             if replays {
@@ -238,7 +238,7 @@ impl<'a> RecordedPath<'a> {
     /// several measurements. It contains no overhead of the timer. Noise may make it negative.
     pub(super) fn marginal_launch_time(&mut self) -> Result<Nanoseconds, Failure> {
         let GroupRunner { queue, works, .. } = &mut self.groups;
-        let launch = &mut |launches: usize| (0..launches).try_for_each(|_| works.first().launch());
+        let launch = &mut |launches: usize| works.first().launch_times(launches);
         Ok(median(&marginal_launch_times(*queue, launch)?).unwrap_or_default())
     }
 }

@@ -142,7 +142,7 @@ impl Sampler for QueueSampler<'_> {
         match &mut self.path {
             SamplingPath::Recorded(path) => path.back_to_back(launches).map(Some),
             SamplingPath::Stream(groups, _) => {
-                (0..launches).try_for_each(|_| groups.works.first().launch())?;
+                groups.works.first().launch_times(launches)?;
                 groups.queue.wait()?;
                 Ok(Some(launches))
             }

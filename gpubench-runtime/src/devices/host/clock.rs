@@ -99,13 +99,12 @@ fn largest_common_step(differences: &[u64]) -> Nanoseconds {
 /// The number of empty launches that are timed together, between two readings of the clock.
 const EMPTY_LAUNCHES_PER_READING: usize = 256;
 /// The number of times that [`EMPTY_LAUNCHES_PER_READING`] launches are timed. The median of the times is
-/// used, since a busy machine slows the median as it slows samples. All take about 5 ms together, longer than
-/// most time slices of other programs.
+/// used, since a busy machine slows the median as it slows samples.
 const EMPTY_LAUNCH_READINGS: usize = 1_001;
 
 /// Measures the time of one empty launch on `stream`, which is the launch of a case with an empty launch
 /// function. Its launches go through the same code as those of any other case. Returns the median over many
-/// readings, which take about 5 ms together.
+/// readings, which take half a millisecond together.
 pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     let launch = |(): &mut (), stream: &Stream| {
         stream.run(|| ());
@@ -117,7 +116,7 @@ pub(super) fn empty_launch_time(stream: &Stream) -> Nanoseconds {
     let mut case = CaughtCase(&mut case);
     // The compiler does not see what it calls.
     let empty: &mut dyn Work = black_box(&mut case);
-    let mut launches = || (0..EMPTY_LAUNCHES_PER_READING).try_for_each(|_| empty.launch());
+    let mut launches = || empty.launch_times(EMPTY_LAUNCHES_PER_READING);
     let readings: Vec<_> =
         (0..EMPTY_LAUNCH_READINGS).filter_map(|_| time_launch(&mut launches).ok()).collect();
     median(&readings).unwrap_or_default() / EMPTY_LAUNCHES_PER_READING as f64

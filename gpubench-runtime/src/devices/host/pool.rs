@@ -46,8 +46,7 @@ impl PinnedPool {
             })?;
             let own_processor = pin_other_threads(&built);
             let built = Arc::new(built);
-            let pool_of_stream = Arc::clone(&built);
-            let stream = Stream::new(built.current_num_threads(), move |work| pool_of_stream.install(work));
+            let stream = Stream::new(built.current_num_threads());
             Ok(pool.get_or_init(|| Self { pool: built, own_processor, stream }).clone())
         })
     }

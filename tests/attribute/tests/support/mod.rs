@@ -80,11 +80,11 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
                 case.open(self.device.stream_source().unwrap())?;
                 case.setup().map_err(at("setup"))?;
                 case.keep_output(true);
-                case.launch().map_err(at("launch"))?;
+                case.launch(1).map_err(at("launch"))?;
                 // What a sample is made of.
                 if case.resets() {
                     case.reset().map_err(at("reset"))?;
-                    case.launch().map_err(at("launch"))?;
+                    case.launch(1).map_err(at("launch"))?;
                 }
                 Ok(Seen {
                     generics: std::mem::take(&mut self.generics),
