@@ -1,5 +1,6 @@
 //! A case: a launch function with selected arguments and the inputs that `setup` creates.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{any::Any, borrow::Borrow, mem, rc::Rc};
 
 use crate::{Case, CaseError, Counts, Memory, Restore, UserMetric};
@@ -211,7 +212,7 @@ impl<S: ?Sized + 'static, T, O> Case for Bound<'_, S, T, O> {
         restore.iter().chain(&self.reset).try_for_each(|step| step(value, (**stream).borrow()))
     }
 
-    fn launch(&mut self, times: usize) -> Result<(), CaseError> {
+    fn launch(&mut self, times: usize, stop: &AtomicBool) -> Result<(), CaseError> {
         let (Some(inputs), Some(stream)) = (&mut self.inputs, &self.stream) else {
             return Err(not_set_up());
         };
@@ -219,6 +220,9 @@ impl<S: ?Sized + 'static, T, O> Case for Bound<'_, S, T, O> {
         for _ in 0..times {
             let output = (self.launch)(&mut inputs.value, stream)?;
             self.output = self.keeps_output.then_some(output);
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
         }
         Ok(())
     }
@@ -275,7 +279,26 @@ fn not_set_up() -> CaseError {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::{StreamParameter as _, host::Stream};
+
+    /// A copy of the process that a launch forks must not launch again.
+    #[test]
+    fn launches_end_after_the_one_that_stops_them() {
+        let (launches, stop) = (Cell::new(0), AtomicBool::new(false));
+        let launch = |(): &mut (), _: &Stream| {
+            launches.set(launches.get() + 1);
+            stop.store(launches.get() == 3, Ordering::Relaxed);
+            Ok(())
+        };
+        let mut case = Bound::new(Stream::open_on, |_| Ok(()), launch);
+        case.open(&mut Stream::new(1)).and_then(|()| case.setup()).expect("nothing fails");
+        case.launch(2, &stop).expect("nothing fails");
+        case.launch(5, &stop).expect("nothing fails");
+        assert_eq!(launches.get(), 3);
+    }
 
     #[test]
     fn a_launch_that_reads_more_than_its_inputs_has_other_memory() {

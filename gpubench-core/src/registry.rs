@@ -2,7 +2,7 @@
 //! only data and function pointers; the runtime has the protocol of a measurement.
 
 use std::fmt::{self, Display};
-use std::{any::Any, error::Error, rc::Rc};
+use std::{any::Any, error::Error, rc::Rc, sync::atomic::AtomicBool};
 
 use crate::Memory;
 
@@ -135,11 +135,11 @@ pub trait Case {
     /// # Errors
     /// Returns an error before [`Self::setup`], and if a step fails.
     fn reset(&mut self) -> Result<(), CaseError>;
-    /// Calls the launch function this many times.
+    /// Calls the launch function this many times, or until `stop` is true after a call.
     ///
     /// # Errors
     /// Returns an error before [`Self::setup`], or the first error that the launch function returns.
-    fn launch(&mut self, times: usize) -> Result<(), CaseError>;
+    fn launch(&mut self, times: usize, stop: &AtomicBool) -> Result<(), CaseError>;
     /// Sets whether later launches keep their output for [`Self::check`], each until the next launch. Drops
     /// an output that is kept already.
     fn keep_output(&mut self, keeps: bool);

@@ -66,7 +66,7 @@ pub use calls::{
 pub use graphs::{capture_graphs, instantiate_without_clone, new_executables};
 pub use interpose::{interpose, interposed};
 pub use library::{Driver, LIBCUDA_VARIABLE, LoadError, MINIMUM_VERSION, Version, library_path, load};
-pub use library::{detect_forks, is_forked_copy};
+pub use library::{IS_FORKED_COPY, detect_forks};
 pub use memory::{MemoryKind, MemoryRange, first_unlisted_call, memory, memory_growth};
 pub use result::{Call, error_name, error_text, last_call, take_failure};
 

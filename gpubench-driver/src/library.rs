@@ -331,9 +331,9 @@ fn remedy() -> String {
 }
 
 /// True if `fork` created this process from one that had called [`detect_forks`].
-static IS_FORKED_COPY: AtomicBool = AtomicBool::new(false);
+pub static IS_FORKED_COPY: AtomicBool = AtomicBool::new(false);
 
-/// Makes [`is_forked_copy`] return true in each copy of this process that `fork` creates from now on. Copies
+/// Makes [`IS_FORKED_COPY`] true in each copy of this process that `fork` creates from now on. Copies
 /// that the bare system call creates are not detected, nor are copies that have called `exec`. Later calls do
 /// nothing.
 pub fn detect_forks() {
@@ -348,9 +348,4 @@ pub fn detect_forks() {
         // long as the process. Without memory for one more function the call fails, and copies are not marked.
         unsafe { libc::pthread_atfork(None, None, Some(mark)) };
     });
-}
-
-/// Returns true if `fork` created this process from one that had called [`detect_forks`].
-pub fn is_forked_copy() -> bool {
-    IS_FORKED_COPY.load(Ordering::Relaxed)
 }

@@ -135,9 +135,9 @@ impl Work for CaughtCase<'_> {
     }
 
     fn launch_times(&mut self, times: usize) -> Result<(), Failure> {
-        let launched = self.0.launch(times).map_err(|error| Failure::new(Stage::Launch, error));
+        let launched = self.0.launch(times, &gpubench_driver::IS_FORKED_COPY);
         exit_if_forked_child();
-        launched
+        launched.map_err(|error| Failure::new(Stage::Launch, error))
     }
 
     fn keep_output(&mut self, keeps: bool) {

@@ -3,6 +3,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, RawFd};
+use std::sync::atomic::Ordering;
 use std::{collections::BTreeMap, env, ffi::CStr, fs, fs::File, path::Path, process, time::Duration};
 
 use gpubench_records::environment::TIME_VARIABLES;
@@ -188,7 +189,7 @@ pub(crate) fn kill_own_process_group() -> ! {
 /// this call is part of the time of launches on the CPU.
 #[inline]
 pub(crate) fn exit_if_forked_child() {
-    if gpubench_driver::is_forked_copy() {
+    if gpubench_driver::IS_FORKED_COPY.load(Ordering::Relaxed) {
         kill_worker_from_forked_child();
     }
 }

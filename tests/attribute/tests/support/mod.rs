@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+use std::sync::atomic::AtomicBool;
+
 use gpubench::device::Device;
 use gpubench_core::{ArgAxis, Case, CaseError, Entry, Variant};
 use gpubench_records::{Counts, UserMetric};
@@ -80,11 +82,11 @@ fn run(entry: &Entry, chosen: &[(&str, &str)]) -> Result<Seen, CaseError> {
                 case.open(self.device.stream_source().unwrap())?;
                 case.setup().map_err(at("setup"))?;
                 case.keep_output(true);
-                case.launch(1).map_err(at("launch"))?;
+                case.launch(1, &AtomicBool::new(false)).map_err(at("launch"))?;
                 // What a sample is made of.
                 if case.resets() {
                     case.reset().map_err(at("reset"))?;
-                    case.launch(1).map_err(at("launch"))?;
+                    case.launch(1, &AtomicBool::new(false)).map_err(at("launch"))?;
                 }
                 Ok(Seen {
                     generics: std::mem::take(&mut self.generics),
