@@ -43,8 +43,9 @@ pub(super) struct RecordedPath<'a> {
     /// The slots of the next group, and its batch or the reason why recording it failed. `None` if the next
     /// group was not recorded in advance.
     next: Option<(Range<usize>, Result<Batch, Failure>)>,
-    /// The batch of the previous group. Releasing it takes time, so it is released while the device has work.
-    previous: Option<Batch>,
+    /// The batches of the previous group. Releasing them takes time, so they are released while the device has
+    /// work.
+    previous: Vec<Batch>,
     /// A recorded batch of back-to-back launches, and the number of launches in it; `None` if there is none.
     back_to_back: Option<(Batch, usize)>,
     /// True if the inputs can be relocated; `None` until that is known.
@@ -73,7 +74,7 @@ impl<'a> RecordedPath<'a> {
             groups_taken: 0,
             requested: 0,
             next: None,
-            previous: None,
+            previous: Vec::new(),
             back_to_back: None,
             can_relocate: None,
             relocates: false,
@@ -106,7 +107,7 @@ impl<'a> RecordedPath<'a> {
             let slots = self.next_slots(samples);
             self.next = Some((slots.clone(), self.record_samples(slots)));
         }
-        let previous = self.previous.replace(batch);
+        let previous = std::mem::replace(&mut self.previous, vec![batch]);
         self.release(previous);
         let mut group = self.groups.read(slots)?;
         if let (Some((batch, slots)), Some(stamped)) = (stamped, &mut self.stamped) {
@@ -117,7 +118,7 @@ impl<'a> RecordedPath<'a> {
             let empty = interpolated_median(&group.empty_events, stamped.step);
             stamped.corrections.extend(group.overhead_by_stamps.zip(empty).map(|(by, empty)| by - empty));
             stamped.groups += 1;
-            self.release(Some(batch));
+            self.previous.push(batch);
         }
         Ok(group)
     }
@@ -178,11 +179,9 @@ impl<'a> RecordedPath<'a> {
         self.release(back_to_back);
     }
 
-    /// Releases `batch`, if there is one.
-    fn release(&mut self, batch: Option<Batch>) {
-        if let Some(batch) = batch {
-            self.groups.queue.release(batch);
-        }
+    /// Releases `batches`.
+    fn release(&mut self, batches: impl IntoIterator<Item = Batch>) {
+        batches.into_iter().for_each(|batch| self.groups.queue.release(batch));
     }
 
     /// Returns the most slots of a batch: half of the slots of the queue.
@@ -254,7 +253,7 @@ impl StampedGroups {
 impl Drop for RecordedPath<'_> {
     fn drop(&mut self) {
         self.release_recorded_inputs();
-        let previous = self.previous.take();
+        let previous = std::mem::take(&mut self.previous);
         self.release(previous);
     }
 }
