@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use crate::runner::clock_lock::{NO_GPU, clock_control};
-use crate::runner::supervisor::Supervisor;
+use crate::runner::supervisor::{Supervisor, WorkerStarter};
 use gpubench_runtime::__private::finding::{Finding, Level};
 use gpubench_runtime::device::{Available, DeviceError};
 use gpubench_runtime::devices::kinds::KINDS;
@@ -20,7 +20,7 @@ const EXAMINE_LIMIT: Duration = Duration::from_secs(60);
 /// # Errors
 /// Returns an error if no worker process can be started.
 pub fn examine() -> io::Result<Vec<Finding>> {
-    let mut supervisor = Supervisor::new(false, None, &|| false, Box::new(drop));
+    let mut supervisor = Supervisor::new(false, WorkerStarter::default(), &|| false, Box::new(drop));
     let mut findings = Vec::new();
     for kind in &KINDS {
         let (request, mut is_examined) = (Request::Examine { kind: kind.name.to_owned() }, false);

@@ -66,7 +66,8 @@ pub mod __private {
     /// # Errors
     /// Returns a sentence that says why nothing can be planned.
     pub fn plan(selection: &Selection, devices: &[Available]) -> Result<crate::Plan, String> {
-        let supervisor = crate::runner::supervisor::Supervisor::new(true, None, &|| false, Box::new(drop));
+        let supervisor =
+            crate::runner::supervisor::Supervisor::new(true, Default::default(), &|| false, Box::new(drop));
         let mut lister = crate::runner::lister::WorkerLister::new(supervisor, std::time::Duration::MAX);
         crate::Plan::new(&gpubench_runtime::registry::entries(), selection, devices, &[], &mut lister)
             .map_err(|error| error.to_string())

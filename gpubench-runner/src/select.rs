@@ -23,7 +23,7 @@ fn is_gpu_id(device: &str) -> bool {
 }
 
 /// Returns the rule for choosing devices of this kind when the user names none; `None` for an unknown kind.
-fn default_choice(kind: &str) -> Option<DefaultChoice> {
+pub(crate) fn default_choice(kind: &str) -> Option<DefaultChoice> {
     kinds::kind(kind).map(|kind| kind.choice)
 }
 

@@ -48,6 +48,7 @@ fn without_program_folder(arguments: impl Iterator<Item = OsString>) -> Vec<Stri
 }
 
 /// A child process that leads a process group, and the processes in this group.
+#[derive(Debug)]
 pub struct ProcessGroup {
     child: Child,
     group: Pid,

@@ -1,8 +1,9 @@
 //! Lists arguments, devices and their properties by a worker process, since the user's code and the driver make these lists.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use super::{RunConfig, RunError, supervisor::Supervisor};
+use super::supervisor::{Supervisor, WorkerStarter};
+use super::{RunConfig, RunError};
 use crate::{plan::CaseLister, select::SearchResult};
 use gpubench_records::{BenchmarkId, CaseSelection, DeviceInfo, Failure, Property, Stage, Value};
 use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
@@ -19,23 +20,27 @@ pub(crate) struct WorkerLister<'a> {
     supervisor: Supervisor<'a>,
     /// The limit for one list of arguments.
     limit: Duration,
-    /// The path of the driver's library, if a search for devices has loaded it.
-    pub library: Option<PathBuf>,
+    /// The kind of device whose search starts the first of the later workers in advance; `None` if no search does.
+    pub starts_in_advance: Option<&'static str>,
+    /// Starts later workers, with the driver's library that a search for devices has loaded.
+    pub starter: WorkerStarter,
 }
 
 impl<'a> WorkerLister<'a> {
     /// Creates a lister that asks workers of `supervisor`. Each list of arguments may take `limit`.
     pub(crate) fn new(supervisor: Supervisor<'a>, limit: Duration) -> Self {
-        Self { supervisor, limit, library: None }
+        Self { supervisor, limit, starts_in_advance: None, starter: WorkerStarter::default() }
     }
 
     /// Searches for devices of these kinds, and returns the result for each kind. If the search loads a
-    /// driver, sets [`library`](Self::library).
+    /// driver, sets [`starter`](Self::starter).
     pub(crate) fn devices(
         &mut self,
         kinds: &[&'static DeviceKind],
     ) -> Vec<(&'static DeviceKind, SearchResult)> {
-        let mut library = None;
+        let is_searched = |name: &&str| kinds.iter().any(|kind| kind.name == *name);
+        let in_advance = self.starts_in_advance.filter(is_searched);
+        let mut starter = self.starter.clone();
         let limit = self.limit.max(DEVICE_LIMIT);
         let request = |kinds: &[&DeviceKind]| Request::Devices {
             kinds: kinds.iter().map(|kind| kind.name.to_owned()).collect(),
@@ -43,12 +48,14 @@ impl<'a> WorkerLister<'a> {
         let found = self.ask(kinds, limit, &request, &mut |reply| match reply {
             Reply::Devices(found) => Some(found),
             Reply::Library(path) => {
-                library = path;
+                if let Some(path) = path {
+                    starter.set_driver(path, in_advance);
+                }
                 None
             }
             _ => None,
         });
-        self.library = library.or_else(|| self.library.take());
+        self.starter = starter;
         let search = |(kind, mut found): (&&'static DeviceKind, SearchResult)| {
             found.iter_mut().flatten().flatten().for_each(|device| device.kind = kind.name);
             (*kind, found)
@@ -231,7 +238,7 @@ mod tests {
     fn with_planner<T>(ask: impl FnOnce(&mut WorkerLister<'_>) -> T) -> (T, Vec<String>) {
         let asked = Rc::new(RefCell::new(Vec::new()));
         let workers = Rc::clone(&asked);
-        let start = move || -> std::io::Result<Box<dyn Worker>> {
+        let start = move |_: &str| -> std::io::Result<Box<dyn Worker>> {
             Ok(Box::new(FakePlanner { asked: Rc::clone(&workers) }))
         };
         let supervisor = Supervisor::with_workers(Box::new(start), &|| false, Box::new(drop));
@@ -259,7 +266,7 @@ mod tests {
         assert_eq!(told(listed), ["", "args: the process sent no result"]);
         assert_eq!(asked, ["good", "silent", "end"], "the worker ends by itself");
         let start =
-            || -> std::io::Result<Box<dyn Worker>> { Err(std::io::Error::other("no more processes")) };
+            |_: &str| -> std::io::Result<Box<dyn Worker>> { Err(std::io::Error::other("no more processes")) };
         let supervisor = Supervisor::with_workers(Box::new(start), &|| false, Box::new(drop));
         let mut lister = WorkerLister::new(supervisor, Duration::from_secs(7));
         let why = "args: cannot start a process to measure in: no more processes";
@@ -307,7 +314,7 @@ mod tests {
     fn a_driver_that_costs_the_worker_hides_no_other_kind() {
         let kinds: Vec<&DeviceKind> = KINDS.iter().collect();
         let ((found, library), asked) =
-            with_planner(|lister| (lister.devices(&kinds), lister.library.take()));
+            with_planner(|lister| (lister.devices(&kinds), lister.starter.driver.take()));
         let [(_, Err(why)), (_, Ok(Ok(host)))] = &found[..] else { panic!("other results") };
         assert_eq!(
             (&**why, host.len()),

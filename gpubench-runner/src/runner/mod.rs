@@ -6,7 +6,7 @@ use std::{io, ops::Range, path::PathBuf, thread};
 
 use self::device_thread::{DeviceThreads, MakeSupervisor, Schedule, Scheduled};
 use self::results::{RunResults, check_completeness};
-use self::supervisor::{ShowWarning, Supervisor};
+use self::supervisor::{ShowWarning, Supervisor, WorkerStarter};
 use crate::runner::resume::ResumedRecords;
 use crate::{peaks::PeakSources, plan::Plan, settings::Settings, system::environment};
 use gpubench_records::record::{SCHEMA, Skipped};
@@ -54,8 +54,8 @@ pub(crate) struct RunConfig {
     pub peak_sources: PeakSources,
     /// Devices with locked clocks, and the clock of each.
     pub locked: Vec<(String, String)>,
-    /// The path of the driver's library, if a worker has found it.
-    pub driver: Option<PathBuf>,
+    /// Starts worker processes.
+    pub starter: WorkerStarter,
     /// True if only the file of the run needs samples: a finished case then keeps none in memory.
     pub drops_samples: bool,
 }
@@ -63,7 +63,7 @@ pub(crate) struct RunConfig {
 impl RunConfig {
     /// Returns a supervisor of workers. Their requests end when `stop` returns true, and `warn` shows their warnings.
     pub(crate) fn supervisor<'a>(&self, stop: &'a dyn Fn() -> bool, warn: ShowWarning<'a>) -> Supervisor<'a> {
-        Supervisor::new(self.settings.in_process, self.driver.clone(), stop, warn)
+        Supervisor::new(self.settings.in_process, self.starter.clone(), stop, warn)
     }
 
     /// Returns the wall time that a case of `job` may take: the user's `--timeout`, else the benchmark's own, else the default.

@@ -3,14 +3,14 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError, mpsc::RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{os::unix::net::UnixStream, path::PathBuf, thread};
 
 use super::RunError;
 use crate::system::{self, ProcessGroup};
 use gpubench_records::threads::{self, Receiver, Sender, channel};
-use gpubench_records::{Failure, Stage, Step};
+use gpubench_records::{DeviceId, Failure, Stage, Step};
 use gpubench_runtime::worker::{FLAG, Reply, Request, WorkerState, read_reply, send_request};
 use gpubench_stats::Map;
 
@@ -112,8 +112,8 @@ impl LostWorker {
     }
 }
 
-/// Starts a worker that has no device open yet.
-type StartWorker<'a> = Box<dyn FnMut() -> io::Result<Box<dyn Worker>> + 'a>;
+/// Starts a worker for the device of this name. The worker has no device open yet.
+type StartWorker<'a> = Box<dyn FnMut(&str) -> io::Result<Box<dyn Worker>> + 'a>;
 /// Called with each warning of a worker, to show it.
 pub(crate) type ShowWarning<'a> = Box<dyn FnMut(String) + 'a>;
 
@@ -130,18 +130,17 @@ pub(crate) struct Supervisor<'a> {
 }
 
 impl<'a> Supervisor<'a> {
-    /// Uses worker processes, or this process if `in_process`, until `stop` returns true. `driver` is the path of the driver's
-    /// library, if it is known.
+    /// Uses worker processes that `starter` starts, or this process if `in_process`, until `stop` returns true.
     pub(crate) fn new(
         in_process: bool,
-        driver: Option<PathBuf>,
+        starter: WorkerStarter,
         stop: &'a dyn Fn() -> bool,
         warn: ShowWarning<'a>,
     ) -> Self {
         let start: StartWorker<'a> = if in_process {
-            Box::new(|| Ok(Box::new(WorkerState::begin())))
+            Box::new(|_| Ok(Box::new(WorkerState::begin())))
         } else {
-            Box::new(move || Ok(Box::new(WorkerProcess::start(driver.as_ref())?)))
+            Box::new(move |device| Ok(Box::new(starter.start(device)?)))
         };
         Self { workers: Map::default(), start, is_shared: in_process, stop, warn }
     }
@@ -176,7 +175,7 @@ impl<'a> Supervisor<'a> {
         let name = self.worker_key(request.device()).to_owned();
         let (mut worker, is_used) = match self.workers.remove(&name) {
             Some(worker) => worker,
-            None => ((self.start)().map_err(RunError::NoWorker)?, false),
+            None => ((self.start)(request.device()).map_err(RunError::NoWorker)?, false),
         };
         let (mut step, mut is_spent) = (None, false);
         let (is_shared, warn) = (self.is_shared, &mut self.warn);
@@ -247,7 +246,52 @@ impl<'a> Supervisor<'a> {
     }
 }
 
+/// Starts worker processes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WorkerStarter {
+    /// The path of the driver's library, if it is known.
+    pub driver: Option<PathBuf>,
+    /// A worker that was started in advance, and the kind of its device; `None` once it is in use.
+    in_advance: Arc<Mutex<Option<(&'static str, WorkerProcess)>>>,
+}
+
+impl WorkerStarter {
+    /// Has later workers load the driver's library from `driver`, unless its path is known already. If `kind` is given, starts the
+    /// first worker for this kind now and has it list the devices, so that the driver initialises while the run is planned.
+    pub(crate) fn set_driver(&mut self, driver: PathBuf, kind: Option<&'static str>) {
+        if self.driver.is_some() {
+            return;
+        }
+        self.driver = Some(driver);
+        let Some(kind) = kind else { return };
+        let Ok(mut worker) = WorkerProcess::start(self.driver.as_ref()) else { return };
+        // Nobody reads the replies, since later requests have other numbers. If the request fails, the next one fails too.
+        worker.request_number += 1;
+        let request = Request::Devices { kinds: vec![kind.to_owned()] };
+        _ = send_request(&mut worker.requests, worker.request_number, &request);
+        self.in_advance = Arc::new(Mutex::new(Some((kind, worker))));
+    }
+
+    /// Ends the worker that was started in advance, unless `is_needed` returns true for the kind of its device.
+    pub(crate) fn retain(&self, is_needed: impl Fn(&str) -> bool) {
+        drop(self.take(|kind| !is_needed(kind)));
+    }
+
+    /// Takes the worker that was started in advance if `is_wanted` returns true for the kind of its device.
+    fn take(&self, is_wanted: impl Fn(&str) -> bool) -> Option<WorkerProcess> {
+        let mut in_advance = self.in_advance.lock().unwrap_or_else(PoisonError::into_inner);
+        in_advance.take_if(|(kind, _)| is_wanted(kind)).map(|(_, worker)| worker)
+    }
+
+    /// Returns the worker that was started in advance for the kind of `device`, or starts one.
+    fn start(&self, device: &str) -> io::Result<WorkerProcess> {
+        let in_advance = self.take(|kind| kind == DeviceId::parse(device).kind);
+        in_advance.map_or_else(|| WorkerProcess::start(self.driver.as_ref()), Ok)
+    }
+}
+
 /// A worker process with everything that it starts, and the channel to it.
+#[derive(Debug)]
 struct WorkerProcess {
     group: ProcessGroup,
     requests: UnixStream,
@@ -415,5 +459,25 @@ mod tests {
             let replies = heard(garbled);
             assert!(matches!(&replies[..], [Err(_)]), "{replies:?}");
         }
+    }
+
+    /// The processes are this test program, which does not know the flag of a worker and exits.
+    #[test]
+    fn a_worker_that_was_started_in_advance_is_for_devices_of_its_kind() {
+        let started = || {
+            let mut starter = WorkerStarter::default();
+            starter.set_driver("/lib/libcuda.so.1".into(), Some("cuda"));
+            starter
+        };
+        let is_left = |starter: &WorkerStarter| starter.in_advance.lock().expect("no panic").is_some();
+        let starter = started();
+        drop(starter.start("host").expect("a process"));
+        starter.retain(|kind| kind == "cuda");
+        assert!(is_left(&starter), "the CPU has a worker of its own");
+        drop(starter.start("cuda:1").expect("it was started"));
+        assert!(!is_left(&starter));
+        let unused = started();
+        unused.retain(|kind| kind == "host");
+        assert!(!is_left(&unused));
     }
 }

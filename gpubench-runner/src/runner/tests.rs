@@ -248,7 +248,7 @@ impl TestRun {
     ) -> Self {
         let shared = Arc::new(SharedScript { script: Mutex::new(script), ..SharedScript::default() });
         let supervisor = |warn| {
-            let start = || -> io::Result<Box<dyn Worker>> {
+            let start = |_: &str| -> io::Result<Box<dyn Worker>> {
                 let mut script = shared.lock();
                 if script.most == Some(script.started) {
                     return Err(io::Error::other("no more processes"));
@@ -606,7 +606,7 @@ fn what_is_measured_again_joins_its_row() {
 #[test]
 fn no_worker_at_all_ends_the_run() {
     let stop = || false;
-    let start = || -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
+    let start = |_: &str| -> io::Result<Box<dyn Worker>> { Err(io::Error::other("no more processes")) };
     let supervisor = |warn| Supervisor::with_workers(Box::new(start), &stop, warn);
     let (setup, heard) = (setup(&plan(&["a"], &["fake"])), &mut Heard::default());
     let (run, _, ended) = measure(&supervisor, setup, &config(1), &mut |_, _| None, &|_| (), heard, &stop);

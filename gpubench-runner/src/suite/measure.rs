@@ -61,8 +61,8 @@ impl<'a> PreparedRun<'a> {
         let commit = program.package.as_ref().map(start_commit_search);
         let fingerprint = start_search("fingerprint", move || is_stored.then(store::fingerprint).flatten());
         let mut setup = planner.run_setup(program, store, &fingerprint)?;
-        let Planner { selection, mut lister, .. } = planner;
-        let driver = lister.library.take();
+        let Planner { selection, lister, .. } = planner;
+        let starter = lister.starter.clone();
         drop(lister);
         for (job, _) in &mut setup.plan.jobs {
             // Each peak is measured in one cache state.
@@ -91,7 +91,7 @@ impl<'a> PreparedRun<'a> {
                 "this program is not optimised (opt-level 0): what runs on the CPU is slower than it need be";
             setup.notes.push(slow.to_owned());
         }
-        let config = RunConfig { settings: options.clone(), peak_sources, driver, ..RunConfig::default() };
+        let config = RunConfig { settings: options.clone(), peak_sources, starter, ..RunConfig::default() };
         Ok(Self { purpose, options, selection, entries, setup, commit, config, baseline, save_to })
     }
 
@@ -195,6 +195,9 @@ impl<'a> PreparedRun<'a> {
     }
 }
 
+/// The longest time in which devices are locked without a wait for another run.
+const MAX_LOCK_TIME: Duration = Duration::from_millis(100);
+
 /// Locks the devices of a run, and their clocks if the user wants that, which it adds to `config`. Returns the locks, which end when they are
 /// dropped.
 fn lock_devices_and_clocks(
@@ -204,7 +207,10 @@ fn lock_devices_and_clocks(
 ) -> Result<(Vec<File>, Option<ClockLock>), Error> {
     let mut warn = |warning: &str| events.event(&RunEvent::Warning(warning));
     let wait = !config.settings.no_wait;
+    let began = Instant::now();
     let locks = lock::lock_devices(devices, &program.suite, wait, &mut warn, &system::has_stop_signal)?;
+    // After a wait, the driver's state of before may be outdated.
+    config.starter.retain(|_| began.elapsed() < MAX_LOCK_TIME);
     // If clocks cannot be locked, nothing is measured with other clocks instead.
     let Some(target) = config.settings.lock_clocks else { return Ok((locks, None)) };
     let clocks = ClockLock::lock(devices, target)

@@ -7,16 +7,15 @@ use std::time::{Duration, SystemTime};
 
 use super::{Error, share::TaskShare};
 use crate::plan::{Plan, PlanError, Selection};
-use crate::runner::{
-    RunEvent, RunEvents, RunSetup, lister::WorkerLister, resume::ResumedRecords, supervisor::Supervisor,
-};
+use crate::runner::supervisor::{Supervisor, WorkerStarter};
+use crate::runner::{RunEvent, RunEvents, RunSetup, lister::WorkerLister, resume::ResumedRecords};
 use crate::select::{self, FoundDevices, SelectedDevices};
 use crate::settings::{RunsDir, Settings};
 use gpubench_core::Entry;
 use gpubench_records::threads::{self, Receiver};
 use gpubench_records::{EarlierRun, Package, Program, files as store, unique};
 use gpubench_runtime::device::{Available, DeviceKind};
-use gpubench_runtime::{devices::kinds, registry, system::host_name};
+use gpubench_runtime::{__private::DefaultChoice, devices::kinds, registry, system::host_name};
 use gpubench_stats::format::counted;
 
 /// The purpose of a plan.
@@ -62,7 +61,8 @@ impl<'a> Planner<'a> {
         let mut selection = options.selection().map_err(Error::usage)?;
         selection.absent_are_ignored = purpose == Purpose::Test;
         // A signal ends this process while it plans, and with it the worker.
-        let supervisor = Supervisor::new(options.in_process, None, &|| false, Box::new(drop));
+        let supervisor =
+            Supervisor::new(options.in_process, WorkerStarter::default(), &|| false, Box::new(drop));
         let lister = WorkerLister::new(supervisor, options.time_limit());
         Ok(Self { purpose, entries, options, selection, lister, share })
     }
@@ -135,6 +135,9 @@ impl<'a> Planner<'a> {
         device: Option<&str>,
     ) -> Result<(Result<Plan, PlanError>, SelectedDevices), Error> {
         let no_device = |error| Error::new(error, super::Exit::NoDevice);
+        let comes_first = |kind: &&str| select::default_choice(kind) == Some(DefaultChoice::First);
+        let first = kinds_of(self.entries).into_iter().find(comes_first);
+        self.lister.starts_in_advance = first.filter(|_| !self.options.in_process);
         let given = self.share.given_gpus().map(|(given, all)| (given.to_owned(), all));
         let selected = match (&given, device) {
             (Some((given, all)), None) => self.search_devices(None).select_given(given, *all),
@@ -160,6 +163,8 @@ impl<'a> Planner<'a> {
                 planned = on_others;
             }
         }
+        let is_selected = |kind: &str| selected.devices.iter().any(|found| found.kind == kind);
+        self.lister.starter.retain(is_selected);
         if let Ok(plan) = &planned {
             add_absent_note(plan, &mut selected.notes);
         }

@@ -136,12 +136,12 @@ pub(super) fn test(
         Err(error) => return Err(error.into()),
     };
     let plan = TaskShare::new(options)?.keep_own_part(plan);
-    let driver = planner.lister.library.take();
+    let starter = planner.lister.starter.clone();
     drop(planner);
     system::watch_signals();
     let mut progress = Progress::default();
     progress.begin(Some(plan.jobs.len()), "benchmarks");
-    let config = RunConfig { settings: options.clone(), driver, ..RunConfig::default() };
+    let config = RunConfig { settings: options.clone(), starter, ..RunConfig::default() };
     let show_warning = Box::new(|warning: String| warn(&warning));
     let mut cases = SingleCases::new(config.supervisor(&system::has_stop_signal, show_warning), &config);
     let (mut trials, ended) = run_trials(&mut cases, &plan, fail_fast, &mut |job| progress.try_job(job));

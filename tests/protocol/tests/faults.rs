@@ -335,7 +335,8 @@ fn without_a_driver_the_cpu_is_measured() {
 #[test]
 fn a_driver_that_does_not_start_is_told() {
     let library = library().to_str().expect("UTF-8");
-    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", "cuInit=803")];
+    let each_call = "cuInit=803,cuInit#2=803,cuInit#3=803,cuInit#4=803";
+    let environment = [("GPUBENCH_LIBCUDA", library), ("GPUBENCH_FAKE_FAULT", each_call)];
     let ended = run_with(KERNELS, &["--quick", "--device", "0"], &environment).with_code(5);
     let says = "cuInit returned 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)";
     assert!(ended.stderr.contains(says), "{ended}");

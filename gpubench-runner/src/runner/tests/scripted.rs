@@ -37,7 +37,7 @@ impl Scripted {
         warn: ShowWarning<'a>,
     ) -> Supervisor<'a> {
         let scripted = Arc::clone(self);
-        let start = move || -> io::Result<Box<dyn Worker>> {
+        let start = move |_: &str| -> io::Result<Box<dyn Worker>> {
             let number = scripted.started.fetch_add(1, Ordering::SeqCst) + 1;
             Ok(Box::new(ScriptedWorker { number, scripted: Arc::clone(&scripted) }))
         };
