@@ -64,16 +64,11 @@ static ALLOCATIONS: Mutex<Allocations> = Mutex::new(Allocations {
     first_unlisted_call: None,
 });
 
-/// Runs `look` on the locked allocations, and returns its result.
-fn with_allocations<T>(look: impl FnOnce(&mut Allocations) -> T) -> T {
-    look(&mut lock(&ALLOCATIONS))
-}
-
 /// Returns the memory that calls of this process allocated and did not free, on all devices, oldest first.
 /// [`first_unlisted_call`] says whether some memory may be missing.
 pub fn memory() -> Vec<MemoryRange> {
     let mut ranges: Vec<MemoryRange> =
-        with_allocations(|known| known.ranges.values().map(|(memory, _)| *memory).collect());
+        lock(&ALLOCATIONS).ranges.values().map(|(memory, _)| *memory).collect();
     ranges.sort_unstable_by_key(|memory| memory.number);
     ranges
 }
@@ -82,32 +77,30 @@ pub fn memory() -> Vec<MemoryRange> {
 /// function, minus what was allocated at that call, in bytes. Managed memory counts. Memory that is allocated
 /// or freed in the order of a stream counts, or no longer counts, from the call on.
 pub fn memory_growth() -> u64 {
-    with_allocations(|known| {
-        let growth = known.peak_device_bytes - known.device_bytes_before;
-        known.device_bytes_before = known.device_bytes;
-        known.peak_device_bytes = known.device_bytes;
-        growth
-    })
+    let mut known = lock(&ALLOCATIONS);
+    let growth = known.peak_device_bytes - known.device_bytes_before;
+    known.device_bytes_before = known.device_bytes;
+    known.peak_device_bytes = known.device_bytes;
+    growth
 }
 
 /// Returns the C name of the first call, such as `cuArrayCreate_v2`, that may have made the list of
 /// [`memory`] incomplete: its memory, or memory that follows from it, is not listed. `None` if the list is
 /// complete.
 pub fn first_unlisted_call() -> Option<&'static str> {
-    with_allocations(|known| known.first_unlisted_call)
+    lock(&ALLOCATIONS).first_unlisted_call
 }
 
 /// Adds a range of memory with the next number, in place of a listed range that begins at the same address.
 /// `module` is the handle of the module that the range is a variable of, or 0.
 fn add_range(address: u64, bytes: usize, kind: MemoryKind, module: usize) {
-    with_allocations(|known| {
-        let memory = MemoryRange { address, bytes: bytes as u64, kind, number: known.next_number };
-        known.next_number += 1;
-        let replaced = known.ranges.insert(address, (memory, module));
-        known.device_bytes -= replaced.map_or(0, |(memory, _)| device_bytes(&memory));
-        known.device_bytes += device_bytes(&memory);
-        known.peak_device_bytes = known.peak_device_bytes.max(known.device_bytes);
-    });
+    let mut known = lock(&ALLOCATIONS);
+    let memory = MemoryRange { address, bytes: bytes as u64, kind, number: known.next_number };
+    known.next_number += 1;
+    let replaced = known.ranges.insert(address, (memory, module));
+    known.device_bytes -= replaced.map_or(0, |(memory, _)| device_bytes(&memory));
+    known.device_bytes += device_bytes(&memory);
+    known.peak_device_bytes = known.peak_device_bytes.max(known.device_bytes);
 }
 
 /// Returns the size of a range if it was allocated on a device or as managed memory; 0 for other memory.
@@ -118,11 +111,10 @@ fn device_bytes(memory: &MemoryRange) -> u64 {
 /// Removes the range that begins at `address`, if there is one and `code` is 0.
 fn remove_range(code: u32, address: u64) {
     if code == 0 {
-        with_allocations(|known| {
-            if let Some((memory, _)) = known.ranges.remove(&address) {
-                known.device_bytes -= device_bytes(&memory);
-            }
-        });
+        let mut known = lock(&ALLOCATIONS);
+        if let Some((memory, _)) = known.ranges.remove(&address) {
+            known.device_bytes -= device_bytes(&memory);
+        }
     }
 }
 
@@ -227,13 +219,13 @@ pub(crate) fn remove_async_allocation(code: u32, address: CUdeviceptr, stream: C
 
 /// Removes the variables of a module that was unloaded. `module` is not null.
 pub(crate) fn remove_module_variables(module: CUmodule) {
-    with_allocations(|known| known.ranges.retain(|_, (_, of)| *of != module as usize));
+    lock(&ALLOCATIONS).ranges.retain(|_, (_, of)| *of != module as usize);
 }
 
 /// Stores the C name of the last call for [`first_unlisted_call`], if `code` is 0 and no name is stored yet.
 pub(crate) fn keep_unlisted_call(code: u32) {
     if code == 0 {
-        with_allocations(|known| _ = known.first_unlisted_call.get_or_insert_with(called_function));
+        lock(&ALLOCATIONS).first_unlisted_call.get_or_insert_with(called_function);
     }
 }
 

@@ -26,22 +26,17 @@ struct Modules {
 /// The modules of this process.
 static MODULES: LazyLock<Mutex<Modules>> = LazyLock::new(Mutex::default);
 
-/// Runs `look` on the locked modules, and returns its result.
-fn with_modules<T>(look: impl FnOnce(&mut Modules) -> T) -> T {
-    look(&mut lock(&MODULES))
-}
-
 /// Returns the name by which a kernel was looked up; `None` if it was not looked up.
 pub(crate) fn kernel_name(function: CUfunction) -> Option<String> {
-    with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| name.clone()))
+    lock(&MODULES).found.get(&(function as usize)).map(|(_, name)| name.clone())
 }
 
 /// Returns a hash of the name by which a kernel was looked up; the kernel's handle if it was not looked up.
 /// Unlike a handle, the hash stays the same if the module is loaded again.
 pub(crate) fn kernel_number(function: CUfunction) -> u64 {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
-    with_modules(|modules| modules.found.get(&(function as usize)).map(|(_, name)| hasher.hash_one(name)))
-        .unwrap_or(function as u64)
+    let modules = lock(&MODULES);
+    modules.found.get(&(function as usize)).map_or(function as u64, |(_, name)| hasher.hash_one(name))
 }
 
 /// Reports the loading of a module to the watch. For a module from PTX, also stores the names of its kernels
@@ -57,7 +52,7 @@ pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const
     if code == 0 {
         // SAFETY: the driver has just written the handle there.
         let module = unsafe { *module };
-        with_modules(|modules| modules.kernels.insert(module as usize, kernel_names(ptx)));
+        lock(&MODULES).kernels.insert(module as usize, kernel_names(ptx));
         variable_names(ptx).iter().for_each(|name| list_variable(module, name));
     } else {
         set_detail(compiler_log(ptx));
@@ -69,11 +64,10 @@ pub(crate) unsafe fn list_module(code: u32, module: *mut CUmodule, image: *const
 pub(crate) unsafe fn unlist_module(code: u32, module: CUmodule) {
     add_if_successful(code, DriverCall::Loaded);
     if code == 0 {
-        with_modules(|modules| {
-            modules.kernels.remove(&(module as usize));
-            modules.found.retain(|_, (of, _)| *of != module as usize);
-        });
         remove_module_variables(module);
+        let mut modules = lock(&MODULES);
+        modules.kernels.remove(&(module as usize));
+        modules.found.retain(|_, (of, _)| *of != module as usize);
     }
 }
 
@@ -98,16 +92,15 @@ pub(crate) unsafe fn keep_kernel_name(
     if code == 0 {
         // SAFETY: the driver has just written the handle there.
         let function = unsafe { *function };
-        return with_modules(|modules| {
-            // Launches look their kernel up again and again.
-            let known = modules.found.get(&(function as usize));
-            if known.is_none_or(|(of, known)| (*of, &**known) != (module as usize, &*name)) {
-                modules.found.insert(function as usize, (module as usize, name.into_owned()));
-            }
-        });
+        let mut modules = lock(&MODULES);
+        // Launches look their kernel up again and again.
+        let known = modules.found.get(&(function as usize));
+        if known.is_none_or(|(of, known)| (*of, &**known) != (module as usize, &*name)) {
+            modules.found.insert(function as usize, (module as usize, name.into_owned()));
+        }
+        return;
     }
-    let there =
-        with_modules(|modules| modules.kernels.get(&(module as usize)).map(|names| names.join("`, `")));
+    let there = lock(&MODULES).kernels.get(&(module as usize)).map(|names| names.join("`, `"));
     let there = there.map_or_else(String::new, |names| format!("; it has `{names}`"));
     set_detail(Some(format!("the module has no kernel `{name}`{there}")));
 }
@@ -123,11 +116,10 @@ pub(crate) unsafe fn copy_kernel_name(code: u32, function: *mut CUfunction, kern
     }
     // SAFETY: the driver has just written the handle there.
     let function = unsafe { *function };
-    with_modules(|modules| {
-        if let Some(found) = modules.found.get(&(kernel as usize)).cloned() {
-            modules.found.insert(function as usize, found);
-        }
-    });
+    let mut modules = lock(&MODULES);
+    if let Some(found) = modules.found.get(&(kernel as usize)).cloned() {
+        modules.found.insert(function as usize, found);
+    }
 }
 
 /// Returns the image as text if it is PTX; `None` for machine code and for a null pointer.
