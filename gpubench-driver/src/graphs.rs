@@ -195,35 +195,30 @@ pub(crate) unsafe fn launch_graph(executable: CUgraphExec, stream: CUstream) -> 
     if let (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, Err(Some(why))) = (code, child) {
         set_detail(Some(format!("its graph cannot be added as a child: {why}")));
     }
-    let writes_memory_alone = watched_context().is_some() && writes_memory_alone(executable);
+    let writes_memory_alone = watched_context().is_some() && writes_memory_alone(executable) == Some(true);
     add_enqueued(code, stream, Enqueued::Graph { writes_memory_alone });
     code
 }
 
-/// Returns true if the nodes of the executable's graph write nothing but device memory. Returns false if the
-/// graph has no clone, or if the driver cannot list the nodes.
-fn writes_memory_alone(executable: CUgraphExec) -> bool {
-    let known = || {
-        let executables = lock(&EXECUTABLES);
-        let graph = executables.living.get(&(executable as usize))?.1.ok()? as CUgraph;
-        let nodes = unrecorded!(cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize))?;
-        let kind_of = unrecorded!(cuGraphNodeGetType(CUgraphNode, *mut c_uint))?;
-        let mut count = 0;
-        // SAFETY: the clone lives as long as it is listed. Without a place for nodes the driver only counts them.
-        let counted = unsafe { nodes(graph, null_mut(), &raw mut count) };
-        let mut found = vec![null_mut(); count];
-        // SAFETY: there is a place for `count` nodes.
-        let listed = unsafe { nodes(graph, found.as_mut_ptr(), &raw mut count) };
-        let alone = found.into_iter().all(|node| {
-            let mut kind = c_uint::MAX;
-            // SAFETY: the node belongs to the clone, and `kind` is a place for its kind.
-            unsafe {
-                kind_of(node, &raw mut kind) == CUDA_SUCCESS && MEMORY_WRITING_NODE_TYPES.contains(&kind)
-            }
-        });
-        Some(counted == CUDA_SUCCESS && listed == CUDA_SUCCESS && alone)
-    };
-    known().unwrap_or(false)
+/// Returns true if the nodes of the executable's graph write nothing but device memory. Returns `None` if the
+/// graph has no clone, and `None` or false if the driver cannot list the nodes.
+fn writes_memory_alone(executable: CUgraphExec) -> Option<bool> {
+    let executables = lock(&EXECUTABLES);
+    let graph = executables.living.get(&(executable as usize))?.1.ok()? as CUgraph;
+    let nodes = unrecorded!(cuGraphGetNodes(CUgraph, *mut CUgraphNode, *mut usize))?;
+    let kind_of = unrecorded!(cuGraphNodeGetType(CUgraphNode, *mut c_uint))?;
+    let mut count = 0;
+    // SAFETY: the clone lives as long as it is listed. Without a place for nodes the driver only counts them.
+    let counted = unsafe { nodes(graph, null_mut(), &raw mut count) };
+    let mut found = vec![null_mut(); count];
+    // SAFETY: there is a place for `count` nodes.
+    let listed = unsafe { nodes(graph, found.as_mut_ptr(), &raw mut count) };
+    let alone = found.into_iter().all(|node| {
+        let mut kind = c_uint::MAX;
+        // SAFETY: the node belongs to the clone, and `kind` is a place for its kind.
+        unsafe { kind_of(node, &raw mut kind) == CUDA_SUCCESS && MEMORY_WRITING_NODE_TYPES.contains(&kind) }
+    });
+    Some(counted == CUDA_SUCCESS && listed == CUDA_SUCCESS && alone)
 }
 
 /// Implements `cuGraphLaunch_ptsz` like [`launch_graph`], except that a null stream means the calling
