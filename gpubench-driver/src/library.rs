@@ -7,7 +7,7 @@ use std::ffi::{CStr, OsStr, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
-use std::{env, error::Error, fmt, mem::MaybeUninit, os::unix::ffi::OsStrExt, path};
+use std::{env, error::Error, mem::MaybeUninit, os::unix::ffi::OsStrExt, path};
 
 use libc::{Dl_info, dladdr};
 use libloading::Library;
@@ -217,18 +217,13 @@ pub struct Driver {
 }
 
 /// A version of CUDA, displayed as in `11.7`.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, thiserror::Error)]
+#[error("{major}.{minor}")]
 pub struct Version {
     /// The major version: 11 in 11.7.
     pub major: u32,
     /// The minor version: 7 in 11.7.
     pub minor: u32,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
 }
 
 /// The reason that no usable driver was found.
