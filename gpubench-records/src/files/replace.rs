@@ -55,17 +55,12 @@ impl Destination {
     /// created. A device, a pipe or a descriptor is written in place. Returns an error if an existing file
     /// cannot be written.
     fn for_path(path: &Path) -> io::Result<Self> {
-        let file = match OpenOptions::new().write(true).open(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Self::Replaced(resolved(path)));
-            }
-            file => file?,
-        };
-        if is_descriptor(path) || !file.metadata()?.is_file() {
-            return Ok(Self::InPlace(file));
+        match OpenOptions::new().write(true).open(path) {
+            Ok(file) if is_descriptor(path) || !file.metadata()?.is_file() => Ok(Self::InPlace(file)),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            // A link stays, and the file that it leads to is replaced.
+            _ => Ok(Self::Replaced(resolved(path))),
         }
-        // A link stays, and the file that it leads to is replaced.
-        Ok(Self::Replaced(resolved(path)))
     }
 
     /// Replaces the file, or creates it: the new contents go into a temporary file beside it, reach the disk,
