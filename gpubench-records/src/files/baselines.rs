@@ -88,13 +88,11 @@ impl BaselineLocation {
             |file: &&PathBuf| order_of_file(file).is_some_and(|order| Some(order) < order_of_file(to));
         for file in self.run_files()?.iter().filter(is_before) {
             let Ok(run) = self.read_run(file) else { continue };
-            if supersedes(newest, &run) {
-                match fs::remove_file(file) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(self.unusable_error(file, error));
-                    }
-                    _ => {}
-                }
+            if supersedes(newest, &run)
+                && let Err(error) = fs::remove_file(file)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(self.unusable_error(file, error));
             }
         }
         Ok(())
