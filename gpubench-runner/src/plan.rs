@@ -371,7 +371,7 @@ pub(crate) trait CaseLister {
 /// would be compared with themselves, unless no other job is measured. Returns an error if a job cannot be
 /// compared.
 fn add_comparison_targets(
-    jobs: Vec<(Job, JobStatus)>,
+    mut jobs: Vec<(Job, JobStatus)>,
     entries: &[&Entry],
     named: &BenchmarkId,
     lister: &mut dyn CaseLister,
@@ -381,27 +381,22 @@ fn add_comparison_targets(
     let is_measured = |status: &JobStatus| *status == JobStatus::Measured;
     let measured =
         jobs.iter().filter(|(_, status)| is_measured(status)).map(|(job, _)| job.clone()).collect();
-    let mut partners = lister.pair(&with, measured).into_iter();
-    let mut paired = Vec::with_capacity(jobs.len());
-    for (mut job, status) in jobs {
-        let Some(partner) = is_measured(&status).then(|| partners.next()).flatten() else {
-            paired.push((job, status));
-            continue;
-        };
+    let partners = lister.pair(&with, measured);
+    let measured = jobs.iter_mut().filter(|(_, status)| is_measured(status));
+    for ((job, status), partner) in measured.zip(partners) {
         let (args, skipped) = partner
             .map_err(|why| PlanError::Usage(format!("`{job}` cannot be compared with `{named}`: {why}")))?;
-        let status = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
+        *status = skipped.map_or(JobStatus::Measured, JobStatus::Skipped);
         job.shares = job.shares.max(SharedResource::of_link(entry.options.link));
         job.with = Some(BenchmarkId { benchmark: entry.path(), args });
-        paired.push((job, status));
     }
     let is_itself = |job: &Job| {
         job.with.as_ref().is_some_and(|with| with.benchmark == job.benchmark && with.args == job.args)
     };
-    if paired.iter().any(|(job, status)| is_measured(status) && !is_itself(job)) {
-        paired.retain(|(job, _)| !is_itself(job));
+    if jobs.iter().any(|(job, status)| is_measured(status) && !is_itself(job)) {
+        jobs.retain(|(job, _)| !is_itself(job));
     }
-    Ok(paired)
+    Ok(jobs)
 }
 
 /// Returns the benchmark with this path, or else the only one whose path ends with `::` and this path.
