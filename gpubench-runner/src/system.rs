@@ -51,16 +51,13 @@ fn without_program_folder(arguments: impl Iterator<Item = OsString>) -> Vec<Stri
 #[derive(Debug)]
 pub struct ProcessGroup {
     child: Child,
-    group: Pid,
 }
 
 impl ProcessGroup {
     /// Starts `command` in a new process group, which a terminal's Ctrl-C does not reach.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         keep_exit_statuses();
-        let child = command.process_group(0).spawn()?;
-        let group = Pid::from_child(&child);
-        Ok(Self { child, group })
+        Ok(Self { child: command.process_group(0).spawn()? })
     }
 
     /// Starts `command` with a socket as its standard input, by which it gets requests and replies to them:
@@ -80,19 +77,19 @@ impl ProcessGroup {
     pub fn has_ended(&mut self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         // An error means that the process was reaped already.
-        !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
+        !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), options), Ok(None))
     }
 
     /// Asks all processes of the group to exit.
     pub(crate) fn terminate(&self) {
         // Fails only if no process is left.
-        _ = kill_process_group(self.group, Signal::TERM);
+        _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
     }
 
     /// Kills all processes of the group.
     pub fn kill(&self) {
         // Fails only if no process is left.
-        _ = kill_process_group(self.group, Signal::KILL);
+        _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 
     /// Waits for the child. The system may then reuse its number, so no other method may be called.
