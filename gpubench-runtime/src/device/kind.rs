@@ -1,6 +1,5 @@
 //! A kind of device, and what is known of a device before it is opened.
 
-use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -156,25 +155,18 @@ impl Available {
 }
 
 /// The clock to which the multiprocessors of a GPU are locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClockTarget {
     /// The base clock, at which the GPU stays within its power limit under any load.
+    #[error("base")]
     Base,
     /// The highest clock of the GPU.
+    #[error("max")]
     Max,
     /// A clock in megahertz; the GPU uses the nearest one that it supports.
+    #[error("{0}")]
     Megahertz(u32),
-}
-
-impl Display for ClockTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Base => f.write_str("base"),
-            Self::Max => f.write_str("max"),
-            Self::Megahertz(clock) => write!(f, "{clock}"),
-        }
-    }
 }
 
 impl FromStr for ClockTarget {
