@@ -165,26 +165,14 @@ pub fn compare(
             device_clock: comparing.clocks.summarize_after(&comparing.warming),
             clock_faults: comparing.checked.faults(),
             groups: comparing.rounds.len(),
-            relocations: 0,
             interleaved: true,
-            processor_wait: None,
             device_time: comparing.cost.device,
             wall_time: wall,
             // The answer shows whether there are enough samples.
             converged: true,
             time: time.ok_or_else(|| no_samples_failure(comparing.checked.faults()))?,
-            dram_stall: None,
-            back_to_back: None,
-            stream_time: None,
-            host_call_time: None,
-            prequeued_time: None,
-            cross_check: None,
-            correction: None,
             event_times: events,
-            interrupted_times: Vec::new(),
-            interrupted_count: 0,
-            overheads: Vec::new(),
-            start_intervals: Vec::new(),
+            ..Samples::default()
         })
     });
     Ok(ComparedSamples { samples: [first?, second?], comparison })
