@@ -20,6 +20,11 @@ pub(crate) fn catch<T>(stage: Stage, code: impl FnOnce() -> Result<T, Failure>) 
     result.flatten()
 }
 
+/// Runs `code`, which fails only if it panics. See [`catch`].
+pub(crate) fn catch_panic<T>(stage: Stage, code: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch(stage, || Ok(code()))
+}
+
 // What follows is compiled once and not for each `T`.
 
 /// Begins a call of [`catch`]. Returns the number of panics that are remembered so far.

@@ -7,7 +7,7 @@ use gpubench_records::{Arg, Failure, Stage};
 
 pub(crate) use gpubench_core::{BenchmarkOptions, Entry};
 
-use crate::catch::catch;
+use crate::catch::{catch, catch_panic};
 use crate::device::{Device, Memory, Work};
 use crate::system::exit_if_forked_child;
 
@@ -47,10 +47,7 @@ pub(crate) fn visit_case<T>(
     let mut visitor = |sweeps: &[&[&dyn ArgAxis]], case: &mut dyn Case| {
         shown = visit.take().map(|visit| visit(sweeps, &mut CaughtCase(case)));
     };
-    catch(Stage::Args, || {
-        (variant.visit)(&mut visitor);
-        Ok(())
-    })?;
+    catch_panic(Stage::Args, || (variant.visit)(&mut visitor))?;
     shown.unwrap_or_else(|| Err(Failure::new(Stage::Args, "the benchmark shows no case")))
 }
 
@@ -111,10 +108,7 @@ impl CaughtCase<'_> {
     /// Drops the kept return value of the launch function, if there is one, and keeps no later ones. A panic
     /// of the value's `drop` is a failure.
     pub(crate) fn drop_output(&mut self) -> Result<(), Failure> {
-        catch(Stage::Check, || {
-            self.0.keep_output(false);
-            Ok(())
-        })
+        catch_panic(Stage::Check, || self.0.keep_output(false))
     }
 }
 
@@ -162,14 +156,11 @@ impl Work for CaughtCase<'_> {
 
     fn restore_inputs(&mut self) {
         // Ignore a panic in the `drop` of the inputs.
-        _ = catch(Stage::Setup, || {
-            self.0.restore_inputs();
-            Ok(())
-        });
+        _ = catch_panic(Stage::Setup, || self.0.restore_inputs());
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        catch(Stage::Counts, || Ok(self.0.memory(visit))).unwrap_or(false)
+        catch_panic(Stage::Counts, || self.0.memory(visit)).unwrap_or(false)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::prepared::{
     drop_output, make_inputs, restore_inputs, run_user_step, time_until, with_driver_message,
 };
-use crate::catch::catch;
+use crate::catch::{catch, catch_panic};
 use crate::device::{Device, InputState, Work};
 use crate::registry::CaughtCase;
 use gpubench_records::verdict::launches;
@@ -294,10 +294,7 @@ impl<'a> FollowUpLaunches<'a> {
     /// Drops the inputs, then calls `setup` again: the device needs memory for one set of inputs only.
     fn recreate_inputs(&mut self) -> Result<(), Failure> {
         // Ignore a panic in the `drop` of the inputs.
-        _ = catch(Stage::Setup, || {
-            self.case.0.clear();
-            Ok(())
-        });
+        _ = catch_panic(Stage::Setup, || self.case.0.clear());
         _ = self.device.make_current();
         make_inputs(&mut self.case, self.device)
     }
