@@ -90,10 +90,7 @@ impl<'a> FollowUpLaunches<'a> {
         (setup_time, deadline): (Duration, Instant),
         info: &DeviceInfo,
     ) -> Findings {
-        let mut on_sampled_inputs = Ok(None);
-        if on_used_inputs {
-            on_sampled_inputs = self.time_on_sampled_inputs();
-        }
+        let on_sampled_inputs = if on_used_inputs { self.time_on_sampled_inputs() } else { Ok(None) };
         restore_inputs(&mut self.case, self.device);
         let used = on_sampled_inputs.and_then(|on_sampled_inputs| {
             let check_failed = if on_used_inputs { self.relaunch_on_used_inputs()? } else { None };
