@@ -15,11 +15,11 @@ use gpubench_stats::{Hertz, Nanoseconds, units::Range};
 /// few driver calls.
 const READING_PERIOD: Duration = Duration::from_millis(20);
 
+/// The readings of a device's sensors, with their times.
+type SensorLog = Vec<(Instant, Reading)>;
+
 /// A thread that reads the sensors of a device until the watch is dropped.
-pub(super) struct SensorWatch {
-    end: Option<Sender<()>>,
-    thread: Option<Thread<Vec<(Instant, Reading)>>>,
-}
+pub(super) struct SensorWatch(Option<(Sender<()>, Thread<SensorLog>)>);
 
 impl SensorWatch {
     /// Starts the thread, which reads the sensors of `monitor`. If the thread cannot be started,
@@ -27,10 +27,16 @@ impl SensorWatch {
     pub(super) fn start(monitor: Box<dyn Monitor>) -> Self {
         let (end, ended) = channel();
         // If there is no thread for them, there are no conditions.
-        Self {
-            end: Some(end),
-            thread: threads::start("conditions", move || read_until_closed(monitor, &ended)).ok(),
-        }
+        let thread = threads::start("conditions", move || read_until_closed(monitor, &ended)).ok();
+        Self(thread.map(|thread| (end, thread)))
+    }
+
+    /// Stops the thread, and returns all its readings. Returns `None` if the thread was not started, if it
+    /// was stopped before, or if it panicked, which it does only if the monitor does.
+    fn stop(&mut self) -> Option<SensorLog> {
+        let (end, thread) = self.0.take()?;
+        drop(end);
+        thread.join().ok()
     }
 
     /// Stops the thread, and returns the sensor readings for samples that were taken from `begin` to `end`:
@@ -43,8 +49,7 @@ impl SensorWatch {
         end: Instant,
         most: usize,
     ) -> Option<SensorReadings> {
-        drop(self.end.take());
-        let readings = self.thread.take()?.join().ok()?;
+        let readings = self.stop()?;
         let (first, last) = (readings.first()?, readings.last()?);
         let while_sampling: Vec<_> =
             readings.iter().filter(|(when, _)| (begin..=end).contains(when)).collect();
@@ -67,17 +72,13 @@ impl SensorWatch {
 impl Drop for SensorWatch {
     /// Stops the thread also after a failed measurement.
     fn drop(&mut self) {
-        drop(self.end.take());
-        if let Some(thread) = self.thread.take() {
-            // The thread panics only if a monitor does; its readings are lost then.
-            drop(thread.join());
-        }
+        self.stop();
     }
 }
 
 /// Reads the sensors every [`READING_PERIOD`] until the other end of the channel `end` is dropped, and then
 /// once more. Returns the readings with their times.
-fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> Vec<(Instant, Reading)> {
+fn read_until_closed(mut monitor: Box<dyn Monitor>, end: &Receiver<()>) -> SensorLog {
     let mut readings = Vec::new();
     loop {
         readings.push((Instant::now(), monitor.read()));
