@@ -25,7 +25,7 @@ use crate::device::{Monitor, Sampler};
 use crate::method::watch::{ClockReadings, SensorWatch};
 use crate::method::{group_size::GroupSize, sampling_loop::SampleCollector};
 use gpubench_records::{ClockFaults, Failure, Path, Samples, Sampling, Stage, Step, samples};
-use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE};
+use gpubench_stats::{Nanoseconds, SMALLEST_SAMPLE, median};
 
 pub use self::calibration::{median_time, time_once, timer};
 pub(crate) use self::energy::measure_energy;
@@ -70,7 +70,7 @@ pub fn measure(
     let mut warming = ClockReadings::default();
     let warmed = warm_up::warm_up(sampler, &mut checked, asked, &mut size, &mut warming, report_step)?;
     let mut warm_up = warmed.warm_up;
-    let launch = warmed.launch_time().unwrap_or_default();
+    let launch = warmed.last.as_ref().and_then(|last| median(&last.events)).unwrap_or_default();
     let others = VALIDATION_LAUNCHES as f64 * launch;
     let mut limit = sampling.max_time - warmed.beyond - others;
     let no_time =

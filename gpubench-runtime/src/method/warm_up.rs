@@ -7,8 +7,7 @@ use crate::device::Sampler;
 use crate::method::checked::{Budget, CheckedGroups, GroupCost};
 use crate::method::{group_size::GroupSize, watch::ClockReadings};
 use gpubench_records::{Failure, Sampling, Step, WarmUpSummary};
-use gpubench_stats as stats;
-use gpubench_stats::Nanoseconds;
+use gpubench_stats::{Nanoseconds, median};
 
 /// Two successive groups agree if their medians differ by at most this fraction, or by the resolution of the
 /// timer if that is more.
@@ -44,14 +43,6 @@ pub(super) struct WarmedUp {
     pub beyond: Nanoseconds,
     /// The last group of the warm-up, or `None` if the user requested no warm-up launches.
     pub last: Option<LastGroup>,
-}
-
-impl WarmedUp {
-    /// Returns the median event time in the last group of the warm-up; `None` if there is no group, or no
-    /// valid event time in it.
-    pub(super) fn launch_time(&self) -> Option<Nanoseconds> {
-        stats::median(&self.last.as_ref()?.events)
-    }
 }
 
 /// The last group of a warm-up, which may serve as the only group of samples.
@@ -103,7 +94,7 @@ pub(super) fn warm_up(
         warm_up.elapsed += cost.device;
         clocks.add(group.clock, warm_up.launches, warm_up.elapsed);
         let (events, overhead) = (checked.first_launch_events(&group), checked.overhead(&group));
-        medians.extend(stats::median(&events).map(Nanoseconds::as_f64));
+        medians.extend(median(&events).map(Nanoseconds::as_f64));
         let clocks = clocks.hertz();
         warm_up.steady = !events.is_empty()
             && are_steady(&medians, MEDIAN_AGREEMENT, checked.timer.resolution.as_f64())
