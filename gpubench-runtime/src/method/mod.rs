@@ -76,7 +76,7 @@ pub fn measure(
     let no_time =
         size.size_within(limit) == 0 && !size.samples_fit_within(SMALLEST_SAMPLE, sampling.extended_max_time);
     let warm_up_group_as_result = warmed.last.filter(|_| sampling.samples.is_none() && no_time);
-    let taken = match warm_up_group_as_result {
+    let mut taken = match warm_up_group_as_result {
         Some(last) => {
             warm_up.launches -= last.cost.samples;
             warm_up.elapsed = warm_up.elapsed - last.cost.device;
@@ -109,42 +109,27 @@ pub fn measure(
             }
         }
     };
-    let SampleCollector {
-        begin,
-        end,
-        events,
-        starts,
-        mut overheads,
-        second_clock_bias_per_group,
-        groups,
-        relocations,
-        elapsed,
-        clocks,
-        converged,
-        last_check,
-        ..
-    } = taken;
     // Ends the waits that are under way, so that they count.
     let processor_wait = sampler.processor_wait();
     let marks = sampler.interrupted();
-    let (events, interrupted, interrupted_events) = match split_interrupted(&events, marks) {
+    let (events, interrupted, interrupted_events) = match split_interrupted(&taken.events, marks) {
         Some([undisturbed, interrupted]) => (undisturbed, interrupted, 0),
         None => {
-            let among = count_interrupted(events.len(), marks);
-            (events, Vec::new(), among)
+            let among = count_interrupted(taken.events.len(), marks);
+            (taken.events, Vec::new(), among)
         }
     };
-    let conditions = watch.and_then(|watch| watch.into_conditions(begin, end, groups));
+    let conditions = watch.and_then(|watch| watch.into_conditions(taken.begin, taken.end, taken.groups));
     report_step(Step::Afterwards(events.len()));
     let method = sampler.method();
     let is_number = |time: &Nanoseconds| time.is_finite();
-    let stall = match last_check {
+    let stall = match taken.last_check {
         Some((samples, stall)) if samples == events.len() => stall,
-        _ => samples::stall(&events, &starts, &overheads, checked.timer),
+        _ => samples::stall(&events, &taken.starts, &taken.overheads, checked.timer),
     };
-    let correction =
-        correct_by_second_clock(&second_clock_bias_per_group, &mut overheads, &mut checked.timer);
-    let time = samples::summary(&events, &starts, &overheads, checked.timer, stall.as_ref());
+    let biases = &taken.second_clock_bias_per_group;
+    let correction = correct_by_second_clock(biases, &mut taken.overheads, &mut checked.timer);
+    let time = samples::summary(&events, &taken.starts, &taken.overheads, checked.timer, stall.as_ref());
     let time = time.ok_or_else(|| no_samples_failure(checked.faults()))?;
     // The time according to events, without the second clock.
     let cross_check = correction.map(|bias| time.median + bias);
@@ -154,15 +139,15 @@ pub fn measure(
         timer: checked.timer,
         warm_up,
         conditions,
-        device_clock: clocks.summarize_after(&warming),
+        device_clock: taken.clocks.summarize_after(&warming),
         clock_faults: checked.faults(),
-        groups,
-        relocations,
+        groups: taken.groups,
+        relocations: taken.relocations,
         interleaved: false,
         processor_wait,
-        device_time: elapsed,
-        wall_time: (end - begin).into(),
-        converged,
+        device_time: taken.elapsed,
+        wall_time: (taken.end - taken.begin).into(),
+        converged: taken.converged,
         time,
         dram_stall: stall,
         back_to_back: other.back_to_back.filter(is_number),
@@ -171,11 +156,11 @@ pub fn measure(
         prequeued_time: other.prequeued.filter(is_number),
         cross_check: cross_check.filter(is_number),
         correction,
-        start_intervals: start_intervals(&starts),
+        start_intervals: start_intervals(&taken.starts),
         event_times: events,
         interrupted_times: interrupted,
         interrupted_count: interrupted_events,
-        overheads,
+        overheads: taken.overheads,
     })
 }
 
