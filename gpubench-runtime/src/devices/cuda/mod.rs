@@ -54,7 +54,6 @@ const UNSUPPORTED_PTX_VERSION: u32 = 222;
 
 /// An NVIDIA GPU as a device.
 pub struct Cuda {
-    ordinal: usize,
     /// The source of the streams of cases.
     gpu: Gpu,
     kernels: Rc<Kernels>,
@@ -104,7 +103,7 @@ impl Cuda {
         let stream: CUstream = own.stream().cast();
         let kernels = Rc::new(Kernels::load(device_info::capability(device)? >= DISCARD_CAPABILITY)?);
         let l2 = Bytes(device_info::attribute(device, sys::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?);
-        let multiprocessors = watch::multiprocessors(ordinal)?;
+        let multiprocessors = watch::multiprocessors(device)?;
         let first = watch::memory::next_allocation_number();
         // Load the clock kernel here. Loading it with the first launch, after samples, would change the
         // addresses of later kernels. On an H200, sums of 64 KiB then read 0.15 µs more.
@@ -114,7 +113,6 @@ impl Cuda {
         let flusher = Flusher::new(l2, multiprocessors.count, Rc::clone(&kernels))?;
         let write_detector = WriteDetector::new(device, multiprocessors.count, stream, first)?;
         let mut device = Self {
-            ordinal,
             gpu,
             kernels,
             flusher: Rc::new(flusher),
@@ -148,7 +146,7 @@ impl Cuda {
 
     /// Returns the number of the GPU among those that the driver lists, from 0.
     pub fn ordinal(&self) -> usize {
-        self.ordinal
+        self.gpu.ordinal()
     }
 
     /// Creates a stream, and begins a case on it.
@@ -213,11 +211,11 @@ impl Device for Cuda {
     }
 
     fn info(&mut self) -> Result<DeviceInfo, DeviceError> {
-        let mut info = device_info::info(self.ordinal)?;
+        let mut info = device_info::info(self.ordinal())?;
         match &self.sensors {
             Ok(sensors) => {
                 info.properties.extend(sensors.properties());
-                let pcie = device_info::reaches_the_host_by_pcie(device_info::device(self.ordinal)?)?;
+                let pcie = device_info::reaches_the_host_by_pcie(device_info::device(self.ordinal())?)?;
                 info.add(link_peaks(*sensors, pcie));
             }
             Err(why) => info.properties.push(Property::new("sensors", Value::Text(format!("none ({why})")))),

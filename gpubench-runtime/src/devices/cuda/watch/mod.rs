@@ -7,7 +7,8 @@ pub(crate) mod relaunch;
 
 use std::time::{Duration, Instant};
 
-use gpubench_driver::{DriverCall, Enqueued, KernelLaunch, sys};
+use gpubench_driver::sys::{self, CUdevice};
+use gpubench_driver::{DriverCall, Enqueued, KernelLaunch};
 
 use self::memory::{FingerprintTable, Regions};
 use self::relaunch::{LaunchBaseline, MemoryCopy};
@@ -160,9 +161,8 @@ pub(crate) fn writes_on_inverted_inputs(
     Ok(Some(all(&most)))
 }
 
-/// Returns the number and the resources of the multiprocessors of GPU `ordinal`.
-pub(crate) fn multiprocessors(ordinal: usize) -> Result<Multiprocessors, DeviceError> {
-    let device = device_info::device(ordinal)?;
+/// Returns the number and the resources of the multiprocessors of `device`.
+pub(crate) fn multiprocessors(device: CUdevice) -> Result<Multiprocessors, DeviceError> {
     let read = |attribute| device_info::attribute(device, attribute);
     Ok(Multiprocessors {
         count: read(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
