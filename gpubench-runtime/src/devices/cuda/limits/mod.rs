@@ -105,10 +105,9 @@ fn launch_of_benchmark(benchmark: &str) -> Option<&'static PeakLaunch> {
 /// than the kernel uses.
 pub fn reached(run: &Run, device: &str) -> Vec<MeasuredPeak> {
     let rows = run.records.iter().filter(|record| record.device == device);
-    let info = run.devices.iter().find(|info| info.device == device);
     // Such as 9 of 9.0.
     let major = |info: &DeviceInfo| info.text(CAPABILITY)?.split('.').next()?.parse().ok();
-    let major: Option<u64> = info.and_then(major);
+    let major: Option<u64> = run.device(device).and_then(major);
     let holding = rows.filter(|record| record.verdict.state != State::Invalid);
     let mut reached: Vec<MeasuredPeak> = holding.filter_map(|record| reached_peak(record, major)).collect();
     MeasuredPeak::sort(&mut reached);
