@@ -259,8 +259,7 @@ pub fn find_comparison_target(
     }
     let variant =
         variants.iter().find(|variant| registry::matches_generics(variant, &args)).ok_or_else(|| {
-            let generics: Vec<String> = args.iter().take(first.generics.len()).map(Arg::to_string).collect();
-            let generics = generics.join(", ");
+            let generics = joined(args.iter().take(first.generics.len()), ", ");
             format!("there is no `{generics}` of that; another is chosen by --compare-with 'NAME[…]'")
         })?;
     let skipped = visit_case(variant, |sweeps, case| {

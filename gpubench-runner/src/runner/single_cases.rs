@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use gpubench_records::{DeviceInfo, Failure, Record, Sampling, Stage};
 use gpubench_runtime::worker::{MeasureRequest, Reply, Request};
 use gpubench_runtime::{Job, JobStatus};
-use gpubench_stats::Map;
+use gpubench_stats::{Map, format::joined};
 
 /// Measures or tests one case at a time, for extensions and for test mode. Lists of arguments and plans are
 /// made elsewhere.
@@ -125,8 +125,8 @@ fn require_usable(record: Record) -> Result<Record, Failure> {
     if record.usable_measurement().is_some() {
         return Ok(record);
     }
-    let reasons: Vec<String> = record.verdict.reasons.iter().map(ToString::to_string).collect();
-    Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {}", reasons.join("; "))))
+    let reasons = joined(&record.verdict.reasons, "; ");
+    Err(Failure::new(Stage::Sampling, format_args!("its time is invalid: {reasons}")))
 }
 
 /// Returns the properties of a device with its peaks, and a note if its stored peaks cannot be used. Returns
