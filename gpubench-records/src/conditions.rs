@@ -3,8 +3,7 @@
 
 use std::str::FromStr;
 
-use gpubench_stats::Set;
-use gpubench_stats::{Hertz, Nanoseconds, Watts, units::Range};
+use gpubench_stats::{Hertz, Nanoseconds, Set, Watts, units::Range};
 
 gpubench_stats::stored! {
     /// The readings of a device's sensors at one moment.

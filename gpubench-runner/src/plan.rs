@@ -11,8 +11,7 @@ use gpubench_records::{
 };
 use gpubench_runtime::cases::{ComparisonTarget, ListedCases, VariantOnDevice};
 use gpubench_runtime::{Job, JobStatus, SharedResource, device::Available, devices::kinds, registry};
-use gpubench_stats::format::joined;
-use gpubench_stats::{Map, Set};
+use gpubench_stats::{Map, Set, format::joined};
 
 /// The jobs of a run, which `measure` schedules on the threads of their devices. `Plan::new` makes it from
 /// the registered benchmarks.

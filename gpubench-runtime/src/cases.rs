@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use gpubench_core::{ArgAxis, Variant, while_listed};
 use gpubench_records::{
-    Arg, ArgValues, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, PlannedCase, Stage,
+    Arg, ArgValues, BenchmarkId, Cache, CaseSelection, DeviceId, Failure, Link, PlannedCase, Stage,
+    id::shown_name, selection::amount,
 };
-use gpubench_records::{Link, id::shown_name, selection::amount};
-use gpubench_stats::Set;
-use gpubench_stats::format::joined;
+use gpubench_stats::{Set, format::joined};
 use serde::{Deserialize, Serialize};
 
 use crate::catch::catch;

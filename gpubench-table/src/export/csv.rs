@@ -5,8 +5,7 @@
 use std::io::{self, Write};
 
 use gpubench_records::{Arg, Energy, Quantity, Record, Run, UserMetric, unique};
-use gpubench_stats::Map;
-use gpubench_stats::format::joined;
+use gpubench_stats::{Map, format::joined};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -14,8 +14,7 @@ use super::driver::{PrimaryContext, check, wait_for_context};
 use super::watch::calls::ignored_error;
 use crate::device::{Work, check_context_unchanged};
 use gpubench_records::{Failure, Stage, verdict::launches};
-use gpubench_stats::format::{self, counted};
-use gpubench_stats::{Bytes, Nanoseconds};
+use gpubench_stats::{Bytes, Nanoseconds, format};
 
 /// An operation that a launch enqueued, as a pair: true if the operation is on the stream that was given to
 /// the launch, and the operation.
@@ -150,7 +149,7 @@ fn check_work_matches(checked: &[Rc<[LaunchOp]>], found: &[LaunchOp]) -> Result<
 fn first_difference(checked: &[LaunchOp], found: &[LaunchOp]) -> String {
     let differing = checked.iter().zip(found).enumerate().find(|(_, (checked, found))| checked != found);
     let Some((index, (checked, found))) = differing else {
-        let [checked, found] = [checked, found].map(|work| counted(work.len(), "operation"));
+        let [checked, found] = [checked, found].map(|work| format::counted(work.len(), "operation"));
         return format!("the first launch enqueued {checked}, and a later one {found}");
     };
     let [checked, found] = match (checked, found) {

@@ -28,8 +28,7 @@ use crate::device::{
     single_launch_sampler,
 };
 use crate::system::Stat;
-pub use gpubench_core::host::Plain;
-pub use gpubench_core::host::Stream;
+pub use gpubench_core::host::{Plain, Stream};
 
 /// The CPU of this machine as a device.
 pub struct Host {
