@@ -123,7 +123,7 @@ impl<'a, S: ?Sized, T, O> Bound<'a, S, T, O> {
     }
 
     /// Sets the function that lists the memory of the inputs. This function returns false if not all of their
-    /// memory is known.
+    /// memory is known. Without it, the inputs have no memory.
     pub fn memory(self, memory: impl Fn(&T, &mut dyn FnMut(Memory<'_>)) -> bool + 'a) -> Self {
         Self { memory: Some(Box::new(memory)), ..self }
     }
@@ -254,12 +254,13 @@ impl<S: ?Sized + 'static, T, O> Case for Bound<'_, S, T, O> {
     }
 
     fn memory(&self, visit: &mut dyn FnMut(Memory<'_>)) -> bool {
-        let Some((memory, inputs)) = self.memory.as_ref().zip(self.inputs().ok()) else { return false };
+        let Ok(inputs) = self.inputs() else { return false };
         let mut size = 0;
-        let known = memory(inputs, &mut |memory| {
+        let mut count = |memory: Memory<'_>| {
             size += memory.bytes();
             visit(memory);
-        });
+        };
+        let known = self.memory.as_ref().is_none_or(|memory| memory(inputs, &mut count));
         known && (self.counts)(inputs).is_ok_and(|counts| fits_in_inputs(&counts, size))
     }
 }

@@ -47,15 +47,19 @@ pub(super) fn reason_not_to_drop_lines(work: &dyn Work) -> Option<&'static str> 
     if !instruction::is_supported() {
         return Some("this processor has no instruction `clflushopt`");
     }
-    let mut is_empty = true;
-    let known = work.memory(&mut |memory| is_empty &= memory.bytes() == 0);
-    match (known, is_empty) {
-        (true, false) => None,
-        (true, true) => Some("the benchmark's `setup` returns no memory"),
-        (false, _) => Some(
+    match input_size(work) {
+        Some(Bytes::ZERO) => Some("the launch function has no inputs in memory"),
+        Some(_) => None,
+        None => Some(
             "gpubench does not know all memory that launches use (it does if `setup` returns vectors, slices or arrays of numbers, launches use nothing else, and the declared bytes fit into them)",
         ),
     }
+}
+
+/// Returns the size of the inputs of `work`, or `None` if launches may use other memory too.
+pub(super) fn input_size(work: &dyn Work) -> Option<Bytes> {
+    let mut size = Bytes::ZERO;
+    work.memory(&mut |memory| size.0 += memory.bytes()).then_some(size)
 }
 
 /// Drops the cache lines of the inputs of `work` from all caches.
@@ -245,8 +249,6 @@ mod tests {
         assert_eq!(reason_not_to_drop_lines(&Chain::new()), None);
         let why = reason_not_to_drop_lines(&Chain(vec![0], false)).expect("unknown");
         assert!(why.contains("does not know all memory"));
-        assert!(
-            reason_not_to_drop_lines(&Chain(Vec::new(), true)).expect("empty").contains("returns no memory")
-        );
+        assert!(reason_not_to_drop_lines(&Chain(Vec::new(), true)).expect("empty").contains("no inputs"));
     }
 }
