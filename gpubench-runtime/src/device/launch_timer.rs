@@ -10,7 +10,7 @@ use gpubench_stats::{Nanoseconds, median};
 use crate::device::Work;
 
 /// The most readings of the timer with nothing between start and end, to which [`read_empty_spans`] goes on.
-const MOST_EMPTY_READINGS: usize = 10_001;
+const MOST_EMPTY_READINGS: usize = 1_001;
 /// The fewest readings of the timer with nothing between start and end. [`read_empty_spans`] takes them even
 /// if they need longer than [`EMPTY_READINGS_BUDGET`].
 const FEWEST_EMPTY_READINGS: usize = 101;
