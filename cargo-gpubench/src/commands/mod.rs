@@ -115,7 +115,7 @@ enum GpubenchCommand {
                       For a history in a folder named `add`, write ./add."
     )]
     History(many_runs::HistoryArgs),
-    /// Compare the declared bytes and flops of benchmarks with the GPU's counters, using Nsight Compute; exit with 1 if they differ
+    /// Compare declared flops, and declared bytes of cold results, with Nsight Compute's counters; exit with 1 if they differ
     #[command(
         after_help = "`verify` stores no run. The flags below Results write the results with the counters.\n\n\
                       For example: cargo gpubench verify -- saxpy\n             cargo gpubench verify --program target/release/examples/suite -- --quick --cache cold"

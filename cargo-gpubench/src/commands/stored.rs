@@ -75,10 +75,10 @@ pub(super) struct LimitArgs {
     /// --fail-on-regression if smaller]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percentage, help_heading = "Comparison")]
     equivalence_margin: Option<f64>,
-    /// Exit with 3 if a result is slower by PERCENT or more, and with 1 if that cannot be decided
+    /// Exit with 3 if a result is slower by PERCENT or more, and with 1 if such a difference is undecided
     ///
-    /// `noise` instead of PERCENT: each slower result is a regression. Both runs together need three processes or more on the
-    /// same GPU: `ab` always starts several; for `compare`, measure with `cargo bench -- --runs 5`.
+    /// `noise` instead of PERCENT: each slower result is a regression. Then both runs together need three processes or more on
+    /// the same GPU: `ab` usually starts more; for `compare`, measure with `cargo bench -- --runs 5`.
     #[arg(long, value_name = "PERCENT", help_heading = "Comparison")]
     fail_on_regression: Option<Threshold>,
 }

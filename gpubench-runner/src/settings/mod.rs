@@ -177,7 +177,7 @@ pub struct Settings {
     #[arg(long, value_name = "NAME")]
     pub save_baseline: Option<String>,
 
-    /// Exit with 3 if a case is slower than in --baseline, or than --compare-with, by PERCENT or more, and with 1 if that cannot be decided
+    /// Exit with 3 if a case is slower than in --baseline, or than --compare-with, by PERCENT or more, and with 1 if such a difference is undecided
     ///
     /// `noise` instead of PERCENT: any slowdown larger than the differences between processes is a regression, however small. This run and
     /// the baseline together need three processes or more on the same GPU; `--runs 5` is enough.
